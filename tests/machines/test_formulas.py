@@ -145,7 +145,7 @@ def test_names_of_functions_may_be_columns():
     """A name is a column where the table has it; what is called is a function."""
     formula = read_formula("min ~ bytes + C(C) + Q('I') + sum([t for t in a])")
     table = pd.DataFrame({name: [1.0] for name in ("min", "bytes", "C", "I", "a")})
-    assert columns_in([formula.left], table) == ["min"]
+    assert columns_in([formula.response], table) == ["min"]
     assert columns_in(formula.codes(), table) == ["bytes", "C", "I", "a"]
     assert columns_in(formula.codes(), pd.DataFrame()) == ["a"]
 
@@ -160,4 +160,4 @@ def test_logs_and_labels():
 def test_a_tilde_in_a_name():
     """What is quoted is a name, whatever stands in it."""
     formula = read_formula("np.log(Q('a ~ b')) ~ x + Q('c ~ d')")
-    assert (formula.left, formula.right()) == ("np.log(Q('a ~ b'))", "x + Q('c ~ d')")
+    assert (formula.response, formula.right()) == ("np.log(Q('a ~ b'))", "x + Q('c ~ d')")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perfarray.numerics.bootstrap import Draws, Place, cells_of, redrawn
+from perfarray.numerics.bootstrap import DrawKeys, Draws, cells_of, redrawn
 from perfarray.numerics.bootstrap_intervals import ratio_by_draws
 from perfarray.numerics.bootstrap_limits import (
     bias_of,
@@ -112,7 +112,7 @@ def test_sums_and_values_agree_in_distribution(drawn, depth):
     draws, streams = Draws(drawn, 20_000, (7, 8)), Streams((7, 8))
     found = []
     for side, wanted in enumerate(("units", "values")):
-        cells = cells_of(values, draws, Place(np.zeros(1, np.uint64), side=side), wanted)
+        cells = cells_of(values, draws, DrawKeys(np.zeros(1, np.uint64), side=side), wanted)
         parts = [part.copy() for _, _, (part,) in redrawn(draws.n_resamples, streams, cells)]
         parts = [part if wanted == "units" else part.mean(axis=(-1, -2)) for part in parts]
         found.append(np.concatenate(parts, axis=1)[0])

@@ -46,7 +46,7 @@ def test_entries_are_those_of_numpy(kinds, number, size):
 def summed(tables, before, streams, apart):
     """Return what entries are added to."""
     sums = before.copy()
-    add_one_of_each(sums, tables, CELLS, SCORES, streams, 7, apart=apart)
+    add_one_of_each(sums, tables, CELLS, SCORES, streams, 7, own_streams=apart)
     return sums
 
 

@@ -47,7 +47,7 @@ def test_bias_and_variance_are_those_of_all_orders():
     """Over all orders of five values with ties, neighbours are as alike as said, and drift is zero, with the variances said."""
     orders = np.array(list(itertools.permutations([1.0, 2.0, 2.0, 5.0, 9.0])))
     scores = order_scores(orders)
-    for found, variance in ((scores.alike, scores.alike_variance), (scores.drift, scores.drift_variance)):
+    for found, variance in ((scores.serial, scores.serial_variance), (scores.drift, scores.drift_variance)):
         assert found.mean() == pytest.approx(0, abs=1e-12)
         assert_allclose(variance, found.var())
     assert_allclose(without_bias(autocorrelations(orders), np.full(120, 5)).mean(axis=0), [1, 0, 0, 0, 0], atol=1e-12)

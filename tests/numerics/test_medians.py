@@ -36,7 +36,7 @@ def test_units_weigh_the_same():
     ragged = np.full((1, 3, 4), np.nan)
     ragged[0, 0], ragged[0, 1, :1], ragged[0, 2, :1] = (9.0, 9.1, 9.2, 9.3), 2.0, 1.0
     assert runs_of(ragged).median[0] == 2.0
-    assert runs_of(ragged).place[0, :2] == pytest.approx(runs_of(np.array([[1.0, 2.0, 9.0]])).place[0, :2], abs=0.09)
+    assert runs_of(ragged).positions[0, :2] == pytest.approx(runs_of(np.array([[1.0, 2.0, 9.0]])).positions[0, :2], abs=0.09)
 
 
 def test_runs_that_resemble_each_other_count_less():

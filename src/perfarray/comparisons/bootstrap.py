@@ -137,17 +137,17 @@ def bootstrap_distribution(
 
     def kernel(values: Floats, cells: Any, groups: Any, pairs: Any, *present: Any) -> tuple[Floats, ...]:
         flat = flattened(values, len(data.levels), plan.flat)
-        groups, pairs = (np.broadcast_to(part, cells.shape) for part in (groups, pairs))
-        there = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
+        groups, pairs = (np.broadcast_to(keys, cells.shape) for keys in (groups, pairs))
+        counted = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
         pairs = None if paired is None else pairs
-        found = draw_sample(flat, cells, groups, plan.draws, of_values, joint=joint, present=there, pairs=pairs)
-        return found.replicates, found.estimate, found.n
+        sample = draw_sample(flat, cells, groups, plan.draws, of_values, joint=joint, present=counted, pairs=pairs)
+        return sample.replicates, sample.estimate, sample.n
 
     named = outputs(data.units, (REPLICATE,), replicates="") | outputs(data.units, observed="") | outputs(n="")
-    found = apply(kernel, *arrays, core=core, outputs=named, coords={REPLICATE: range(plan.draws.n_resamples)})
+    sample = apply(kernel, *arrays, core=core, outputs=named, coords={REPLICATE: range(plan.draws.n_resamples)})
     attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
-    distribution = found["replicates"].assign_coords(observed=found["observed"], n=found["n"]).assign_attrs(attrs)
+    distribution = sample["replicates"].assign_coords(observed=sample["observed"], n=sample["n"]).assign_attrs(attrs)
     distribution.name = str(data.array.name or "time")
     return noted(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note)
 
@@ -269,8 +269,8 @@ def bootstrap_interval(
     if isinstance(times, xr.Dataset) and len(times.data_vars) == 1 and REPLICATE in times.dims:
         times = next(iter(times.data_vars.values()))  # a distribution that came from a file
     if isinstance(times, xr.DataArray) and REPLICATE in times.dims:
-        given = {"statistic": statistic, "levels": levels, "resample": resample, "n_resamples": n_resamples, "rng": rng, "metric": metric}
-        return _stored_interval(times, level, method, [name for name, value in given.items() if value is not None])
+        options = {"statistic": statistic, "levels": levels, "resample": resample, "n_resamples": n_resamples, "rng": rng, "metric": metric}
+        return _stored_interval(times, level, method, [name for name, value in options.items() if value is not None])
     statistic = "mean" if statistic is None else statistic
     _check_statistic(statistic)
     if method == "studentized" and statistic != "mean":
@@ -284,16 +284,16 @@ def bootstrap_interval(
     attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _describe_limits(method, level)
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        found = mean_by_draws(values, cells, draws=plan.draws, flat=plan.flat, method=method, level=level, statistic=of_values)
-        return *found[:3], found[-1]
+        bootstrap = mean_by_draws(values, cells, draws=plan.draws, flat=plan.flat, method=method, level=level, statistic=of_values)
+        return *bootstrap[:3], bootstrap[-1]
 
-    def drawn(data: Timings) -> xr.Dataset:
+    def redrawn_limits(data: Timings) -> xr.Dataset:
         keys = cell_keys([data.array], data.levels)
         return apply(kernel, data.array, keys, core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs)
 
-    result = _around(data, drawn(unknown_at_best(data)), drawn(at_worst(data))) if data.bounded else drawn(data)
-    said = (slow_end_note([statistic], data.better), data.selected, data.stopped_note(STOPPED))
-    return noted(result, *data.notes, *said, checks=(UNITS, "surrounded", "resampling"))
+    result = _around(data, redrawn_limits(unknown_at_best(data)), redrawn_limits(at_worst(data))) if data.bounded else redrawn_limits(data)
+    remarks = (slow_end_note([statistic], data.better), data.selected, data.stopped_note(STOPPED))
+    return noted(result, *data.notes, *remarks, checks=(UNITS, "surrounded", "resampling"))
 
 
 STOPPED = "the limits hold whatever they would have taken, and an estimate that hangs on it is a bound, or NaN where it is none"
@@ -307,7 +307,7 @@ def _around(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
     bounds = hanging(data, limits["estimate"], worst["estimate"])
     estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
     changed = {"estimate": estimate, "lower": lower, "upper": upper}
-    return limits.assign({name: found.assign_attrs(limits[name].attrs) for name, found in changed.items()}).assign(bound=bounds.words)
+    return limits.assign({name: variable.assign_attrs(limits[name].attrs) for name, variable in changed.items()}).assign(bound=bounds.words)
 
 
 def _outputs(units: str) -> dict[str, Output]:
@@ -320,16 +320,16 @@ def _describe_limits(method: str, level: float) -> dict[str, Hashable]:
     return {"result": "bootstrap_interval", "method": method, "confidence_level": level}
 
 
-def _stored_interval(distribution: xr.DataArray, level: float, method: str, given: list[str]) -> xr.Dataset:
+def _stored_interval(distribution: xr.DataArray, level: float, method: str, options: list[str]) -> xr.Dataset:
     """Read limits off replicates that were drawn before."""
     if method not in STORED:
         raise ValueError(
             f"method={method!r} needs the timings, and a distribution of replicates was given; give the timings, or choose 'percentile' "
             "or 'basic'"
         )
-    if given:
+    if options:
         raise ValueError(
-            f"{', '.join(f'{name}=' for name in given)} would draw again, and a distribution of replicates was given; leave it out, or "
+            f"{', '.join(f'{name}=' for name in options)} would draw again, and a distribution of replicates was given; leave it out, or "
             "give the timings"
         )
     if distribution.dtype.kind not in "iuf":
@@ -355,8 +355,10 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, give
 
     attrs = {key: value for key, value in distribution.attrs.items() if key not in ("units", "long_name")} | _describe_limits(method, level)
     attrs["n_resamples"] = distribution.sizes[REPLICATE]  # arithmetic may have dropped it
-    made = plain and distribution.attrs.get("result") == "bootstrap_distribution"
-    units = "" if made else str(distribution.attrs.get("units", "1"))  # of a ratio or a difference, arithmetic keeps those of the first
+    observed_lost = plain and distribution.attrs.get("result") == "bootstrap_distribution"
+    units = (
+        "" if observed_lost else str(distribution.attrs.get("units", "1"))
+    )  # of a ratio or a difference, arithmetic keeps those of the first
     result = apply(
         kernel, distribution.drop_vars([OBSERVED, "n"], errors="ignore"), observed, n, core=[[REPLICATE], [], []],
         outputs=_outputs(units), attrs=attrs,
@@ -380,10 +382,10 @@ def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
     if is_chunked(distribution) or distribution.sizes[REPLICATE] < FEWEST:
         return
     slack = 1e-9 * abs(observed)
-    apart = (observed < distribution.min(REPLICATE) - slack) | (observed > distribution.max(REPLICATE) + slack)
-    if bool(apart.any()):
+    outside = (observed < distribution.min(REPLICATE) - slack) | (observed > distribution.max(REPLICATE) + slack)
+    if bool(outside.any()):
         raise ValueError(
-            f"in {int(apart.sum())} of {apart.size} cells the coordinate 'observed' lies outside all {distribution.sizes[REPLICATE]} "
+            f"in {int(outside.sum())} of {outside.size} cells the coordinate 'observed' lies outside all {distribution.sizes[REPLICATE]} "
             "replicates: they were changed and it was not; change it too (assign_coords), or draw from the changed timings"
         )
 

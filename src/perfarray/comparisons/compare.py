@@ -165,4 +165,4 @@ def compare(
         n_resamples=n_resamples, rng=rng, correction=correction, family=family, censored=censored, across=across, shared=shared,
         paired=paired, metric=metric,
     )  # fmt: skip
-    return conclude([gather(*asked) for asked in of_metrics(times, baseline, request)], request)
+    return conclude([gather(*question) for question in of_metrics(times, baseline, request)], request)

@@ -37,9 +37,9 @@ def histograms(distribution: xr.DataArray, *, baseline: object = None, confidenc
 
     def kernel(replicates: Floats) -> tuple[Floats, ...]:
         measured = np.where(np.isfinite(replicates), replicates, np.nan)
-        known = ~np.isnan(measured).all(axis=-1)
-        limits = np.full((2, *known.shape), np.nan)
-        limits[:, known] = np.nanquantile(measured[known], [(1 - level) / 2, (1 + level) / 2], axis=-1)
+        rows = ~np.isnan(measured).all(axis=-1)
+        limits = np.full((2, *rows.shape), np.nan)
+        limits[:, rows] = np.nanquantile(measured[rows], [(1 - level) / 2, (1 + level) / 2], axis=-1)
         return *histogram(measured, number), *limits
 
     named = outputs(units, ("edge",), edges="") | outputs("1", ("bin",), counts="") | outputs(units, lower="", upper="")

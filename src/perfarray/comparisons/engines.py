@@ -56,7 +56,7 @@ class Measured(NamedTuple):
 
     evidence: dict[Hashable, xr.Variable]
     labels: xr.Coordinates
-    beside: tuple[str, ...]
+    checks: tuple[str, ...]
     engine: Engine
     rules: Rules
     units: str
@@ -64,13 +64,13 @@ class Measured(NamedTuple):
     single: bool
 
 
-def measure(pair: Pair, request: Request, place: int) -> Measured:
+def measure(pair: Pair, request: Request, depth: int) -> Measured:
     """Let the engine of the method give evidence; beside it, whether the benchmarks move together and where the error comes from.
 
     `place` is that of the runs in the nest whose medians are compared.
     """
     across, levels, data = request.across, pair.candidate.levels, pair.candidate.array
-    paired, whole = request.paired is not None, request.draws or request.medians
+    paired, all_values = request.paired is not None, request.draws or request.medians
     rules = Rules(
         method=request.method,
         df=request.df,
@@ -86,34 +86,34 @@ def measure(pair: Pair, request: Request, place: int) -> Measured:
     sides, bounds = (_along(across, *each) for each in ((data, pair.baseline.array), pair.bounds if pair.bounded else ()))
     incomplete = 0
     if any(is_chunked(side) for side in (*sides, *bounds)):
-        sides, levels = (sides, levels) if whole else ([_means(side, levels) for side in sides], (UNITS_DIM,))
+        sides, levels = (sides, levels) if all_values else ([_means(side, levels) for side in sides], (UNITS_DIM,))
         sides, bounds = ([side.chunk({across: -1}) for side in each] for each in (sides, bounds))
     elif paired or pair.jointly:
         incomplete = sum(_incomplete(side, across) for side in (pair.candidate, pair.baseline))
     if request.draws:
-        engine = _redrawing(pair, request, rules, place)
+        engine = _redrawing(pair, request, rules, depth)
     else:
-        engine = _order_statistics(pair, request, rules, place) if request.medians else _formulas(rules)
-    noisy, told = noise(1, not (paired or pair.bounded or request.medians), (across,))
+        engine = _order_statistics(pair, request, rules, depth) if request.medians else _formulas(rules)
+    noisy, check_outputs = noise(1, not (paired or pair.bounded or request.medians), (across,))
     ordered, also = dependence(1, paired=paired, dims=(across,))
-    told = told | also
-    beside = together(partial(movement, paired=paired), noisy, lambda new, old, *_: ordered(new, old))
-    kernel = together(engine.evidence, of_unit_means(beside, len(levels)))
-    if not whole:
-        kernel = of_unit_means(together(engine.evidence, beside), len(levels))
+    check_outputs = check_outputs | also
+    checks = together(partial(movement, paired=paired), noisy, lambda new, old, *_: ordered(new, old))
+    kernel = together(engine.evidence, of_unit_means(checks, len(levels)))
+    if not all_values:
+        kernel = of_unit_means(together(engine.evidence, checks), len(levels))
     evidence, labels = run(
         kernel,
         *sides,
         *engine.inputs,
         *bounds,
         core=[[across, *levels]] * 2 + [*engine.core] + [[across]] * len(bounds),
-        outputs=_outputs(across, engine.material) | MOVES | told,
+        outputs=_outputs(across, engine.material) | MOVES | check_outputs,
         coords=engine.coords,
     )
     return Measured(
         evidence=evidence,
         labels=labels,
-        beside=(*MOVES, *told),
+        checks=(*MOVES, *check_outputs),
         engine=engine,
         rules=rules,
         units=pair.candidate.units,
@@ -145,30 +145,30 @@ def _formulas(rules: Rules) -> Engine:
     return Engine(partial(ratio_tests.evidence_of_units, rules=rules), limits, {"_limits": (PART,)}, coords, {"df": rules.df})
 
 
-def _order_statistics(pair: Pair, request: Request, rules: Rules, place: int) -> Engine:
+def _order_statistics(pair: Pair, request: Request, rules: Rules, depth: int) -> Engine:
     """Compare medians by the order of runs: where some were stopped, by the same with those at their best and at their worst."""
     across, nest, sides = request.across, pair.candidate.levels, (pair.candidate, pair.baseline)
     ends = [end(side).array for end in (unknown_at_best, at_worst) for side in sides] if pair.bounded else []
     unlimited = [side.bounds.at_least & side.bounds.at_most for side in sides] if pair.bounded else []
-    others = [side.chunk({across: -1}) if is_chunked(side) else side for side in _along(across, *ends, *unlimited)]
-    most = max(prod(side.array.sizes[level] for level in nest[: place + 1]) for side in sides)
+    inputs = [side.chunk({across: -1}) if is_chunked(side) else side for side in _along(across, *ends, *unlimited)]
+    most = max(prod(side.array.sizes[level] for level in nest[: depth + 1]) for side in sides)
     return Engine(
-        _of_runs(partial(median_tests.evidence_of_medians, rules=rules, levels=place + 1, far=FAR), nest, place, 2 + len(ends)),
+        _of_runs(partial(median_tests.evidence_of_medians, rules=rules, levels=depth + 1, far=FAR), nest, depth, 2 + len(ends)),
         partial(median_tests.limits_of_medians, far=FAR, ranked=request.method == RANK),
         {"_limits": (SIDE, PART)},
         {SIDE: range(4 if ends else 2), PART: range(median_tests.NUMBERS + 2 * most)},
-        {"value": nest[place]},
-        tuple(others),
+        {"value": nest[depth]},
+        tuple(inputs),
         (*([across, *nest] for _ in ends), *([across] for _ in unlimited)),
     )
 
 
-def _of_runs(kernel: Kernel, nest: tuple[str, ...], place: int, number: int = 2) -> Kernel:
+def _of_runs(kernel: Kernel, nest: tuple[str, ...], depth: int, number: int = 2) -> Kernel:
     """Return a formula of the runs of so many sides, and whatever follows them, as one of their values (..., n_L, ..., n_1)."""
-    return lambda *values: kernel(*(unit_means(side, len(nest) - place) for side in values[:number]), *values[number:])
+    return lambda *values: kernel(*(unit_means(side, len(nest) - depth) for side in values[:number]), *values[number:])
 
 
-def _redrawing(pair: Pair, request: Request, rules: Rules, place: int) -> Engine:
+def _redrawing(pair: Pair, request: Request, rules: Rules, depth: int) -> Engine:
     """Compare by the bootstrap, which needs all timings and not unit means alone; of medians, the runs."""
     across, nest = request.across, pair.candidate.levels
     if request.medians and (rules.shared or rules.paired) and pair.candidate.array.sizes.get(across, 1) > 1:
@@ -176,19 +176,19 @@ def _redrawing(pair: Pair, request: Request, rules: Rules, place: int) -> Engine
             f"method={request.method!r} draws each benchmark alone where medians are compared, and these have common units (shared= or "
             f"paired=); choose method='{ORDER_STATISTICS}', or statistic='mean'"
         )
-    runs = pair.candidate._replace(levels=nest[: place + 1]) if request.medians else pair.candidate
+    runs = pair.candidate._replace(levels=nest[: depth + 1]) if request.medians else pair.candidate
     plan = check_resampling(runs, request.resample, request.n_resamples, request.rng, joint=rules.shared or rules.paired)
-    own = [side.array for side in (pair.candidate, pair.baseline)]
-    cells, groups = (cell_keys(own, nest, apart) for apart in (None, across))
+    arrays = [side.array for side in (pair.candidate, pair.baseline)]
+    cells, groups = (cell_keys(arrays, nest, excluded) for excluded in (None, across))
     cells = cells if across in cells.dims else cells.expand_dims({across: 1})
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     evidence = partial(bootstrap_tests.evidence_of_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat)
     return Engine(
-        _of_runs(partial(evidence, statistic=request.statistic), nest, place) if request.medians else evidence,
+        _of_runs(partial(evidence, statistic=request.statistic), nest, depth) if request.medians else evidence,
         partial(bootstrap_tests.limits_of_draws, rules=rules),
         {"_replicates": (REPLICATE,), "_limits": (PART,)},
         {REPLICATE: range(plan.draws.n_resamples), PART: range(bootstrap_tests.MATERIAL)},
-        plan.attrs | ({"value": nest[place]} if request.medians else {}),
+        plan.attrs | ({"value": nest[depth]} if request.medians else {}),
         (cells.chunk({across: -1}) if is_chunked(cells) else cells, groups),
         ([across], []),
     )
@@ -207,6 +207,6 @@ def _incomplete(side: Timings, across: str) -> int:
         return 0
     values = side.array.variable.transpose(..., across, *side.levels).values
     measured = ~np.isnan(values).all(axis=tuple(range(1 - len(side.levels), 0)))
-    wanted = measured.any(axis=-1, keepdims=True)
-    some, every = (measured & wanted).any(axis=-2), (measured | ~wanted).all(axis=-2)
-    return int((some & ~every).sum())
+    benchmarks = measured.any(axis=-1, keepdims=True)
+    present, complete = (measured & benchmarks).any(axis=-2), (measured | ~benchmarks).all(axis=-2)
+    return int((present & ~complete).sum())

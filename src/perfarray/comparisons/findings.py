@@ -61,24 +61,29 @@ def describe(measured: Measured, pair: Pair, request: Request) -> tuple[dict[str
 def checks(request: Request, pair: Pair) -> tuple[str, ...]:
     """Return what is counted in the result."""
     declared = request.shared is not None or pair.jointly or request.paired is not None
-    own = "resampling" if request.draws else BEYOND if request.medians else NOISE
-    return (UNITS, DEPENDENCE, own, DECIDING, *(() if declared else (MOVEMENT,)))
+    specific = "resampling" if request.draws else BEYOND if request.medians else NOISE
+    return (UNITS, DEPENDENCE, specific, DECIDING, *(() if declared else (MOVEMENT,)))
 
 
 def as_given(
-    measured: Measured, found: Mapping[Hashable, xr.Variable], pair: Pair, across: str, given: xr.Coordinates, attrs: Mapping[str, Hashable]
+    measured: Measured,
+    variables: Mapping[Hashable, xr.Variable],
+    pair: Pair,
+    across: str,
+    coords: xr.Coordinates,
+    attrs: Mapping[str, Hashable],
 ) -> xr.Dataset:
     """Put dims in the order of the data and give back the coordinates of the dims averaged over and compared; drop what was not there."""
     array, about = pair.candidate.array, {across, pair.dim}
     if across not in array.dims:
-        found = {name: variable.isel({across: 0}) if across in variable.dims else variable for name, variable in found.items()}
-    there = dict.fromkeys(dim for variable in found.values() for dim in variable.dims)
-    dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in there), *there)))
+        variables = {name: variable.isel({across: 0}) if across in variable.dims else variable for name, variable in variables.items()}
+    present = dict.fromkeys(dim for variable in variables.values() for dim in variable.dims)
+    dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in present), *present)))
     labels = {name: label for name, label in measured.labels.variables.items() if not {across, *INNER} & set(label.dims)}
-    labels |= {name: label for name, label in given.variables.items() if about & set(label.dims) and set(label.dims) <= set(dims)}
-    every = {**measured.labels.xindexes, **given.xindexes}
-    indexes = {name: index for name, index in every.items() if name in labels}
-    return xr.Dataset({name: in_order(variable, dims) for name, variable in found.items()}, xr.Coordinates(labels, indexes), attrs)
+    labels |= {name: label for name, label in coords.variables.items() if about & set(label.dims) and set(label.dims) <= set(dims)}
+    xindexes = {**measured.labels.xindexes, **coords.xindexes}
+    indexes = {name: index for name, index in xindexes.items() if name in labels}
+    return xr.Dataset({name: in_order(variable, dims) for name, variable in variables.items()}, xr.Coordinates(labels, indexes), attrs)
 
 
 def _absent(estimate: xr.Variable, array: xr.DataArray, across: str) -> list[str]:

@@ -45,8 +45,8 @@ def gather(times: Data, baseline: object, request: Request) -> Found:
         censored=request.censored,
     )
     check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    place, zeros = check_runs(pair, request.value, request.method, request.paired) if request.medians else (0, [])
-    measured = measure(pair, request, place)
+    depth, zeros = check_runs(pair, request.value, request.method, request.paired) if request.medians else (0, [])
+    measured = measure(pair, request, depth)
     attrs, notes = describe(measured, pair, request)
     return Found(measured, pair, attrs, [*zeros, *notes], pair.candidate.array.coords)
 
@@ -56,6 +56,6 @@ def of_metrics(times: Data, baseline: object, request: Request) -> Iterator[tupl
     if isinstance(request.metric, str | None):
         yield times, baseline, request
         return
-    own = replace(request, rng=str(describe_key(key_of(request.rng))[RNG_KEY])) if request.draws else request
+    seeded = replace(request, rng=str(describe_key(key_of(request.rng))[RNG_KEY])) if request.draws else request
     for name in check_names(request.metric, METRIC):
-        yield only(times, name), only(baseline, name), replace(own, metric=name)
+        yield only(times, name), only(baseline, name), replace(seeded, metric=name)

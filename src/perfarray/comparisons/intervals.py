@@ -104,23 +104,23 @@ def mean_interval(
     level = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels, censored=censored)
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
-    found, keys = _mean_outputs(data.units), []
+    variables, keys = _mean_outputs(data.units), []
     kernel: Kernel
-    ordered, told = dependence(len(data.levels))
+    ordered, order_outputs = dependence(len(data.levels))
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(data, resample, n_resamples, rng)
         kernel = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
         keys, attrs, checks = [cell_keys([data.array], data.levels)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
     else:
         check_no_resampling(method, resample)
-        normal, beside = skew(len(data.levels), not data.bounded)
+        normal, shape_outputs = skew(len(data.levels), not data.bounded)
         kernel = together(partial(mean_by_units, levels=len(data.levels), method=method, level=level), normal)
-        found, checks = found | beside, (UNITS, SKEW, DEPENDENCE)
+        variables, checks = variables | shape_outputs, (UNITS, SKEW, DEPENDENCE)
     kernel = together(kernel, lambda values, *_: ordered(values))
-    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=found | told, attrs=attrs)
+    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables | order_outputs, attrs=attrs)
     result = bound_interval(result, data.bounds) if data.bounded else result
-    stopped = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
-    return noted(result, *data.notes, data.selected, stopped, checks=checks)
+    limit_note = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
+    return noted(result, *data.notes, data.selected, limit_note, checks=checks)
 
 
 def _mean_outputs(units: str) -> dict[str, Output]:
@@ -258,20 +258,20 @@ def ratio_interval(
         )  # fmt: skip
     attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level} | ({"paired": paired} if paired else {})
     sides, nest, pairs = [pair.candidate.array, pair.baseline.array], pair.candidate.levels, paired is not None
-    found, keys = ratio_outputs(), []
+    variables, keys = ratio_outputs(), []
     kernel: Kernel
-    ordered, told = dependence(len(nest), paired=pairs)
+    ordered, order_outputs = dependence(len(nest), paired=pairs)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
         kernel = partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level)
         keys, attrs, checks = [cell_keys(sides, nest)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
     else:
         check_no_resampling(method, resample)
-        noisy, beside = noise(len(nest), not (pairs or pair.bounded))
+        noisy, noise_outputs = noise(len(nest), not (pairs or pair.bounded))
         kernel = together(partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level), noisy)
-        found, attrs, checks = found | beside, attrs | {"df": df}, (UNITS, NOISE, DEPENDENCE)
+        variables, attrs, checks = variables | noise_outputs, attrs | {"df": df}, (UNITS, NOISE, DEPENDENCE)
     kernel = together(kernel, lambda new, old, *_: ordered(new, old))
-    result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=found | told, attrs=attrs)
+    result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=variables | order_outputs, attrs=attrs)
     result = _bound_ratio(result, pair) if pair.bounded else result
     return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), checks=checks)
 
@@ -280,9 +280,9 @@ def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
     """Open the limits of ratios towards what stopped runs leave unknown; those of positive values stay positive."""
     sides, nest = (pair.candidate.array, pair.baseline.array), pair.candidate.levels
     negative = reduce(or_, [(side.reset_coords(drop=True) < 0).any(nest) for side in sides])
-    found = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))
-    lower = found["lower"].where(found["kind"] != UNBOUNDED, -np.inf).transpose(*found["lower"].dims)
-    return found.assign(lower=lower.assign_attrs(found["lower"].attrs))
+    bounded = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))
+    lower = bounded["lower"].where(bounded["kind"] != UNBOUNDED, -np.inf).transpose(*bounded["lower"].dims)
+    return bounded.assign(lower=lower.assign_attrs(bounded["lower"].attrs))
 
 
 def ratio_outputs(dims: tuple[str, ...] = ()) -> dict[str, Output]:

@@ -69,8 +69,8 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
         raise ValueError(
             f"{wrong} does not go with method='rank', which ranks one value of each {unit}; choose method='{ORDER_STATISTICS}'"
         )
-    place, sides = value_place(pair.candidate, unit if method == RANK else value), (pair.candidate, pair.baseline)
-    return place, [note for side in sides for note in check_positive(side.array, pair.candidate.levels, "a ratio of medians", place)]
+    depth, sides = value_place(pair.candidate, unit if method == RANK else value), (pair.candidate, pair.baseline)
+    return depth, [note for side in sides for note in check_positive(side.array, pair.candidate.levels, "a ratio of medians", depth)]
 
 
 def median_ratio(
@@ -87,29 +87,29 @@ def median_ratio(
 ) -> xr.Dataset:
     """Return the ratio of medians of every cell, with the variables that every ratio has."""
     nest, sides = pair.candidate.levels, (pair.candidate, pair.baseline)
-    place, zeros = check_runs(pair, value, method, paired)
+    depth, zeros = check_runs(pair, value, method, paired)
     attrs: dict[str, Hashable] = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
-    attrs |= {"statistic": MEDIAN, "value": nest[place]} | ({"paired": paired} if paired else {})
+    attrs |= {"statistic": MEDIAN, "value": nest[depth]} | ({"paired": paired} if paired else {})
     keys: list[xr.DataArray] = []
-    asked: dict[str, Any] = {"levels": place + 1, "paired": paired is not None, "level": level}
-    limits: Kernel = partial(ratio_of_medians, **asked, ranked=method == RANK)
+    options: dict[str, Any] = {"levels": depth + 1, "paired": paired is not None, "level": level}
+    limits: Kernel = partial(ratio_of_medians, **options, ranked=method == RANK)
     if method not in BOOTSTRAP_METHODS:
         check_no_resampling(method, resample)
     else:
-        runs = pair.candidate._replace(levels=nest[: place + 1])
+        runs = pair.candidate._replace(levels=nest[: depth + 1])
         plan = check_resampling(runs, resample, n_resamples, rng, joint=paired is not None)
         keys, attrs = [cell_keys([side.array for side in sides], nest)], attrs | plan.attrs
-        limits = partial(median_ratio_by_draws, **asked, draws=plan.draws, flat=plan.flat, method=method)
-    ordered, told = dependence(len(nest), paired=paired is not None)
+        limits = partial(median_ratio_by_draws, **options, draws=plan.draws, flat=plan.flat, method=method)
+    ordered, order_outputs = dependence(len(nest), paired=paired is not None)
 
-    def of_timings(new: Floats, old: Floats, *others: Any) -> Sequence[Any]:
-        return limits(*(unit_means(side, len(nest) - place) for side in (new, old)), *others)
+    def of_timings(new: Floats, old: Floats, *keys_of_cells: Any) -> Sequence[Any]:
+        return limits(*(unit_means(side, len(nest) - depth) for side in (new, old)), *keys_of_cells)
 
     kernel = together(of_timings, lambda new, old, *_: ordered(new, old))
 
     def answer(candidate: Timings, baseline: Timings) -> xr.Dataset:
         core = [nest, nest, *[()] * len(keys)]
-        return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=outputs | told, attrs=attrs)
+        return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=outputs | order_outputs, attrs=attrs)
 
     result = _bounded(pair, answer) if pair.bounded else answer(*sides)
     checks = (UNITS, "resampling" if method in BOOTSTRAP_METHODS else BEYOND, DEPENDENCE)
@@ -130,7 +130,7 @@ def _bounded(pair: Pair, answer: Callable[[Timings, Timings], xr.Dataset]) -> xr
     estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
     lower = lower.where(kinds != "unbounded", -np.inf)
     changed = {"estimate": estimate, "lower": lower, "upper": upper, "kind": kinds}
-    return limits.assign({name: found.assign_attrs(limits[name].attrs) for name, found in changed.items()})
+    return limits.assign({name: variable.assign_attrs(limits[name].attrs) for name, variable in changed.items()})
 
 
 @check(BEYOND)
@@ -140,10 +140,10 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     units = str(result.attrs["levels"]).split()[0]
     ranked, by_ranks = result.attrs["method"] == RANK, units_with_rank_limits(level)
     needed = by_ranks if ranked else units_with_limits(level)
-    other = "" if ranked else f"method='rank' needs {by_ranks}, and versions that differ by a factor only; "
+    alternative = "" if ranked else f"method='rank' needs {by_ranks}, and versions that differ by a factor only; "
     text = (
         f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "
-        f"each have both, fewer at a lower confidence_level; {other}or take statistic='mean'"
+        f"each have both, fewer at a lower confidence_level; {alternative}or take statistic='mean'"
     )
     if result.attrs.get(CENSORED) == "bound":
         return ()  # what stopped runs leave open is said already

@@ -32,7 +32,7 @@ Beside = tuple[Callable[..., Sequence[Any]], dict[str, Output]]
 NOTHING: Beside = (lambda *_: (), {})
 
 
-def noise(levels: int, asked: bool, dims: tuple[str, ...] = ()) -> Beside:
+def noise(levels: int, enabled: bool, dims: tuple[str, ...] = ()) -> Beside:
     """Return what gives the candidate's share of the squared error of ratios, and the p-value of normal units on the side with most of it.
 
     It takes two sides with so many levels last, and their `dims` before. Pairs, which have one error, and what stopped runs bound are not
@@ -40,25 +40,25 @@ def noise(levels: int, asked: bool, dims: tuple[str, ...] = ()) -> Beside:
     """
     share = {SHARE: Output(dims, "1", long_name="the candidate's share of the squared standard error")}
     outputs = share | _shape(dims, " of the noisier side")
-    return (lambda new, old, *_: noisier_side(new, old, levels=levels), outputs) if asked else NOTHING
+    return (lambda new, old, *_: noisier_side(new, old, levels=levels), outputs) if enabled else NOTHING
 
 
-def skew(levels: int, asked: bool) -> Beside:
+def skew(levels: int, enabled: bool) -> Beside:
     """Return what gives the p-values of normal units; stopped runs are not `asked`."""
-    return (partial(units_shape, levels=levels), _shape((), "")) if asked else NOTHING
+    return (partial(units_shape, levels=levels), _shape((), "")) if enabled else NOTHING
 
 
-def _shape(dims: tuple[str, ...], whose: str) -> dict[str, Output]:
+def _shape(dims: tuple[str, ...], owner: str) -> dict[str, Output]:
     """Return the variables of `numerics.ratio_tests.Shape`."""
     names = {
-        NORMALITY: f"p-value of fewer than {FEW} units{whose}, if they are normal",
-        SKEWED: f"p-value of the skewness of {FEW} units{whose} or more, if they are normal",
-        SKEWNESS: f"skewness of the mean of {FEW} units{whose} or more",
+        NORMALITY: f"p-value of fewer than {FEW} units{owner}, if they are normal",
+        SKEWED: f"p-value of the skewness of {FEW} units{owner} or more, if they are normal",
+        SKEWNESS: f"skewness of the mean of {FEW} units{owner} or more",
     }
     return {name: Output(dims, "1", long_name=text) for name, text in names.items()}
 
 
-def _skewed(result: xr.Dataset, whose: str) -> tuple[Note | None, ...]:
+def _skewed(result: xr.Dataset, owner: str) -> tuple[Note | None, ...]:
     """Name cells whose units are skewed so that limits miss more, at an error rate of 5 % in all; or too few to be seen as skewed."""
     units, n = plural(str(result.attrs["unit"])), result.variables["n"].values
     if result.attrs["method"] == ADJUSTED:
@@ -68,12 +68,12 @@ def _skewed(result: xr.Dataset, whose: str) -> tuple[Note | None, ...]:
         )
         return (count_note("unseen_skewness", text, (n >= 3) & (n <= 4)),)
     pvalue, skewness = (result.variables[name].values for name in (SKEWED, SKEWNESS))
-    seen = in_all(pvalue) & (np.abs(skewness) >= MATTERS)
+    skewed = in_all(pvalue) & (np.abs(skewness) >= MATTERS)
     text = (
-        f"{{cells}} {whose}: of 95 %, limits cover 84 to 93, and miss mostly beyond one end; method={ADJUSTED!r} covers one to three "
+        f"{{cells}} {owner}: of 95 %, limits cover 84 to 93, and miss mostly beyond one end; method={ADJUSTED!r} covers one to three "
         f"points more at 1.1 times the width, more {units} still more"
     )
-    return (count_note("skewed_units", text, seen),)
+    return (count_note("skewed_units", text, skewed),)
 
 
 @check(SKEW)

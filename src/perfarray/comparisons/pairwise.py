@@ -90,7 +90,7 @@ def pairwise(
         n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
         censored=censored, across=across, shared=shared, paired=paired, metric=metric,
     )  # fmt: skip
-    return conclude([_gather(*asked) for asked in of_metrics(times, dim, request)], request)
+    return conclude([_gather(*question) for question in of_metrics(times, dim, request)], request)
 
 
 def _gather(times: Data, dim: object, request: Request) -> Found:
@@ -100,33 +100,37 @@ def _gather(times: Data, dim: object, request: Request) -> Found:
     labels = times[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
-    found = [gather(times, label, request) for label in labels]
-    last, pair = found[-1].measured, found[-1].pair
-    whole = {name: _side_by_side([one.measured.evidence[name] for one in found], dim) for name in last.evidence}
+    findings = [gather(times, label, request) for label in labels]
+    last, pair = findings[-1].measured, findings[-1].pair
+    evidence = {name: _side_by_side([finding.measured.evidence[name] for finding in findings], dim) for name in last.evidence}
     along = xr.IndexVariable(BASELINE, np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     coords = {name: label for name, label in last.labels.items() if dim not in label.dims} | {dim: times[dim].variable, BASELINE: along}
-    attrs = {name: value for name, value in found[0].attrs.items() if all(name in one.attrs and one.attrs[name] == value for one in found)}
+    attrs = {
+        name: value
+        for name, value in findings[0].attrs.items()
+        if all(name in finding.attrs and finding.attrs[name] == value for finding in findings)
+    }
     # The same sentence with other counts, one per baseline, is said once.
-    notes = list[Note | None](once([note for one in found for note in one.notes if note]))
-    measured = last._replace(evidence=whole, labels=xr.Dataset(coords=coords).coords)
+    notes = list[Note | None](once([note for finding in findings for note in finding.notes if note]))
+    measured = last._replace(evidence=evidence, labels=xr.Dataset(coords=coords).coords)
     return Found(measured, pair, attrs | {"result": "pairwise"}, notes, times.coords, (str(dim), BASELINE))
 
 
-def _side_by_side(parts: Sequence[xr.Variable], dim: Hashable) -> xr.Variable:
+def _side_by_side(pieces: Sequence[xr.Variable], dim: Hashable) -> xr.Variable:
     """Return what every baseline has along `baseline`; NaN, or of marks False, where a label meets itself; not all have the dim."""
-    first = parts[0]
+    first = pieces[0]
     if dim not in first.dims:
-        whole: xr.Variable = xr.Variable.concat(parts, BASELINE)
-        return whole
-    blank, others = False if first.dtype == bool else np.nan, ~np.eye(len(parts), dtype=bool)
+        concatenated: xr.Variable = xr.Variable.concat(pieces, BASELINE)
+        return concatenated
+    blank, off_diagonal = False if first.dtype == bool else np.nan, ~np.eye(len(pieces), dtype=bool)
 
     def insert(*values: np.ndarray) -> tuple[np.ndarray]:
-        found = np.full((*values[0].shape[:-1], *others.shape), blank, values[0].dtype)
-        for place, own in enumerate(values):
-            found[..., place, others[place]] = own
-        return (found,)
+        joined = np.full((*values[0].shape[:-1], *off_diagonal.shape), blank, values[0].dtype)
+        for position, column in enumerate(values):
+            joined[..., position, off_diagonal[position]] = column
+        return (joined,)
 
-    sides = [part.chunk({dim: -1}) if is_chunked(part) else part for part in parts]
-    output, sizes = Output((BASELINE, MET), dtype=first.dtype), dict.fromkeys((BASELINE, MET), len(parts))
-    (found,) = compute(insert, *sides, core=[[str(dim)]] * len(parts), outputs={"": output}, sizes=sizes).values()
-    return xr.Variable([dim if name == MET else name for name in found.dims], found.data, first.attrs)
+    sides = [piece.chunk({dim: -1}) if is_chunked(piece) else piece for piece in pieces]
+    output, sizes = Output((BASELINE, MET), dtype=first.dtype), dict.fromkeys((BASELINE, MET), len(pieces))
+    (joined,) = compute(insert, *sides, core=[[str(dim)]] * len(pieces), outputs={"": output}, sizes=sizes).values()
+    return xr.Variable([dim if name == MET else name for name in joined.dims], joined.data, first.attrs)

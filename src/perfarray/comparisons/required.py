@@ -173,13 +173,13 @@ def _required(
     pair = choose(times, baseline, metric=metric)
     better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
     if decision.goal == "difference" and (decision.change <= -1 if better == "lower" else decision.change >= 1):
-        what, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")
-        raise ValueError(f"change={decision.change!r} of a {what} leaves nothing of it: give a fraction {limit}")
+        quantity, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")
+        raise ValueError(f"change={decision.change!r} of a {quantity} leaves nothing of it: give a fraction {limit}")
     cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
-    own = decision._replace(better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1))
+    cell_decision = decision._replace(better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1))
     depth, joint = len(nest), "paired" in attrs
     result = apply(
-        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), joint, own),
+        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), joint, cell_decision),
         array,
         pair.baseline.array,
         core=[nest, nest],
@@ -209,8 +209,8 @@ def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[F
         else:
             spread = Spread(*(side.variance * side.n / side.mean**2 for side in (ratio.numerator, ratio.denominator)))
         varies = spread.new + spread.old > ROUNDING
-        known = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
-        larger = np.where(varies & (known > 0), known / chdtri(np.where(known > 0, known, 1.0), decision.assurance), np.nan)
+        pilot_df = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
+        larger = np.where(varies & (pilot_df > 0), pilot_df / chdtri(np.where(pilot_df > 0, pilot_df, 1.0), decision.assurance), np.nan)
         spread = Spread(spread.new * larger, spread.old * larger)
         distances = tuple(np.asarray(distance) for distance in decision.distances)
         required = fewest_units(spread, distances, decision.risk, decision.power)
@@ -218,9 +218,9 @@ def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[F
         error, df = spread.error(fewest), spread.df(fewest)
         missed = sum((1 - beyond(distance, error, df, decision.risk) for distance in distances), np.zeros(n.shape))
         grid, sizes = Spread(spread.new[..., None], spread.old[..., None]), np.array(GRID, dtype=float)
-        seen = distance_seen(grid.error(sizes), grid.df(sizes), 1 - decision.risk, decision.power)
-        own = distance_seen(error, df, 1 - decision.risk, decision.power)
-        changes = ((1 + decision.threshold) * np.exp(distance) - 1 for distance in (own, seen))
+        grid_distance = distance_seen(grid.error(sizes), grid.df(sizes), 1 - decision.risk, decision.power)
+        distance_here = distance_seen(error, df, 1 - decision.risk, decision.power)
+        changes = ((1 + decision.threshold) * np.exp(distance) - 1 for distance in (distance_here, grid_distance))
     return required, ratio.n, np.maximum(1 - missed, 0.0), *changes
 
 
@@ -230,7 +230,7 @@ def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     required, n = (result.variables[name].values for name in ("required", "n"))
     units = plural(str(result.attrs["unit"]))
     alone = f"{{cells}} have fewer than two {units} on a side: their spread is not known; measure two or more, better ten"
-    alike = (
+    constant = (
         f"{{cells}} have {units} that do not differ: no number is known, since equal values do not show how much others vary; measure with "
         "a finer clock, or more iterations in each"
     )
@@ -238,7 +238,7 @@ def required_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     few = f"{{cells}} rest on fewer than five {units} on a side: the number may be off by a factor of two or more; assurance=0.8 is safer"
     return (
         count_note("single_unit", alone, n < 2),
-        count_note("no_spread", alike, (n >= 2) & np.isnan(required)),
+        count_note("no_spread", constant, (n >= 2) & np.isnan(required)),
         count_note("no_number", never, np.isinf(required)),
         count_note("small_pilot", few, (n >= 2) & (n < 5) & ~np.isnan(required)) if float(result.attrs["assurance"]) < 0.8 else None,
     )

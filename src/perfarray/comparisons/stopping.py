@@ -116,7 +116,7 @@ def stopping(
     (nan, 14.0)
     """
     check_choice(rule, "rule", RULES)
-    wanted = Rule(
+    settings = Rule(
         rule, check_count(start, "start", 2), check_share(half_width, "half_width", "0.01"), check_confidence_level(confidence_level)
     )
     sides, attrs, notes = _sides(times, baseline, dim, levels, paired, metric)
@@ -125,16 +125,16 @@ def stopping(
 
     def kernel(*values: Floats) -> Path:
         new, *old = (unit_means(side, len(nest)) for side in values)
-        return path(new, old[0] if old else None, paired is not None, wanted)
+        return path(new, old[0] if old else None, paired is not None, settings)
 
-    attrs |= {"result": "stopping", "rule": rule, "start": wanted.start, "half_width_wanted": wanted.half_width}
+    attrs |= {"result": "stopping", "rule": rule, "start": settings.start, "half_width_wanted": settings.half_width}
     result = apply(
         kernel,
         *(side.array for side in sides),
         core=[nest] * len(sides),
         outputs=_outputs(sides[0].units if len(sides) == 1 else "1"),
         coords={RUNS: range(1, most + 1)},
-        attrs=attrs | {"confidence_level": wanted.level},
+        attrs=attrs | {"confidence_level": settings.level},
     )
     return noted(result, *notes, dependence_note(sides, paired is not None), checks=("stopping",))
 
@@ -147,8 +147,8 @@ def _sides(
         for name, value in (("dim", dim), ("paired", paired)):
             if value is not None:
                 raise ValueError(f"{name}={value!r} is about two systems; name the baseline too")
-        own = resolve(times, metric, levels)
-        return (own,), own.describe(), (*own.notes, own.selected)
+        timings = resolve(times, metric, levels)
+        return (timings,), timings.describe(), (*timings.notes, timings.selected)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
     attrs = {**pair.attrs} | ({"paired": paired} if paired else {})
     return (pair.candidate, pair.baseline), attrs, (*pair.notes, pair.candidate.selected)
@@ -169,13 +169,13 @@ def _outputs(units: str) -> dict[str, Output]:
 def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Say what the rule is worth, and name the cells where it does not stop: what they lack, and how many units would do."""
     names = ("n", "required", "extrapolated", "lower_at_stop", "upper_at_stop")
-    n, required, further, lower, upper = (result.variables[name].values for name in names)
+    n, required, extrapolated, lower, upper = (result.variables[name].values for name in names)
     start, rule, like = int(result.attrs["start"]), str(result.attrs["rule"]), result["n"]
-    unit, wanted = str(result.attrs["unit"]), f"{100 * float(result.attrs['half_width_wanted']):g} %"
+    unit, width = str(result.attrs["unit"]), f"{100 * float(result.attrs['half_width_wanted']):g} %"
     units, short, wide = plural(unit), (n > 1) & (n < start), (n >= start) & np.isnan(required)
-    missing = f"{{cells}} are not within ±{wanted} yet: {_would_do(further[wide], units)}"
+    missing = f"{{cells}} are not within ±{width} yet: {_would_do(extrapolated[wide], units)}"
     if rule == STEADY:
-        missing = f"{{cells}} have no {start} {units} in a row that vary by {wanted} or less, and more of them need not change that"
+        missing = f"{{cells}} have no {start} {units} in a row that vary by {width} or less, and more of them need not change that"
     constant = f"{{cells}} stop at {units} that show no spread at all: a coarse clock hides it; begin with more (start=)"
     return (
         _worth(rule, start),
@@ -205,11 +205,11 @@ def _worth(rule: str, start: int) -> Note | None:
     return Note("optional_stopping", text, {"start": start, "normal": normal, "exponential": skewed})
 
 
-def _would_do(further: Floats, units: str) -> str:
+def _would_do(extrapolated: Floats, units: str) -> str:
     """Write how many units would be enough where there are too few."""
-    known = further[np.isfinite(further)]
-    if not known.size:
+    finite = extrapolated[np.isfinite(extrapolated)]
+    if not finite.size:
         return f"ten million {units} would not do either"
-    low, high = int(known.min()), int(known.max())
+    low, high = int(finite.min()), int(finite.max())
     many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return f"{many} {units} would do, if further ones vary as these"

@@ -31,29 +31,31 @@ WIDER = {
 """By the correction, why an interval does not show its verdict."""
 
 
-def decide(parts: Sequence[Measured], request: Request, pairs: tuple[str, ...] = ()) -> tuple[list[Variables], tuple[str, ...]]:
+def decide(measurements: Sequence[Measured], request: Request, pairs: tuple[str, ...] = ()) -> tuple[list[Variables], tuple[str, ...]]:
     """Turn evidence into the variables of comparisons: correct p-values over their family, make limits at the levels that follow.
 
     `pairs` are the two dims along which every label meets every other, if there are. Several parts are metrics, and one more dim of the
     verdicts. The dims of the family are returned too.
     """
-    rules, metrics = parts[0].rules, not isinstance(request.metric, str | None)
+    rules, metrics = measurements[0].rules, not isinstance(request.metric, str | None)
     if not rules.correction:
-        return [_conclude(part, {}, request) for part in parts], ()
-    tests = [_tests(part) for part in parts]
+        return [_conclude(measured, {}, request) for measured in measurements], ()
+    tests = [_tests(measured) for measured in measurements]
     joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if metrics else tests[0]
-    single = {request.across} if all(part.single for part in parts) else set()
+    single = {request.across} if all(measured.single for measured in measurements) else set()
     dims = dict.fromkeys(dim for variable in joined.values() for dim in variable.dims)
     family = check_family([dim for dim in dims if dim not in single], request.family, pairs)
     adjusted = _adjust(joined, family, rules, pairs)
-    each = ({name: its.isel({METRIC: place}) for name, its in adjusted.items()} if metrics else adjusted for place in range(len(parts)))
-    return [_conclude(part, own, request) for part, own in zip(parts, each, strict=True)], family
+    each = (
+        {name: its.isel({METRIC: index}) for name, its in adjusted.items()} if metrics else adjusted for index in range(len(measurements))
+    )
+    return [_conclude(measured, levels, request) for measured, levels in zip(measurements, each, strict=True)], family
 
 
 def _tests(measured: Measured) -> Variables:
     """Return the p-values of the tests, mirrored where higher is better: what is said of the family then holds for every metric."""
     order = Tests._fields if measured.rules.better == LOWER else Tests._fields[::-1]
-    return {name: measured.evidence[f"_{own}"] for name, own in zip(Tests._fields, order, strict=True)}
+    return {name: measured.evidence[f"_{field}"] for name, field in zip(Tests._fields, order, strict=True)}
 
 
 def _conclude(measured: Measured, adjusted: Variables, request: Request) -> Variables:
@@ -62,8 +64,8 @@ def _conclude(measured: Measured, adjusted: Variables, request: Request) -> Vari
     rows = [evidence[f"_{name}"] for name in Evidence._fields]
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
     levels = list(adjusted.values())
-    rows, levels = ([row.chunk({across: -1}) if is_chunked(row) else row for row in part] for part in (rows, levels))
-    found = compute(
+    rows, levels = ([row.chunk({across: -1}) if is_chunked(row) else row for row in group] for group in (rows, levels))
+    variables = compute(
         partial(judge, limits=engine.limits, rules=measured.rules),
         *(*rows, *suite, *levels, *(evidence[name] for name in engine.material)),
         core=[
@@ -74,7 +76,7 @@ def _conclude(measured: Measured, adjusted: Variables, request: Request) -> Vari
         ],
         outputs=_outputs(across, measured.units, request.statistic),
     )
-    return found | {name: evidence[name] for name in measured.beside}
+    return variables | {name: evidence[name] for name in measured.checks}
 
 
 def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,7 +98,7 @@ def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tupl
         return _adjust_family(pvalues, family, rules)
     size = pvalues[0].sizes[pairs[0]]
     later = xr.Variable(pairs, np.tri(size, k=-1, dtype=bool))
-    forth, back = (_adjust_family([part.where(which) for part in pvalues], family, rules) for which in (later, ~later))
+    forth, back = (_adjust_family([pvalue.where(mask) for pvalue in pvalues], family, rules) for mask in (later, ~later))
     return {name: forth[name].where(later, back[name]) for name in forth}
 
 
@@ -104,7 +106,7 @@ def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: R
     """Correct the p-values over all dims of a family."""
     return compute(
         partial(adjust_tests, axes=len(family), rules=rules),
-        *(part.chunk(dict.fromkeys(family, -1)) if is_chunked(part) else part for part in pvalues),
+        *(pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue for pvalue in pvalues),
         core=[family] * len(pvalues),
         outputs={name: Output(family) for name in Adjusted._fields},
         sizes={name: pvalues[0].sizes[name] for name in family},
@@ -121,8 +123,8 @@ def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 def _outputs(across: str, units: str, statistic: str) -> dict[str, Output]:
     """Return the variables of a comparison, in the order of `numerics.verdicts.Comparison`."""
-    smaller, both = "independent units on the smaller side", "benchmarks measured on both sides"
-    level, whole = "confidence level of the interval", "geometric mean of candidate / baseline"
+    smaller, matched = "independent units on the smaller side", "benchmarks measured on both sides"
+    level, geometric = "confidence level of the interval", "geometric mean of candidate / baseline"
     pvalues = dict.fromkeys(("pvalue", "pvalue_adjusted", "pvalue_equivalent", "pvalue_equivalent_adjusted", "pvalue_not_slower"), "")
     return (
         ratio_outputs((across,))
@@ -134,7 +136,7 @@ def _outputs(across: str, units: str, statistic: str) -> dict[str, Output]:
         }
         | outputs("1", (across,), smallest_change="relative change seen with some 80 % power")
         | outputs(units, (across,), **{f"{side}_{statistic}": "" for side in ("candidate", "baseline")})
-        | outputs(suite_estimate=whole, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=both)
+        | outputs(suite_estimate=geometric, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=matched)
         | {"suite_kind": Output((), "", object, "kind of confidence set")}
         | outputs(suite_pvalue="")
         | {"suite_verdict": Output((), "", object)}

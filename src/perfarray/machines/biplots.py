@@ -81,5 +81,5 @@ def biplot(
         rng=rng,
         metric=metric,
     )
-    drawn: Axes = result.perf.plot(ax=ax, kind=kind, components=components, regions=n_resamples is not None)
-    return drawn
+    axes: Axes = result.perf.plot(ax=ax, kind=kind, components=components, regions=n_resamples is not None)
+    return axes

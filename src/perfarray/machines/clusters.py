@@ -72,11 +72,11 @@ def cluster_machines(
     del by  # the wrapper reads it
     check_choice(method, "method", LINKAGES)
     number = check_count(n_clusters, "n_clusters")
-    found = principal_components(
+    components = principal_components(
         times, samples=samples, features=features, statistic=statistic, scale=scale, n_components=n_components, impute=impute, unit=unit,
         levels=levels, metric=metric,
     )  # fmt: skip
-    score = found["score"].compute()
+    score = components["score"].compute()
     if number > score.sizes[samples]:
         raise TooFew(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
     gaps = bool(score.isnull().any())
@@ -85,14 +85,14 @@ def cluster_machines(
         cells = scores.reshape(-1, *scores.shape[-2:])
         labels = np.full(cells.shape[:-1], np.nan)
         # SciPy's hierarchy takes one set of points at a time; samples and components that a cell lacks are NaN.
-        for cell, own in zip(cells, labels, strict=True):
-            here = ~np.isnan(cell).all(axis=-1)
-            if here.sum() >= number:
-                own[here] = cluster_labels(np.nan_to_num(cell[here]), number, method)
+        for cell, row in zip(cells, labels, strict=True):
+            complete = ~np.isnan(cell).all(axis=-1)
+            if complete.sum() >= number:
+                row[complete] = cluster_labels(np.nan_to_num(cell[complete]), number, method)
         return ((labels if gaps else labels.astype(int)).reshape(scores.shape[:-1]),)
 
     labels = score[samples].values
     outputs = {"cluster": Output((samples,), "1", float if gaps else int)}
-    attrs = found.attrs | {"result": "cluster_machines", "method": method, "n_clusters": number}
+    attrs = components.attrs | {"result": "cluster_machines", "method": method, "n_clusters": number}
     clusters = apply(kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels.tolist()})["cluster"]
     return clusters.assign_coords(coordinates_along(score, samples)).assign_attrs(attrs)

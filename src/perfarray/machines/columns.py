@@ -41,7 +41,7 @@ def check_response(table: pd.DataFrame, name: str) -> None:
         raise ValueError(f"response {name!r} holds {table[name].dtype} values, not numbers")
 
 
-def chosen_columns(table: pd.DataFrame, predictors: str | Sequence[str] | None, others: set[str]) -> list[str]:
+def chosen_columns(table: pd.DataFrame, predictors: str | Sequence[str] | None, excluded: set[str]) -> list[str]:
     """Return the columns that may explain; `others` have a part of their own in the model."""
     if predictors is not None and not (isinstance(predictors, str) and predictors in SETS):
         names = list(check_names(predictors, "predictors")) if len(predictors) else []
@@ -49,20 +49,20 @@ def chosen_columns(table: pd.DataFrame, predictors: str | Sequence[str] | None, 
         return names
     roles = roles_of(table)
     usable = {None: (None, "flag"), "environment": (None,), "flags": ("flag",)}[predictors]
-    return [str(name) for name in table if roles.get(str(name)) in usable and name not in others]
+    return [str(name) for name in table if roles.get(str(name)) in usable and name not in excluded]
 
 
 def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list[str]:
     """Leave out columns that say nothing: constant, empty, a label for nearly every row, a copy of another."""
-    kept = []
+    informative = []
     for name in names:
         values = stated(rows[name]).dropna()
         distinct = values.nunique()
         sparse = not trees and is_number(rows[name]) and len(values) < len(rows) / 2
         if distinct >= 2 and not sparse and (is_number(rows[name]) or distinct <= len(rows) / 2):
-            kept.append(name)
+            informative.append(name)
     unique: dict[bytes, str] = {}
-    for name in kept:
+    for name in informative:
         unique.setdefault(_content(rows[name]), name)
     return list(unique.values()) if trees else _independent(rows, list(unique.values()))
 
@@ -70,7 +70,7 @@ def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list
 def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
     """Leave out columns that are linear combinations of an intercept and those before them."""
     basis = np.ones((len(rows), 1)) / np.sqrt(len(rows))
-    kept = []
+    independent = []
     for name in names:
         column = rows[name]
         if is_number(column):
@@ -78,14 +78,14 @@ def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
             block = filled.fillna(filled.mean()).to_numpy()[:, None]
         else:
             block = pd.get_dummies(column.astype(str), drop_first=True).to_numpy(dtype=float)
-        own = block / np.where(np.linalg.norm(block, axis=0) > 0, np.linalg.norm(block, axis=0), 1.0)
-        rest = own - basis @ (basis.T @ own)
-        rest -= basis @ (basis.T @ rest)
-        values, size, _ = np.linalg.svd(rest, full_matrices=False)
+        scaled = block / np.where(np.linalg.norm(block, axis=0) > 0, np.linalg.norm(block, axis=0), 1.0)
+        residual = scaled - basis @ (basis.T @ scaled)
+        residual -= basis @ (basis.T @ residual)
+        values, size, _ = np.linalg.svd(residual, full_matrices=False)
         if (size > 1e-8).all():
-            kept.append(name)
+            independent.append(name)
             basis = np.hstack([basis, values])
-    return kept
+    return independent
 
 
 def stated(column: pd.Series) -> pd.Series:

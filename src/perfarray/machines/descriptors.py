@@ -57,7 +57,7 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
         elif name in READINGS and values[0].dtype.kind in "OUST":
             codes, distinct = _distinct(values)
             read, failed = read_texts(name, distinct.tolist())
-            typed = {key: _typed(np.array(own, dtype=object))[codes] for key, own in read.items() if key not in labels}
+            typed = {key: _typed(np.array(values_read, dtype=object))[codes] for key, values_read in read.items() if key not in labels}
             columns |= {key: _filled(column, coordinates.get(key)) for key, column in typed.items()}
             if any(failed):
                 columns[f"{name}{UNPARSED}"] = [failed[code] for code in codes.tolist()]
@@ -71,17 +71,17 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
 def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
     """Return the place of every value among the distinct ones, and these; of numbers all places, and all numbers."""
     if values[0].dtype.kind in "iufb":
-        return slice(None), np.concatenate([part.values for part in values])
-    places: dict[Any, int] = {}
+        return slice(None), np.concatenate([variable.values for variable in values])
+    code_of: dict[Any, int] = {}
     distinct, codes = [], []
-    for block in (part[start : start + BLOCK].values.tolist() for part in values for start in range(0, part.size, BLOCK)):
+    for block in (variable[start : start + BLOCK].values.tolist() for variable in values for start in range(0, variable.size, BLOCK)):
         # What is no text counts as it is written: True is not 1, and NaN is NaN.
         keys = [value if isinstance(value, str) else (type(value), repr(value)) for value in block]
         for key, value in zip(keys, block, strict=True):
-            if key not in places:
-                places[key] = len(places)
+            if key not in code_of:
+                code_of[key] = len(code_of)
                 distinct.append(value)
-        codes.append(np.array([places[key] for key in keys], dtype=np.int32))
+        codes.append(np.array([code_of[key] for key in keys], dtype=np.int32))
     column = np.empty(len(distinct), dtype=object)
     column[:] = distinct
     return np.concatenate(codes), column
@@ -91,8 +91,8 @@ def _filled(column: Any, stated: Values | None) -> Any:
     """Return numbers as they are stated, with their gaps filled by a column that was read; the column where no numbers are stated."""
     if stated is None or stated[0].dtype.kind not in "iuf":
         return column
-    known = np.concatenate([part.values for part in stated]).astype(float)
-    return np.where(np.isnan(known), column, known) if isinstance(column, np.ndarray) and column.dtype.kind == "f" else known
+    numbers = np.concatenate([variable.values for variable in stated]).astype(float)
+    return np.where(np.isnan(numbers), column, numbers) if isinstance(column, np.ndarray) and column.dtype.kind == "f" else numbers
 
 
 def _typed(values: npt.NDArray[Any]) -> Any:
@@ -115,16 +115,18 @@ def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
     lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
     if not lists or FLAGS[0] in rows.coords or FLAGS[0] in rows.dims:
         return rows
-    whole = [texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values for texts in lists]
-    joined = [" ".join(str(text) for text in own if str(text).startswith(("-", "/"))) for own in np.concatenate(whole, axis=1)]
+    texts_by_row = [texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values for texts in lists]
+    joined = [
+        " ".join(str(text) for text in row_texts if str(text).startswith(("-", "/"))) for row_texts in np.concatenate(texts_by_row, axis=1)
+    ]
     return rows.assign_coords({FLAGS[0]: (row, np.array([text or UNKNOWN for text in joined], dtype=object))})
 
 
 def _flag_columns(codes: Any, distinct: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
     """Return the commonest flags, in order of how often they occur, as True and False."""
-    given = [own or () for own in read_each(flags, distinct.tolist())]
+    flag_lists = [flag_list or () for flag_list in read_each(flags, distinct.tolist())]
     number: Counter[str] = Counter()
-    for own, rows in zip(given, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True):
-        number.update(dict.fromkeys(own, rows))
+    for flag_list, rows in zip(flag_lists, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True):
+        number.update(dict.fromkeys(flag_list, rows))
     chosen = sorted(number, key=lambda flag: (-number[flag], flag))[:n_flags]
-    return {f"{FLAG}{flag}": np.array([flag in own for own in given])[codes] for flag in chosen}
+    return {f"{FLAG}{flag}": np.array([flag in flag_list for flag_list in flag_lists])[codes] for flag in chosen}

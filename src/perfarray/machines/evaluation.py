@@ -63,14 +63,14 @@ def evaluate(problem: Problem, test: Holdout, confidence_level: float, rng: np.r
     rows, target, predictors = problem.rows, problem.target, problem.predictors
     tested = _tested(problem, test, rng)
     answered = np.unique(tested.row)
-    own = tested.row if problem.groups is None else problem.groups[tested.row]
+    units_of_rows = tested.row if problem.groups is None else problem.groups[tested.row]
     independent = problem.groups is None and len(answered) == len(tested.row)
     within = None if test.folds else tested.split
     roles = 1 if test.folds is None and test.splits == 1 else 2
     measured = target[tested.row]
-    correlation = correlation_interval(measured, tested.predicted, None if independent else own, confidence_level, within, roles)
+    correlation = correlation_interval(measured, tested.predicted, None if independent else units_of_rows, confidence_level, within, roles)
     variance = float(target[answered].var()) if len(answered) else np.nan
-    influence = influence_of(tested.losses, variance, own, confidence_level)
+    influence = influence_of(tested.losses, variance, units_of_rows, confidence_level)
     times = np.bincount(tested.row, minlength=len(rows))[answered]
     predicted = np.bincount(tested.row, weights=tested.predicted, minlength=len(rows))[answered] / times
     fit = problem.fit(rows, target)
@@ -91,8 +91,8 @@ def evaluate(problem: Problem, test: Holdout, confidence_level: float, rng: np.r
         "predictor": np.array(predictors, dtype=object),
         "row": names.astype(object),
     }
-    constant = [name for name, known in zip(predictors, np.isfinite(influence.increase), strict=True) if not known]
-    number = len(np.unique(own))
+    constant = [name for name, is_finite in zip(predictors, np.isfinite(influence.increase), strict=True) if not is_finite]
+    number = len(np.unique(units_of_rows))
     attrs: dict[Hashable, Any] = {
         "n": len(rows),
         "n_unanswered": len(tested.unanswered),
@@ -108,8 +108,8 @@ def _notes(number: int, grouped: bool, constant: list[str]) -> tuple[Note, ...]:
     """Return notes where too little was tested for limits, or for an influence."""
     notes = []
     if number < LEAST_UNITS:
-        what = "groups" if grouped else "rows"
-        text = f"{number} {what} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
+        noun = "groups" if grouped else "rows"
+        text = f"{number} {noun} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
         notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
     if constant:
         text = f"{listed(constant)} are the same throughout each test: permuting them says nothing, and their influence is not known"
@@ -126,48 +126,54 @@ def _tested(problem: Problem, test: Holdout, rng: np.random.Generator) -> _Teste
             raise ValueError(f"folds={test.folds} of {len(rows)} rows: give {len(rows)} or fewer")
     if groups is not None and problem.units < (test.folds or 2):
         raise ValueError(f"groups= has {problem.units} labels in {len(rows)} rows; a test needs {test.folds or 2} or more")
-    parts = split_rows(len(rows), groups, test.share, test.folds, rng, test.splits) if predictors else []
+    test_splits = split_rows(len(rows), groups, test.share, test.folds, rng, test.splits) if predictors else []
     nothing = np.empty(0, dtype=np.intp)
-    found = [_Tested(nothing, nothing, np.empty(0), np.empty((len(predictors), 0)), nothing, nothing)]
-    for number, chosen in enumerate(parts):
-        seen = np.setdiff1d(np.arange(len(rows)), chosen)
-        trained = problem.fit(rows.iloc[seen].reset_index(drop=True), target[seen])
-        copies = chosen[_copies(rows[predictors], chosen, seen)]
+    tests = [_Tested(nothing, nothing, np.empty(0), np.empty((len(predictors), 0)), nothing, nothing)]
+    for number, chosen in enumerate(test_splits):
+        training = np.setdiff1d(np.arange(len(rows)), chosen)
+        trained = problem.fit(rows.iloc[training].reset_index(drop=True), target[training])
+        copies = chosen[_copies(rows[predictors], chosen, training)]
         predicted = trained.predict(rows.iloc[chosen].reset_index(drop=True))
-        known = np.isfinite(predicted)
-        unanswered = chosen[~known]
+        predictable = np.isfinite(predicted)
+        unanswered = chosen[~predictable]
         # Rows with labels that the fit did not see would pass them on to others.
-        chosen, predicted = chosen[known], predicted[known]
-        part = rows.iloc[chosen].reset_index(drop=True)
-        repeats = int(np.clip(ROWS_PERMUTED // max(len(part), 1), 1, REPEATS if test.folds else max(1, REPEATS // test.splits)))
-        losses = _permuted(trained.predict, part, target[chosen], predicted, predictors, repeats, rng)
-        found.append(_Tested(chosen, np.full(len(chosen), number), predicted, losses, copies, unanswered))
-    row, split, predicted, losses, copies, unanswered = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
+        chosen, predicted = chosen[predictable], predicted[predictable]
+        test_rows = rows.iloc[chosen].reset_index(drop=True)
+        repeats = int(np.clip(ROWS_PERMUTED // max(len(test_rows), 1), 1, REPEATS if test.folds else max(1, REPEATS // test.splits)))
+        losses = _permuted(trained.predict, test_rows, target[chosen], predicted, predictors, repeats, rng)
+        tests.append(_Tested(chosen, np.full(len(chosen), number), predicted, losses, copies, unanswered))
+    row, split, predicted, losses, copies, unanswered = (np.concatenate(test_rows, axis=-1) for test_rows in zip(*tests, strict=True))
     return _Tested(row, split, predicted, losses, np.unique(copies), np.unique(unanswered))
 
 
 def _permuted(
-    predict: Predict, part: pd.DataFrame, measured: Floats, predicted: Floats, predictors: list[str], repeats: int, rng: np.random.Generator
+    predict: Predict,
+    test_rows: pd.DataFrame,
+    measured: Floats,
+    predicted: Floats,
+    predictors: list[str],
+    repeats: int,
+    rng: np.random.Generator,
 ) -> Floats:
     """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them."""
-    orders = np.concatenate([rng.permutation(len(part)) for _ in range(repeats)])
-    repeated = part.iloc[np.tile(np.arange(len(part)), repeats)].reset_index(drop=True)
-    found = np.empty((len(predictors), len(part)))
+    orders = np.concatenate([rng.permutation(len(test_rows)) for _ in range(repeats)])
+    repeated = test_rows.iloc[np.tile(np.arange(len(test_rows)), repeats)].reset_index(drop=True)
+    losses = np.empty((len(predictors), len(test_rows)))
     at_once = max(1, ROWS_PREDICTED // max(len(repeated), 1))
     # Predictors in blocks, each block one call of the model: a call has a price of its own.
     for start in range(0, len(predictors), at_once):
         names = predictors[start : start + at_once]
-        block = pd.concat([repeated.assign(**{name: part[name].iloc[orders].array}) for name in names], ignore_index=True)
-        after = predict(block).reshape(len(names), repeats, len(part))
-        found[start : start + len(names)] = ((measured - after) ** 2).mean(axis=1) - (measured - predicted) ** 2
-    found[[part[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
-    return found
+        block = pd.concat([repeated.assign(**{name: test_rows[name].iloc[orders].array}) for name in names], ignore_index=True)
+        permuted = predict(block).reshape(len(names), repeats, len(test_rows))
+        losses[start : start + len(names)] = ((measured - permuted) ** 2).mean(axis=1) - (measured - predicted) ** 2
+    losses[[test_rows[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
+    return losses
 
 
-def _copies(described: pd.DataFrame, test: Integers, seen: Integers) -> Mask:
+def _copies(described: pd.DataFrame, test: Integers, training: Integers) -> Mask:
     """Return which test rows have predictors that all occur in one of the rows fitted."""
     marks = pd.util.hash_pandas_object(described.astype(str), index=False).to_numpy()
-    return np.isin(marks[test], marks[seen])
+    return np.isin(marks[test], marks[training])
 
 
 def _ceiling(problem: Problem) -> float:
@@ -186,9 +192,9 @@ def _ceiling(problem: Problem) -> float:
 
 def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
     """Return the average prediction at values of the most influential predictors, all else as it is in the rows."""
-    some = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(AVERAGED, len(rows))).astype(int))].reset_index(drop=True)
+    sample = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(AVERAGED, len(rows))).astype(int))].reset_index(drop=True)
     at = np.full((len(names), GRID), "", dtype=object)
-    value, found = np.full((2, len(names), GRID), np.nan)
+    value, averages = np.full((2, len(names), GRID), np.nan)
     for number, name in enumerate(names):
         column = rows[name]
         if is_number(column):
@@ -199,15 +205,15 @@ def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[
         else:
             points = (column.astype(str) if is_text(column) else column).value_counts().index[:GRID].tolist()
         at[number, : len(points)] = [f"{point:g}" if isinstance(point, float) else str(point) for point in points]
-        repeated = some.iloc[np.tile(np.arange(len(some)), len(points))].reset_index(drop=True)
-        answers = predict(repeated.assign(**{name: np.repeat(points, len(some))})).reshape(len(points), len(some))
-        known = np.isfinite(answers).any(axis=1)
-        found[number, np.flatnonzero(known)] = np.nanmean(answers[known], axis=1)
+        repeated = sample.iloc[np.tile(np.arange(len(sample)), len(points))].reset_index(drop=True)
+        answers = predict(repeated.assign(**{name: np.repeat(points, len(sample))})).reshape(len(points), len(sample))
+        has_answer = np.isfinite(answers).any(axis=1)
+        averages[number, np.flatnonzero(has_answer)] = np.nanmean(answers[has_answer], axis=1)
     return {
         "dependent": ("dependent", np.array(names, dtype=object)),
         "at": (("dependent", "point"), at),
         "at_value": (("dependent", "point"), value),
-        "dependence": (("dependent", "point"), found),
+        "dependence": (("dependent", "point"), averages),
     }
 
 

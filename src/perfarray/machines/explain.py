@@ -98,14 +98,16 @@ class VariabilityModel(FittedModel):
         missing = [name for name in predictors if name not in table]
         if missing:
             raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns)}")
-        found = self.answer(table)
-        return pd.Series(np.exp(found) if self.dataset.attrs["log"] else found, index=table.index, name=str(self.dataset.attrs["response"]))
+        predicted = self.answer(table)
+        return pd.Series(
+            np.exp(predicted) if self.dataset.attrs["log"] else predicted, index=table.index, name=str(self.dataset.attrs["response"])
+        )
 
-    def _single(self, what: str) -> xr.Dataset:
+    def _single(self, attribute: str) -> xr.Dataset:
         """Return the dataset of a model of one response."""
         if RESPONSE in self.dataset.dims:
             raise ValueError(
-                f"{what} is of one response, and this result has {listed(self.dataset[RESPONSE].values)}: ask for one with response="
+                f"{attribute} is of one response, and this result has {listed(self.dataset[RESPONSE].values)}: ask for one with response="
             )
         return self.dataset
 
@@ -246,9 +248,9 @@ def explain_variation(
     if splits is not None:
         check_count(splits, "splits")
     stated = None if formula is None else read_formula(formula)
-    responses = [response] if stated is None else names_in([stated.left])
-    every = responses == [EVERY_LEVEL]
-    if every and model != "gamma":
+    responses = [response] if stated is None else names_in([stated.response])
+    all_levels = responses == [EVERY_LEVEL]
+    if all_levels and model != "gamma":
         raise ValueError(
             f"response='levels' needs model='gamma', which takes variances that are estimated as zero or less; model={model!r} came"
         )
@@ -258,7 +260,7 @@ def explain_variation(
     check_columns(table, effects)
     columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
     _check_rows(table, [*effects, *columns, *([] if stated is None else names_in(stated.codes()))])
-    if every:
+    if all_levels:
         return _levels(table, predictors, stated, choice, confidence_level, of_table)
     _check_units(table, responses, of_table)
     if stated is not None:
@@ -266,11 +268,11 @@ def explain_variation(
     else:
         problem = by_columns(table, response, predictors, log and model != "gamma", choice)
     usual = int(np.clip(ROWS_SPLIT // len(problem.rows), 1, MOST_SPLITS))
-    found = evaluate(problem, Holdout(share, folds, usual if splits is None else splits), confidence_level, chance)
-    variables = found.variables | coefficients(found.fit.result, choice, problem.groups, confidence_level)
-    attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level} | problem.attrs | found.attrs
-    dataset = noted(xr.Dataset(variables, attrs=attrs), *of_table, *problem.notes, *found.fit.notes, *found.notes)
-    return VariabilityModel(dataset=dataset, result=found.fit.result, answer=found.fit.predict)
+    evaluation = evaluate(problem, Holdout(share, folds, usual if splits is None else splits), confidence_level, chance)
+    variables = evaluation.variables | coefficients(evaluation.fit.result, choice, problem.groups, confidence_level)
+    attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level} | problem.attrs | evaluation.attrs
+    dataset = noted(xr.Dataset(variables, attrs=attrs), *of_table, *problem.notes, *evaluation.fit.notes, *evaluation.notes)
+    return VariabilityModel(dataset=dataset, result=evaluation.fit.result, answer=evaluation.fit.predict)
 
 
 def _check_rows(table: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -327,24 +329,24 @@ def _levels(
             f"'execution_variance': ask for them with response= of machine_table; the table has {listed(table.columns, 40)}"
         )
     responses = [name for name in ("performance", *variances) if name in table]
-    results, parts, notes = {}, [], of_table
+    results, datasets, notes = {}, [], of_table
     for name in responses:
         try:
             if formula is not None:
-                problem = by_formula(table, formula._replace(left=name), choice)
+                problem = by_formula(table, formula._replace(response=name), choice)
             else:
                 problem = by_columns(table, name, predictors, False, choice)
             fit = problem.fit(problem.rows, problem.target)
         except ValueError as error:  # one level in trouble is none for the others
             notes.append(Note("no_model", f"{name}: {error}", {"response": name}))
             continue
-        notes += [Note(one.code, f"{name}: {one.message}", {**one.values, "response": name}) for one in (*problem.notes, *fit.notes)]
+        notes += [Note(note.code, f"{name}: {note.message}", {**note.values, "response": name}) for note in (*problem.notes, *fit.notes)]
         results[name] = fit.result
-        found = coefficients(fit.result, choice, problem.groups, confidence_level)
-        parts.append(xr.Dataset(found | {"n": ((), problem.units, {"units": "1"})}).assign_coords({RESPONSE: name}))
-    if not parts:
+        variables = coefficients(fit.result, choice, problem.groups, confidence_level)
+        datasets.append(xr.Dataset(variables | {"n": ((), problem.units, {"units": "1"})}).assign_coords({RESPONSE: name}))
+    if not datasets:
         raise ValueError("\n".join(note.message for note in notes))
-    dataset = xr.concat(parts, RESPONSE, join="outer").reindex({RESPONSE: np.array(responses, dtype=object)})
+    dataset = xr.concat(datasets, RESPONSE, join="outer").reindex({RESPONSE: np.array(responses, dtype=object)})
     dataset.attrs = {
         "result": "explain_variation",
         "model": choice.model,
@@ -355,21 +357,21 @@ def _levels(
     return VariabilityModel(dataset=noted(dataset, *notes), result=results, answer=lambda rows: np.full(len(rows), np.nan))
 
 
-def _table(given: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
+def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
     """Return the table, made of timings where those were given."""
-    if isinstance(given, pd.DataFrame):
+    if isinstance(data, pd.DataFrame):
         if metric is not None:
             raise ValueError(f"metric={metric!r} was given for a table; it chooses a variable of a Dataset")
-        table = given.reset_index(drop=True).rename(columns=str)
+        table = data.reset_index(drop=True).rename(columns=str)
         if not table.columns.is_unique:
             raise ValueError(
                 f"columns {listed(table.columns[table.columns.duplicated()].unique())} occur twice; give each a name of its own"
             )
-    elif isinstance(given, xr.DataArray | xr.Dataset):
-        levels = resolve(given, metric).levels if single_values(given, metric) is None else ()
-        wanted = map(variance_of, levels) if responses == [EVERY_LEVEL] else responses
-        computed = [name for name in wanted if name in computable_responses(levels)]
-        table = machine_table(given, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
+    elif isinstance(data, xr.DataArray | xr.Dataset):
+        levels = resolve(data, metric).levels if single_values(data, metric) is None else ()
+        names = map(variance_of, levels) if responses == [EVERY_LEVEL] else responses
+        computed = [name for name in names if name in computable_responses(levels)]
+        table = machine_table(data, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
     else:
-        raise TypeError(f"expected a table of machines or timings, got {type(given).__name__}")
+        raise TypeError(f"expected a table of machines or timings, got {type(data).__name__}")
     return table

@@ -19,7 +19,7 @@ class Formula(NamedTuple):
     """A formula in two parts: the code left of `~`, and patsy's terms right of it."""
 
     text: str
-    left: str
+    response: str
     terms: tuple[Any, ...]
 
     def right(self) -> str:
@@ -32,8 +32,8 @@ class Formula(NamedTuple):
 
     def without(self, columns: Container[str]) -> "Formula":
         """Return the formula without the terms that are computed from certain columns."""
-        kept = (term for term in self.terms if not any(name in columns for name in names_in(codes_of([term]))))
-        return self._replace(terms=tuple(kept))
+        remaining = (term for term in self.terms if not any(name in columns for name in names_in(codes_of([term]))))
+        return self._replace(terms=tuple(remaining))
 
 
 def read_formula(text: str) -> Formula:
@@ -51,7 +51,7 @@ def read_formula(text: str) -> Formula:
         described = patsy.ModelDesc.from_formula(text)
         formula = Formula(text, " + ".join(codes_of(described.lhs_termlist)), tuple(described.rhs_termlist))
         names_in(formula.codes())
-        response = names_in([formula.left]) if formula.left else []
+        response = names_in([formula.response]) if formula.response else []
     except (patsy.PatsyError, SyntaxError) as error:
         raise ValueError(f"formula={text!r} cannot be read: {error}") from error
     if not response:
@@ -72,20 +72,22 @@ def names_in(codes: Iterable[str]) -> list[str]:
     >>> names_in(["np.log(cores)", "C(os, Treatment(reference='linux'))", "bs(clock, df=4)", 'Q("flag -O3")'])
     ['np', 'cores', 'os', 'clock', 'flag -O3']
     """
-    found: dict[str, None] = {}
+    names_seen: dict[str, None] = {}
     for nodes in _nodes(codes):
         called = {node.func for node in nodes if isinstance(node, ast.Call)}
-        own = {node.arg for node in nodes if isinstance(node, ast.arg)}
-        own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         names = [(node.lineno, node.col_offset, _name(node)) for node in nodes if node not in called]
-        found |= dict.fromkeys(name for _, _, name in sorted(names, key=lambda place: place[:2]) if name is not None and name not in own)
-    return list(found)
+        names_seen |= dict.fromkeys(
+            name for _, _, name in sorted(names, key=lambda position: position[:2]) if name is not None and name not in bound
+        )
+    return list(names_seen)
 
 
 def columns_in(codes: Iterable[str], table: pd.DataFrame) -> list[str]:
     """Return the columns that code is computed from, also those that the table lacks; the engine's own names are none."""
-    known = {"np", *dir(builtins), *import_module("patsy.builtins").__all__}
-    return [name for name in names_in(codes) if name in table or name not in known]
+    builtin_names = {"np", *dir(builtins), *import_module("patsy.builtins").__all__}
+    return [name for name in names_in(codes) if name in table or name not in builtin_names]
 
 
 def arguments_of(codes: Iterable[str], functions: Container[str]) -> set[str]:
@@ -126,14 +128,14 @@ def evaluate_formula(formula: Formula, rows: pd.DataFrame) -> Floats:
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         try:
-            model = import_module("statsmodels.formula.api").ols(f"{formula.left} ~ {formula.right()}", rows)
+            model = import_module("statsmodels.formula.api").ols(f"{formula.response} ~ {formula.right()}", rows)
         except Exception as error:  # a formula is code: whatever it raises
             raise ValueError(f"formula={formula.text!r} cannot be computed: {error}") from error
-    found = np.asarray(model.endog, dtype=float)
-    lost = len(rows) - int((np.isfinite(found) & np.isfinite(model.exog).all(axis=1)).sum())
+    response = np.asarray(model.endog, dtype=float)
+    lost = len(rows) - int((np.isfinite(response) & np.isfinite(model.exog).all(axis=1)).sum())
     if lost:
         raise ValueError(f"formula={formula.text!r} has no number for {lost} of {len(rows)} rows, such as the log of zero: leave those out")
-    return found
+    return response
 
 
 def _nodes(codes: Iterable[str]) -> Iterator[list[ast.expr | ast.arg]]:

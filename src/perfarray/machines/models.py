@@ -76,8 +76,8 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
         for name in predictors:
             if name in categories:
                 text = table[name].astype(str)
-                known = [*categories[name].tolist(), OTHER]
-                columns[name] = pd.Categorical(text.where(text.isin(categories[name]), OTHER), categories=list(dict.fromkeys(known)))
+                labels = [*categories[name].tolist(), OTHER]
+                columns[name] = pd.Categorical(text.where(text.isin(categories[name]), OTHER), categories=list(dict.fromkeys(labels)))
             else:
                 columns[name] = table[name].to_numpy(dtype=float, na_value=np.nan)
         return pd.DataFrame(columns)
@@ -138,15 +138,15 @@ def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelCho
 
     def predict(table: pd.DataFrame) -> Floats:
         ready = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
-        known = ready.notna().all(axis=1).to_numpy(copy=True)
-        for name, seen in labels.items():
-            known &= ready[name].isin(seen).to_numpy()
-        found = np.full(len(ready), np.nan)
-        if known.any():
+        complete = ready.notna().all(axis=1).to_numpy(copy=True)
+        for name, fitted_labels in labels.items():
+            complete &= ready[name].isin(fitted_labels).to_numpy()
+        predictions = np.full(len(ready), np.nan)
+        if complete.any():
             with np.errstate(invalid="ignore", divide="ignore"):
-                found[known] = _each_predicted(predicted, ready[known])
-                found = np.exp(found) if choice.model == "gamma" else found
-        return found
+                predictions[complete] = _each_predicted(predicted, ready[complete])
+                predictions = np.exp(predictions) if choice.model == "gamma" else predictions
+        return predictions
 
     return Fit(result, predict, tuple(notes))
 
@@ -154,11 +154,11 @@ def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelCho
 def _predicted(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
     """Return the linear predictor of rows, which patsy makes of arrays in a tenth of the time that it takes for columns of a table."""
     patsy, data = import_module("patsy"), result.model.data
-    given: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name, column in rows.items():
-        given[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
+        columns[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
     terms = data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
-    (design,) = patsy.build_design_matrices([terms], given, NA_action=patsy.NAAction(NA_types=[]))
+    (design,) = patsy.build_design_matrices([terms], columns, NA_action=patsy.NAAction(NA_types=[]))
     return np.asarray(np.asarray(design) @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params))
 
 
@@ -204,10 +204,10 @@ def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
         raise ValueError(f"model='gamma' needs a response with a positive mean, and it is {mean:g}: there is nothing to explain")
     model = models.glm(formula, rows.assign(_response=rows["_response"] + noise), family=families.Gamma(AboveNoise()))
     start = np.linalg.lstsq(model.exog, np.full(len(rows), np.log(mean)), rcond=None)[0]
-    found = log_linear(model.exog, model.endog, noise, start)
-    if found is None:
+    coefficients = log_linear(model.exog, model.endog, noise, start)
+    if coefficients is None:
         raise ValueError("model='gamma' found no coefficients: for some values of the predictors the estimated variance is zero or less")
-    return model.fit(start_params=found, maxiter=1)
+    return model.fit(start_params=coefficients, maxiter=1)
 
 
 def _mixed(models: Any, formula: str, rows: pd.DataFrame, choice: ModelChoice) -> Any:
@@ -215,8 +215,8 @@ def _mixed(models: Any, formula: str, rows: pd.DataFrame, choice: ModelChoice) -
     if not choice.effects:
         return models.mixedlm(formula, rows, groups=rows[choice.groups].astype(str))
     joined = {f"_effect_{n}": _joined(rows, effect) for n, effect in enumerate(choice.effects)}
-    parts = {effect: f"0 + C({name})" for effect, name in zip(choice.effects, joined, strict=True)}
-    return models.mixedlm(formula, rows.assign(**joined), groups=np.ones(len(rows)), re_formula="0", vc_formula=parts)
+    components = {effect: f"0 + C({name})" for effect, name in zip(choice.effects, joined, strict=True)}
+    return models.mixedlm(formula, rows.assign(**joined), groups=np.ones(len(rows)), re_formula="0", vc_formula=components)
 
 
 def _joined(rows: pd.DataFrame, effect: str) -> pd.Series:
@@ -251,9 +251,9 @@ def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, conf
         else:
             variance, measured = np.exp(design @ estimate), result.model.endog
 
-            def change(kept: Mask) -> Floats | None:
-                found = log_linear(design[kept], measured[kept], (fitted - variance)[kept], estimate)
-                return None if found is None else estimate - found
+            def change(rows: Mask) -> Floats | None:
+                estimate_without = log_linear(design[rows], measured[rows], (fitted - variance)[rows], estimate)
+                return None if estimate_without is None else estimate - estimate_without
 
             covariance = jackknife_covariance(design * (variance / fitted)[:, None], residuals / fitted, units, change)
         error = np.sqrt(np.diag(covariance))

@@ -131,13 +131,13 @@ def principal_components(
     level = check_confidence_level(confidence_level)
     chance = None if n_resamples is None else Chance(check_count(n_resamples, "n_resamples", 20), key_of(rng), level)
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
-    wanted = None if n_components is None else check_count(n_components, "n_components")
+    n_kept = None if n_components is None else check_count(n_components, "n_components")
     redrawn = None if chance is None else redrawing(times, table, (samples, features), chance, unit=unit, levels=levels, metric=metric)
-    analyse = partial(_analysed, samples=samples, features=features, scale=scale, wanted=wanted, impute=impute, redrawn=redrawn)
-    others = [dim for dim in table.dims if dim not in (samples, features)]
-    if others or chance is not None or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
+    analyse = partial(_analysed, samples=samples, features=features, scale=scale, n_kept=n_kept, impute=impute, redrawn=redrawn)
+    cell_dims = [dim for dim in table.dims if dim not in (samples, features)]
+    if cell_dims or chance is not None or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
         table = table.compute()
-    result, of_gaps = _each_analysed(table, others, analyse) if others else analyse(table, {})
+    result, of_gaps = _each_analysed(table, cell_dims, analyse) if cell_dims else analyse(table, {})
     attrs = {key: value for key, value in table.attrs.items() if key not in ("units", "long_name")} | result.attrs
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
     if chance is not None:
@@ -152,69 +152,71 @@ def _analysed(
     samples: str,
     features: str,
     scale: bool,
-    wanted: int | None,
+    n_kept: int | None,
     impute: str | None,
     redrawn: Redrawing | None,
 ) -> tuple[xr.Dataset, tuple[Note, ...]]:
     """Analyse one table of samples and features, that of a cell; return the answer and what there is to say of its gaps."""
-    complete, places, attrs, notes = without_gaps(table, samples, features, impute)
+    complete, indexers, attrs, notes = without_gaps(table, samples, features, impute)
     number = min(complete.sizes[samples], complete.sizes[features])
-    if wanted is not None and wanted > number:
+    if n_kept is not None and n_kept > number:
         raise ValueError(
-            f"n_components={wanted}: there are {number}, the lesser of {complete.sizes[samples]} labels of {samples!r} and "
+            f"n_components={n_kept}: there are {number}, the lesser of {complete.sizes[samples]} labels of {samples!r} and "
             f"{complete.sizes[features]} of {features!r}"
         )
     if scale:
         _check_spread(complete, samples, features)
     units = str(table.attrs.get("units", "1"))
-    result = _components(complete, samples, features, scale, wanted or number, units)
+    result = _components(complete, samples, features, scale, n_kept or number, units)
     if redrawn is not None:
-        result, of_runs = with_regions(result, complete, redrawn.at({**cell, **places}), (samples, features), scale=scale)
+        result, of_runs = with_regions(result, complete, redrawn.at({**cell, **indexers}), (samples, features), scale=scale)
         notes = (*notes, *of_runs)
     return result.assign_attrs(attrs), notes
 
 
 def _each_analysed(
-    table: xr.DataArray, others: list[Hashable], analyse: Callable[[xr.DataArray, dict[Hashable, int]], tuple[xr.Dataset, tuple[Note, ...]]]
+    table: xr.DataArray,
+    cell_dims: list[Hashable],
+    analyse: Callable[[xr.DataArray, dict[Hashable, int]], tuple[xr.Dataset, tuple[Note, ...]]],
 ) -> tuple[xr.Dataset, tuple[Note, ...]]:
     """Analyse every cell of the other dims alone; a cell with too little data is NaN, a label that a cell leaves out is NaN there."""
-    cells = list(product(*(range(table.sizes[dim]) for dim in others)))
-    found: dict[tuple[int, ...], xr.Dataset] = {}
+    cells = list(product(*(range(table.sizes[dim]) for dim in cell_dims)))
+    answers: dict[tuple[int, ...], xr.Dataset] = {}
     reason, incomplete, number = "", 0, len(cells)
-    for places in cells:
+    for indices in cells:
         try:
-            cell = dict(zip(others, places, strict=True))
-            found[places], of_gaps = analyse(table.isel(cell, drop=True), cell)
+            cell = dict(zip(cell_dims, indices, strict=True))
+            answers[indices], of_gaps = analyse(table.isel(cell, drop=True), cell)
         except TooFew as error:
             reason = str(error)
         else:
             incomplete += bool(of_gaps)
-    if not found:
-        raise TooFew(f"none of {number} cells along {listed(others)} has enough data; in the last, {reason}")
+    if not answers:
+        raise TooFew(f"none of {number} cells along {listed(cell_dims)} has enough data; in the last, {reason}")
     notes = []
-    if len(found) < number:
-        text = f"{number - len(found)} of {number} cells along {listed(others)} have too little data and are NaN"
-        notes.append(Note("cells_without_answer", text, {"cells": number - len(found), "of": number}))
+    if len(answers) < number:
+        text = f"{number - len(answers)} of {number} cells along {listed(cell_dims)} have too little data and are NaN"
+        notes.append(Note("cells_without_answer", text, {"cells": number - len(answers), "of": number}))
     if incomplete:
         text = f"{incomplete} cells leave out or fill what was not measured in them"
         notes.append(Note("cells_with_gaps", text, {"cells": incomplete, "of": number}))
-    return _joined(table, others, found, cells).assign_attrs(n_cells=len(found)), tuple(notes)
+    return _joined(table, cell_dims, answers, cells).assign_attrs(n_cells=len(answers)), tuple(notes)
 
 
 def _joined(
-    table: xr.DataArray, others: list[Hashable], found: dict[tuple[int, ...], xr.Dataset], cells: list[tuple[int, ...]]
+    table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[int, ...], xr.Dataset], cells: list[tuple[int, ...]]
 ) -> xr.Dataset:
     """Put the answers of the cells beside each other, with all labels that any of them has."""
-    labels = {dim: table[dim].values for answer in found.values() for dim in answer.dims if dim in table.dims}
-    labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in found.values()) + 1)
-    labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(found.values())).dims}
-    whole = {places: answer.drop_attrs(deep=False).reindex(labels) for places, answer in found.items()}
-    blank = xr.full_like(next(iter(whole.values())), np.nan)
-    joined: xr.Dataset = xr.concat([whole.get(places, blank) for places in cells], "_cell", coords="minimal", compat="override")
-    index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(cells, names=others), "_cell")
-    joined = joined.assign_coords(index).unstack("_cell").drop_vars(others)  # noqa: PD010, xarray's
-    described = {name: coordinate.variable for name, coordinate in table.coords.items() if set(coordinate.dims) <= {*others, *labels}}
-    return joined.assign_coords(described).transpose(*others, ...)
+    labels = {dim: table[dim].values for answer in answers.values() for dim in answer.dims if dim in table.dims}
+    labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in answers.values()) + 1)
+    labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(answers.values())).dims}
+    aligned = {indices: answer.drop_attrs(deep=False).reindex(labels) for indices, answer in answers.items()}
+    blank = xr.full_like(next(iter(aligned.values())), np.nan)
+    joined: xr.Dataset = xr.concat([aligned.get(indices, blank) for indices in cells], "_cell", coords="minimal", compat="override")
+    index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(cells, names=cell_dims), "_cell")
+    joined = joined.assign_coords(index).unstack("_cell").drop_vars(cell_dims)  # noqa: PD010, xarray's
+    described = {name: coordinate.variable for name, coordinate in table.coords.items() if set(coordinate.dims) <= {*cell_dims, *labels}}
+    return joined.assign_coords(described).transpose(*cell_dims, ...)
 
 
 def coordinates_along(array: xr.DataArray, dim: str) -> dict[Hashable, Any]:
@@ -232,23 +234,23 @@ def _check_spread(table: xr.DataArray, samples: str, features: str) -> None:
         )
 
 
-def _components(table: xr.DataArray, samples: str, features: str, scale: bool, kept: int, units: str) -> xr.Dataset:
+def _components(table: xr.DataArray, samples: str, features: str, scale: bool, n_kept: int, units: str) -> xr.Dataset:
     """Return the principal components as labelled arrays; of a chunked table the scores are lazy, and no more than a chunk is in memory."""
-    values = table.transpose(samples, features).data
-    found = principal_axes(values, scale=scale) if isinstance(values, np.ndarray) else streamed_axes(values, scale=scale)
+    matrix = table.transpose(samples, features).data
+    axes = principal_axes(matrix, scale=scale) if isinstance(matrix, np.ndarray) else streamed_axes(matrix, scale=scale)
     second, unit = f"{features}_2", "1" if scale else units
     variables = {
-        "score": ((samples, COMPONENT), found.scores[:, :kept], unit),
-        "loading": ((features, COMPONENT), found.loadings[:, :kept], "1"),
-        "explained_variance": ((COMPONENT,), found.variances[:kept], square_units(unit)),
-        "explained_variance_ratio": ((COMPONENT,), found.ratios[:kept], "1"),
-        "cumulative_variance_ratio": ((COMPONENT,), found.ratios[:kept].cumsum(), "1"),
-        "center": ((features,), found.centres, units),
-        "divisor": ((features,), found.divisors, units if scale else "1"),
-        "correlation": ((features, second), found.correlations, "1"),
+        "score": ((samples, COMPONENT), axes.scores[:, :n_kept], unit),
+        "loading": ((features, COMPONENT), axes.loadings[:, :n_kept], "1"),
+        "explained_variance": ((COMPONENT,), axes.variances[:n_kept], square_units(unit)),
+        "explained_variance_ratio": ((COMPONENT,), axes.ratios[:n_kept], "1"),
+        "cumulative_variance_ratio": ((COMPONENT,), axes.ratios[:n_kept].cumsum(), "1"),
+        "center": ((features,), axes.centres, units),
+        "divisor": ((features,), axes.divisors, units if scale else "1"),
+        "correlation": ((features, second), axes.correlations, "1"),
     }
-    labels = {COMPONENT: np.arange(1, kept + 1), second: table[features].values}
+    labels = {COMPONENT: np.arange(1, n_kept + 1), second: table[features].values}
     described = coordinates_along(table, samples) | coordinates_along(table, features)
-    result = xr.Dataset({name: (dims, part, {"units": unit}) for name, (dims, part, unit) in variables.items()}, labels | described)
+    result = xr.Dataset({name: (dims, values, {"units": unit}) for name, (dims, values, unit) in variables.items()}, labels | described)
     result["correlation"].attrs["long_name"] = "Pearson's, between features over samples"
     return result

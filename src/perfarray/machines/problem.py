@@ -56,31 +56,31 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     usable, attrs, notes = _with_response(table, response, values, log)
     rows = _enough(table[usable].reset_index(drop=True), response)
     trees = choice.model == "boosting"
-    kept = useful_columns(rows, names, trees=trees)
-    if not trees and kept:
-        complete = rows[kept].notna().all(axis=1)
+    predictors_kept = useful_columns(rows, names, trees=trees)
+    if not trees and predictors_kept:
+        complete = rows[predictors_kept].notna().all(axis=1)
         attrs["n_incomplete"] = int((~complete).sum())
-        rows = _enough(rows[complete].reset_index(drop=True), response, rows[kept])
-        kept = useful_columns(rows, kept, trees=trees)
-    left_out = [name for name in names if name not in kept]
+        rows = _enough(rows[complete].reset_index(drop=True), response, rows[predictors_kept])
+        predictors_kept = useful_columns(rows, predictors_kept, trees=trees)
+    left_out = [name for name in names if name not in predictors_kept]
     attrs.update(response=response, log=int(log), left_out=", ".join(left_out))
-    if not kept and not choice.effects:
+    if not predictors_kept and not choice.effects:
         why = f"{listed(left_out)} are constant, empty, copies, or labels of rows" if left_out else "no predictor was given"
         raise ValueError(f"nothing is left to explain {response!r} by: {why}")
     measured = rows[response].to_numpy(dtype=float)
     target = _varied(np.log(measured) if log else measured, response, log)
     if trees:
-        fit = partial(boosted, predictors=kept, seed=choice.seed)
+        fit = partial(boosted, predictors=predictors_kept, seed=choice.seed)
     else:
-        right = " + ".join(term_of(rows, name) for name in kept) or "1"
-        classes = {name for name in kept if not is_number(rows[name])}
-        fit = partial(linear, terms=Terms(right, kept, classes, _noise(table, response), True), choice=choice)
-    return Problem(rows, target, kept, fit, label_codes(rows, choice.groups), attrs, notes)
+        right = " + ".join(term_of(rows, name) for name in predictors_kept) or "1"
+        classes = {name for name in predictors_kept if not is_number(rows[name])}
+        fit = partial(linear, terms=Terms(right, predictors_kept, classes, _noise(table, response), True), choice=choice)
+    return Problem(rows, target, predictors_kept, fit, label_codes(rows, choice.groups), attrs, notes)
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
     """Explain by a formula, from which terms of empty columns are left out."""
-    on_left = columns_in([formula.left], table)
+    on_left = columns_in([formula.response], table)
     check_columns(table, [*on_left, *columns_in(formula.codes(), table)])
     if not on_left:
         raise ValueError(f"formula={formula.text!r} names no response left of '~'")
@@ -88,16 +88,16 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     if empty and not formula.without(empty).codes() and not choice.effects:
         raise ValueError(f"no term is left of {formula.right()!r}: {listed(empty)} are constant or empty")
     formula = formula.without(empty)
-    response, *others = on_left
+    response, *further_names = on_left
     check_response(table, response)
     predictors = columns_in(formula.codes(), table)
-    logged = arguments_of([formula.left], LOGS)
-    usable = _stated_rows(table, [*others, *predictors], (logged | arguments_of(formula.codes(), LOGS)) - {response})
+    logged = arguments_of([formula.response], LOGS)
+    usable = _stated_rows(table, [*further_names, *predictors], (logged | arguments_of(formula.codes(), LOGS)) - {response})
     measured, attrs, notes = _with_response(table, response, table[response].to_numpy(dtype=float, na_value=np.nan), response in logged)
-    attrs |= {"n_incomplete": int((measured & ~usable).sum()), "formula": f"{formula.left} ~ {formula.right()}"}
+    attrs |= {"n_incomplete": int((measured & ~usable).sum()), "formula": f"{formula.response} ~ {formula.right()}"}
     attrs.update(response=response, log=0, left_out=", ".join(empty))
     rows = _enough(table[measured & usable].reset_index(drop=True), response, table.loc[measured, predictors])
-    target = _varied(evaluate_formula(formula, rows), formula.left, bool(logged))
+    target = _varied(evaluate_formula(formula, rows), formula.response, bool(logged))
     classes = arguments_of(formula.codes(), ("C",))
     terms = Terms(formula.right(), predictors, classes, _noise(table, response), same_of_arrays(formula.codes()))
     fit = partial(linear, terms=terms, choice=choice)

@@ -44,10 +44,10 @@ class Redrawing(NamedTuple):
     statistic: str
     chance: Chance
 
-    def at(self, places: dict[Any, Any]) -> "Redrawing":
+    def at(self, indexers: dict[Any, Any]) -> "Redrawing":
         """Return what is redrawn in some places."""
-        own = [part.isel({dim: place for dim, place in places.items() if dim in part.dims}) for part in self[:3]]
-        return self._replace(units=own[0], keys=own[1], features=own[2])
+        selected = [array.isel({dim: index for dim, index in indexers.items() if dim in array.dims}) for array in self[:3]]
+        return self._replace(units=selected[0], keys=selected[1], features=selected[2])
 
 
 def redrawing(
@@ -59,12 +59,15 @@ def redrawing(
         units, statistic, shared = table.compute().expand_dims({UNIT: 1}, -1), "mean", False
     else:
         data = resolve(times, metric, levels)
-        place, depth = unit_place(data, unit), len(data.levels)
-        statistic, shared = named_end(str(table.attrs["statistic"]), data.better), set(data.levels[: place + 1]) <= set(data.shared)
-        named, labels = {"value": Output((UNIT,), data.units)}, range(prod(data.array.sizes[level] for level in data.levels[: place + 1]))
+        depth_of_unit, depth = unit_place(data, unit), len(data.levels)
+        statistic, shared = named_end(str(table.attrs["statistic"]), data.better), set(data.levels[: depth_of_unit + 1]) <= set(data.shared)
+        named, labels = (
+            {"value": Output((UNIT,), data.units)},
+            range(prod(data.array.sizes[level] for level in data.levels[: depth_of_unit + 1])),
+        )
 
         def kernel(values: Floats) -> tuple[Floats, ...]:
-            return (one_value_per_unit(values, depth, place),)
+            return (one_value_per_unit(values, depth, depth_of_unit),)
 
         units = apply(kernel, data.array.compute(), core=[data.levels], outputs=named, coords={UNIT: labels})["value"].drop_vars(UNIT)
     if shared:
@@ -84,25 +87,25 @@ def with_regions(
     units, keys = how.units.transpose(samples, features, UNIT).values, how.keys.transpose(samples, features).values
     score, loading = (result[name].transpose(dim, COMPONENT).values for name, dim in (("score", samples), ("loading", features)))
     number, key, level = how.chance
-    found = regions(units, keys, Axes(table.transpose(samples, features).values, score, loading, scale), how.statistic, number, key, level)
+    limits = regions(units, keys, Axes(table.transpose(samples, features).values, score, loading, scale), how.statistic, number, key, level)
     unit, second = result["score"].attrs["units"], f"{samples}_2"
     variables: dict[str, tuple[tuple[str, ...], Floats, str]] = {
-        "score_lower": ((samples, COMPONENT), found.lower, unit),
-        "score_upper": ((samples, COMPONENT), found.upper, unit),
-        "score_covariance": ((samples, COMPONENT, f"{COMPONENT}_2"), found.covariance, square_units(unit)),
-        "region_radius": ((samples,), found.radius, "1"),
-        "loading_lower": ((features, COMPONENT), found.loading_lower, "1"),
-        "loading_upper": ((features, COMPONENT), found.loading_upper, "1"),
+        "score_lower": ((samples, COMPONENT), limits.lower, unit),
+        "score_upper": ((samples, COMPONENT), limits.upper, unit),
+        "score_covariance": ((samples, COMPONENT, f"{COMPONENT}_2"), limits.covariance, square_units(unit)),
+        "region_radius": ((samples,), limits.radius, "1"),
+        "loading_lower": ((features, COMPONENT), limits.loading_lower, "1"),
+        "loading_upper": ((features, COMPONENT), limits.loading_upper, "1"),
     }
     labels = {f"{COMPONENT}_2": result[COMPONENT].values}
     if len(units) <= MOST:
         order = order_of_labels(table[samples].values)  # of two, the same one is the first, wherever they stand
         two = apart(units[order], how.statistic, result["divisor"].values, how.features.values, number, key)
-        distances, pvalues = (part[np.ix_(np.argsort(order), np.argsort(order))] for part in two)
+        distances, pvalues = (values[np.ix_(np.argsort(order), np.argsort(order))] for values in two)
         variables |= {"distance": ((samples, second), distances, unit), "apart_pvalue": ((samples, second), pvalues, "1")}
         labels[second] = table[samples].values
-    added = {name: (along, part, {"units": own}) for name, (along, part, own) in variables.items()}
-    return result.assign(added).assign_coords(labels), _notes(found.radius, table[samples])
+    added = {name: (along, values, {"units": unit_of_variable}) for name, (along, values, unit_of_variable) in variables.items()}
+    return result.assign(added).assign_coords(labels), _notes(limits.radius, table[samples])
 
 
 def _notes(radius: Floats, labels: xr.DataArray) -> tuple[Note, ...]:
@@ -111,7 +114,7 @@ def _notes(radius: Floats, labels: xr.DataArray) -> tuple[Note, ...]:
     without = labels.values[np.isnan(radius)]
     if len(without):
         text = f"{len(without)} of {number} labels of {dim!r} have a single run of something, and no region, since one shows no spread: "
-        notes.append(Note("single_unit", text + listed(without, 5), {"labels": [str(one) for one in without], "of": number}))
+        notes.append(Note("single_unit", text + listed(without, 5), {"labels": [str(label) for label in without], "of": number}))
     if number > MOST:
         text = f"{number} labels of {dim!r} are more than {MOST} and are not compared two by two; select some"
         notes.append(Note("not_compared", text, {"labels": number, "most": MOST}))

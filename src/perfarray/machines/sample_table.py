@@ -33,20 +33,20 @@ def sample_table(
         if unit is not None:
             raise ValueError(f"unit={unit!r} was given for data without a repetition dim (dims {tuple(scores.dims)})")
         _check_dims(scores, samples, features)
-        kept = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
-        return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | kept), ()
+        attrs_kept = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
+        return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | attrs_kept), ()
     data = resolve(times, metric, levels)
     _check_dims(data.array, samples, features)
-    place = unit_place(data, unit)
+    depth_of_unit = unit_place(data, unit)
     if statistic == "geometric":
-        data = check_positive_values(data, "statistic='geometric'", place)
+        data = check_positive_values(data, "statistic='geometric'", depth_of_unit)
     depth, of_runs = len(data.levels), named_end(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        return (run_statistic(one_value_per_unit(values, depth, place), of_runs),)
+        return (run_statistic(one_value_per_unit(values, depth, depth_of_unit), of_runs),)
 
     table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"]
-    attrs = describe_unit(data, place) | {"statistic": statistic, "units": data.units, "better": data.better}
+    attrs = describe_unit(data, depth_of_unit) | {"statistic": statistic, "units": data.units, "better": data.better}
     slow = slow_end_note([statistic], data.better)
     return table.drop_attrs().assign_attrs(attrs), (*data.notes, *([slow] if slow else []))
 
@@ -54,11 +54,11 @@ def sample_table(
 def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
     """Raise unless the array has both dims."""
     check_names((samples, features), "samples, features")
-    for name, dim, drawn in (("samples", samples, "points"), ("features", features, "arrows")):
+    for name, dim, marker in (("samples", samples, "points"), ("features", features, "arrows")):
         if dim not in array.dims:
             raise ValueError(
                 f"{name} {dim!r} not found; the array has dims {tuple(array.dims)}: principal components need two dims that are no"
-                f" repetitions, and {name}= names the one whose labels are {drawn}"
+                f" repetitions, and {name}= names the one whose labels are {marker}"
             )
 
 
@@ -66,7 +66,7 @@ class Complete(NamedTuple):
     """A table without gaps, the places of what was kept, attrs that say what became of the gaps, and what there is to say."""
 
     table: xr.DataArray
-    places: dict[Hashable, Integers]
+    indexers: dict[Hashable, Integers]
     attrs: dict[str, Hashable]
     notes: tuple[Note, ...]
 
@@ -78,11 +78,13 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
         rows, columns = (finite.any(dim).values for dim in (features, samples))
     else:
         rows, columns = complete_part(finite.values)
-    places: dict[Hashable, Integers] = {dim: np.flatnonzero(keep) for dim, keep in ((samples, rows), (features, columns)) if not keep.all()}
-    kept, there = evenly_chunked(table.isel(places)), finite.isel(places)
-    if kept.sizes[samples] < 2 or kept.sizes[features] < 1:
+    indexers: dict[Hashable, Integers] = {
+        dim: np.flatnonzero(keep) for dim, keep in ((samples, rows), (features, columns)) if not keep.all()
+    }
+    complete, measured = evenly_chunked(table.isel(indexers)), finite.isel(indexers)
+    if complete.sizes[samples] < 2 or complete.sizes[features] < 1:
         raise TooFew(
-            f"{kept.sizes[samples]} labels of {samples!r} and {kept.sizes[features]} of {features!r} are left without gaps, of "
+            f"{complete.sizes[samples]} labels of {samples!r} and {complete.sizes[features]} of {features!r} are left without gaps, of "
             f"{table.sizes[samples]} and {table.sizes[features]}; two and one are needed: measure more, select, or give impute='mean'"
         )
     attrs: dict[str, Hashable] = {"impute": impute or "none"}
@@ -94,10 +96,10 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
             text = f"{len(dropped)} of {len(keep)} labels of {dim!r} are left out for lack of values: {listed(dropped)}"
             text += suites_hint(table, features, by=False) if dim == features else ""
             notes.append(Note(name, text, {"dim": dim, "labels": dropped, "of": len(keep)}))
-    filled = int((~there).sum())
+    filled = int((~measured).sum())
     if filled:
         attrs["n_imputed"] = filled
-        text = f"{filled} of {kept.size} values were not measured and are replaced by the mean of their {features}"
-        notes.append(Note("imputed", text, {"values": filled, "of": kept.size}))
-        kept = kept.where(there, kept.where(there).mean(samples)).assign_attrs(kept.attrs)
-    return Complete(kept, places, attrs, tuple(notes))
+        text = f"{filled} of {complete.size} values were not measured and are replaced by the mean of their {features}"
+        notes.append(Note("imputed", text, {"values": filled, "of": complete.size}))
+        complete = complete.where(measured, complete.where(measured).mean(samples)).assign_attrs(complete.attrs)
+    return Complete(complete, indexers, attrs, tuple(notes))

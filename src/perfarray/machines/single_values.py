@@ -16,9 +16,9 @@ def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
     if isinstance(times, xr.DataArray):
         return _checked(times) if metric is None else None
     numbers = [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
-    wanted = metric if metric is not None else times.attrs.get(METRIC)
-    if wanted in numbers:
-        return _checked(times[str(wanted)])
+    name_asked = metric if metric is not None else times.attrs.get(METRIC)
+    if name_asked in numbers:
+        return _checked(times[str(name_asked)])
     if metric is None and len(numbers) == 1:
         return _checked(times[numbers[0]])
     raise ValueError(f"which variable holds the values? Say so with metric=; the Dataset has the numbers {listed(numbers)}")

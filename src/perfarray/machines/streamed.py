@@ -24,8 +24,8 @@ def streamed_axes(table: Any, *, scale: bool) -> Components:
 
     table = table.rechunk({1: -1})
     samples, features = table.shape
-    wanted = (table.mean(axis=0), *([table.std(axis=0, ddof=1)] if scale else []))
-    centres, divisors = (*compute(*wanted), np.ones(features))[:2]  # type: ignore[no-untyped-call]
+    moments = (table.mean(axis=0), *([table.std(axis=0, ddof=1)] if scale else []))
+    centres, divisors = (*compute(*moments), np.ones(features))[:2]  # type: ignore[no-untyped-call]
     scaled = (table - centres) / divisors
     triangle = tsqr(scaled)[1].compute()  # type: ignore[no-untyped-call]
     axes = axes_of(triangle, samples)

@@ -135,44 +135,47 @@ def machine_table(
     'l1_cache: 1'
     """
     check_count(n_flags, "n_flags", 0)
-    wanted = check_names(response, "response")
+    responses_named = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     data = pooled(resolve(times, metric, levels, shared=shared, censored="bound"), unit) if scores is None else None
-    for name, given in (("unit", unit), ("shared", shared)):
-        if scores is not None and given is not None:
-            raise ValueError(f"{name}={given!r} was given for scores without repetitions")
+    for name, option in (("unit", unit), ("shared", shared)):
+        if scores is not None and option is not None:
+            raise ValueError(f"{name}={option!r} was given for scores without repetitions")
     nest = data.levels if data is not None else ()
-    for name in wanted:
+    for name in responses_named:
         check_choice(name, "response", computable_responses(nest))
     array = data.array if data is not None else scores
     assert array is not None  # one of the two was made
     check_across(across, array, nest)
-    whole: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
-    array = evenly_chunked(array, whole) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
+    full_chunks: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
+    array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
     options["shared"] = (data.shared if data is not None else ()) or shared
-    parts, gathered = [], []
+    tables, gathered = [], []
     several = shared_names(array, across) if by is None else None
     if several is not None:
         by = SUITE
         gathered.append(several)
-    for suite, part in _suites(array, by, across).items():
-        rows, labels = _rows(part, nest, across)
+    for suite, suite_array in _suites(array, by, across).items():
+        rows, labels = _rows(suite_array, nest, across)
         rows = with_flags(rows, ROW, across)
         with collecting() as inner:
-            responses = _responses(rows, nest, across, wanted, options) if nest else _scores(rows, across, mean, wanted)
+            responses = _responses(rows, nest, across, responses_named, options) if nest else _scores(rows, across, mean, responses_named)
         if by is not None:
             labels[by] = suite
-        parts.append((rows, labels, responses))
+        tables.append((rows, labels, responses))
         gathered += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in (*inner, *responses.notes)]
-    labels, computed = (pd.concat(own, ignore_index=True) for own in ([part[1] for part in parts], [part[2].table for part in parts]))
-    found = described(_coordinates([rows for rows, *_ in parts]), labels, n_flags)
-    table = pd.concat([labels, computed, pd.DataFrame(found.columns, index=computed.index)], axis=1)
-    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by)], "label") | computed_roles(wanted, nest)
-    roles |= {f"{name}{UNPARSED}": "unparsed" for name in found.unparsed} | dict.fromkeys(found.flags, "flag")
-    left_out = [name for *_, responses in parts for name in responses.left_out]
-    table.attrs = _attrs(array, table, left_out, found) | {ROLES: json.dumps(roles)}
-    mixed = None if by is not None else name_suites(table, array, parts[0][2].counted(array, across), across, by=True)
+    labels, computed = (
+        pd.concat(frames, ignore_index=True)
+        for frames in ([suite_array[1] for suite_array in tables], [suite_array[2].table for suite_array in tables])
+    )
+    descriptors = described(_coordinates([rows for rows, *_ in tables]), labels, n_flags)
+    table = pd.concat([labels, computed, pd.DataFrame(descriptors.columns, index=computed.index)], axis=1)
+    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by)], "label") | computed_roles(responses_named, nest)
+    roles |= {f"{name}{UNPARSED}": "unparsed" for name in descriptors.unparsed} | dict.fromkeys(descriptors.flags, "flag")
+    left_out = [name for *_, responses in tables for name in responses.left_out]
+    table.attrs = _attrs(array, table, left_out, descriptors) | {ROLES: json.dumps(roles)}
+    mixed = None if by is not None else name_suites(table, array, tables[0][2].counted(array, across), across, by=True)
     return noted(table, *(data.notes if data else ()), *gathered, mixed)
 
 
@@ -180,14 +183,14 @@ def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.Da
     """Return what each suite has rows of its own for, those without any measurement left out; all as one where there is no `by`."""
     if by is None:
         return {"": array}
-    parts = {name: of_suite(array, by, across, name, own) for name, own in suites_of(array, by, across).items()}
-    return {name: part for name, part in parts.items() if part.notnull().any()} or {"": array}
+    arrays = {name: of_suite(array, by, across, name, benchmarks) for name, benchmarks in suites_of(array, by, across).items()}
+    return {name: suite_array for name, suite_array in arrays.items() if suite_array.notnull().any()} or {"": array}
 
 
-def _coordinates(parts: Sequence[xr.DataArray]) -> dict[str, list[xr.Variable]]:
+def _coordinates(row_arrays: Sequence[xr.DataArray]) -> dict[str, list[xr.Variable]]:
     """Return the coordinates of all rows, those of each part apart."""
-    names = [str(name) for name, coordinate in parts[0].coords.items() if coordinate.dims == (ROW,)]
-    return {name: [rows.coords[name].variable for rows in parts] for name in names}
+    names = [str(name) for name, coordinate in row_arrays[0].coords.items() if coordinate.dims == (ROW,)]
+    return {name: [rows.coords[name].variable for rows in row_arrays] for name in names}
 
 
 class _Computed(NamedTuple):
@@ -212,14 +215,14 @@ def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.D
     measured = array.notnull().any(inner).transpose(*dims).values
     if not measured.any():
         raise ValueError(f"nothing was measured: all {array.size} values of {array.name or 'the data'} are NaN")
-    places = dict(zip(dims, (xr.DataArray(place, dims=ROW) for place in np.nonzero(measured)), strict=True))
-    rows = array.swap_dims({dims[0]: ROW}) if measured.all() and len(dims) == 1 else array.isel(places)
+    indexers = dict(zip(dims, (xr.DataArray(indices, dims=ROW) for indices in np.nonzero(measured)), strict=True))
+    rows = array.swap_dims({dims[0]: ROW}) if measured.all() and len(dims) == 1 else array.isel(indexers)
     varying = [dim for dim in dims if dim == MACHINE or array.sizes[dim] > 1]
-    labels = {dim: rows[dim].values if dim in rows.coords else places[dim].values for dim in varying}
+    labels = {dim: rows[dim].values if dim in rows.coords else indexers[dim].values for dim in varying}
     return rows.transpose(ROW, *inner), pd.DataFrame(labels)
 
 
-def _scores(rows: xr.DataArray, across: str, mean: str, wanted: tuple[str, ...]) -> _Computed:
+def _scores(rows: xr.DataArray, across: str, mean: str, responses_named: tuple[str, ...]) -> _Computed:
     """Return performance from one value per machine (and benchmark); how it varies is not known."""
     values = rows.values.reshape(rows.sizes[ROW], -1)
     suite, benchmarks = None, 1
@@ -233,7 +236,7 @@ def _scores(rows: xr.DataArray, across: str, mean: str, wanted: tuple[str, ...])
                 "'not measured' must be NaN"
             )
         values, benchmarks = suite_mean(usable, mean)[:, None], int(suite.columns.sum())
-    columns = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in wanted}
+    columns = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in responses_named}
     counts = np.ones(len(values), dtype=int), np.full(len(values), benchmarks)
     table = pd.DataFrame(columns | dict(zip(COUNTS, counts, strict=True)))
     return _Computed(table) if suite is None else _Computed(table, suite.left_out, suite.notes)
@@ -263,46 +266,50 @@ def _same_suite(measured: Mask, benchmarks: Any, hint: str) -> _Suite:
     return _Suite(rows, columns, left_out, tuple(notes))
 
 
-def _responses(rows: xr.DataArray, nest: tuple[str, ...], across: str, wanted: tuple[str, ...], options: dict[str, Any]) -> _Computed:
+def _responses(
+    rows: xr.DataArray, nest: tuple[str, ...], across: str, responses_named: tuple[str, ...], options: dict[str, Any]
+) -> _Computed:
     """Return responses and how well they are known, one row each; lazy timings are read chunk by chunk."""
     array = rows.reset_coords(drop=True).assign_coords({CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {})
     if across not in array.dims:
         array = array.expand_dims({across: ["all"]})
     array = array.transpose(ROW, across, *nest)
     measured = array.notnull().any(nest).values
-    kept, columns, left_out, notes = _same_suite(measured, array[across].values, suites_hint(rows, across))
-    suite = array if measured.all() else array.isel({ROW: np.flatnonzero(kept), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
-    found = relative_variation(suite, across=across, levels=nest, **options).drop_vars("standard_deviation")
+    rows_kept, columns, left_out, notes = _same_suite(measured, array[across].values, suites_hint(rows, across))
+    suite = (
+        array if measured.all() else array.isel({ROW: np.flatnonzero(rows_kept), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
+    )
+    answers = relative_variation(suite, across=across, levels=nest, **options).drop_vars("standard_deviation")
     statistic = named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
-    parts = [name(level) for level in nest for name in (variance_of, _noise_of_variance, variation_of)]
-    further = apply(
+    level_columns = [name(level) for level in nest for name in (variance_of, _noise_of_variance, variation_of)]
+    by_level = apply(
         partial(_further, levels=nest, statistic=statistic),
         _of_whole_rows(suite),
         core=[(across, *nest)],
-        outputs=outputs(**dict.fromkeys([*parts, CONCENTRATION], "")),
+        outputs=outputs(**dict.fromkeys([*level_columns, CONCENTRATION], "")),
     )
-    roles = computed_roles(wanted, nest)
-    asked = [*wanted, *(name for name, role in roles.items() if role == "noise")]
-    found = found.assign({name: further[name] for name in (*asked, CONCENTRATION) if name in further})
-    if is_lazy(found):
-        found = found.compute()
-        notes += notes_of(found)
-    if "variation" in asked:
-        found["variation"] = found["performance"] * found["relative_variation"]
-    runs = found["n"].values.astype(int)
-    numbers = {name: found[name].values for name in asked}
+    roles = computed_roles(responses_named, nest)
+    columns_named = [*responses_named, *(name for name, role in roles.items() if role == "noise")]
+    answers = answers.assign({name: by_level[name] for name in (*columns_named, CONCENTRATION) if name in by_level})
+    if is_lazy(answers):
+        answers = answers.compute()
+        notes += notes_of(answers)
+    if "variation" in columns_named:
+        answers["variation"] = answers["performance"] * answers["relative_variation"]
+    runs = answers["n"].values.astype(int)
+    numbers = {name: answers[name].values for name in columns_named}
     numbers |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
     if LOG_NOISE in roles:
-        numbers[LOG_NOISE] = _noise(found[CONCENTRATION].values, suite.sizes[across], runs, statistic)
-    return _Computed(pd.DataFrame({name: _of_all(own, kept) for name, own in numbers.items()}), left_out, notes)
+        numbers[LOG_NOISE] = _noise(answers[CONCENTRATION].values, suite.sizes[across], runs, statistic)
+    return _Computed(pd.DataFrame({name: _of_all(values, rows_kept) for name, values in numbers.items()}), left_out, notes)
 
 
-def _of_all(values: npt.NDArray[Any], kept: Mask) -> npt.NDArray[Any]:
+def _of_all(values: npt.NDArray[Any], rows_kept: Mask) -> npt.NDArray[Any]:
     """Return the numbers of the rows that were kept as those of all rows: of the others, counts are 0, and all else is NaN."""
-    if len(values) == len(kept):
+    if len(values) == len(rows_kept):
         return values
-    column = np.full(len(kept), 0 if values.dtype.kind == "i" else np.nan, dtype=values.dtype)
-    column[kept] = values
+    column = np.full(len(rows_kept), 0 if values.dtype.kind == "i" else np.nan, dtype=values.dtype)
+    column[rows_kept] = values
     return column
 
 
@@ -310,8 +317,8 @@ def _of_whole_rows(suite: xr.DataArray) -> xr.DataArray:
     """Return the values, NaN in rows with stopped runs: how these vary is not known."""
     if CENSORED not in suite.coords:
         return suite
-    stopped = suite.coords[CENSORED]
-    return suite.where(~stopped.any([dim for dim in stopped.dims if dim != ROW])).transpose(*suite.dims)
+    mark = suite.coords[CENSORED]
+    return suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(*suite.dims)
 
 
 CONCENTRATION: Final = "_concentration"
@@ -325,10 +332,10 @@ def _noise_of_variance(level: str) -> str:
 
 def _further(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[Floats, ...]:
     """Return what each level adds over benchmarks (relative variance, noise that was taken off, root), and how unequal these are."""
-    found = nested_anova(values, len(levels))
-    squared = found.mean[..., None] ** 2
-    variance = _mean_of_known(found.variance / squared)
-    noise = _mean_of_known((found.level_variance - found.variance) / squared)
+    components = nested_anova(values, len(levels))
+    squared = components.mean[..., None] ** 2
+    variance = _mean_of_known(components.variance / squared)
+    noise = _mean_of_known((components.level_variance - components.variance) / squared)
     columns = []
     for number in range(len(levels)):
         columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]
@@ -339,8 +346,8 @@ def _further(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[F
 
 def _mean_of_known(shares: Floats) -> Floats:
     """Return means over the benchmarks, axis 1, of what is not NaN."""
-    known = (~np.isnan(shares)).sum(axis=1)
-    return np.asarray(np.where(known > 0, np.nansum(shares, axis=1) / np.maximum(known, 1), np.nan))
+    counts = (~np.isnan(shares)).sum(axis=1)
+    return np.asarray(np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan))
 
 
 def _noise(concentrations: Floats, benchmarks: int, runs: Integers, statistic: str) -> Floats:
@@ -351,15 +358,15 @@ def _noise(concentrations: Floats, benchmarks: int, runs: Integers, statistic: s
     return noise
 
 
-def _attrs(array: xr.DataArray, table: pd.DataFrame, left_out: list[str], found: Described) -> dict[Hashable, Any]:
+def _attrs(array: xr.DataArray, table: pd.DataFrame, left_out: list[str], descriptors: Described) -> dict[Hashable, Any]:
     """Return the attrs of the table."""
     attrs: dict[Hashable, Any] = {
         "result": "machine_table",
         METRIC: str(array.name or "time"),
         "units": str(array.attrs.get("units", "1")),
         "better": str(array.attrs.get("better", "lower")),
-        "n_unparsed": sum(found.unparsed.values()),
-        "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(found.unparsed.items())),
+        "n_unparsed": sum(descriptors.unparsed.values()),
+        "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(descriptors.unparsed.items())),
     }
     if "relative_variation" in table:
         attrs["n_zero_variation"] = int((table["relative_variation"] == 0).sum())

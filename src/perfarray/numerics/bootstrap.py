@@ -30,7 +30,7 @@ EMPTY, COMPLETE, RAGGED, GAPS = 0, -1, -2, 1 << 32
 """Kinds of cells: nothing measured; nests without gaps; other nests (these one by one, counted down). Cells of one level are of the kind
 of their number of units, plus GAPS where units count that were not measured (as others of their group were)."""
 
-Wanted = Literal["means", "units", "values"]
+Purpose = Literal["means", "units", "values"]
 """What is wanted of a replicate: its mean, the means of its outermost units, or all its values."""
 
 Drawer = Callable[[slice], Floats]
@@ -40,13 +40,13 @@ Drawer = Callable[[slice], Floats]
 class Draws(NamedTuple):
     """What is drawn: which levels (outermost first), how often, from which key, by which engine where it can be chosen."""
 
-    drawn: tuple[bool, ...]
+    resampled: tuple[bool, ...]
     n_resamples: int
     key: Key
     engine: str = "numpy"
 
 
-class Place(NamedTuple):
+class DrawKeys(NamedTuple):
     """Where the random numbers of cells come from: their keys, those of their groups (for every level drawn jointly), the system."""
 
     cells: Integers
@@ -54,9 +54,9 @@ class Place(NamedTuple):
     side: int = 0
     paired: bool = False
 
-    def at(self, which: Integers) -> "Place":
+    def at(self, rows: Integers) -> "DrawKeys":
         """Return the same of some cells."""
-        return self._replace(cells=self.cells[which], groups=tuple(group[which] for group in self.groups))
+        return self._replace(cells=self.cells[rows], groups=tuple(group[rows] for group in self.groups))
 
     def stream(self, level: int) -> tuple[Integers, int]:
         """Return the keys and the stream of a level."""
@@ -72,16 +72,16 @@ class Cells(NamedTuple):
     """
 
     values: Floats
-    drawn: tuple[bool, ...]
-    place: Place
-    wanted: Wanted
+    resampled: tuple[bool, ...]
+    draw_keys: DrawKeys
+    purpose: Purpose
     present: tuple[Mask, ...]
     kinds: Integers
 
     def width(self, kind: int) -> int:
         """Return how many values a replicate of a cell of a kind keeps at once."""
         if kind > 0:
-            return grouping(kind).picks if self.wanted == "means" and kind < GAPS else kind % GAPS
+            return grouping(kind).picks if self.purpose == "means" and kind < GAPS else kind % GAPS
         executions, depth = int(prod(self.values.shape[1:-1])), int(self.values.shape[-1])
         if kind != COMPLETE:
             return executions * depth
@@ -91,36 +91,40 @@ class Cells(NamedTuple):
         """Return how many entries the tables of a cell of a kind have."""
         if kind == COMPLETE:
             return prod(self.values.shape[1:-1]) * table_size(self.values.shape[-1])
-        return table_size(kind) if self.wanted == "means" and 0 < kind < GAPS else 1
+        return table_size(kind) if self.purpose == "means" and 0 < kind < GAPS else 1
 
-    def drawer(self, which: Integers, streams: Streams) -> Drawer:
+    def drawer(self, rows: Integers, streams: Streams) -> Drawer:
         """Return what draws the units of cells that are of one kind; of one level, their mean where that is wanted."""
-        kind, place = int(self.kinds[which[0]]), self.place.at(which)
+        kind, draw_keys = int(self.kinds[rows[0]]), self.draw_keys.at(rows)
         if kind > 0:
-            return _of_one_level(self.values[which, : kind % GAPS], place, streams, self.wanted == "means" and kind < GAPS)
+            return _of_one_level(self.values[rows, : kind % GAPS], draw_keys, streams, self.purpose == "means" and kind < GAPS)
         if kind == COMPLETE:
-            return _of_complete_nests(self.values[which], self.drawn, place, streams)
-        nest = nest_of(self.values[which[0]], self.drawn, means=self.wanted != "values", present=[mask[which[0]] for mask in self.present])
-        if self.wanted == "values":
-            return lambda part: draw_values(nest, part, streams, place)[None]
-        return lambda part: unit_means(draw_values(nest, part, streams, place), nest.values.ndim)[None]
+            return _of_complete_nests(self.values[rows], self.resampled, draw_keys, streams)
+        nest = nest_of(
+            self.values[rows[0]], self.resampled, means=self.purpose != "values", present=[mask[rows[0]] for mask in self.present]
+        )
+        if self.purpose == "values":
+            return lambda replicates: draw_values(nest, replicates, streams, draw_keys)[None]
+        return lambda replicates: unit_means(draw_values(nest, replicates, streams, draw_keys), nest.values.ndim)[None]
 
 
-def cells_of(values: Floats, draws: Draws, place: Place, wanted: Wanted, present: Sequence[Mask] = ()) -> Cells:
+def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose, present: Sequence[Mask] = ()) -> Cells:
     """Return cells (cells, n_L, ..., n_1) ready to be redrawn, of one level where that is all that means need."""
-    drawn, means = draws.drawn, wanted != "values"
+    resampled, means = draws.resampled, purpose != "values"
     if means:
-        values, drawn = averaged(values, drawn, len(place.groups))
-    if drawn != (True,):
+        values, resampled = averaged(values, resampled, len(draw_keys.groups))
+    if resampled != (True,):
         gaps = np.isnan(values).reshape(len(values), -1)
-        complete = ~gaps.any(axis=-1) & (means and not present and drawn[-1])
+        complete = ~gaps.any(axis=-1) & (means and not present and resampled[-1])
         kinds = np.where(complete, COMPLETE, RAGGED - np.arange(len(values)))
-        return Cells(values, drawn, place, wanted, tuple(present), np.where(gaps.all(axis=-1), EMPTY, kinds))
+        return Cells(values, resampled, draw_keys, purpose, tuple(present), np.where(gaps.all(axis=-1), EMPTY, kinds))
     has = present[0] if present else ~np.isnan(values)
     if not has.all():
         values = np.take_along_axis(values, np.argsort(~has, axis=-1, kind="stable"), axis=-1)
     counts, measured = has.sum(axis=-1), (~np.isnan(values)).sum(axis=-1)
-    return Cells(values, drawn, place, wanted, (), np.where(measured == 0, EMPTY, np.where(measured < counts, counts + GAPS, counts)))
+    return Cells(
+        values, resampled, draw_keys, purpose, (), np.where(measured == 0, EMPTY, np.where(measured < counts, counts + GAPS, counts))
+    )
 
 
 def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[Integers, slice, list[Floats]]]:
@@ -130,15 +134,15 @@ def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple
     """
     kinds = np.stack([side.kinds for side in sides], axis=-1)
     for kind in np.unique(kinds[(kinds != EMPTY).all(axis=-1)], axis=0).tolist():
-        which = np.flatnonzero((kinds == kind).all(axis=-1))
-        width = sum(side.width(own) for side, own in zip(sides, kind, strict=True))
-        entries = sum(side.entries(own) for side, own in zip(sides, kind, strict=True))
-        some = max(1, min(BLOCK // (n_resamples * width), TABLES // entries))
-        for first in range(0, len(which), some):
-            cells = which[first : first + some]
+        rows = np.flatnonzero((kinds == kind).all(axis=-1))
+        width = sum(side.width(side_kind) for side, side_kind in zip(sides, kind, strict=True))
+        entries = sum(side.entries(side_kind) for side, side_kind in zip(sides, kind, strict=True))
+        step = max(1, min(BLOCK // (n_resamples * width), TABLES // entries))
+        for first in range(0, len(rows), step):
+            cells = rows[first : first + step]
             drawers = [side.drawer(cells, streams) for side in sides]
-            for part in _parts(n_resamples, width):
-                yield cells, part, [draw(part) for draw in drawers]
+            for replicates in _parts(n_resamples, width):
+                yield cells, replicates, [draw(replicates) for draw in drawers]
 
 
 def _parts(n_resamples: int, width: int) -> Iterator[slice]:
@@ -156,66 +160,66 @@ def redrawn_together(n_resamples: int, streams: Streams, *sides: Cells) -> Itera
     width = sum(side.width(kind) for side in sides for kind in side.kinds.tolist())
     drawers = []
     for side in sides:
-        alike = [np.flatnonzero(side.kinds == kind) for kind in np.unique(side.kinds)]
-        drawers.append([(which, side.drawer(which, streams)) for which in alike])
-    for part in _parts(n_resamples, width):
-        yield part, [_gathered([(which, draw(part)) for which, draw in own]) for own in drawers]
+        rows_by_kind = [np.flatnonzero(side.kinds == kind) for kind in np.unique(side.kinds)]
+        drawers.append([(rows, side.drawer(rows, streams)) for rows in rows_by_kind])
+    for replicates in _parts(n_resamples, width):
+        yield replicates, [_gathered([(rows, draw(replicates)) for rows, draw in side_drawers]) for side_drawers in drawers]
 
 
 def _gathered(pieces: list[tuple[Integers, Floats]]) -> Floats:
     """Return pieces of an array as the whole."""
-    whole = np.concatenate([piece for _, piece in pieces])
-    return whole[np.argsort(np.concatenate([which for which, _ in pieces]))]
+    stacked = np.concatenate([piece for _, piece in pieces])
+    return stacked[np.argsort(np.concatenate([rows for rows, _ in pieces]))]
 
 
 def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:
     """Return the mean of every replicate, (cells, replicates); NaN without units."""
-    found = np.full((len(cells.kinds), n_resamples), np.nan)
-    for which, part, (units,) in redrawn(n_resamples, streams, cells):
-        found[which, part] = mean_of_measured(units)
-    return found
+    means = np.full((len(cells.kinds), n_resamples), np.nan)
+    for rows, replicates, (units,) in redrawn(n_resamples, streams, cells):
+        means[rows, replicates] = mean_of_measured(units)
+    return means
 
 
-def _of_one_level(values: Floats, place: Place, streams: Streams, means: bool) -> Drawer:
+def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: bool) -> Drawer:
     """Return what draws the units of cells (cells, units), or their means."""
-    count, own = values.shape[1], np.arange(len(values))[:, None]
+    count, offsets = values.shape[1], np.arange(len(values))[:, None]
     if means:
         tables = sum_tables(values)
 
-        def draw_means(part: slice) -> Floats:
-            entries = drawn_entries(count, own, *place.stream(0), streams, part.stop - part.start, part.start)
+        def draw_means(replicates: slice) -> Floats:
+            entries = drawn_entries(count, offsets, *draw_keys.stream(0), streams, replicates.stop - replicates.start, replicates.start)
             return np.asarray(summed(tables, entries)[..., None] / count)
 
         return draw_means
 
-    def draw(part: slice) -> Floats:
-        places = drawn_places(count, *place.stream(0), streams, part.stop - part.start, part.start)
-        places += own[..., None] * count
-        return values.ravel().take(places)
+    def draw(replicates: slice) -> Floats:
+        picks = drawn_places(count, *draw_keys.stream(0), streams, replicates.stop - replicates.start, replicates.start)
+        picks += offsets[..., None] * count
+        return values.ravel().take(picks)
 
     return draw
 
 
-def _of_complete_nests(values: Floats, drawn: tuple[bool, ...], place: Place, streams: Streams) -> Drawer:
+def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: DrawKeys, streams: Streams) -> Drawer:
     """Return what draws nests without gaps whose lowest level is redrawn: only sums of redrawn iterations are made."""
     cells, *outer, depth = values.shape
     draw_sums = _sums_of_long_rows if depth > LONG else _sums_of_short_rows
-    sums_of = draw_sums(values.reshape(cells, -1, depth), *place.stream(len(outer)), streams)
+    sums_of = draw_sums(values.reshape(cells, -1, depth), *draw_keys.stream(len(outer)), streams)
 
-    def draw(part: slice) -> Floats:
-        number = part.stop - part.start
+    def draw(replicates: slice) -> Floats:
+        number = replicates.stop - replicates.start
         parents: Integers = np.arange(cells)[:, None]
         picks: Integers = np.arange(0)
         for level, size in enumerate(outer):
             if level:
                 parents = parents[..., None] * outer[level - 1] + picks
             picks = np.arange(size)
-            if drawn[level]:
+            if resampled[level]:
                 rows = prod(outer[:level])
-                picks = drawn_places(size, *place.stream(level), streams, number * rows, part.start * rows)
+                picks = drawn_places(size, *draw_keys.stream(level), streams, number * rows, replicates.start * rows)
                 picks = picks.reshape(cells, number, *outer[: level + 1])
         shape = (cells, number, *outer)
-        sums = sums_of(np.broadcast_to(parents, shape[:-1]), np.broadcast_to(picks, shape), part.start * prod(outer))
+        sums = sums_of(np.broadcast_to(parents, shape[:-1]), np.broadcast_to(picks, shape), replicates.start * prod(outer))
         return np.asarray(sums.reshape(cells, number, outer[0], -1).sum(axis=-1) * (outer[0] / (prod(outer) * depth)))
 
     return draw
@@ -235,22 +239,22 @@ def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: St
 def _sums_of_long_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, Integers, int], Floats]:
     """Return the same by a loop over executions, each with a stream of its own that its draws follow, replicate after replicate."""
     cells, executions, depth = values.shape
-    places = [(cell, own) for cell in range(cells) for own in range(executions)]
-    rows = [LongRow(values[cell, own], int(keys[cell]), stream | own << 12, streams) for cell, own in places]
+    pairs = [(cell, execution) for cell in range(cells) for execution in range(executions)]
+    rows = [LongRow(values[cell, execution], int(keys[cell]), stream | execution << 12, streams) for cell, execution in pairs]
     step = max(1, BLOCK // depth)
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
         del start  # each stream goes on where it stood
         size = picks.shape[-1]
-        found = np.empty((parents.size, size))
+        totals = np.empty((parents.size, size))
         small = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1))
         for parent, slots in enumerate(_members(parents.ravel(), len(rows) // size)):
             sums = np.empty(len(slots) * size)
             for row, members in zip(rows[parent * size :], _members(small[slots].ravel(), size), strict=False):
-                for some in (members[first : first + step] for first in range(0, len(members), step)):
-                    sums[some] = row.sums(len(some))
-            found[slots] = sums.reshape(-1, size)
-        return found
+                for batch in (members[first : first + step] for first in range(0, len(members), step)):
+                    sums[batch] = row.sums(len(batch))
+            totals[slots] = sums.reshape(-1, size)
+        return totals
 
     return draw
 
@@ -261,16 +265,18 @@ def _members(names: Integers, count: int) -> list[Integers]:
     return np.split(np.argsort(small, kind="stable"), np.cumsum(np.bincount(small, minlength=count))[:-1])
 
 
-def draw_values(nest: Nest, part: slice, streams: Streams, place: Place) -> Floats:
+def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: DrawKeys) -> Floats:
     """Draw some replicates of one cell and return all their values, shape (replicates, n_L, ..., n_1); absent ones are NaN."""
     picks: list[Integers] = []
     absent: list[Mask] = []
-    last = max((level for level, is_drawn in enumerate(nest.drawn) if is_drawn), default=0)
+    last = max((level for level, is_drawn in enumerate(nest.resampled) if is_drawn), default=0)
     for level in range(last + 1):
-        size, shape = nest.values.shape[level], (part.stop - part.start, *nest.values.shape[: level + 1])
+        size, shape = nest.values.shape[level], (replicates.stop - replicates.start, *nest.values.shape[: level + 1])
         counts = _counts_of_parents(nest.counts[level], picks, shape)
         picks.append(
-            _children(counts, shape, part, streams, place, level) if nest.drawn[level] else np.broadcast_to(np.arange(size), shape)
+            _children(counts, shape, replicates, streams, draw_keys, level)
+            if nest.resampled[level]
+            else np.broadcast_to(np.arange(size), shape)
         )
         absent.append(np.arange(size) >= counts)
     values = gather(nest.values, picks)
@@ -290,13 +296,13 @@ def _counts_of_parents(counts: Integers, picks: Sequence[Integers], shape: tuple
     return np.asarray(np.broadcast_to(counts[index], shape[:-1])[..., None])
 
 
-def _children(counts: Integers, shape: tuple[int, ...], part: slice, streams: Streams, place: Place, level: int) -> Integers:
+def _children(counts: Integers, shape: tuple[int, ...], replicates: slice, streams: Streams, draw_keys: DrawKeys, level: int) -> Integers:
     """Draw the children of every drawn parent: uniform among those it has."""
     slots = prod(shape[1:])
     if counts.size == 1:
         rows = slots // shape[-1]
-        found = drawn_places(max(int(counts.flat[0]), 1), *place.stream(level), streams, shape[0] * rows, part.start * rows)
+        picks = drawn_places(max(int(counts.flat[0]), 1), *draw_keys.stream(level), streams, shape[0] * rows, replicates.start * rows)
     else:
         sizes = np.broadcast_to(np.maximum(counts, 1), shape).reshape(1, -1)
-        found = streams.below(sizes, *place.stream(level), shape[0] * slots, part.start * slots)
-    return found.reshape(shape)
+        picks = streams.below(sizes, *draw_keys.stream(level), shape[0] * slots, replicates.start * slots)
+    return picks.reshape(shape)

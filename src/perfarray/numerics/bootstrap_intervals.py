@@ -21,9 +21,9 @@ def mean_by_draws(
 ) -> tuple[Floats, ...]:
     """Return estimate, limits, standard error, df (unknown) and n of means (or another statistic) of timings (..., n_L, ..., n_1)."""
 
-    def interval(own: Floats, keys: Integers) -> tuple[Floats, ...]:
-        found, sample = sample_bootstrap(own, keys, draws, statistic, method)
-        limits = _known(limits_of(found, level), sample.n, method)
+    def interval(block: Floats, keys: Integers) -> tuple[Floats, ...]:
+        bootstrap, sample = sample_bootstrap(block, keys, draws, statistic, method)
+        limits = _known(limits_of(bootstrap, level), sample.n, method)
         return sample.estimate, *limits, sample.standard_error, np.full(sample.n.shape, np.nan), sample.n
 
     return _some_at_a_time(interval, draws, cells, flattened(values, values.ndim - cells.ndim, flat))
@@ -34,11 +34,11 @@ def ratio_by_draws(
 ) -> tuple[np.ndarray, ...]:
     """Return estimate, limits, df (unknown), n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
 
-    def interval(one: Floats, two: Floats, keys: Integers) -> tuple[np.ndarray, ...]:
-        found, drawn = ratio_bootstrap(Pairing(one, two, keys, paired), draws, method)
-        n = drawn.ratio.n
-        limits = _known(limits_of(found, level), n, method)
-        return drawn.ratio.estimate, *limits, np.full(n.shape, np.nan), n, same_text(BOUNDED, n.shape)
+    def interval(new_block: Floats, old_block: Floats, keys: Integers) -> tuple[np.ndarray, ...]:
+        bootstrap, replicates = ratio_bootstrap(Pairing(new_block, old_block, keys, paired), draws, method)
+        n = replicates.ratio.n
+        limits = _known(limits_of(bootstrap, level), n, method)
+        return replicates.ratio.estimate, *limits, np.full(n.shape, np.nan), n, same_text(BOUNDED, n.shape)
 
     return _some_at_a_time(interval, draws, cells, *(flattened(side, levels, flat) for side in (new, old)))
 
@@ -48,11 +48,11 @@ def median_ratio_by_draws(
 ) -> tuple[np.ndarray, ...]:
     """Return the same of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
 
-    def interval(one: Floats, two: Floats, keys: Integers) -> tuple[np.ndarray, ...]:
-        found, drawn = ratio_bootstrap(Pairing(one, two, keys, paired), draws, method, "median")
-        n = drawn.ratio.n
-        limits = _known(limits_of(found, level), n, method)
-        return found.estimate, *limits, np.full(n.shape, np.nan), n, kind_of(*limits)
+    def interval(new_block: Floats, old_block: Floats, keys: Integers) -> tuple[np.ndarray, ...]:
+        bootstrap, replicates = ratio_bootstrap(Pairing(new_block, old_block, keys, paired), draws, method, "median")
+        n = replicates.ratio.n
+        limits = _known(limits_of(bootstrap, level), n, method)
+        return bootstrap.estimate, *limits, np.full(n.shape, np.nan), n, kind_of(*limits)
 
     return _some_at_a_time(interval, draws, cells, *(flattened(side, levels, flat) for side in (new, old)))
 
@@ -61,12 +61,12 @@ def _some_at_a_time(
     interval: Callable[..., tuple[np.ndarray[Any, Any], ...]], draws: Draws, cells: Integers, *sides: Floats
 ) -> tuple[np.ndarray, ...]:
     """Call a formula of the cells of sides (..., drawn levels) and their keys, on as many as memory is to hold; put the parts together."""
-    levels, keys = len(draws.drawn), cells.ravel()
+    levels, keys = len(draws.resampled), cells.ravel()
     rows = [spread(side, cells.shape, levels).reshape(-1, *side.shape[side.ndim - levels :]) for side in sides]
-    some = max(1, KEPT // draws.n_resamples)
-    parts = [slice(first, first + some) for first in range(0, max(len(keys), 1), some)]
-    found = [interval(*(side[part] for side in rows), keys[part]) for part in parts]
-    return tuple(np.concatenate(field).reshape(cells.shape) for field in zip(*found, strict=True))
+    size = max(1, KEPT // draws.n_resamples)
+    blocks = [slice(first, first + size) for first in range(0, max(len(keys), 1), size)]
+    fields = [interval(*(side[block] for side in rows), keys[block]) for block in blocks]
+    return tuple(np.concatenate(field).reshape(cells.shape) for field in zip(*fields, strict=True))
 
 
 def _known(limits: Interval, n: Floats, method: str) -> tuple[Floats, Floats]:

@@ -50,8 +50,8 @@ def percentile_family(method: str, estimate: Floats, replicates: Floats, influen
     Bootstrap
     """
     with np.errstate(invalid="ignore"):
-        same = np.abs(replicates - estimate[..., None]) <= SAME * np.abs(estimate[..., None])
-    values = np.where(same, estimate[..., None], replicates)
+        equal = np.abs(replicates - estimate[..., None]) <= SAME * np.abs(estimate[..., None])
+    values = np.where(equal, estimate[..., None], replicates)
     unknown = np.full(estimate.shape, np.nan)
     return Bootstrap(method, estimate, _sorted(values), acceleration_of(influence) if influence else unknown, unknown, False)
 
@@ -81,8 +81,8 @@ def _sorted(values: Floats) -> Floats:
 
 def _finite(ordered: Floats) -> Integers:
     """Return how many of the replicates are finite."""
-    every = not np.isnan(ordered[..., -1:]).any()
-    return np.full(ordered.shape[:-1], ordered.shape[-1]) if every else np.sum(~np.isnan(ordered), axis=-1)
+    all_finite = not np.isnan(ordered[..., -1:]).any()
+    return np.full(ordered.shape[:-1], ordered.shape[-1]) if all_finite else np.sum(~np.isnan(ordered), axis=-1)
 
 
 def influence_of(estimate: Floats, left_out: Floats) -> Floats:
@@ -93,12 +93,12 @@ def influence_of(estimate: Floats, left_out: Floats) -> Floats:
 
 def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
     """Return sum L^3 / (6 (sum L^2)^1.5) over all units of all samples (Davison and Hinkley 1997, equation 5.22); 0 without spread."""
-    together = np.concatenate([np.where(np.isnan(part), 0.0, part) for part in influence], axis=-1)
+    together = np.concatenate([np.where(np.isnan(values), 0.0, values) for values in influence], axis=-1)
     largest = np.abs(together).max(axis=-1, keepdims=True, initial=0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = together / largest
-        found = (scaled**3).sum(axis=-1) / (6 * (scaled**2).sum(axis=-1) ** 1.5)
-    return np.where(largest[..., 0] > 0, found, 0.0)
+        acceleration = (scaled**3).sum(axis=-1) / (6 * (scaled**2).sum(axis=-1) ** 1.5)
+    return np.where(largest[..., 0] > 0, acceleration, 0.0)
 
 
 def quantile(ordered: Floats, probability: Floats | float) -> Floats:
@@ -115,12 +115,12 @@ def quantile(ordered: Floats, probability: Floats | float) -> Floats:
     rank = np.where(near, np.round(rank), rank)
     below = np.clip(np.floor(rank).astype(int), 1, np.maximum(number, 1))
     above = np.minimum(below + 1, np.maximum(number, 1))
-    low, high = (_at(ordered, place) for place in (below, above))
+    low, high = (_at(ordered, rank_beside) for rank_beside in (below, above))
     with np.errstate(divide="ignore", invalid="ignore"):
         start, end = ndtri(below / (number + 1)), ndtri(above / (number + 1))
-        part = (ndtri(share) - start) / (end - start)
-    part = np.where((rank <= 1) | (rank >= number) | (below == rank), 0.0, part)
-    return np.where((number > 0) & ~np.isnan(share), low + part * (high - low), np.nan)
+        fraction = (ndtri(share) - start) / (end - start)
+    fraction = np.where((rank <= 1) | (rank >= number) | (below == rank), 0.0, fraction)
+    return np.where((number > 0) & ~np.isnan(share), low + fraction * (high - low), np.nan)
 
 
 def _at(ordered: Floats, rank: np.ndarray) -> Floats:
@@ -136,19 +136,19 @@ def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
     number = _finite(ordered)
     value = np.broadcast_to(value, number.shape)
     with np.errstate(invalid="ignore"):
-        found = ordered <= value[..., None] if ties else ordered < value[..., None]
-    rank = found.sum(axis=-1)
+        is_below = ordered <= value[..., None] if ties else ordered < value[..., None]
+    rank = is_below.sum(axis=-1)
     below, above = np.clip(rank, 1, np.maximum(number, 1)), np.clip(rank + 1, 1, np.maximum(number, 1))
     low, high = _at(ordered, below), _at(ordered, above)
     with np.errstate(divide="ignore", invalid="ignore"):
         start, end = ndtri(below / (number + 1)), ndtri(above / (number + 1))
-        part = np.where((high > low) & (rank >= 1) & (rank < number), (value - low) / (high - low), 0.0)
-        part = np.where(part > 1, 1.0, part)
-        share = ndtr(start + np.where(part > 0, part * (end - start), 0.0))
+        fraction = np.where((high > low) & (rank >= 1) & (rank < number), (value - low) / (high - low), 0.0)
+        fraction = np.where(fraction > 1, 1.0, fraction)
+        share = ndtr(start + np.where(fraction > 0, fraction * (end - start), 0.0))
     return np.where((number > 0) & ~np.isnan(value), share, np.nan)
 
 
-def bias_of(found: Bootstrap, ties: float = 0.5) -> Floats:
+def bias_of(bootstrap: Bootstrap, ties: float = 0.5) -> Floats:
     """Return z0, the normal quantile of the share of replicates below the estimate.
 
     Replicates equal to the estimate count half (Efron's definition for a continuous law, made fair to medians and rounded data, which tie
@@ -156,77 +156,77 @@ def bias_of(found: Bootstrap, ties: float = 0.5) -> Floats:
     """
     from scipy.special import ndtri
 
-    number = _finite(found.replicates)
-    estimate = found.estimate[..., None]
+    number = _finite(bootstrap.replicates)
+    estimate = bootstrap.estimate[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        equal = (found.replicates == estimate).sum(axis=-1)
-        bias = ndtri(((found.replicates < estimate).sum(axis=-1) + ties * equal) / number)
+        equal = (bootstrap.replicates == estimate).sum(axis=-1)
+        bias = ndtri(((bootstrap.replicates < estimate).sum(axis=-1) + ties * equal) / number)
     return np.where((equal == number) & (number > 0), 0.0, np.where(np.isfinite(bias), bias, np.nan))
 
 
-def limits_of(found: Bootstrap, confidence_level: Floats | float, ties: float = 0.5) -> Interval:
+def limits_of(bootstrap: Bootstrap, confidence_level: Floats | float, ties: float = 0.5) -> Interval:
     """Return the limits at a confidence level (one, or one per cell); `ties` as for `bias_of`."""
     from scipy.special import ndtr, ndtri
 
-    level = np.broadcast_to(np.asarray(confidence_level, dtype=float), found.estimate.shape)
+    level = np.broadcast_to(np.asarray(confidence_level, dtype=float), bootstrap.estimate.shape)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    if found.method == "studentized":
-        half = quantile(found.replicates, level) * found.standard_error
-        lower, upper = found.estimate - half, found.estimate + half
+    if bootstrap.method == "studentized":
+        half = quantile(bootstrap.replicates, level) * bootstrap.standard_error
+        lower, upper = bootstrap.estimate - half, bootstrap.estimate + half
         with np.errstate(over="ignore"):
-            return Interval(np.exp(lower), np.exp(upper)) if found.log else Interval(lower, upper)
-    if found.method == "bca":
-        bias = bias_of(found, ties)
+            return Interval(np.exp(lower), np.exp(upper)) if bootstrap.log else Interval(lower, upper)
+    if bootstrap.method == "bca":
+        bias = bias_of(bootstrap, ties)
         shifted = [bias + ndtri(tail) for tail in tails]
         with np.errstate(divide="ignore", invalid="ignore"):
-            tails = [np.asarray(ndtr(bias + shift / (1 - found.acceleration * shift))) for shift in shifted]
-    low, high = quantile(found.replicates, np.stack(tails))
-    if found.method == "basic":
-        return Interval(2 * found.estimate - high, 2 * found.estimate - low)
+            tails = [np.asarray(ndtr(bias + shift / (1 - bootstrap.acceleration * shift))) for shift in shifted]
+    low, high = quantile(bootstrap.replicates, np.stack(tails))
+    if bootstrap.method == "basic":
+        return Interval(2 * bootstrap.estimate - high, 2 * bootstrap.estimate - low)
     return Interval(low, high)
 
 
-def one_sided(found: Bootstrap, value: float) -> tuple[Floats, Floats]:
+def one_sided(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
     """Return two one-sided p-values against a value: small where the parameter is below it, and small where it is above.
 
     They invert the limits: `value` is outside the interval of level 1 - alpha exactly when the smaller is at most alpha / 2. None is
     smaller than 1 / (R + 1).
     """
-    if found.method == "studentized":
-        return _studentized_sides(found, value)
-    at = 2 * found.estimate - value if found.method == "basic" else np.full(found.estimate.shape, value)
-    with_ties = without = share_below(found.replicates, at, ties=False)
-    if (found.replicates == at[..., None]).any():
-        with_ties = share_below(found.replicates, at, ties=True)
-    if found.method == "basic":
+    if bootstrap.method == "studentized":
+        return _studentized_sides(bootstrap, value)
+    at = 2 * bootstrap.estimate - value if bootstrap.method == "basic" else np.full(bootstrap.estimate.shape, value)
+    with_ties = without = share_below(bootstrap.replicates, at, ties=False)
+    if (bootstrap.replicates == at[..., None]).any():
+        with_ties = share_below(bootstrap.replicates, at, ties=True)
+    if bootstrap.method == "basic":
         return with_ties, 1 - without
-    if found.method == "bca":
-        without, with_ties = _unshifted(found, without), _unshifted(found, with_ties)
+    if bootstrap.method == "bca":
+        without, with_ties = _unshifted(bootstrap, without), _unshifted(bootstrap, with_ties)
     return 1 - without, with_ties
 
 
-def _unshifted(found: Bootstrap, share: Floats) -> Floats:
+def _unshifted(bootstrap: Bootstrap, share: Floats) -> Floats:
     """Return the tail probability that BCa moves to `share`."""
     from scipy.special import ndtr, ndtri
 
-    bias = bias_of(found)
+    bias = bias_of(bootstrap)
     moved = ndtri(share) - bias
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(ndtr(moved / (1 + found.acceleration * moved) - bias))
+        return np.asarray(ndtr(moved / (1 + bootstrap.acceleration * moved) - bias))
 
 
-def _studentized_sides(found: Bootstrap, value: float) -> tuple[Floats, Floats]:
+def _studentized_sides(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
     """Return the p-values of the symmetric t: half the share of |t*| >= |t| on the side of t.
 
     Just beyond a replicate the share is (b + 1) / (R + 1); towards the next it falls as the quantiles are interpolated, so that the
     p-values are those of the intervals.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        difference = found.estimate - (np.log(value) if found.log else value)
-        t = difference / found.standard_error
-    certain = (found.standard_error == 0) & (difference != 0)
-    t = np.where(certain, np.copysign(np.inf, difference), np.where(found.standard_error == 0, 0.0, t))
+        difference = bootstrap.estimate - (np.log(value) if bootstrap.log else value)
+        t = difference / bootstrap.standard_error
+    certain = (bootstrap.standard_error == 0) & (difference != 0)
+    t = np.where(certain, np.copysign(np.inf, difference), np.where(bootstrap.standard_error == 0, 0.0, t))
     with np.errstate(invalid="ignore"):
-        beyond = np.where(np.abs(t) <= found.replicates[..., 0], 1.0, 1 - share_below(found.replicates, np.abs(t), ties=False))
+        beyond = np.where(np.abs(t) <= bootstrap.replicates[..., 0], 1.0, 1 - share_below(bootstrap.replicates, np.abs(t), ties=False))
     half = np.where(t == 0, 0.5, beyond / 2)
     return np.where(t < 0, half, 1 - half), np.where(t > 0, half, 1 - half)

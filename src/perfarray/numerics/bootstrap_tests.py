@@ -32,44 +32,44 @@ def evidence_of_draws(
     ignores the nest; `bounds` are what stopped runs leave known of the ratios, where some were stopped.
     """
     levels = new.ndim - cells.ndim
-    values = [spread(flattened(side, levels, flat), cells.shape, len(draws.drawn)) for side in (new, old)]
+    values = [spread(flattened(side, levels, flat), cells.shape, len(draws.resampled)) for side in (new, old)]
     pair = Pairing(values[0], values[1], cells, rules.paired)
-    found, drawn = ratio_bootstrap(pair, draws, rules.method, statistic)
-    ratio = drawn.ratio
-    enough, known = ratio.n >= least_units(rules.method), known_of(ratio, bounds)
+    bootstrap, replicates = ratio_bootstrap(pair, draws, rules.method, statistic)
+    ratio = replicates.ratio
+    enough, bounds_known = ratio.n >= least_units(rules.method), known_of(ratio, bounds)
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     if (rules.shared or rules.paired) and statistic == "mean":
         groups = np.broadcast_to(groups, cells.shape[:-1])
         suite, n = shared_suite_bootstrap(pair, groups, matched, draws, max(joint, 1), rules.method)
     else:
-        suite, n = suite_bootstrap(drawn, matched, rules.method)
-    tests = band_tests(found, ratio, enough, rules.limits)
-    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, known)
-    parts = np.stack([found.estimate, found.acceleration, found.standard_error, enough], axis=-1)
-    whole = sure_suite(_suite(suite, n, matched, rules), ratio, rules.limits)
-    return *evidence, *bound_suite(whole, ratio, known), found.replicates, parts
+        suite, n = suite_bootstrap(replicates, matched, rules.method)
+    tests = band_tests(bootstrap, ratio, enough, rules.limits)
+    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, bounds_known)
+    material = np.stack([bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1)
+    suite_row = sure_suite(_suite(suite, n, matched, rules), ratio, rules.limits)
+    return *evidence, *bound_suite(suite_row, ratio, bounds_known), bootstrap.replicates, material
 
 
 def limits_of_draws(level: Floats, _: Evidence, replicates: Floats, material: Floats, *, rules: Rules) -> RatioSet:
     """Return the limits at a level per ratio."""
-    estimate, acceleration, error, known = np.moveaxis(material, -1, 0)
-    found = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == "studentized")
-    lower, upper = (np.where(known == 1, limit, np.nan) for limit in limits_of(found, level))
-    return RatioSet(lower, upper, same_text(BOUNDED, known.shape))
+    estimate, acceleration, error, enough = np.moveaxis(material, -1, 0)
+    bootstrap = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == "studentized")
+    lower, upper = (np.where(enough == 1, limit, np.nan) for limit in limits_of(bootstrap, level))
+    return RatioSet(lower, upper, same_text(BOUNDED, enough.shape))
 
 
-def band_tests(found: Bootstrap, ratio: Ratio, known: Mask, limits: tuple[float, float]) -> Tests:
+def band_tests(bootstrap: Bootstrap, ratio: Ratio, enough: Mask, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides; too few units test nothing."""
-    (below_low, above_low), (below_high, above_high) = (one_sided(found, value) for value in limits)
+    (below_low, above_low), (below_high, above_high) = (one_sided(bootstrap, value) for value in limits)
     tests = surely(ratio, limits, below_low, above_low, below_high, above_high)
-    return Tests(*(np.where(known, part, np.nan) for part in tests))
+    return Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests))
 
 
 def _suite(suite: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:
     """Return the geometric mean ratio over the matched benchmarks."""
-    known = n >= least_units(rules.method)
-    lower, upper = (np.where(known, limit, np.nan) for limit in limits_of(suite, rules.confidence_level))
-    pvalues = [np.where(known, part, np.nan) for value in rules.limits for part in one_sided(suite, value)]
+    enough = n >= least_units(rules.method)
+    lower, upper = (np.where(enough, limit, np.nan) for limit in limits_of(suite, rules.confidence_level))
+    pvalues = [np.where(enough, pvalue, np.nan) for value in rules.limits for pvalue in one_sided(suite, value)]
     estimate = np.exp(suite.estimate) if suite.log else suite.estimate
     return Suite(estimate, lower, upper, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float), *pvalues)

@@ -44,15 +44,15 @@ def kernel_density(values: Floats, places: int, *, weights: Floats | None = None
     # One sample at a time, since each has its own places and number of values.
     for row, sample in enumerate(rows):
         measured = ~np.isnan(sample)
-        own = sample[measured]
-        if not _varies(own):
-            x[row] = own[0] if own.size else np.nan
+        measured_values = sample[measured]
+        if not _varies(measured_values):
+            x[row] = measured_values[0] if measured_values.size else np.nan
             continue
-        smooth = gaussian_kde(own, weights=None if weights is None else weights.reshape(rows.shape)[row, measured])
+        smooth = gaussian_kde(measured_values, weights=None if weights is None else weights.reshape(rows.shape)[row, measured])
         margin = beyond * float(np.sqrt(smooth.covariance[0, 0]))
-        x[row] = np.linspace(own.min() - margin, own.max() + margin, places)
+        x[row] = np.linspace(measured_values.min() - margin, measured_values.max() + margin, places)
         height[row] = smooth(x[row])
-    return Density(*(part.reshape((*values.shape[:-1], places)) for part in (x, height)))
+    return Density(*(array.reshape((*values.shape[:-1], places)) for array in (x, height)))
 
 
 def histogram(values: Floats, bins: int) -> Histogram:
@@ -60,20 +60,20 @@ def histogram(values: Floats, bins: int) -> Histogram:
     rows = values.reshape(-1, values.shape[-1])
     edges, counts = np.full((len(rows), bins + 1), np.nan), np.full((len(rows), bins), np.nan)
     for row, sample in enumerate(rows):
-        own = sample[~np.isnan(sample)]
-        if _varies(own):
-            counts[row], edges[row] = np.histogram(own, bins)
-    return Histogram(*(part.reshape((*values.shape[:-1], part.shape[-1])) for part in (edges, counts)))
+        measured_values = sample[~np.isnan(sample)]
+        if _varies(measured_values):
+            counts[row], edges[row] = np.histogram(measured_values, bins)
+    return Histogram(*(array.reshape((*values.shape[:-1], array.shape[-1])) for array in (edges, counts)))
 
 
 def weighted_quantiles(values: Floats, weights: Floats, probabilities: tuple[float, ...]) -> tuple[Floats, ...]:
     """Return inf{x: F(x) >= p} of weighted samples, shape (...), for every p; weights sum to 1, and a sample without values has NaN."""
     order = np.argsort(values, axis=-1)
     reached = np.nan_to_num(np.take_along_axis(weights, order, axis=-1)).cumsum(axis=-1)
-    places = (np.minimum((reached < p - 1e-12).sum(axis=-1, keepdims=True), values.shape[-1] - 1) for p in probabilities)
-    return tuple(np.take_along_axis(np.take_along_axis(values, order, axis=-1), place, axis=-1)[..., 0] for place in places)
+    positions = (np.minimum((reached < p - 1e-12).sum(axis=-1, keepdims=True), values.shape[-1] - 1) for p in probabilities)
+    return tuple(np.take_along_axis(np.take_along_axis(values, order, axis=-1), position, axis=-1)[..., 0] for position in positions)
 
 
-def _varies(own: Floats) -> bool:
+def _varies(values: Floats) -> bool:
     """Return whether measured values are more than one value and rounding."""
-    return bool(own.size and np.ptp(own) > SAME * np.abs(own).max())
+    return bool(values.size and np.ptp(values) > SAME * np.abs(values).max())

@@ -27,8 +27,8 @@ SUSPECT = 1.8
 class Scores(NamedTuple):
     """How far neighbours in a series are alike, and how far it drifts, as distances from what no order would give, with variances."""
 
-    alike: Floats
-    alike_variance: Floats
+    serial: Floats
+    serial_variance: Floats
     drift: Floats
     drift_variance: Floats
 
@@ -38,8 +38,8 @@ def measured_first(values: Floats) -> tuple[Floats, Integers]:
     missing = np.isnan(values)
     if not missing.any():
         return values, np.full(values.shape[:-1], values.shape[-1])
-    places = np.argsort(missing, axis=-1, kind="stable")
-    return np.take_along_axis(values, places, axis=-1), (~missing).sum(axis=-1)
+    order = np.argsort(missing, axis=-1, kind="stable")
+    return np.take_along_axis(values, order, axis=-1), (~missing).sum(axis=-1)
 
 
 def autocorrelations(values: Floats) -> Floats:
@@ -53,9 +53,9 @@ def autocorrelations(values: Floats) -> Floats:
         scale = np.abs(distances).max(axis=-1, keepdims=True, initial=0.0)
         spectrum = np.fft.rfft(np.where(scale > 0, distances / scale, np.nan), 2 * n)
         products = np.fft.irfft(np.abs(spectrum) ** 2, 2 * n)[..., :n]
-        found = products / products[..., :1]
+        correlations = products / products[..., :1]
     length = (~np.isnan(values)).sum(axis=-1, keepdims=True)
-    return np.where(np.arange(n) < length, found, np.nan)
+    return np.where(np.arange(n) < length, correlations, np.nan)
 
 
 def ljung_box(correlations: Floats, n: Integers) -> Floats:
@@ -106,8 +106,8 @@ def effective_share(correlations: Floats, n: Integers | Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         weighted = np.nan_to_num(correlations[..., :lags]) * np.maximum(1 - np.arange(lags) / n_, 0.0)
     pairs = weighted.reshape(*weighted.shape[:-1], -1, 2).sum(axis=-1)
-    kept = np.logical_and.accumulate(pairs > 0, axis=-1)
-    total = 2 * np.where(kept, np.minimum.accumulate(pairs, axis=-1), 0.0).sum(axis=-1) - 1
+    positive = np.logical_and.accumulate(pairs > 0, axis=-1)
+    total = 2 * np.where(positive, np.minimum.accumulate(pairs, axis=-1), 0.0).sum(axis=-1) - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         share = 1 / np.maximum(total, 1 / n_[..., 0])
     return np.where(np.isnan(correlations[..., 0]), np.nan, share)
@@ -132,19 +132,19 @@ def order_scores(values: Floats) -> Scores:
     n = n_.astype(float)
     centred = np.where(np.isnan(series), 0.0, mid_ranks(series) - (n[..., None] + 1) / 2)
     squares = centred**2
-    found = _scores(centred, n, squares.sum(axis=-1), (squares**2).sum(axis=-1))
-    return Scores(*(np.where(n >= 4, part, 0.0) for part in found))
+    scores = _scores(centred, n, squares.sum(axis=-1), (squares**2).sum(axis=-1))
+    return Scores(*(np.where(n >= 4, score, 0.0) for score in scores))
 
 
 def _scores(centred: Floats, n: Floats | float, two: Floats | float, four: Floats | float) -> Scores:
     """Return the scores of centred ranks (0 where there is no value), of which these are the sums of squares and of fourth powers."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        both, one = (two**2 - four) / (n * (n - 1)), (2 * four - two**2) / (n * (n - 1) * (n - 2))
-        none = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
-        variance = (n - 1) * both + 2 * (n - 2) * one + (n - 2) * (n - 3) * none - (two / n) ** 2
-        alike = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
+        two_pairs, one_pair = (two**2 - four) / (n * (n - 1)), (2 * four - two**2) / (n * (n - 1) * (n - 2))
+        no_pair = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
+        variance = (n - 1) * two_pairs + 2 * (n - 2) * one_pair + (n - 2) * (n - 3) * no_pair - (two / n) ** 2
+        products = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
     drift = centred @ np.arange(centred.shape[-1])  # centred ranks sum to 0
-    return Scores(alike, np.broadcast_to(variance, alike.shape), drift, np.broadcast_to(two * n * (n + 1) / 12, alike.shape))
+    return Scores(products, np.broadcast_to(variance, products.shape), drift, np.broadcast_to(two * n * (n + 1) / 12, products.shape))
 
 
 def order_pvalue(scores: Scores) -> Floats:
@@ -155,8 +155,8 @@ def order_pvalue(scores: Scores) -> Floats:
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        alike, drift = scores.alike / np.sqrt(scores.alike_variance), np.abs(scores.drift) / np.sqrt(scores.drift_variance)
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(ndtr(-alike), 2 * ndtr(-drift))))
+        serial, drift = scores.serial / np.sqrt(scores.serial_variance), np.abs(scores.drift) / np.sqrt(scores.drift_variance)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(ndtr(-serial), 2 * ndtr(-drift))))
 
 
 def dependence_pvalue(*sides: Floats, levels: int, paired: bool = False) -> tuple[Floats]:
@@ -185,8 +185,8 @@ def dependence_pvalue(*sides: Floats, levels: int, paired: bool = False) -> tupl
             units = [units[0] / units[1]]
     if units[0].shape == units[-1].shape:  # one look takes half as long as two
         units = [np.stack(units)]
-    found = [_first_look(own) for own in units]
-    smallest = np.fmin.reduce(found[0], axis=0) if len(found) == 1 else np.fmin(*found)
+    pvalues = [_first_look(side_units) for side_units in units]
+    smallest = np.fmin.reduce(pvalues[0], axis=0) if len(pvalues) == 1 else np.fmin(*pvalues)
     return (smallest if len(sides) == 1 or paired else np.minimum(1.0, 2 * smallest),)
 
 
@@ -202,26 +202,26 @@ def _first_look(units: Floats) -> Floats:
         centred = series - mean[..., None]
         centred = centred if series is units else np.nan_to_num(centred)
         two = (centred * centred).sum(axis=-1)
-        alike = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / two * np.sqrt(n) + 1 / np.sqrt(n)
+        serial = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / two * np.sqrt(n) + 1 / np.sqrt(n)
         slope = (centred @ (np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2)) ** 2 / two * (12 / (n * (n + 1.0)))
-    suspect = (alike > SUSPECT) | (slope > SUSPECT**2)
-    found = np.where((n >= LEAST_RANKED) & (two > 0), 1.0, np.nan)
+    suspect = (serial > SUSPECT) | (slope > SUSPECT**2)
+    pvalues = np.where((n >= LEAST_RANKED) & (two > 0), 1.0, np.nan)
     if suspect.any():
-        found[suspect] *= order_pvalue(order_scores(series[suspect]))
-    return found
+        pvalues[suspect] *= order_pvalue(order_scores(series[suspect]))
+    return pvalues
 
 
 def mid_ranks(series: Floats) -> Floats:
     """Return ranks from 1 along the last axis, equal values sharing theirs; those of NaN have no meaning."""
-    places = np.argsort(series, axis=-1)
-    ordered = np.take_along_axis(series, places, axis=-1)
+    order = np.argsort(series, axis=-1)
+    ordered = np.take_along_axis(series, order, axis=-1)
     new = ordered[..., 1:] != ordered[..., :-1]
     edge, count = np.ones((*series.shape[:-1], 1), dtype=bool), np.arange(series.shape[-1])
     first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), count, 0), axis=-1)
     ends = np.where(np.concatenate([new, edge], axis=-1), count, len(count))
     last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
     ranks = np.empty(series.shape)
-    np.put_along_axis(ranks, places, (first + last) / 2 + 1, axis=-1)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
     return ranks
 
 
@@ -260,25 +260,25 @@ def _standing_for(units: Floats, correlation: Floats | None) -> Floats:
     series, sizes = measured_first(units)
     mean = summarise_units(series).mean
     correlation = np.broadcast_to(_neighbours(series) if correlation is None else correlation, sizes.shape)
-    found = np.full((*sizes.shape, BATCHES), np.nan)
-    found[..., 0] = mean
+    batch_means = np.full((*sizes.shape, BATCHES), np.nan)
+    batch_means[..., 0] = mean
     for n in np.unique(sizes[sizes >= LEAST]).tolist():  # batches depend on the number of units
-        here = sizes == n
+        rows = sizes == n
         share = np.diff(_edges(n - 1, BATCHES)) * BATCHES / (n - 1)
-        distances = (batches(series[here][:, :n] - mean[here][:, None], correlation[here], BATCHES)) * share
+        distances = (batches(series[rows][:, :n] - mean[rows][:, None], correlation[rows], BATCHES)) * share
         distances -= share * distances.mean(axis=-1, keepdims=True)
-        found[here] = mean[here][:, None] + distances * np.sqrt((n - 1) / n)
-    return found
+        batch_means[rows] = mean[rows][:, None] + distances * np.sqrt((n - 1) / n)
+    return batch_means
 
 
 def _neighbours(units: Floats) -> Floats:
     """Return the correlation of neighbours in unit means, as `neighbours` does, of series with gaps."""
     series, sizes = measured_first(units)
-    found = np.zeros(sizes.shape)
+    correlations = np.zeros(sizes.shape)
     for n in np.unique(sizes[sizes >= LEAST]).tolist():
-        here = sizes == n
-        found[here] = neighbours(series[here][:, :n] - series[here][:, :n].mean(axis=-1, keepdims=True), 1)
-    return found
+        rows = sizes == n
+        correlations[rows] = neighbours(series[rows][:, :n] - series[rows][:, :n].mean(axis=-1, keepdims=True), 1)
+    return correlations
 
 
 def batches(values: Floats, correlation: Floats, number: int) -> Floats:
@@ -293,9 +293,9 @@ def batches(values: Floats, correlation: Floats, number: int) -> Floats:
     number : int
         How many batches; their sizes differ by one at most.
     """
-    taken = values[..., 1:] - correlation[..., None] * values[..., :-1]
-    edges = _edges(taken.shape[-1], number)
-    sums = np.add.reduceat(taken, edges[:-1], axis=-1)
+    differences = values[..., 1:] - correlation[..., None] * values[..., :-1]
+    edges = _edges(differences.shape[-1], number)
+    sums = np.add.reduceat(differences, edges[:-1], axis=-1)
     return np.asarray(sums / np.diff(edges) / (1 - correlation[..., None]))
 
 
@@ -307,9 +307,9 @@ def _edges(n: int, number: int) -> Integers:
 def neighbours(residuals: Floats, parameters: int) -> Floats:
     """Return the correlation of neighbours in complete residuals of a mean (1) or of a line (2), bias taken off, from 0 to `STRONGEST`."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(axis=-1)
-    found = np.nan_to_num(found)
-    return np.asarray(np.clip(found + (parameters + 4 * found) / residuals.shape[-1], 0.0, STRONGEST))
+        correlation = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(axis=-1)
+    correlation = np.nan_to_num(correlation)
+    return np.asarray(np.clip(correlation + (parameters + 4 * correlation) / residuals.shape[-1], 0.0, STRONGEST))
 
 
 def drift(values: Floats) -> tuple[Floats, Floats]:
@@ -321,8 +321,8 @@ def drift(values: Floats) -> tuple[Floats, Floats]:
     series, sizes = measured_first(values)
     slope, pvalue = np.full(sizes.shape, np.nan), np.full(sizes.shape, np.nan)
     for n in np.unique(sizes[sizes > 1]).tolist():  # batches depend on the number of values
-        here = sizes == n
-        slope[here], pvalue[here] = _drift(series[here][:, :n])
+        rows = sizes == n
+        slope[rows], pvalue[rows] = _drift(series[rows][:, :n])
     return slope, pvalue
 
 
@@ -340,10 +340,10 @@ def _drift(series: Floats) -> tuple[Floats, Floats]:
 
 def _line(series: Floats) -> tuple[Floats, Floats, Floats]:
     """Return mean, slope and residuals of lines through complete series (rows, n)."""
-    mean, place = series.mean(axis=-1), np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
+    mean, position = series.mean(axis=-1), np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
     distances = series - mean[:, None]
-    slope = distances @ place / (place @ place)
-    return mean, slope, distances - slope[:, None] * place
+    slope = distances @ position / (position @ position)
+    return mean, slope, distances - slope[:, None] * position
 
 
 def _line_pvalue(series: Floats) -> Floats:
@@ -352,9 +352,9 @@ def _line_pvalue(series: Floats) -> Floats:
 
     n = series.shape[-1]
     _, slope, residuals = _line(series)
-    squares, place = (residuals**2).sum(axis=-1), n * (n**2 - 1) / 12
+    squares, sum_of_squares = (residuals**2).sum(axis=-1), n * (n**2 - 1) / 12
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.abs(slope) / np.sqrt(squares / (n - 2) / place)
+        statistic = np.abs(slope) / np.sqrt(squares / (n - 2) / sum_of_squares)
     return np.asarray(2 * stdtr(n - 2, -statistic))
 
 

@@ -119,15 +119,15 @@ def ratio_by_units(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     sides = unit_means(new, levels), unit_means(old, levels)
-    one, two = standing_for(*sides, method=method, paired=paired)
-    ratio = ratio_of(one, two, paired)
+    new_units, old_units = standing_for(*sides, method=method, paired=paired)
+    ratio = ratio_of(new_units, old_units, paired)
     df = ratio_df(ratio, df_rule)
     ratio = with_skewness(ratio, *sides, df) if method == "skew_adjusted" else ratio
     positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
     for side in (new, old):
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
-    found = known_limits(ratio_limits(ratio, df, level, method, positive), df)
-    return ratio.estimate, found.lower, found.upper, df, number(*sides, paired=paired), found.kind
+    limits = known_limits(ratio_limits(ratio, df, level, method, positive), df)
+    return ratio.estimate, limits.lower, limits.upper, df, number(*sides, paired=paired), limits.kind
 
 
 def standing_for(*means: Floats, method: str, paired: bool = False) -> Sequence[Floats]:
@@ -137,8 +137,8 @@ def standing_for(*means: Floats, method: str, paired: bool = False) -> Sequence[
 
 def number(*means: Floats, paired: bool = False) -> Floats:
     """Return the number of units, on the smaller side of two systems; of pairs."""
-    there = [~np.isnan(side) for side in means]
-    return reduce(np.minimum, (own.sum(axis=-1).astype(float) for own in ([there[0] & there[1]] if paired else there)))
+    measured = [~np.isnan(side) for side in means]
+    return reduce(np.minimum, (mask.sum(axis=-1).astype(float) for mask in ([measured[0] & measured[1]] if paired else measured)))
 
 
 def mean_limits(units: UnitSummary, confidence_level: float, method: str, skewness: Floats | float = 0.0) -> tuple[Interval, Floats]:
@@ -169,17 +169,19 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     if not paired:
         numerator, denominator = summarise_units(new), summarise_units(old)
         estimate = quotient(numerator.mean, denominator.mean)
-        taken = np.nan_to_num(estimate)
-        shifted = taken * denominator.variance
-        return Ratio(estimate, numerator, denominator, numerator.variance + taken * shifted, -shifted, False)
-    both = ~(np.isnan(new) | np.isnan(old))
-    new, old = np.where(both, new, np.nan), np.where(both, old, np.nan)
+        filled = np.nan_to_num(estimate)
+        shifted = filled * denominator.variance
+        return Ratio(estimate, numerator, denominator, numerator.variance + filled * shifted, -shifted, False)
+    complete = ~(np.isnan(new) | np.isnan(old))
+    new, old = np.where(complete, new, np.nan), np.where(complete, old, np.nan)
     numerator, denominator = summarise_units(new), summarise_units(old)
     estimate, n = quotient(numerator.mean, denominator.mean), numerator.n
     with np.errstate(divide="ignore", invalid="ignore"):
-        beside = np.where(both, old - denominator.mean[..., None], 0.0)
-        left = np.where(both, new - numerator.mean[..., None], 0.0) - np.nan_to_num(estimate)[..., None] * beside
-        residual, overlap = (np.where(n > 1, (left * other).sum(axis=-1) / (n - 1) / n, np.nan) for other in (left, beside))
+        old_deviations = np.where(complete, old - denominator.mean[..., None], 0.0)
+        residuals = np.where(complete, new - numerator.mean[..., None], 0.0) - np.nan_to_num(estimate)[..., None] * old_deviations
+        residual, overlap = (
+            np.where(n > 1, (residuals * factor).sum(axis=-1) / (n - 1) / n, np.nan) for factor in (residuals, old_deviations)
+        )
     return Ratio(estimate, numerator, denominator, residual, overlap, True)
 
 
@@ -190,11 +192,11 @@ def with_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Ratio:
     side = np.sign(ratio.denominator.mean)  # the ratio is what is left, over the old mean
     with np.errstate(divide="ignore", invalid="ignore"):
         if ratio.paired:
-            left = third_cumulant(new - estimate[..., None] * old, numbers[0]) / numbers[0] ** 2
-            return ratio._replace(skewness=side * counted_skewness(left, (ratio.residual,), numbers[:1], quantile))
-        own, other = (third_cumulant(values, n) / n**2 for values, n in zip((new, old), numbers, strict=True))
-        parts = ratio.numerator.variance, estimate**2 * ratio.denominator.variance
-    return ratio._replace(skewness=side * counted_skewness(own - estimate**3 * other, parts, numbers, quantile))
+            cumulant = third_cumulant(new - estimate[..., None] * old, numbers[0]) / numbers[0] ** 2
+            return ratio._replace(skewness=side * counted_skewness(cumulant, (ratio.residual,), numbers[:1], quantile))
+        new_cumulant, old_cumulant = (third_cumulant(values, n) / n**2 for values, n in zip((new, old), numbers, strict=True))
+        variances = ratio.numerator.variance, estimate**2 * ratio.denominator.variance
+    return ratio._replace(skewness=side * counted_skewness(new_cumulant - estimate**3 * old_cumulant, variances, numbers, quantile))
 
 
 def ratio_df(ratio: Ratio, rule: str) -> Floats:
@@ -214,12 +216,12 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
     return np.where(enough, df, np.nan)
 
 
-def welch_df(one: Floats, two: Floats, df_one: Floats, df_two: Floats) -> Floats:
+def welch_df(variance: Floats, variance_2: Floats, df: Floats, df_2: Floats) -> Floats:
     """Return Welch and Satterthwaite's degrees of freedom of the sum of two variances with their own."""
-    total = one + two
+    total = variance + variance_2
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / (one**2 / df_one + two**2 / df_two)
-    return np.where(total == 0, df_one + df_two, df)
+        welch = total**2 / (variance**2 / df + variance_2**2 / df_2)
+    return np.where(total == 0, df + df_2, welch)
 
 
 def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, method: str, positive: Mask | bool = False) -> RatioSet:
@@ -237,14 +239,14 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     half = quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
         around = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == "log_delta" else (-half, half)
-    lower, upper = (estimate + part for part in around)
+    lower, upper = (estimate + distance for distance in around)
     return RatioSet(lower, upper, same_text(BOUNDED, estimate.shape))
 
 
-def known_limits(found: RatioSet, df: Floats) -> RatioSet:
+def known_limits(limits: RatioSet, df: Floats) -> RatioSet:
     """Return the set, with NaN limits where fewer than two units stand behind it."""
-    known = ~np.isnan(df)
-    return RatioSet(np.where(known, found.lower, np.nan), np.where(known, found.upper, np.nan), np.where(known, found.kind, BOUNDED))
+    enough = ~np.isnan(df)
+    return RatioSet(np.where(enough, limits.lower, np.nan), np.where(enough, limits.upper, np.nan), np.where(enough, limits.kind, BOUNDED))
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
@@ -268,8 +270,8 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
         roots = far / a, np.where(far == 0, 0.0, c / far)
     start = np.where(nothing, 0.0, ratio.estimate)
     lower, upper = start + np.minimum(*roots), start + np.maximum(*roots)
-    whole = kind == UNBOUNDED
-    return RatioSet(np.where(whole, -np.inf, lower), np.where(whole, np.inf, upper), kind)
+    unbounded = kind == UNBOUNDED
+    return RatioSet(np.where(unbounded, -np.inf, lower), np.where(unbounded, np.inf, upper), kind)
 
 
 def _cut_fieller(ratio: Ratio, positive: Mask, quantile: Floats) -> RatioSet:
@@ -282,19 +284,19 @@ def one_end_each(cut: Callable[[Floats], RatioSet], below: Floats, above: Floats
 
     Where either set is no interval it is the set of the larger quantile.
     """
-    lower, upper, whole = cut(below), cut(above), cut(np.maximum(below, above))
+    lower, upper, both_ends = cut(below), cut(above), cut(np.maximum(below, above))
     down, up = lower.kind == AT_MOST, upper.kind == AT_LEAST
     intervals = np.isin(lower.kind.astype(str), ONE_PIECE) & np.isin(upper.kind.astype(str), ONE_PIECE) & ~(down & up)
     kind = np.select([down, up], [AT_MOST, AT_LEAST], BOUNDED).astype(object)
-    parts = ((lower.lower, whole.lower), (upper.upper, whole.upper), (kind, whole.kind))
-    return RatioSet(*(np.where(intervals, own, instead) for own, instead in parts))
+    ends = ((lower.lower, both_ends.lower), (upper.upper, both_ends.upper), (kind, both_ends.kind))
+    return RatioSet(*(np.where(intervals, end, instead) for end, instead in ends))
 
 
-def cut_to_positive(found: RatioSet, positive: Mask) -> RatioSet:
+def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
     """Leave out the numbers that are not positive, where the ratio is known to be: a part of an exclusive set may be all that is left."""
-    lower, upper, kind = found.lower.copy(), found.upper.copy(), found.kind.copy()
-    parts = positive & (kind == EXCLUSIVE)
-    at_least, at_most = parts & (lower <= 0), parts & (lower > 0) & np.isposinf(upper)
+    lower, upper, kind = limits.lower.copy(), limits.upper.copy(), limits.kind.copy()
+    exclusive = positive & (kind == EXCLUSIVE)
+    at_least, at_most = exclusive & (lower <= 0), exclusive & (lower > 0) & np.isposinf(upper)
     everything = at_least & (upper <= 0)
     bounded = positive & (kind == BOUNDED)
     lower[bounded] = np.maximum(lower, 0.0)[bounded]

@@ -32,10 +32,10 @@ def reduced(ufunc: np.ufunc, values: Floats) -> Floats:
     """Reduce the last axis: of a few, place after place, which is faster than row after row, and rounded as that is."""
     if not 0 < values.shape[-1] < FEW:
         return np.asarray(ufunc.reduce(values, axis=-1))
-    found = values[..., 0].copy(order="K")
-    for place in range(1, values.shape[-1]):
-        ufunc(found, values[..., place], out=found)
-    return found
+    total = values[..., 0].copy(order="K")
+    for position in range(1, values.shape[-1]):
+        ufunc(total, values[..., position], out=total)
+    return total
 
 
 def mean_of_measured(values: Floats) -> Floats:
@@ -74,7 +74,7 @@ def unit_means(values: Floats, levels: int) -> Floats:
 
 def of_unit_means(kernel: Callable[..., Sequence[Any]], levels: int) -> Callable[..., Sequence[Any]]:
     """Return a formula of two sides' unit means, and whatever follows them, as one of their values (..., n_L, ..., n_1)."""
-    return lambda new, old, *others: kernel(unit_means(new, levels), unit_means(old, levels), *others)
+    return lambda new, old, *further_arrays: kernel(unit_means(new, levels), unit_means(old, levels), *further_arrays)
 
 
 def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:

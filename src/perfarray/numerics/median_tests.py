@@ -25,68 +25,68 @@ FARTHEST, STEPS = 8.0, 27
 """Up to which quantile of the normal an error rate is searched for, and how often what is left is halved: to 1e-7."""
 
 
-def evidence_of_medians(new: Floats, old: Floats, *others: Any, rules: Rules, levels: int, far: float) -> tuple[Floats | Mask, ...]:
+def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, levels: int, far: float) -> tuple[Floats | Mask, ...]:
     """Return what runs (..., benchmarks, n_L, ..., n_1) of two systems say (`Evidence`, `Suite`), and what limits are made from.
 
     `others` are, where runs were stopped, the same with those at their best, and at their worst, where the best of a side is not known,
     and what is known of the ratios of means; ratios beyond `far` are of runs at their worst.
     """
-    batch, cells = as_cells(levels, *(others[:4] or (new, old)))
+    batch, cells = as_cells(levels, *(bounds[:4] or (new, old)))
     ranked = rules.method == RANK
-    here = medians_of(*cells[:2], paired=rules.paired, ranked=ranked)
-    ends, hangs, unknown = [here], np.zeros(len(here.n), dtype=bool), np.zeros(len(here.n), dtype=bool)
-    if others:
+    medians = medians_of(*cells[:2], paired=rules.paired, ranked=ranked)
+    ends, hangs, unknown = [medians], np.zeros(len(medians.n), dtype=bool), np.zeros(len(medians.n), dtype=bool)
+    if bounds:
         worst = [medians_of(*sides, paired=rules.paired, ranked=ranked) for sides in ((cells[2], cells[1]), (cells[0], cells[3]))]
         ends = worst[::-1] if rules.better == "lower" else worst
-        hangs, unknown = _hanging(here, worst[0].new, worst[1].old, [np.broadcast_to(side, batch).ravel() for side in others[4:6]])
-    errors = [np.where(here.n > 1, error_of_log(side), np.nan) for side in (here.new, here.old)]
+        hangs, unknown = _hanging(medians, worst[0].new, worst[1].old, [np.broadcast_to(side, batch).ravel() for side in bounds[4:6]])
+    errors = [np.where(medians.n > 1, error_of_log(side), np.nan) for side in (medians.new, medians.old)]
     without = hangs | (limits_of(ends, np.asarray(rules.confidence_level), far).kind == UNBOUNDED)
-    error, df = _error(here, errors, rules.paired)
+    error, df = _error(medians, errors, rules.paired)
     rows = Evidence(
-        estimate=np.where(unknown, np.nan, here.estimate),
-        df=finite_df(here),
-        n=here.n,
-        candidate_mean=here.new.median,
-        baseline_mean=here.old.median,
+        estimate=np.where(unknown, np.nan, medians.estimate),
+        df=finite_df(medians),
+        n=medians.n,
+        candidate_mean=medians.new.median,
+        baseline_mean=medians.old.median,
         error=np.where(without, np.nan, error),
         error_df=df,
-        **dict.fromkeys(Known._fields, np.zeros(len(here.n), dtype=bool)),  # the limits hold as they are
-        **(_rank_tests(here, ends, rules) if ranked else _band_tests(here, ends, rules, far))._asdict(),
+        **dict.fromkeys(Known._fields, np.zeros(len(medians.n), dtype=bool)),  # the limits hold as they are
+        **(_rank_tests(medians, ends, rules) if ranked else _band_tests(medians, ends, rules, far))._asdict(),
     )
-    suite, ratio = _suite(here, errors, batch, rules)
-    bounds = Known(*(others[6:] or np.zeros((2, *batch), dtype=bool)))
+    suite, ratio = _suite(medians, errors, batch, rules)
+    known = Known(*(bounds[6:] or np.zeros((2, *batch), dtype=bool)))
     packed = np.concatenate([_packed(end) for end in ends], axis=-2)
-    return *(part.reshape(batch) for part in rows), *bound_suite(suite, ratio, bounds), packed.reshape(*batch, *packed.shape[1:])
+    return *(row.reshape(batch) for row in rows), *bound_suite(suite, ratio, known), packed.reshape(*batch, *packed.shape[1:])
 
 
 def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: float, ranked: bool = False) -> RatioSet:
     """Return the limits at a level per ratio."""
     batch = np.broadcast_shapes(level.shape, material.shape[:-2])
     cells = np.broadcast_to(material, (*batch, *material.shape[-2:])).reshape(-1, *material.shape[-2:])
-    ends = [_unpacked(cells[:, place : place + 2])._replace(ranked=ranked) for place in range(0, cells.shape[1], 2)]
-    found = limits_of(ends, np.broadcast_to(level, batch).ravel(), far)
-    return RatioSet(found.lower.reshape(batch), found.upper.reshape(batch), found.kind.reshape(batch))
+    ends = [_unpacked(cells[:, position : position + 2])._replace(ranked=ranked) for position in range(0, cells.shape[1], 2)]
+    limits = limits_of(ends, np.broadcast_to(level, batch).ravel(), far)
+    return RatioSet(limits.lower.reshape(batch), limits.upper.reshape(batch), limits.kind.reshape(batch))
 
 
 def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
     """Return the set from the lower limit of the first to the upper one of the last; NaN of fewer than two units."""
-    found = [end.limits(level) for end in ends]
-    lower, upper = found[0][0], found[-1][1]
+    limits = [end.limits(level) for end in ends]
+    lower, upper = limits[0][0], limits[-1][1]
     lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
     kind = kind_of(lower, upper)
-    known = ~np.isnan(ends[0].df)
+    enough = ~np.isnan(ends[0].df)
     lower = np.where(kind == UNBOUNDED, -np.inf, lower)
-    return RatioSet(np.where(known, lower, np.nan), np.where(known, upper, np.nan), kind)
+    return RatioSet(np.where(enough, lower, np.nan), np.where(enough, upper, np.nan), kind)
 
 
-def _packed(found: Medians) -> Floats:
+def _packed(medians: Medians) -> Floats:
     """Return what limits are made from as numbers (cells, 2, some): of each side, its runs and where they stand last."""
-    sides, most = (found.new, found.old), max(side.ordered.shape[-1] for side in (found.new, found.old))
+    sides, most = (medians.new, medians.old), max(side.ordered.shape[-1] for side in (medians.new, medians.old))
     rows = []
     for side in sides:
-        numbers = np.stack([side.median, side.error, side.single, found.df, found.correlation], axis=-1)
+        numbers = np.stack([side.median, side.error, side.single, medians.df, medians.correlation], axis=-1)
         more = [(0, 0), (0, most - side.ordered.shape[-1])]
-        ends = np.pad(side.ordered, more, constant_values=np.nan), np.pad(side.place, more, constant_values=np.inf)
+        ends = np.pad(side.ordered, more, constant_values=np.nan), np.pad(side.positions, more, constant_values=np.inf)
         rows.append(np.concatenate([numbers, *ends], axis=-1))
     return np.stack(rows, axis=-2)
 
@@ -95,50 +95,50 @@ def _unpacked(numbers: Floats) -> Medians:
     """Return what limits are made from."""
     sides, unknown = [], np.full((len(numbers), 1), np.nan)
     for side in (numbers[:, 0], numbers[:, 1]):
-        ordered, place = np.split(side[:, NUMBERS:], 2, axis=-1)
-        sides.append(Runs(ordered, place, side[:, 0], unknown, side[:, 1], unknown[:, 0], side[:, 2] == 1))
+        ordered, positions = np.split(side[:, NUMBERS:], 2, axis=-1)
+        sides.append(Runs(ordered, positions, side[:, 0], unknown, side[:, 1], unknown[:, 0], side[:, 2] == 1))
     return Medians(sides[0], sides[1], numbers[:, 0, 3], numbers[:, 0, 4])
 
 
-def _hanging(here: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
+def _hanging(medians: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
     """Return where a median hangs on stopped runs, of which one at its worst differs, and where nothing is known of the ratio.
 
     That is where both medians hang, or one on runs whose limit is not known.
     """
-    hangs = [(side.median != worst.median) & ~np.isnan(side.median) for side, worst in ((here.new, new), (here.old, old))]
+    hangs = [(side.median != worst.median) & ~np.isnan(side.median) for side, worst in ((medians.new, new), (medians.old, old))]
     return hangs[0] | hangs[1], (hangs[0] & hangs[1]) | (hangs[0] & unlimited[0]) | (hangs[1] & unlimited[1])
 
 
-def _error(here: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Floats, Floats]:
+def _error(medians: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Floats, Floats]:
     """Return the standard error of the log ratio and its degrees of freedom."""
-    one, two = errors
-    error = np.sqrt(np.maximum(one**2 + two**2 - 2 * here.correlation * one * two, 0.0))
-    return error, here.n - 1 if paired else welch_df(one**2, two**2, here.new.n - 1, here.old.n - 1)
+    new_error, old_error = errors
+    error = np.sqrt(np.maximum(new_error**2 + old_error**2 - 2 * medians.correlation * new_error * old_error, 0.0))
+    return error, medians.n - 1 if paired else welch_df(new_error**2, old_error**2, medians.new.n - 1, medians.old.n - 1)
 
 
-def _band_tests(here: Medians, ends: Sequence[Medians], rules: Rules, far: float) -> Tests:
+def _band_tests(medians: Medians, ends: Sequence[Medians], rules: Rules, far: float) -> Tests:
     """Test the ratio against both limits of the band, from both sides: half the least error rate at which its limits lie beyond."""
-    (low, high), estimate = rules.limits, np.where(np.isnan(here.df), np.nan, here.estimate)
+    (low, high), estimate = rules.limits, np.where(np.isnan(medians.df), np.nan, medians.estimate)
     over, under = estimate >= low, estimate <= high
 
     def above(level: Floats) -> Mask:
-        found = limits_of(ends, level, far)
-        return np.where(over, found.lower >= low, found.upper < low)
+        limits = limits_of(ends, level, far)
+        return np.where(over, limits.lower >= low, limits.upper < low)
 
     def below(level: Floats) -> Mask:
-        found = limits_of(ends, level, far)
-        return np.where(under, found.upper <= high, found.lower > high)
+        limits = limits_of(ends, level, far)
+        return np.where(under, limits.upper <= high, limits.lower > high)
 
     at_low, at_high = (_least_error_rate(beyond, estimate, rules.confidence_level) / 2 for beyond in (above, below))
     above_low, below_high = np.where(over, at_low, 1 - at_low), np.where(under, at_high, 1 - at_high)
     return Tests(1 - above_low, above_low, below_high, 1 - below_high)
 
 
-def _rank_tests(here: Medians, ends: Sequence[Medians], rules: Rules) -> Tests:
+def _rank_tests(medians: Medians, ends: Sequence[Medians], rules: Rules) -> Tests:
     """Test the ratio against both limits of the band, from both sides, by rank sums: at the end that stopped runs leave it nearest to."""
-    pvalues = np.full((4, len(here.n)), np.nan)
+    pvalues = np.full((4, len(medians.n)), np.nan)
     for cell, (lowest, highest) in enumerate(zip(ends[0].samples, ends[-1].samples, strict=True)):
-        if here.n[cell] > 1:
+        if medians.n[cell] > 1:
             sides = [(rank_pvalues(*highest, limit)[0], rank_pvalues(*lowest, limit)[1]) for limit in rules.limits]
             pvalues[:, cell] = np.ravel(sides)
     return Tests(*pvalues)
@@ -148,29 +148,29 @@ def _least_error_rate(beyond: Callable[[Floats], Mask], like: Floats, level: flo
     """Return the least error rate at which limits lie beyond a value, at most 1; it is on the right side of 1 - level."""
     from scipy.special import ndtr, ndtri
 
-    there, first = beyond(np.full(like.shape, level)), -ndtri((1 - level) / 2)
-    low, high = np.where(there, first, 0.0), np.where(there, FARTHEST, first)
+    excluded, first = beyond(np.full(like.shape, level)), -ndtri((1 - level) / 2)
+    low, high = np.where(excluded, first, 0.0), np.where(excluded, FARTHEST, first)
     for _ in range(STEPS):
         middle = (low + high) / 2
-        there = beyond(1 - 2 * ndtr(-middle))
-        low, high = np.where(there, middle, low), np.where(there, high, middle)
+        excluded = beyond(1 - 2 * ndtr(-middle))
+        low, high = np.where(excluded, middle, low), np.where(excluded, high, middle)
     return np.where(np.isnan(like), np.nan, 2 * ndtr(-low))
 
 
-def _suite(here: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rules: Rules) -> tuple[Suite, Ratio]:
+def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rules: Rules) -> tuple[Suite, Ratio]:
     """Return the geometric mean ratio over the matched benchmarks, and the ratios that it is of.
 
     Each unit stands for the median, moved by how far its runs lie from the middle; what such units do not show of the error is added.
     """
-    summaries, units, beside = [], [], np.zeros(batch)
-    for side, error in zip((here.new, here.old), errors, strict=True):
+    summaries, units, extra = [], [], np.zeros(batch)
+    for side, error in zip((medians.new, medians.old), errors, strict=True):
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = np.nansum(side.below, axis=-1) / side.n
             moved = (error / side.error)[:, None] * (centre[:, None] - side.below)
         lacking = np.fmax(error**2 - summarise_units(moved).variance, 0.0)
-        beside = beside + np.nan_to_num(lacking).reshape(batch)
+        extra = extra + np.nan_to_num(lacking).reshape(batch)
         units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
-        own = UnitSummary(side.median, (side.median * error) ** 2, side.n)
-        summaries.append(UnitSummary(*(part.reshape(batch) for part in own)))
-    ratio = Ratio(quotient(summaries[0].mean, summaries[1].mean), summaries[0], summaries[1], beside, beside, rules.paired)
-    return sure_suite(suite_of_units(units[0], units[1], ratio, rules, beside), ratio, rules.limits), ratio
+        summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
+        summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))
+    ratio = Ratio(quotient(summaries[0].mean, summaries[1].mean), summaries[0], summaries[1], extra, extra, rules.paired)
+    return sure_suite(suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits), ratio

@@ -28,7 +28,7 @@ class Runs(NamedTuple):
     """
 
     ordered: Floats
-    place: Floats
+    positions: Floats
     median: Floats
     below: Floats
     error: Floats
@@ -77,7 +77,7 @@ class Medians(NamedTuple):
         if self.ranked:
             # Cell by cell: all ratios of a cell's runs are as many as its runs squared.
             levels = np.broadcast_to(level, (len(self.df),)).tolist()
-            limits = [rank_limits(*cell, asked) for cell, asked in zip(self.samples, levels, strict=True)]
+            limits = [rank_limits(*cell, cell_level) for cell, cell_level in zip(self.samples, levels, strict=True)]
             lower, upper = np.reshape(limits, (-1, 2)).T
             return lower, upper
         return _between(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
@@ -90,8 +90,10 @@ def medians_of(new: Floats, old: Floats, *, paired: bool, ranked: bool = False) 
         inner = tuple(range(2, new.ndim))
         gaps = np.any([np.isnan(side).all(axis=inner, keepdims=True) for side in cells], axis=0)
         cells = [np.where(gaps, np.nan, side) for side in cells]
-    one, two = (runs_of(side) for side in cells)
-    return Medians(one, two, _df(one, two, paired), _correlation(one, two) if paired else np.zeros(len(new)), ranked)
+    new_runs, old_runs = (runs_of(side) for side in cells)
+    return Medians(
+        new_runs, old_runs, _df(new_runs, old_runs, paired), _correlation(new_runs, old_runs) if paired else np.zeros(len(new)), ranked
+    )
 
 
 def ratio_of_medians(
@@ -99,38 +101,38 @@ def ratio_of_medians(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the medians of positive timings (..., n_L, ..., n_1)."""
     batch, cells = as_cells(levels, new, old)
-    found = medians_of(*cells, paired=paired, ranked=ranked)
-    lower, upper = (np.where(found.n >= 2, limit, np.nan) for limit in found.limits(level))
+    medians = medians_of(*cells, paired=paired, ranked=ranked)
+    lower, upper = (np.where(medians.n >= 2, limit, np.nan) for limit in medians.limits(level))
     kind = kind_of(lower, upper)
     lower = np.where(kind == UNBOUNDED, -np.inf, lower)
-    parts = (found.estimate, lower, upper, finite_df(found), found.n, kind)
-    return tuple(part.reshape(batch) for part in parts)
+    fields = (medians.estimate, lower, upper, finite_df(medians), medians.n, kind)
+    return tuple(field.reshape(batch) for field in fields)
 
 
 def as_cells(levels: int, *sides: Floats) -> tuple[tuple[int, ...], list[Floats]]:
     """Return the common shape of what comes before the levels of some arrays, and the arrays with one axis instead."""
     batch = np.broadcast_shapes(*(side.shape[: side.ndim - levels] for side in sides))
-    own = [side.shape[side.ndim - levels :] for side in sides]
-    return batch, [np.broadcast_to(side, (*batch, *nest)).reshape(-1, *nest) for side, nest in zip(sides, own, strict=True)]
+    nests = [side.shape[side.ndim - levels :] for side in sides]
+    return batch, [np.broadcast_to(side, (*batch, *nest)).reshape(-1, *nest) for side, nest in zip(sides, nests, strict=True)]
 
 
-def finite_df(found: Medians) -> Floats:
+def finite_df(medians: Medians) -> Floats:
     """Return the degrees of freedom, NaN where none enter: units of one run each."""
-    return np.where(np.isfinite(found.df), found.df, np.nan)
+    return np.where(np.isfinite(medians.df), medians.df, np.nan)
 
 
 def runs_of(values: Floats) -> Runs:
     """Return the runs of cells (cells, n_L, ..., n_1) in order, with what they say of their median."""
     weights = nest_weights(values)
-    flat, share = (part.reshape(*values.shape[:2], -1) for part in (values, weights))
+    flat, share = (shares.reshape(*values.shape[:2], -1) for shares in (values, weights))
     measured = ~np.isnan(flat)
-    all_runs, all_shares = (part.reshape(len(values), -1) for part in (flat, share))
+    all_runs, all_shares = (shares.reshape(len(values), -1) for shares in (flat, share))
     median = weighted_median(all_runs, all_shares)
     middle = median[:, None, None]
-    own, units = share.sum(axis=-1), measured.any(axis=-1)
+    unit_shares, units = share.sum(axis=-1), measured.any(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        beside = np.where(measured, share * ((flat < middle) + 0.5 * (flat == middle)), 0.0).sum(axis=-1)
-        below = np.where(units, beside / own, np.nan)
+        share_below = np.where(measured, share * ((flat < middle) + 0.5 * (flat == middle)), 0.0).sum(axis=-1)
+        below = np.where(units, share_below / unit_shares, np.nan)
         n = units.sum(axis=-1)
         centre = np.where(units, below, 0.0).sum(axis=-1, keepdims=True) / n[:, None]
         spread = np.sqrt(np.where(units, (below - centre) ** 2, 0.0).sum(axis=-1) / (n - 1) / n)
@@ -138,11 +140,11 @@ def runs_of(values: Floats) -> Runs:
     single = (measured.sum(axis=-1) <= 1).all(axis=-1)
     error = np.where(n > 0, np.fmax(np.where(single, 0.0, spread), 0.5 / np.sqrt(independent)), np.nan)
     order = np.argsort(all_runs, axis=-1)
-    ordered, part = (np.take_along_axis(own, order, axis=-1) for own in (all_runs, all_shares))
+    ordered, shares = (np.take_along_axis(unit_shares, order, axis=-1) for unit_shares in (all_runs, all_shares))
     with np.errstate(invalid="ignore"):
         scale = (independent / (independent + 1))[:, None]
-        place = 0.5 + (np.cumsum(part, axis=-1) - part / 2 - 0.5) * scale
-    return Runs(ordered, np.where(np.isnan(ordered), np.inf, place), median, below, error, independent, single)
+        positions = 0.5 + (np.cumsum(shares, axis=-1) - shares / 2 - 0.5) * scale
+    return Runs(ordered, np.where(np.isnan(ordered), np.inf, positions), median, below, error, independent, single)
 
 
 def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats, Floats]:
@@ -157,27 +159,29 @@ def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats
 
 def _run_at(runs: Runs, share: Floats, beyond: float) -> Floats:
     """Return the run at a share of all, interpolated between two; `beyond` where it lies outside of all runs."""
-    known = np.isfinite(runs.place)
-    number = np.maximum(known.sum(axis=-1, keepdims=True), 1)
-    above = (runs.place <= share[:, None]).sum(axis=-1, keepdims=True)
+    finite = np.isfinite(runs.positions)
+    number = np.maximum(finite.sum(axis=-1, keepdims=True), 1)
+    above = (runs.positions <= share[:, None]).sum(axis=-1, keepdims=True)
     low, high = np.clip(above - 1, 0, number - 1), np.clip(above, 0, number - 1)
-    start, end, first, last = (np.take_along_axis(part, at, axis=-1)[:, 0] for part in (runs.place, runs.ordered) for at in (low, high))
+    start, end, first, last = (
+        np.take_along_axis(array, at, axis=-1)[:, 0] for array in (runs.positions, runs.ordered) for at in (low, high)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         between = np.where(end > start, np.clip((share - start) / (end - start), 0.0, 1.0), 0.0)
-    outside = (share < runs.place[:, 0] - ROUNDING) | (share > np.where(known, runs.place, -np.inf).max(axis=-1) + ROUNDING)
+    outside = (share < runs.positions[:, 0] - ROUNDING) | (share > np.where(finite, runs.positions, -np.inf).max(axis=-1) + ROUNDING)
     return np.where(outside, beyond, first + between * (last - first))
 
 
-def _df(one: Runs, two: Runs, paired: bool) -> Floats:
+def _df(new: Runs, old: Runs, paired: bool) -> Floats:
     """Return Welch and Satterthwaite's degrees of freedom of the log ratio; infinite where units have one run each, NaN of too few."""
     if paired:
-        df = one.n - 1
+        df = new.n - 1
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            squared = [error_of_log(side) ** 2 for side in (one, two)]
-            own = [np.where(side.single, np.inf, side.n - 1) for side in (one, two)]
-        df = welch_df(*squared, *own)
-    return np.where((one.n > 1) & (two.n > 1), np.where(one.single & two.single, np.inf, df), np.nan)
+            squared = [error_of_log(side) ** 2 for side in (new, old)]
+            dfs = [np.where(side.single, np.inf, side.n - 1) for side in (new, old)]
+        df = welch_df(*squared, *dfs)
+    return np.where((new.n > 1) & (old.n > 1), np.where(new.single & old.single, np.inf, df), np.nan)
 
 
 def error_of_log(runs: Runs) -> Floats:
@@ -192,27 +196,31 @@ def error_of_log(runs: Runs) -> Floats:
         return np.where(inside > 0, width / 2 * error / inside, 0.0)
 
 
-def _correlation(one: Runs, two: Runs) -> Floats:
+def _correlation(new: Runs, old: Runs) -> Floats:
     """Return how much pairs of units are on the same side of their medians: not below 0, and less the fewer they are."""
-    n = one.n
+    n = new.n
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = [np.nan_to_num(side.below - np.nansum(side.below, axis=-1, keepdims=True) / n[:, None]) for side in (one, two)]
-        product, *squares = ((left * right).sum(axis=-1) for left, right in (apart, apart[:1] * 2, apart[1:] * 2))
-        found = product / np.sqrt(squares[0] * squares[1]) * (n - 1) / (n + 1)
-    return np.asarray(np.clip(np.nan_to_num(found), 0.0, 1.0))
+        deviations = [np.nan_to_num(side.below - np.nansum(side.below, axis=-1, keepdims=True) / n[:, None]) for side in (new, old)]
+        product, *squares = ((first * second).sum(axis=-1) for first, second in (deviations, deviations[:1] * 2, deviations[1:] * 2))
+        correlation = product / np.sqrt(squares[0] * squares[1]) * (n - 1) / (n + 1)
+    return np.asarray(np.clip(np.nan_to_num(correlation), 0.0, 1.0))
 
 
-def _between(found: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+def _between(medians: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     """Return the limits of the ratio from those of both medians, by their distances on the log scale."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        medians = np.log(found.new.median), np.log(found.old.median)
+        log_medians = np.log(medians.new.median), np.log(medians.old.median)
         (down_new, up_new), (down_old, up_old) = [
-            (middle - np.log(lower), np.log(upper) - middle) for middle, (lower, upper) in zip(medians, ends, strict=True)
+            (middle - np.log(lower), np.log(upper) - middle) for middle, (lower, upper) in zip(log_medians, ends, strict=True)
         ]
-        log, twice = medians[0] - medians[1], 2 * found.correlation
+        log, twice = log_medians[0] - log_medians[1], 2 * medians.correlation
         lower, upper = (
-            np.where(np.isinf(own) | np.isinf(other), np.inf, np.sqrt(np.maximum(own**2 + other**2 - twice * own * other, 0.0)))
-            for own, other in ((down_new, up_old), (up_new, down_old))
+            np.where(
+                np.isinf(new_distance) | np.isinf(old_distance),
+                np.inf,
+                np.sqrt(np.maximum(new_distance**2 + old_distance**2 - twice * new_distance * old_distance, 0.0)),
+            )
+            for new_distance, old_distance in ((down_new, up_old), (up_new, down_old))
         )
         (low_new, high_new), (low_old, high_old) = ends
         # A side whose limit is its median moves nothing: the quotient of both ends is then the limit, without the rounding of logs.

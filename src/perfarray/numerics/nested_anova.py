@@ -78,30 +78,30 @@ def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Compone
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, *nest)
     with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
-        found = _estimate(cells)
+        components = _estimate(cells)
     merged = np.zeros((len(cells), levels), dtype=bool)
     if negative == "merge":
         for _ in range(levels - 2):
-            again = _next_to_merge(found.variance, merged)
-            if not (again >= 0).any():
+            pooled_level = _next_to_merge(components.variance, merged)
+            if not (pooled_level >= 0).any():
                 break
-            found = _merge(cells, found, merged, again)
+            components = _merge(cells, components, merged, pooled_level)
     elif negative == "zero":
-        found = found._replace(variance=np.where(found.variance < 0, 0.0, found.variance))
-    df = np.where(found.n > 1, found.n - 1, np.nan)
-    parts = (*found[:3], merged, found.mean, found.standard_error, df, found.level_df, found.balanced)
-    return Components(*(np.asarray(part).reshape((*batch, *np.shape(part)[1:])) for part in parts))
+        components = components._replace(variance=np.where(components.variance < 0, 0.0, components.variance))
+    df = np.where(components.n > 1, components.n - 1, np.nan)
+    fields = (*components[:3], merged, components.mean, components.standard_error, df, components.level_df, components.balanced)
+    return Components(*(np.asarray(field).reshape((*batch, *np.shape(field)[1:])) for field in fields))
 
 
 def _estimate(cells: Floats) -> _Nest:
     """Estimate complete cells by the short formulas, and those with gaps by the general ones."""
-    found = _balanced(cells)
-    ragged = np.isnan(found.mean)
+    components = _balanced(cells)
+    ragged = np.isnan(components.mean)
     if ragged.any():
         general = _ragged(cells[ragged])
-        for part, replacement in zip(found, general, strict=True):
-            part[ragged] = replacement
-    return found
+        for field, replacement in zip(components, general, strict=True):
+            field[ragged] = replacement
+    return components
 
 
 def _next_to_merge(variance: Floats, merged: Mask) -> Integers:
@@ -112,22 +112,22 @@ def _next_to_merge(variance: Floats, merged: Mask) -> Integers:
     return np.where(negative.any(axis=1), last, -1)
 
 
-def _merge(cells: Floats, found: _Nest, merged: Mask, again: Integers) -> _Nest:
+def _merge(cells: Floats, components: _Nest, merged: Mask, pooled_level: Integers) -> _Nest:
     """Pool the repetitions of one more level into the level below, in the cells that ask for it, and estimate those again."""
-    parts: list[npt.NDArray[Any]] = [np.array(part) for part in found]
-    for level in np.unique(again[again >= 0]):
-        merged[again == level, level] = True
-    for pattern in np.unique(merged[again >= 0], axis=0):
-        where = (again >= 0) & (merged == pattern).all(axis=1)
-        kept = np.flatnonzero(~pattern)
+    fields: list[npt.NDArray[Any]] = [np.array(field) for field in components]
+    for level in np.unique(pooled_level[pooled_level >= 0]):
+        merged[pooled_level == level, level] = True
+    for pattern in np.unique(merged[pooled_level >= 0], axis=0):
+        where = (pooled_level >= 0) & (merged == pattern).all(axis=1)
+        levels = np.flatnonzero(~pattern)
         pooled = _estimate(pool_levels(cells[where], pattern))
-        for part, replacement in zip(parts, pooled, strict=True):
-            if part.ndim == 1:
-                part[where] = replacement
+        for field, replacement in zip(fields, pooled, strict=True):
+            if field.ndim == 1:
+                field[where] = replacement
             else:
-                part[where] = np.nan
-                part[np.ix_(where, kept)] = replacement
-    return _Nest(*parts)
+                field[where] = np.nan
+                field[np.ix_(where, levels)] = replacement
+    return _Nest(*fields)
 
 
 def pool_levels(cells: Floats, removed: Mask) -> Floats:
@@ -240,9 +240,9 @@ def _ragged(cells: Floats) -> _Nest:
             explained = ((pooled[k - 1] - pooled[k][..., None]) ** 2 * sizes[k - 1]).reshape(count, -1).sum(axis=1)
         for j in range(k):
             explained = explained - solved[j] * (_inner(sizes, nodes, j, k) - _inner(sizes, nodes, j, k + 1))
-        own = total - _inner(sizes, nodes, k, k + 1)
+        coefficient = total - _inner(sizes, nodes, k, k + 1)
         identified = nodes[k] > nodes[k + 1]
-        estimate = np.divide(explained, own, out=np.full(count, np.nan), where=identified & (own > 0))
+        estimate = np.divide(explained, coefficient, out=np.full(count, np.nan), where=identified & (coefficient > 0))
         solved.append(np.where(identified, estimate, 0.0))
         column = levels - 1 - k
         variance[:, column] = estimate
@@ -287,18 +287,18 @@ def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
     """
     groups = cells.reshape(-1, cells.shape[-1])
     counts, means, squares = np.empty((3, len(groups)))
-    ones, step = np.ones(groups.shape[1]), max(1, RAGGED_BLOCK // groups.shape[1])
+    unit_vector, step = np.ones(groups.shape[1]), max(1, RAGGED_BLOCK // groups.shape[1])
     for first in range(0, len(groups), step):
-        here = slice(first, first + step)
-        measured = ~np.isnan(groups[here])
+        block = slice(first, first + step)
+        measured = ~np.isnan(groups[block])
         weights = measured.astype(float)
-        block = np.where(measured, groups[here], 0.0)
-        n = np.matmul(weights, ones, out=counts[here])
-        mean = np.divide(block @ ones, n, out=np.zeros(len(n)), where=n > 0)
-        block -= mean[:, None]
-        block *= weights
-        squares[here] = np.vecdot(block, block)
-        means[here] = np.where(n > 0, mean, np.nan)
+        filled = np.where(measured, groups[block], 0.0)
+        n = np.matmul(weights, unit_vector, out=counts[block])
+        mean = np.divide(filled @ unit_vector, n, out=np.zeros(len(n)), where=n > 0)
+        filled -= mean[:, None]
+        filled *= weights
+        squares[block] = np.vecdot(filled, filled)
+        means[block] = np.where(n > 0, mean, np.nan)
     parents = cells.shape[:-1]
     return counts.reshape(parents), means.reshape(parents), squares.reshape(len(cells), -1).sum(axis=1)
 

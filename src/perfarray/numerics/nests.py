@@ -15,17 +15,17 @@ class Nest(NamedTuple):
 
     values: Floats
     counts: tuple[Integers, ...]
-    drawn: tuple[bool, ...]
+    resampled: tuple[bool, ...]
 
 
-def averaged(values: Floats, drawn: tuple[bool, ...], joint: int = 0) -> tuple[Floats, tuple[bool, ...]]:
+def averaged(values: Floats, resampled: tuple[bool, ...], joint: int = 0) -> tuple[Floats, tuple[bool, ...]]:
     """Average the lower levels that are kept whole, where means alone are wanted: values (..., n_L, ..., n_1) and the levels drawn."""
-    while len(drawn) > 1 and (not drawn[-1] or values.shape[-1] == 1) and joint < len(drawn):
-        values, drawn = mean_of_measured(values), drawn[:-1]
-    return values, drawn
+    while len(resampled) > 1 and (not resampled[-1] or values.shape[-1] == 1) and joint < len(resampled):
+        values, resampled = mean_of_measured(values), resampled[:-1]
+    return values, resampled
 
 
-def nest_of(values: Floats, drawn: Sequence[bool], *, means: bool = True, present: Sequence[Mask] = ()) -> Nest:
+def nest_of(values: Floats, resampled: Sequence[bool], *, means: bool = True, present: Sequence[Mask] = ()) -> Nest:
     """Bring a cell (n_L, ..., n_1) into the form that is redrawn.
 
     Parameters
@@ -43,13 +43,13 @@ def nest_of(values: Floats, drawn: Sequence[bool], *, means: bool = True, presen
     -------
     Nest
     """
-    drawn = tuple(drawn)
+    resampled = tuple(resampled)
     present = list(present)
     if means:
-        values, drawn = averaged(values, drawn, len(present))
+        values, resampled = averaged(values, resampled, len(present))
     counts: list[Integers] = []
     measured = ~np.isnan(values)
-    for level in range(len(drawn)):
+    for level in range(len(resampled)):
         has = present[level] if level < len(present) else measured.any(axis=tuple(range(level + 1, values.ndim)))
         order = np.argsort(~has, axis=-1, kind="stable")
         number = has.sum(axis=-1)
@@ -58,7 +58,7 @@ def nest_of(values: Floats, drawn: Sequence[bool], *, means: bool = True, presen
         measured = ~np.isnan(values)
         present = [_reorder(mask, order, level)[(slice(None),) * level + (keep,)] if mask.ndim > level else mask for mask in present]
         counts.append(number)
-    return Nest(values, tuple(counts), drawn)
+    return Nest(values, tuple(counts), resampled)
 
 
 def _reorder(values: npt.NDArray[Any], order: Integers, level: int) -> npt.NDArray[Any]:

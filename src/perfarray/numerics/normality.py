@@ -55,10 +55,10 @@ def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     statistic = np.full(sizes.shape, np.nan)
     pvalue = np.full(sizes.shape, np.nan)
     for n in np.unique(sizes[sizes >= LEAST]).tolist():  # the coefficients depend on the size of the sample
-        here = sizes == n
-        distance = _distance_from_one(sample[here][:, :n])
-        statistic[here] = 1.0 - distance
-        pvalue[here] = _pvalue(distance, n)
+        rows = sizes == n
+        distance = _distance_from_one(sample[rows][:, :n])
+        statistic[rows] = 1.0 - distance
+        pvalue[rows] = _pvalue(distance, n)
     return ShapiroWilk(statistic, pvalue)
 
 
@@ -73,12 +73,12 @@ def ties_apart(values: Floats) -> Floats:
     if not (gaps == 0).any():
         return ordered
     step = np.where(gaps > 0, gaps, np.inf).min(axis=-1, keepdims=True)
-    place, edge = np.arange(ordered.shape[-1]), np.ones((*ordered.shape[:-1], 1), dtype=bool)
+    position, edge = np.arange(ordered.shape[-1]), np.ones((*ordered.shape[:-1], 1), dtype=bool)
     new = gaps != 0  # also where a value follows, or is followed by, none
-    first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), place, 0), axis=-1)
-    ends = np.where(np.concatenate([new, edge], axis=-1), place, len(place))
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), position, 0), axis=-1)
+    ends = np.where(np.concatenate([new, edge], axis=-1), position, len(position))
     number = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1] - first + 1
-    return np.asarray(ordered + np.where(np.isinf(step), 0.0, step) * ((place - first + 0.5) / number - 0.5))
+    return np.asarray(ordered + np.where(np.isinf(step), 0.0, step) * ((position - first + 0.5) / number - 0.5))
 
 
 def _distance_from_one(ordered: Floats) -> Floats:
@@ -105,8 +105,8 @@ def _coefficients(n: int) -> Floats:
     if n > 5:
         corrected.append(np.polyval(NEXT_COEFFICIENT[::-1], n**-0.5) + scores[-2] / np.sqrt(total))
     outer = len(corrected)
-    left = total - 2 * (scores[-outer:] ** 2).sum()
-    weights = scores / np.sqrt(left / (1 - 2 * np.square(corrected).sum()))
+    remainder = total - 2 * (scores[-outer:] ** 2).sum()
+    weights = scores / np.sqrt(remainder / (1 - 2 * np.square(corrected).sum()))
     weights[-outer:] = corrected[::-1]
     weights[:outer] = -np.array(corrected)
     return np.asarray(weights)
@@ -130,5 +130,5 @@ def _pvalue(distance: Floats, n: int) -> Floats:
 def _followed(n: int) -> tuple[float, float, float]:
     """Return mean and standard deviation of the normal that W is taken to, and the shift of few values."""
     means, log_spreads, at = (SMALL_MEAN, SMALL_LOG_SPREAD, n) if n <= 11 else (LARGE_MEAN, LARGE_LOG_SPREAD, np.log(n))
-    mean, log_spread, shift = (np.polyval(terms[::-1], place) for terms, place in ((means, at), (log_spreads, at), (SMALL_SHIFT, n)))
+    mean, log_spread, shift = (np.polyval(terms[::-1], argument) for terms, argument in ((means, at), (log_spreads, at), (SMALL_SHIFT, n)))
     return float(mean), float(np.exp(log_spread)), float(shift)

@@ -41,10 +41,10 @@ def order_law(number: int, statistic: str) -> OrderLaw:
     with np.errstate(divide="ignore"):
         upper = half * np.log(share[1:]) + np.log1p(-((ranks[:-1] / ranks[1:]) ** half))
     ways = special.gammaln(number + 1) - 2 * special.gammaln(half + 1)
-    apart = np.exp(ways + upper[low] + upper[number - 1 - high])
+    two_values = np.exp(ways + upper[low] + upper[number - 1 - high])
     split = np.exp(ways + half * special.xlogy(1.0, share[:-1] * (1.0 - share[1:])))
-    both = special.bdtrc(half, number, share[1:]) - reached[:-1] + split
-    return OrderLaw(low, high, np.where(low == high, both[low], apart))
+    middle_draws = special.bdtrc(half, number, share[1:]) - reached[:-1] + split
+    return OrderLaw(low, high, np.where(low == high, middle_draws[low], two_values))
 
 
 def _pairs(number: int) -> tuple[Integers, Integers]:

@@ -60,14 +60,14 @@ def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, pow
         missed = sum((1 - beyond(np.asarray(distance), error, df, risk) for distance in distances), np.zeros(units.shape))
         return ~np.asarray(missed <= 1 - power)
 
-    known: Mask = ~np.isnan(spread.new + spread.old)
-    high = np.full(known.shape, 2.0)
-    low = np.ones(known.shape)
-    while (more := known & (high < MOST) & short(high)).any():
+    estimable: Mask = ~np.isnan(spread.new + spread.old)
+    high = np.full(estimable.shape, 2.0)
+    low = np.ones(estimable.shape)
+    while (more := estimable & (high < MOST) & short(high)).any():
         low, high = np.where(more, high, low), np.where(more, 2 * high, high)
     never = high >= MOST
-    while (open_ := known & ~never & (high - low > 1)).any():
+    while (open_ := estimable & ~never & (high - low > 1)).any():
         middle = np.floor((low + high) / 2)
         lacking = short(middle)
         low, high = np.where(open_ & lacking, middle, low), np.where(open_ & ~lacking, middle, high)
-    return np.where(known, np.where(never, np.inf, high), np.nan)
+    return np.where(estimable, np.where(never, np.inf, high), np.nan)

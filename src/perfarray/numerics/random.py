@@ -72,19 +72,19 @@ class Streams:
         if self.engine == "numba":
             from perfarray.numerics.compiled import words_of
 
-            whole, skipped = words_of(self.key, np.asarray(cells if isinstance(cells, np.ndarray) else list(cells)), stream, count, start)
-            return whole[:, skipped : skipped + count]
+            block, skipped = words_of(self.key, np.asarray(cells if isinstance(cells, np.ndarray) else list(cells)), stream, count, start)
+            return block[:, skipped : skipped + count]
         keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
         skipped = start % 4
-        found = np.empty((len(keys), count), np.uint64) if out is None else out[: len(keys) * count].reshape(-1, count)
+        rows = np.empty((len(keys), count), np.uint64) if out is None else out[: len(keys) * count].reshape(-1, count)
         counter, philox, state = self._counter, self._philox, self._state
         counter[0], counter[1], counter[3] = start // 4, 0, stream
         # The one loop over cells: the counter is set, and the words are taken.
-        for row, key in zip(found, keys, strict=True):
+        for row, key in zip(rows, keys, strict=True):
             counter[2] = key
             philox.state = state
             row[:] = philox.random_raw(skipped + count)[skipped:] if skipped else philox.random_raw(count)
-        return found
+        return rows
 
     def bits(
         self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0, out: Words | None = None
@@ -112,9 +112,9 @@ class Streams:
         keys: Any = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=np.uint64)
         choices: Words = np.asarray(sizes, dtype=np.uint64)
         shape = (len(keys), -1, len(choices)) if choices.ndim == 1 else (len(keys), count)
-        found = (self.bits(keys, stream, count, start).reshape(shape if count else -1) * choices).reshape(len(keys), count)
+        products = (self.bits(keys, stream, count, start).reshape(shape if count else -1) * choices).reshape(len(keys), count)
         # Less than one in 2^32 / size may have to be drawn again, mostly none: these are looked at one by one.
-        suspect = found.view(np.uint32)[:, LOWER_HALF::2] < np.uint32(min(int(choices.max(initial=0)), (1 << 32) - 1))
+        suspect = products.view(np.uint32)[:, LOWER_HALF::2] < np.uint32(min(int(choices.max(initial=0)), (1 << 32) - 1))
         for row, column in np.argwhere(suspect).tolist() if suspect.any() else ():
             size = (
                 choices
@@ -123,9 +123,9 @@ class Streams:
                 if choices.ndim == 1
                 else choices[row % len(choices), column]
             )
-            found[row, column] = self._accepted(int(found[row, column]), int(size), keys[row], stream, start + column)
-        found >>= np.uint64(32)
-        return found.view(np.int64)
+            products[row, column] = self._accepted(int(products[row, column]), int(size), keys[row], stream, start + column)
+        products >>= np.uint64(32)
+        return products.view(np.int64)
 
     def entries(self, size: int, tables: int, cells: Integers, stream: int, rows: int, start: int = 0) -> Integers:
         """Return which entries of their tables rows take, one of each, where the tables (tables, cells, size) stand one behind the other.
@@ -154,17 +154,19 @@ class Streams:
         halves[..., 0] = bits.reshape(number, rows, tables).transpose(2, 0, 1)
         # Above what is multiplied stands which table it is, so that the product is the place among the entries of all.
         halves[..., 1] = np.arange(tables * number).reshape(tables, number, 1)
-        found = halves.view("<u8")[..., 0]
-        found *= np.uint64(size)
+        products = halves.view("<u8")[..., 0]
+        products *= np.uint64(size)
         flat = halves.reshape(-1)
         # Behind the first table, places are never below `size`, and both halves are looked at together, which is faster.
         if min(flat[: 2 * rows : 2].min(initial=size), flat[2 * rows :].min(initial=size)) < size:
             for table, cell, row in np.argwhere(halves[..., 0] < np.uint32(size)).tolist():
                 skipped = (table * number + cell) * size << 32
-                product = self._accepted(int(found[table, cell, row]) - skipped, size, cells[cell], stream, (start + row) * tables + table)
-                found[table, cell, row] = product + skipped
-        found >>= np.uint64(32)
-        return found.view("<i8")
+                product = self._accepted(
+                    int(products[table, cell, row]) - skipped, size, cells[cell], stream, (start + row) * tables + table
+                )
+                products[table, cell, row] = product + skipped
+        products >>= np.uint64(32)
+        return products.view("<i8")
 
     def _accepted(self, product: int, size: int, cell: int, stream: int, position: int) -> int:
         """Return a product, or where its lower half is refused the first accepted of a stream of its own position."""
@@ -204,14 +206,14 @@ class Streams:
         accepted = bits < times * size if times * size < 1 << 8 * kind.itemsize else None
         if accepted is None:
             return bits[:count] // kind.type(times), start + count
-        found = bits[accepted]
-        if len(found) < count:  # hardly ever
-            more, stop = self.run_below(size, cell, stream, count - len(found), start + len(bits))
-            return np.concatenate([found // kind.type(times), more]), stop
+        numbers = bits[accepted]
+        if len(numbers) < count:  # hardly ever
+            more, stop = self.run_below(size, cell, stream, count - len(numbers), start + len(bits))
+            return np.concatenate([numbers // kind.type(times), more]), stop
         late = np.flatnonzero(accepted[count:])  # as many of these were taken as numbers before them were passed over
-        instead = len(late) - (len(found) - count)
-        taken = count + (int(late[instead - 1]) + 1 if instead else 0)
-        return found[:count] // kind.type(times), start + taken
+        instead = len(late) - (len(numbers) - count)
+        used = count + (int(late[instead - 1]) + 1 if instead else 0)
+        return numbers[:count] // kind.type(times), start + used
 
     def uniform(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Floats:
         """Return multiples of 2^-53 in [0, 1), each as likely as every other, shape (n, count)."""

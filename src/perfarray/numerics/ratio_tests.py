@@ -42,20 +42,20 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
 
     `bounds` are what stopped runs leave known of the ratios, where some were stopped.
     """
-    one, two = standing_for(new, old, method=rules.method, paired=rules.paired)
-    ratio = ratio_of(one, two, rules.paired)
+    new_units, old_units = standing_for(new, old, method=rules.method, paired=rules.paired)
+    ratio = ratio_of(new_units, old_units, rules.paired)
     df = ratio_df(ratio, rules.df)
     ratio = with_skewness(ratio, new, old, df) if rules.method == "skew_adjusted" else ratio
-    known = known_of(ratio, bounds)
-    evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), known)
+    bounds_known = known_of(ratio, bounds)
+    evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), bounds_known)
     evidence = evidence._replace(n=number(new, old, paired=rules.paired))
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
-    parts = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
-    suite = bound_suite(sure_suite(suite_of_units(one, two, ratio, rules), ratio, rules.limits), ratio, known)
+    material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
+    suite = bound_suite(sure_suite(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits), ratio, bounds_known)
     if rules.method == BATCH_MEANS:
         units = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
         suite = suite._replace(n=np.where(np.isinf(units), 0.0, units))
-    return *evidence, *suite, np.stack(np.broadcast_arrays(*parts), axis=-1)
+    return *evidence, *suite, np.stack(np.broadcast_arrays(*material), axis=-1)
 
 
 def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
@@ -66,16 +66,16 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
 def bound_suite(suite: Suite, ratio: Ratio, known: Known) -> Suite:
     """Keep what stays true of a suite whatever stopped runs would have taken: tests, and the limits towards what is known."""
     over = known.over(ratio.estimate)
-    found = open_set(RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), over)
+    limits = open_set(RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), over)
     estimate = np.where(over.at_least & over.at_most, np.nan, suite.estimate)
-    return suite._replace(estimate=estimate, lower=found.lower, upper=found.upper, **suite.tests.known(over)._asdict())
+    return suite._replace(estimate=estimate, lower=limits.lower, upper=limits.upper, **suite.tests.bounded_by(over)._asdict())
 
 
-def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, known: Known) -> Evidence:
+def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, bounds_known: Known) -> Evidence:
     """Return what is known of every benchmark; `error_df` are those of its standard error."""
     new, old = (np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator))
     rows = (ratio.estimate, df, ratio.n, new, old, standard_error(ratio, "log_delta"), error_df)
-    return Evidence(*rows, *known, *tests.known(known))
+    return Evidence(*rows, *bounds_known, *tests.bounded_by(bounds_known))
 
 
 def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rules: Rules) -> RatioSet:
@@ -133,12 +133,12 @@ def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, ...]
     units = [unit_means(side, levels) for side in (new, old)]
     sides = [summarise_units(side) for side in units]
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = (side.variance / side.mean**2 for side in sides)
-        share = one / (one + two)
+        new_share, old_share = (side.variance / side.mean**2 for side in sides)
+        share = new_share / (new_share + old_share)
         candidate = share >= MOST
     longest = max(side.shape[-1] for side in units)
     noisier = np.where(candidate[..., None], *(_up_to(longest, side) for side in units))
-    summary = UnitSummary(*(np.where(candidate, *both) for both in zip(*sides, strict=True)))
+    summary = UnitSummary(*(np.where(candidate, *sides_of_field) for sides_of_field in zip(*sides, strict=True)))
     return share, *_shape(noisier, summary, candidate | (share <= 1 - MOST))
 
 
@@ -157,18 +157,18 @@ def units_shape(values: Floats, *, levels: int) -> tuple[Floats, ...]:
 def _shape(units: Floats, summary: UnitSummary, where: Mask) -> Shape:
     """Return how far from normal unit means are in some cells; NaN in the others."""
     few, more = where & (summary.n < FEW), where & (summary.n >= FEW)
-    found = Shape(*(np.full(where.shape, np.nan) for _ in Shape._fields))
+    shape = Shape(*(np.full(where.shape, np.nan) for _ in Shape._fields))
     if few.any():
-        found.few[few] = shapiro_wilk(ties_apart(units[few])).pvalue  # rounded units are taken apart
+        shape.few[few] = shapiro_wilk(ties_apart(units[few])).pvalue  # rounded units are taken apart
     if more.any():
         rows, n = units[more], summary.n[more]
-        found.skewed[more] = skewness_test(rows, n)
+        shape.skewed[more] = skewness_test(rows, n)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found.skewness[more] = third_cumulant(rows, n) / n**2 / summary.variance[more] ** 1.5
-    return found
+            shape.skewness[more] = third_cumulant(rows, n) / n**2 / summary.variance[more] ** 1.5
+    return shape
 
 
-def suite_of_units(new: Floats, old: Floats, ratio: Ratio, rules: Rules, beside: Floats | float = 0.0) -> Suite:
+def suite_of_units(new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: Floats | float = 0.0) -> Suite:
     """Return the geometric mean ratio over the benchmarks both sides measured.
 
     `beside` is what the units of benchmarks that are taken together do not show of the squared error of each log ratio.
@@ -176,7 +176,7 @@ def suite_of_units(new: Floats, old: Floats, ratio: Ratio, rules: Rules, beside:
     if rules.shared or rules.paired:
         log, variance, df, n, count = _joint(new, old, rules)
         with np.errstate(invalid="ignore"):
-            variance = variance + np.where(ratio.estimate > 0, beside, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
+            variance = variance + np.where(ratio.estimate > 0, extra, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
     else:
         log, variance, df, n, count = _independent(ratio)
     df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)
@@ -199,15 +199,15 @@ def _independent(ratio: Ratio) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     count = matched.sum(axis=-1).astype(float)
-    parts = []
+    variances = []
     for side in (ratio.numerator, ratio.denominator):
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts.append((np.where(matched, side.variance / side.mean**2, 0.0), np.where(matched, side.n - 1, 1.0)))
+            variances.append((np.where(matched, side.variance / side.mean**2, 0.0), np.where(matched, side.n - 1, 1.0)))
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(matched, np.log(ratio.estimate), 0.0).sum(axis=-1) / count
-        total = sum(v.sum(axis=-1) for v, _ in parts)
-        df = total**2 / sum((v**2 / m).sum(axis=-1) for v, m in parts)
-        df = np.where(total == 0, sum(m.sum(axis=-1) for _, m in parts), df)
+        total = sum(v.sum(axis=-1) for v, _ in variances)
+        df = total**2 / sum((v**2 / m).sum(axis=-1) for v, m in variances)
+        df = np.where(total == 0, sum(m.sum(axis=-1) for _, m in variances), df)
     n = np.where(matched, ratio.n, np.inf).min(axis=-1, initial=np.inf)
     return log, np.asarray(total) / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n), count
 
@@ -231,7 +231,7 @@ def _joint(new: Floats, old: Floats, rules: Rules) -> tuple[Floats, Floats, Floa
         log = np.where(sides.matched, np.log(means[0] / means[1]), 0.0).sum(axis=-1) / count
     n = smallest_number(sides)
     if rules.paired:
-        both = summarise_units(scores[0] - scores[1])
-        return log, both.variance, both.n - 1, n, count
+        differences = summarise_units(scores[0] - scores[1])
+        return log, differences.variance, differences.n - 1, n, count
     a, b = (summarise_units(score) for score in scores)
     return log, a.variance + b.variance, welch_df(a.variance, b.variance, a.n - 1, b.n - 1), n, count

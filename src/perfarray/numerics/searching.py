@@ -18,8 +18,11 @@ def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.Arr
     while (unsure := lo < hi).any():
         # Beyond 2^53 the next number is further than 1.
         middle = np.minimum(np.floor((lo + hi) / 2), np.where(unsure, np.nextafter(hi, -np.inf), hi))
-        there = holds(middle)
-        lo, hi = np.where(there, lo, np.minimum(np.maximum(middle + 1, np.nextafter(middle, np.inf)), hi)), np.where(there, middle, hi)
+        holds_there = holds(middle)
+        lo, hi = (
+            np.where(holds_there, lo, np.minimum(np.maximum(middle + 1, np.nextafter(middle, np.inf)), hi)),
+            np.where(holds_there, middle, hi),
+        )
     return hi
 
 

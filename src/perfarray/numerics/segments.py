@@ -44,10 +44,10 @@ def change_points(series: Floats, penalty: float, noise: float, *, spread: bool 
     n = len(series)
     scaled = (series - np.median(series)) / noise if n else series
     sums = np.concatenate([[0.0], np.cumsum(scaled)]), np.concatenate([[0.0], np.cumsum(scaled * scaled)])
-    places = np.arange(n + 1)
+    candidates = np.arange(n + 1)
     if n > CANDIDATES:
-        places = np.unique(np.concatenate([places[:DENSE], np.linspace(DENSE, n, CANDIDATES - DENSE + 1).astype(int)]))
-    starts = _partition(places, sums, penalty, spread)
+        candidates = np.unique(np.concatenate([candidates[:DENSE], np.linspace(DENSE, n, CANDIDATES - DENSE + 1).astype(int)]))
+    starts = _partition(candidates, sums, penalty, spread)
     return starts if n <= CANDIDATES else _settled(starts, n, sums, penalty, spread)
 
 
@@ -59,18 +59,18 @@ def _cost(first: npt.NDArray[Any], last: npt.NDArray[Any], sums: tuple[Floats, F
     return np.asarray(number * np.log(np.maximum(squares / number, 1.0)) if spread else squares)
 
 
-def _partition(places: Integers, sums: tuple[Floats, Floats], penalty: float, spread: bool) -> Integers:
+def _partition(candidates: Integers, sums: tuple[Floats, Floats], penalty: float, spread: bool) -> Integers:
     """Return the starts of the best partition of which every end is one of the places."""
-    best, before = np.zeros(len(places)), np.zeros(len(places), dtype=np.intp)
-    for end in range(1, len(places)):  # each needs those before it
-        costs = best[:end] + _cost(places[:end], places[end], sums, spread)
-        before[end] = np.argmin(costs)
-        best[end] = costs[before[end]] + penalty
-    found, place = [], len(places) - 1
-    while place > 0:
-        place = int(before[place])
-        found.append(places[place])
-    return np.array(found[::-1], dtype=np.intp)
+    best, previous = np.zeros(len(candidates)), np.zeros(len(candidates), dtype=np.intp)
+    for end in range(1, len(candidates)):  # each needs those before it
+        costs = best[:end] + _cost(candidates[:end], candidates[end], sums, spread)
+        previous[end] = np.argmin(costs)
+        best[end] = costs[previous[end]] + penalty
+    starts, position = [], len(candidates) - 1
+    while position > 0:
+        position = int(previous[position])
+        starts.append(candidates[position])
+    return np.array(starts[::-1], dtype=np.intp)
 
 
 def _settled(starts: Integers, n: int, sums: tuple[Floats, Floats], penalty: float, spread: bool) -> Integers:
@@ -78,11 +78,11 @@ def _settled(starts: Integers, n: int, sums: tuple[Floats, Floats], penalty: flo
     ends = [*starts.tolist(), n]
     while True:
         gains = []
-        for place in range(1, len(ends) - 1):  # few
-            low, high = np.array([ends[place - 1]]), np.array([ends[place + 1]])
+        for index in range(1, len(ends) - 1):  # few
+            low, high = np.array([ends[index - 1]]), np.array([ends[index + 1]])
             between = np.arange(low[0] + 1, high[0])
             costs = _cost(low, between, sums, spread) + _cost(between, high, sums, spread)
-            ends[place] = int(between[np.argmin(costs)])
+            ends[index] = int(between[np.argmin(costs)])
             gains.append(float(_cost(low, high, sums, spread)[0] - costs.min()))
         if not gains or min(gains) > penalty:
             return np.array(ends[:-1], dtype=np.intp)

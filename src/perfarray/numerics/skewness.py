@@ -22,8 +22,8 @@ LEAST = 3
 def third_cumulant(means: Floats, n: Floats) -> Floats:
     """Return the unbiased third cumulant of units along the last axis, NaN where not measured; 0 for fewer than three."""
     measured = ~np.isnan(means)
-    some = np.maximum(n, 1)
-    centre = np.where(measured, means, 0.0).sum(axis=-1) / some
+    at_least_one = np.maximum(n, 1)
+    centre = np.where(measured, means, 0.0).sum(axis=-1) / at_least_one
     cubes = np.where(measured, means - centre[..., None], 0.0) ** 3
     return np.where(n >= LEAST, n / np.maximum((n - 1) * (n - 2), 1) * cubes.sum(axis=-1), 0.0)
 
@@ -55,9 +55,9 @@ def counted_skewness(cumulants: Floats, variances: tuple[Floats, ...], numbers: 
     total = np.sum(np.broadcast_arrays(*variances), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = cumulants / total**1.5
-        parts = [(own / total) ** 3 / n * chance_variance(n) for own, n in zip(variances, numbers, strict=True)]
-        held = np.maximum(np.abs(skewness) - HELD_BACK * np.sqrt(sum(parts)), 0.0)
-        return np.asarray(np.copysign(np.minimum(held, MOST_SKEWED / quantile), skewness))
+        chance_variances = [(variance / total) ** 3 / n * chance_variance(n) for variance, n in zip(variances, numbers, strict=True)]
+        counted = np.maximum(np.abs(skewness) - HELD_BACK * np.sqrt(sum(chance_variances)), 0.0)
+        return np.asarray(np.copysign(np.minimum(counted, MOST_SKEWED / quantile), skewness))
 
 
 def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats, Floats]:
@@ -83,8 +83,8 @@ def shrunken(statistic: Floats, skewness: Floats, usual: Floats) -> Floats:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         cubic = statistic + s * statistic**2 / 3 + s**2 * statistic**3 / 27 + s / 6
         near = away * np.maximum(np.minimum(np.abs(statistic), away * cubic), 0.0)
-        found = np.where(np.abs(statistic) > last, statistic * (usual / last), near)
-    return np.asarray(np.where(np.isfinite(statistic), found, statistic))
+        shrunk = np.where(np.abs(statistic) > last, statistic * (usual / last), near)
+    return np.asarray(np.where(np.isfinite(statistic), shrunk, statistic))
 
 
 def skewness_test(means: Floats, n: Floats) -> Floats:

@@ -34,8 +34,8 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
             f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', 'max', or give a function f(x, axis=-1)"
         )
     # Ragged replicates hold different numbers of values, and a function of one array takes them one by one.
-    parts = [row[~np.isnan(row)][None] for row in flat] if ragged else [flat]
-    return np.concatenate([_called(statistic, part) if part.size else np.full(len(part), np.nan) for part in parts])
+    samples = [row[~np.isnan(row)][None] for row in flat] if ragged else [flat]
+    return np.concatenate([_called(statistic, sample) if sample.size else np.full(len(sample), np.nan) for sample in samples])
 
 
 def median(values: Floats) -> Floats:
@@ -49,18 +49,18 @@ def median(values: Floats) -> Floats:
 def _called(statistic: Callable[..., object], values: Floats) -> Floats:
     """Call a user's statistic and check what it returns."""
     name = getattr(statistic, "__name__", "statistic")
-    found = np.asarray(statistic(values, axis=-1))
-    if found.shape != values.shape[:-1]:
+    answers = np.asarray(statistic(values, axis=-1))
+    if answers.shape != values.shape[:-1]:
         raise ValueError(
-            f"statistic {name!r} returned shape {found.shape} for an array of shape {values.shape}; it must reduce the last axis: "
+            f"statistic {name!r} returned shape {answers.shape} for an array of shape {values.shape}; it must reduce the last axis: "
             f"f(x, axis=-1) of shape {values.shape[:-1]}"
         )
-    if found.dtype.kind not in "iuf" or (values.size and bool(np.isnan(found).any())):
+    if answers.dtype.kind not in "iuf" or (values.size and bool(np.isnan(answers).any())):
         raise ValueError(
             f"statistic {name!r} returned NaN or no number for {values.shape[-1]} measured values; it must give a number for every "
             "resample, also where values repeat"
         )
-    return found.astype(float)
+    return answers.astype(float)
 
 
 def nest_weights(values: Floats) -> Floats:

@@ -64,14 +64,14 @@ def suite_mean(scores: Floats, mean: str, matched: Mask | None = None, weights: 
     return mean_of_transformed(transform(scores, mean), mean, matched, weights)
 
 
-def mean_of_transformed(parts: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None) -> Floats:
+def mean_of_transformed(transformed: Floats, mean: str, matched: Mask | None = None, weights: Floats | None = None) -> Floats:
     """Return the same of scores that were transformed already."""
     if matched is None and weights is None:
-        return restore(parts.mean(axis=-1), mean)
-    counts = np.ones(parts.shape[-1], dtype=bool) if matched is None else matched
+        return restore(transformed.mean(axis=-1), mean)
+    counts = np.ones(transformed.shape[-1], dtype=bool) if matched is None else matched
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = parts if weights is None else weights * parts
-        average = (own if counts.all() else np.where(counts, own, 0.0)).sum(axis=-1) / counting(counts, weights).sum(axis=-1)
+        weighted = transformed if weights is None else weights * transformed
+        average = (weighted if counts.all() else np.where(counts, weighted, 0.0)).sum(axis=-1) / counting(counts, weights).sum(axis=-1)
     return restore(average, mean)
 
 
@@ -87,10 +87,10 @@ def counting(matched: Mask, weights: Floats | None) -> Floats | Mask:
 
 def suite_weights(scores: Floats, mean: str, matched: Mask, weights: Floats | None = None) -> Floats:
     """Return by how much the log of the mean moves with the log of each benchmark's score; 0 for those that do not count."""
-    own = 1.0 if weights is None else weights
-    parts = np.where(matched, own if mean == "geometric" else weighed(scores, mean, weights), 0.0)
+    benchmark_weights = 1.0 if weights is None else weights
+    weighted = np.where(matched, benchmark_weights if mean == "geometric" else weighed(scores, mean, weights), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(parts / parts.sum(axis=-1, keepdims=True))
+        return np.asarray(weighted / weighted.sum(axis=-1, keepdims=True))
 
 
 def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Sides:
@@ -117,15 +117,18 @@ def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Side
     matched: Mask = np.logical_or.reduce(has[0], axis=-1) & np.logical_or.reduce(has[1], axis=-1)
     incomplete = np.zeros(batch[:-1], dtype=np.intp)
     if shared:
-        wanted = matched[..., None]
-        some = [np.logical_or.reduce(own & wanted, axis=-2) for own in has]
-        whole = [np.logical_and.reduce(own | ~wanted, axis=-2) for own in has]
-        incomplete = np.sum([(part & ~every).sum(axis=-1) for part, every in zip(some, whole, strict=True)], axis=0)
-        has = [own & every[..., None, :] for own, every in zip(has, whole, strict=True)]
-        for every in whole:
-            matched = matched & np.logical_or.reduce(every, axis=-1, keepdims=True)
-    kept = [np.where(own & matched[..., None], side, np.nan) for own, side in zip(has, sides, strict=True)]
-    return Sides(kept[0], kept[1], matched, incomplete)
+        matched_rows = matched[..., None]
+        with_some = [np.logical_or.reduce(mask & matched_rows, axis=-2) for mask in has]
+        with_all = [np.logical_and.reduce(mask | ~matched_rows, axis=-2) for mask in has]
+        incomplete = np.sum(
+            [(some_benchmark & ~complete_units).sum(axis=-1) for some_benchmark, complete_units in zip(with_some, with_all, strict=True)],
+            axis=0,
+        )
+        has = [mask & complete_units[..., None, :] for mask, complete_units in zip(has, with_all, strict=True)]
+        for complete_units in with_all:
+            matched = matched & np.logical_or.reduce(complete_units, axis=-1, keepdims=True)
+    matched_sides = [np.where(mask & matched[..., None], side, np.nan) for mask, side in zip(has, sides, strict=True)]
+    return Sides(matched_sides[0], matched_sides[1], matched, incomplete)
 
 
 def smallest_number(sides: Sides) -> Floats:
@@ -181,18 +184,18 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     summaries = [summarise_units(side) for side in sides]
     varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summary.variance > 0 for summary in summaries)))
     number = varying.sum(axis=-1)
-    found = [_directions(side, summary.mean, varying) for side, summary in zip(sides, summaries, strict=True)]
-    lengths = np.sum([degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in found], axis=0)
-    freedom = np.sum([degrees for _, degrees in found], axis=0)
+    directions = [_directions(side, summary.mean, varying) for side, summary in zip(sides, summaries, strict=True)]
+    lengths = np.sum([degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in directions], axis=0)
+    freedom = np.sum([degrees for _, degrees in directions], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        told = freedom**2 / (freedom + sum(2 * _alike(one, other, number) for one, other in combinations(found, 2)))
+        effective = freedom**2 / (freedom + sum(2 * _alike(side, other_side, number) for side, other_side in combinations(directions, 2)))
     with np.errstate(divide="ignore", invalid="ignore"):
         length = lengths / freedom
-        known = (number >= LEAST_BENCHMARKS) & (freedom > 0)
-        a = np.where(known, told / 2 - 1 / number, np.nan)
+        enough = (number >= LEAST_BENCHMARKS) & (freedom > 0)
+        a = np.where(enough, effective / 2 - 1 / number, np.nan)
         pvalue = betainc(a * (number - 1), a, 1 - np.minimum(length / number**2, 1.0))
         correlation = (length - number) / (number * (number - 1))
-    return np.where(known, correlation, np.nan), pvalue
+    return np.where(enough, correlation, np.nan), pvalue
 
 
 def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Floats]:
@@ -213,11 +216,11 @@ def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Fl
         return np.where(size > 0, distances / size, 0.0), np.where(n >= LEAST_UNITS, n - 1.0, 0.0)
 
 
-def _alike(one: tuple[Floats, Floats], other: tuple[Floats, Floats], number: Integers) -> Floats:
+def _alike(side: tuple[Floats, Floats], other_side: tuple[Floats, Floats], number: Integers) -> Floats:
     """Return how much of the degrees of freedom of two sides is said twice, since unit j of one is unit j of the other."""
-    common = min(one[0].shape[-1], other[0].shape[-1])
-    products = one[0][..., :common] * other[0][..., :common]
-    both = (products != 0).any(axis=-2).sum(axis=-1)
+    common = min(side[0].shape[-1], other_side[0].shape[-1])
+    products = side[0][..., :common] * other_side[0][..., :common]
+    shared_benchmarks = (products != 0).any(axis=-2).sum(axis=-1)
     cosines = products.sum(axis=-1)
     pairs = (cosines.sum(axis=-1) ** 2 - (cosines**2).sum(axis=-1)) / (number * (number - 1))
-    return np.where(both > 1, one[1] * other[1] * pairs / (both - 1), 0.0)
+    return np.where(shared_benchmarks > 1, side[1] * other_side[1] * pairs / (shared_benchmarks - 1), 0.0)

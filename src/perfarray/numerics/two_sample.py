@@ -54,17 +54,17 @@ def _share_of_paths(n: int, m: int, observed: int, compared: Integers) -> float:
 
     The values are taken one after the other; what is kept is the probability of the number of x among them, of paths that stayed near.
     """
-    some = np.arange(n + 1)
+    counts = np.arange(n + 1)
     near = np.zeros(n + 1)
     near[0] = 1.0
     far = 0.0
-    for taken in range(n + m):
-        left = (n - some) / (n + m - taken)
-        following = near * (1 - left)
-        following[1:] += (near * left)[:-1]
+    for step in range(n + m):
+        share = (n - counts) / (n + m - step)
+        following = near * (1 - share)
+        following[1:] += (near * share)[:-1]
         near = following
-        if compared[taken + 1]:
-            reached = np.abs(some * m - (taken + 1 - some) * n) >= observed
+        if compared[step + 1]:
+            reached = np.abs(counts * m - (step + 1 - counts) * n) >= observed
             far += near[reached].sum()
             near[reached] = 0.0
     return min(far, 1.0)

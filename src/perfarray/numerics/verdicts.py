@@ -62,12 +62,12 @@ class Tests(NamedTuple):
     below_high: Floats
     above_high: Floats
 
-    def known(self, known: "Known") -> "Tests":
+    def bounded_by(self, bounds: "Known") -> "Tests":
         """Return the tests that stay true whatever stopped runs would have taken; the others have p = 1."""
-        if not (known.at_least.any() or known.at_most.any()):
+        if not (bounds.at_least.any() or bounds.at_most.any()):
             return self
-        wrong = (known.at_least, known.at_most, known.at_least, known.at_most)
-        return Tests(*(np.where(mask & ~np.isnan(part), 1.0, part) for mask, part in zip(wrong, self, strict=True)))
+        wrong = (bounds.at_least, bounds.at_most, bounds.at_least, bounds.at_most)
+        return Tests(*(np.where(mask & ~np.isnan(pvalue), 1.0, pvalue) for mask, pvalue in zip(wrong, self, strict=True)))
 
     @property
     def two_sided(self) -> Floats:
@@ -192,30 +192,30 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
 
     `arrays` are those of `Evidence` and `Suite`, where there is a correction those of `Adjusted`, then what `limits` makes limits from.
     """
-    ends = np.cumsum([len(part._fields) for part in (Evidence, Suite, Adjusted)])
+    ends = np.cumsum([len(record._fields) for record in (Evidence, Suite, Adjusted)])
     corrected = arrays[ends[1] : ends[2]] if rules.correction else ()
     evidence, suite, material = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), arrays[ends[1] + len(corrected) :]
     tests, alpha = evidence.tests, rules.alpha
     adjusted = Adjusted(*corrected) if corrected else adjust_tests(*tests.mirrored(rules.better), axes=0, rules=rules)
-    known, kind = Known(evidence.at_least, evidence.at_most), kind_of(suite.lower, suite.upper)
-    estimate = np.where(known.at_least & known.at_most, np.nan, evidence.estimate)
-    found = open_set(limits(adjusted.level, evidence, *material), known)
+    bounds, kind = Known(evidence.at_least, evidence.at_most), kind_of(suite.lower, suite.upper)
+    estimate = np.where(bounds.at_least & bounds.at_most, np.nan, evidence.estimate)
+    interval = open_set(limits(adjusted.level, evidence, *material), bounds)
     if (suite.benchmarks == 1).any():
-        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), known)
+        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), bounds)
         suite, kind = _of_one_benchmark(evidence, estimate, uncorrected, suite, kind)
-    bounded = known.at_least | known.at_most
-    decided = one_piece(found.kind)
+    bounded = bounds.at_least | bounds.at_most
+    decided = one_piece(interval.kind)
     verdict = decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= rules.inside_alpha), rules.better)
     distance = distance_seen(evidence.error, evidence.error_df, (1 + adjusted.level) / 2, POWER)
     with np.errstate(over="ignore"):
         change = (1 + rules.threshold) * np.exp(distance) - 1
     return Comparison(
         estimate=estimate,
-        lower=found.lower,
-        upper=found.upper,
+        lower=interval.lower,
+        upper=interval.upper,
         df=evidence.df,
         n=evidence.n,
-        kind=found.kind,
+        kind=interval.kind,
         pvalue=tests.two_sided,
         pvalue_adjusted=adjusted.outside,
         pvalue_equivalent=tests.inside,
@@ -223,7 +223,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison
         pvalue_not_slower=adjusted.not_slower,
         interval_level=adjusted.level,
         verdict=verdict,
-        interval_agrees=~decided | interval_agrees(found, verdict, rules.limits),
+        interval_agrees=~decided | interval_agrees(interval, verdict, rules.limits),
         not_slower=decided & (adjusted.not_slower <= alpha / 2),
         smallest_change=np.where(bounded, np.nan, change),
         candidate_mean=evidence.candidate_mean,
@@ -245,29 +245,29 @@ def one_piece(kind: Texts) -> Mask:
     return np.asarray(np.logical_or.reduce([kind == name for name in ONE_PIECE]), dtype=bool)
 
 
-def open_set(found: RatioSet, known: Known) -> RatioSet:
+def open_set(limits: RatioSet, bounds: Known) -> RatioSet:
     """Open the limits of ratios of positive values towards what is not known."""
-    bound = (known.at_least | known.at_most) & ~np.isnan(found.lower)
+    bound = (bounds.at_least | bounds.at_most) & ~np.isnan(limits.lower)
     if not bound.any():
-        return found
-    broken = ~one_piece(found.kind)
-    below = bound & (known.at_most | broken | (found.kind == AT_MOST))
-    above = bound & (known.at_least | broken | (found.kind == AT_LEAST))
-    kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], found.kind).astype(object)
-    return RatioSet(np.where(below, 0.0, found.lower), np.where(above, np.inf, found.upper), kind)
+        return limits
+    broken = ~one_piece(limits.kind)
+    below = bound & (bounds.at_most | broken | (limits.kind == AT_MOST))
+    above = bound & (bounds.at_least | broken | (limits.kind == AT_LEAST))
+    kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], limits.kind).astype(object)
+    return RatioSet(np.where(below, 0.0, limits.lower), np.where(above, np.inf, limits.upper), kind)
 
 
-def _of_one_benchmark(evidence: Evidence, estimate: Floats, found: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
+def _of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
-        there = evidence.estimate > 0
-    single, place = np.asarray(suite.benchmarks == 1), np.argmax(there, axis=-1)[..., None]
+        measured = evidence.estimate > 0
+    single, position = np.asarray(suite.benchmarks == 1), np.argmax(measured, axis=-1)[..., None]
 
     def own(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.where(single, np.take_along_axis(np.asarray(rows), place, axis=-1)[..., 0], otherwise)
+        return np.where(single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise)
 
-    rows = (estimate, found.lower, found.upper, evidence.df, evidence.n, np.ones_like(evidence.n), *evidence.tests)
-    return Suite(*map(own, rows, suite)), own(found.kind, kind)
+    rows = (estimate, limits.lower, limits.upper, evidence.df, evidence.n, np.ones_like(evidence.n), *evidence.tests)
+    return Suite(*map(own, rows, suite)), own(limits.kind, kind)
 
 
 def _suite_verdict(suite: Suite, kind: Texts, rules: Rules) -> Texts:
@@ -287,27 +287,27 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
     return verdict
 
 
-def interval_agrees(found: RatioSet, verdict: Texts, band: tuple[float, float]) -> Mask:
+def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[float, float]) -> Mask:
     """Return where an interval shows its verdict: beyond the band for faster and slower, inside it for equivalent, else neither.
 
     It may not where p-values decide that belong to other intervals: Holm rejects more than Bonferroni's intervals show, and those of
     Benjamini and Yekutieli count verdicts of both kinds.
     """
     low, high = band
-    beyond = (found.upper < low) | (found.lower > high)
-    inside, well_inside = (found.lower >= low) & (found.upper <= high), (found.lower > low) & (found.upper < high)
-    neither = ~(beyond | well_inside) | np.isnan(found.lower)
+    beyond = (limits.upper < low) | (limits.lower > high)
+    inside, well_inside = (limits.lower >= low) & (limits.upper <= high), (limits.lower > low) & (limits.upper < high)
+    neither = ~(beyond | well_inside) | np.isnan(limits.lower)
     return np.select([verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, neither], beyond).astype(bool)
 
 
 def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
     """Correct the p-values of `Tests` over their last `axes`: those are a family; where higher is better, the tests are mirrored."""
     shape = pvalues[0].shape
-    tests = Tests(*(part.reshape(*shape[: len(shape) - axes], -1) for part in pvalues))
-    parts = [tests.two_sided, tests.inside, tests.not_slower("lower")]
-    outside, inside, not_slower = (adjust(part, rules.correction) for part in parts)
-    level = interval_level(parts[0], (outside <= rules.alpha) | (inside <= rules.inside_alpha), rules.alpha, rules.correction)
-    return Adjusted(*(part.reshape(shape) for part in (outside, inside, not_slower, level)))
+    tests = Tests(*(pvalue.reshape(*shape[: len(shape) - axes], -1) for pvalue in pvalues))
+    families = [tests.two_sided, tests.inside, tests.not_slower("lower")]
+    outside, inside, not_slower = (adjust(pvalue, rules.correction) for pvalue in families)
+    level = interval_level(families[0], (outside <= rules.alpha) | (inside <= rules.inside_alpha), rules.alpha, rules.correction)
+    return Adjusted(*(pvalue.reshape(shape) for pvalue in (outside, inside, not_slower, level)))
 
 
 def adjust(pvalues: Floats, correction: str | None) -> Floats:

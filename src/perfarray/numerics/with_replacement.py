@@ -27,23 +27,23 @@ SHORT = 4
 
 
 class Grouping(NamedTuple):
-    """How the draws of a row go together: `full` numbers stand for `together` draws each, and one more for the `rest`."""
+    """How the draws of a row go together: `full` numbers stand for `together` draws each, and one more for the `remainder`."""
 
     values: int
     together: int
     full: int
-    rest: int
+    remainder: int
 
     @property
     def picks(self) -> int:
         """How many numbers a row takes."""
-        return self.full + (self.rest > 0)
+        return self.full + (self.remainder > 0)
 
     @property
     def sizes(self) -> Integers | int:
         """How many ways each number of a row stands for."""
         size = int(self.values**self.together)
-        return np.array([size] * self.full + [self.values**self.rest]) if self.rest else size
+        return np.array([size] * self.full + [self.values**self.remainder]) if self.remainder else size
 
 
 @lru_cache(maxsize=128)
@@ -88,26 +88,26 @@ def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, row
     picks = picks.reshape(len(cells), rows, group.picks)
     if group.together == 1:
         return picks
-    parts = [ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)]
-    if group.rest:
-        parts.append(ways(count, group.rest).take(picks[..., -1], axis=0))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+    picked = [ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)]
+    if group.remainder:
+        picked.append(ways(count, group.remainder).take(picks[..., -1], axis=0))
+    return picked[0] if len(picked) == 1 else np.concatenate(picked, axis=-1)
 
 
 def sum_tables(values: Floats) -> Floats:
-    """Return the sums that each number of a row stands for, of values (..., count): (..., ways), those of the `rest` behind the others."""
+    """Return the sums that each number of a row stands for, of values (..., count): (..., ways), the `remainder` behind the others."""
     group = grouping(values.shape[-1])
-    sums, rest = values, values
+    sums, sums_of_remainder = values, values
     for draws in range(1, group.together):
         sums = (sums[..., :, None] + values[..., None, :]).reshape(*values.shape[:-1], -1)
-        rest = sums if draws == group.rest - 1 else rest
-    return np.concatenate([sums, rest], axis=-1) if group.rest else sums
+        sums_of_remainder = sums if draws == group.remainder - 1 else sums_of_remainder
+    return np.concatenate([sums, sums_of_remainder], axis=-1) if group.remainder else sums
 
 
 def table_size(count: int) -> int:
     """Return how many sums the table of a row of so many values holds."""
     group = grouping(count)
-    return int(count**group.together + (count**group.rest if group.rest else 0))
+    return int(count**group.together + (count**group.remainder if group.remainder else 0))
 
 
 def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, streams: Streams, rows: int, start: int) -> Integers:
@@ -119,7 +119,7 @@ def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, st
     picks = streams.below(group.sizes, cells, stream, rows * group.picks, start * group.picks)
     picks = picks.reshape(len(cells), rows, group.picks)
     picks += (tables * table_size(count))[..., None]
-    if group.rest:
+    if group.remainder:
         picks[..., -1] += count**group.together
     return picks
 
@@ -132,23 +132,23 @@ def one_of_each(
     It stands at the same place in the tables of all kinds.
     """
     if streams.engine == "numba":
-        found = np.empty((*tables.shape[:-1], rows)) if out is None else out
-        found[:] = 0.0
-        _add_compiled(found, tables, cells, streams, [(stream, slice(None))], start)
-        return found
+        entries = np.empty((*tables.shape[:-1], rows)) if out is None else out
+        entries[:] = 0.0
+        _add_compiled(entries, tables, cells, streams, [(stream, slice(None))], start)
+        return entries
     kinds, number, _, size = tables.shape
     flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
     if rows <= step:
         return flat.take(streams.entries(size, number, cells, stream, rows, start), axis=1, out=out, mode="wrap")
-    found = np.empty((*tables.shape[:-1], rows)) if out is None else out
+    entries = np.empty((*tables.shape[:-1], rows)) if out is None else out
     for first in range(0, rows, step):
-        part = found[..., first : first + step]
-        part[:] = flat.take(streams.entries(size, number, cells, stream, part.shape[-1], start + first), axis=1, mode="wrap")
-    return found
+        block = entries[..., first : first + step]
+        block[:] = flat.take(streams.entries(size, number, cells, stream, block.shape[-1], start + first), axis=1, mode="wrap")
+    return entries
 
 
 def add_one_of_each(
-    sums: Floats, tables: Floats, cells: Integers, stream: int, streams: Streams, start: int = 0, *, apart: bool = False
+    sums: Floats, tables: Floats, cells: Integers, stream: int, streams: Streams, start: int = 0, *, own_streams: bool = False
 ) -> None:
     """Add to every row (kinds, cells, rows) one entry of each table of its cell, table by table, at the same place for all kinds.
 
@@ -163,17 +163,21 @@ def add_one_of_each(
     apart : bool
         Whether each table has a stream of its own, `stream` and those after it.
     """
-    turns = [(stream + place, slice(place, place + 1)) for place in range(tables.shape[1])] if apart else [(stream, slice(None))]
+    turns = (
+        [(stream + position, slice(position, position + 1)) for position in range(tables.shape[1])]
+        if own_streams
+        else [(stream, slice(None))]
+    )
     if streams.engine == "numba":
         _add_compiled(sums[:, None], tables, cells, streams, turns, start)
         return
     size = max(1, SUMMED // (sums.shape[-1] * tables.shape[1] // len(turns)))
     for first in range(0, len(cells), size):
-        part = slice(first, first + size)
-        for own, some in turns:
-            entries = one_of_each(tables[:, some, part], cells[part], own, streams, sums.shape[-1], start)
-            for place in range(entries.shape[1]):
-                sums[:, part] += entries[:, place]
+        block = slice(first, first + size)
+        for stream_of_turn, tables_of_turn in turns:
+            entries = one_of_each(tables[:, tables_of_turn, block], cells[block], stream_of_turn, streams, sums.shape[-1], start)
+            for position in range(entries.shape[1]):
+                sums[:, block] += entries[:, position]
 
 
 def _add_compiled(sums: Floats, tables: Floats, cells: Integers, streams: Streams, turns: Sequence[tuple[int, slice]], start: int) -> None:
@@ -182,14 +186,14 @@ def _add_compiled(sums: Floats, tables: Floats, cells: Integers, streams: Stream
 
     plain = Streams(streams.key)
 
-    def work(part: slice) -> None:
-        for stream, some in turns:
-            refused = combine(sums, tables[:, some], streams.key, cells, stream, start, at=part)
+    def work(block: slice) -> None:
+        for stream, tables_of_turn in turns:
+            refused = combine(sums, tables[:, tables_of_turn], streams.key, cells, stream, start, at=block)
             if refused.any():
-                left = part.start + np.flatnonzero(refused)
-                entries = one_of_each(tables[:, some, left], cells[left], stream, plain, sums.shape[-1], start)
-                for place in range(entries.shape[1]):
-                    sums[:, min(place, sums.shape[1] - 1), left] += entries[:, place]
+                refused_cells = block.start + np.flatnonzero(refused)
+                entries = one_of_each(tables[:, tables_of_turn, refused_cells], cells[refused_cells], stream, plain, sums.shape[-1], start)
+                for position in range(entries.shape[1]):
+                    sums[:, min(position, sums.shape[1] - 1), refused_cells] += entries[:, position]
 
     in_parts(work, len(cells), sums.shape[-1] * tables.shape[1])
 
@@ -210,8 +214,8 @@ class LongRow:
         picks, self._at = self._streams.run_below(count ** (1 + self._pairs), *self._where, rows * self._picks, self._at)
         picks = picks.reshape(rows, self._picks)
         table = np.add.outer(values, values).ravel() if self._pairs else values
-        whole = table.take(picks[:, :-1] if self._odd else picks, mode="wrap")
-        sums = np.asarray(np.einsum("ij->i", whole))
+        entries = table.take(picks[:, :-1] if self._odd else picks, mode="wrap")
+        sums = np.asarray(np.einsum("ij->i", entries))
         return sums + values.take(picks[:, -1] // count, mode="wrap") if self._odd else sums
 
 
@@ -221,6 +225,6 @@ def summed(tables: Floats, entries: Integers) -> Floats:
     if entries.shape[-1] > SHORT:
         return np.asarray(np.einsum("...i->...", flat.take(entries, mode="wrap")))
     total: Floats = flat.take(entries[..., 0], mode="wrap")
-    for place in range(1, entries.shape[-1]):
-        total += flat.take(entries[..., place], mode="wrap")
+    for position in range(1, entries.shape[-1]):
+        total += flat.take(entries[..., position], mode="wrap")
     return total

@@ -31,7 +31,7 @@ class Resampling(NamedTuple):
     @property
     def attrs(self) -> dict[str, Hashable]:
         """What the attrs of a result made from replicates say of them."""
-        resampled = [level for level, is_drawn in zip(self.levels, self.draws.drawn, strict=False) if is_drawn]
+        resampled = [level for level, is_drawn in zip(self.levels, self.draws.resampled, strict=False) if is_drawn]
         attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(resampled)}
         if self.flat:
             attrs["unit"] = self.levels[-1]

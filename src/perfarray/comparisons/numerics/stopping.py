@@ -77,8 +77,8 @@ def sequence_quantile(units: Floats, confidence_level: float, expected: float) -
     g = (np.log1p(-2 * log_risk) - 2 * log_risk) / expected
     with np.errstate(divide="ignore", invalid="ignore"):
         log_k = (np.log1p(units * g) - 2 * log_risk) / units
-        left = -np.expm1(log_k - np.log1p(units * g))
-        quantile = np.where(left > 0, np.sqrt((units - 1) * np.expm1(log_k) / np.where(left > 0, left, 1.0)), np.inf)
+        remainder = -np.expm1(log_k - np.log1p(units * g))
+        quantile = np.where(remainder > 0, np.sqrt((units - 1) * np.expm1(log_k) / np.where(remainder > 0, remainder, 1.0)), np.inf)
     return np.where(units > 1, quantile, np.nan)
 
 
@@ -120,22 +120,24 @@ def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
         enough = (units >= rule.start) & ~np.isnan(growing.df) & reached  # a window that reaches beyond the units is none
         required = np.where(enough.any(axis=-1), units[np.argmax(enough, axis=-1)], np.nan)
         extrapolated = np.where(np.isnan(required) & (rule.name != STEADY), _extrapolated(growing, n, rule), required)
-    place = np.where(np.isnan(required), 1, required).astype(int)[..., None] - 1
-    stopped = [np.where(np.isnan(required), np.nan, np.take_along_axis(part, place, axis=-1)[..., 0]) for part in (estimate, lower, upper)]
+    index = np.where(np.isnan(required), 1, required).astype(int)[..., None] - 1
+    at_stop = [
+        np.where(np.isnan(required), np.nan, np.take_along_axis(series, index, axis=-1)[..., 0]) for series in (estimate, lower, upper)
+    ]
     return Path(
         estimate=estimate, lower=lower, upper=upper, half_width=half, required=required, extrapolated=extrapolated,
-        stopped_estimate=stopped[0], stopped_lower=stopped[1], stopped_upper=stopped[2], n=n,
+        stopped_estimate=at_stop[0], stopped_lower=at_stop[1], stopped_upper=at_stop[2], n=n,
     )  # fmt: skip
 
 
 def in_turn(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats]:
     """Return the measured units of both sides one after the other, as far as both go; of pairs, those that both have."""
     if paired:
-        both = ~(np.isnan(new) | np.isnan(old))
-        new, old = np.where(both, new, np.nan), np.where(both, old, np.nan)
+        complete = ~(np.isnan(new) | np.isnan(old))
+        new, old = np.where(complete, new, np.nan), np.where(complete, old, np.nan)
     most = min(new.shape[-1], old.shape[-1])
-    one, two = (np.take_along_axis(side, np.argsort(np.isnan(side), axis=-1, kind="stable"), axis=-1) for side in (new, old))
-    return one[..., :most], two[..., :most]
+    new_units, old_units = (np.take_along_axis(side, np.argsort(np.isnan(side), axis=-1, kind="stable"), axis=-1) for side in (new, old))
+    return new_units[..., :most], old_units[..., :most]
 
 
 def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
@@ -143,29 +145,29 @@ def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
     counts = np.arange(1.0, new.shape[-1] + 1)
     means = _running_mean(new, counts), _running_mean(old, counts)
     estimate = quotient(*means)
-    own, other = new, np.zeros(new.shape[:-1])
+    new_adjusted, factor = new, np.zeros(new.shape[:-1])
     if paired:  # what pairs have in common is taken off, so that no difference of large numbers is left
-        other = np.nan_to_num(quotient(mean_of_measured(new), mean_of_measured(old)))
-        own = new - other[..., None] * old
-    beyond = estimate - other[..., None]
+        factor = np.nan_to_num(quotient(mean_of_measured(new), mean_of_measured(old)))
+        new_adjusted = new - factor[..., None] * old
+    beyond = estimate - factor[..., None]
     pilot = rule.start if rule.name == STEIN else None
     freedom = np.where(counts < rule.start, np.nan, rule.start - 1) if pilot else np.where(counts > 1, counts - 1, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        squares, beside = (_running_products(side, side, pilot) / freedom / counts for side in (own, old))
-        common = _running_products(own, old, pilot) / freedom / counts if paired else np.zeros_like(beside)
-        residual = np.maximum(squares - beyond * (2 * common - beyond * beside), 0.0)
-        df = freedom + 0 * residual if paired else welch_df(squares, estimate**2 * beside, freedom, freedom)
+        squares, old_variance = (_running_products(side, side, pilot) / freedom / counts for side in (new_adjusted, old))
+        common = _running_products(new_adjusted, old, pilot) / freedom / counts if paired else np.zeros_like(old_variance)
+        residual = np.maximum(squares - beyond * (2 * common - beyond * old_variance), 0.0)
+        df = freedom + 0 * residual if paired else welch_df(squares, estimate**2 * old_variance, freedom, freedom)
     n = np.where(np.isnan(residual), np.nan, counts)
-    numerator, denominator = UnitSummary(means[0], squares, n), UnitSummary(means[1], beside, n)
-    ratio = Ratio(estimate, numerator, denominator, residual, common - beyond * beside, paired)
+    numerator, denominator = UnitSummary(means[0], squares, n), UnitSummary(means[1], old_variance, n)
+    ratio = Ratio(estimate, numerator, denominator, residual, common - beyond * old_variance, paired)
     return Growing(ratio, np.where(np.isnan(residual), np.nan, df))
 
 
 def last_units(new: Floats, old: Floats, paired: bool, window: int) -> Growing:
     """Return after each unit the ratio of the last few; NaN where there are not as many."""
     gap = np.full((*new.shape[:-1], window - 1), np.nan)
-    one, two = (sliding_window_view(np.concatenate([gap, side], axis=-1), window, axis=-1) for side in (new, old))
-    ratio = ratio_of(one, two, paired)
+    new_windows, old_windows = (sliding_window_view(np.concatenate([gap, side], axis=-1), window, axis=-1) for side in (new, old))
+    ratio = ratio_of(new_windows, old_windows, paired)
     return Growing(ratio, np.where(ratio.n == window, ratio_df(ratio, "satterthwaite"), np.nan))
 
 
@@ -182,11 +184,11 @@ def _running_mean(values: Floats, counts: Floats) -> Floats:
     return np.asarray(first + np.cumsum(values - first, axis=-1) / counts)
 
 
-def _running_products(one: Floats, other: Floats, pilot: int | None) -> Floats:
+def _running_products(first: Floats, second: Floats, pilot: int | None) -> Floats:
     """Return the sums of products of distances from the means of the first values (Welford's), or those of a pilot throughout."""
-    counts = np.arange(1.0, one.shape[-1] + 1)
-    away = [side[..., 1:] - _running_mean(side, counts)[..., :-1] for side in (one, other)]
-    steps = np.concatenate([0 * one[..., :1], away[0] * away[1] * (1 - 1 / counts[1:])], axis=-1)
+    counts = np.arange(1.0, first.shape[-1] + 1)
+    away = [side[..., 1:] - _running_mean(side, counts)[..., :-1] for side in (first, second)]
+    steps = np.concatenate([0 * first[..., :1], away[0] * away[1] * (1 - 1 / counts[1:])], axis=-1)
     sums = np.cumsum(steps, axis=-1)
     if pilot is None:
         return np.asarray(sums)
@@ -196,10 +198,10 @@ def _running_products(one: Floats, other: Floats, pilot: int | None) -> Floats:
 def _limits(ratio: Ratio, quantile: Floats, positive: Mask | bool) -> tuple[Floats, Floats]:
     """Return the limits of Fieller's sets; those that are no interval are the whole line."""
     bounded = np.isfinite(quantile)
-    found = cut_to_positive(fieller(ratio, np.where(bounded, quantile, 0.0)), np.broadcast_to(positive, quantile.shape))
-    known, whole = ~np.isnan(quantile) & ~np.isnan(ratio.residual), bounded & np.isin(found.kind.astype(str), ONE_PIECE)
-    ends = ((found.lower, -np.inf), (found.upper, np.inf))
-    lower, upper = (np.where(known, np.where(whole, end, nothing), np.nan) for end, nothing in ends)
+    limits = cut_to_positive(fieller(ratio, np.where(bounded, quantile, 0.0)), np.broadcast_to(positive, quantile.shape))
+    defined, interval = ~np.isnan(quantile) & ~np.isnan(ratio.residual), bounded & np.isin(limits.kind.astype(str), ONE_PIECE)
+    ends = ((limits.lower, -np.inf), (limits.upper, np.inf))
+    lower, upper = (np.where(defined, np.where(interval, end, nothing), np.nan) for end, nothing in ends)
     return lower, upper
 
 
@@ -207,7 +209,7 @@ def _planned(growing: Growing, rule: Rule) -> Floats:
     """Return Stein's number of units, from the first `start` of them; NaN where there are fewer."""
     if growing.df.shape[-1] < rule.start:
         return np.full(growing.df.shape[:-1], np.nan)
-    spread, df = (part[..., rule.start - 1] for part in (growing.spread(), growing.df))
+    spread, df = (series[..., rule.start - 1] for series in (growing.spread(), growing.df))
     with np.errstate(invalid="ignore"):
         units = np.maximum(np.ceil((rule.quantile(df, df) * spread / rule.half_width) ** 2 * (1 - 1e-12)), rule.start)
         return np.where(units <= FURTHEST, units, np.where(np.isnan(units), np.nan, np.inf))
@@ -216,7 +218,7 @@ def _planned(growing: Growing, rule: Rule) -> Floats:
 def _extrapolated(growing: Growing, n: Floats, rule: Rule) -> Floats:
     """Return how many units would be enough, if further ones vary as those at hand."""
     last = np.maximum(n.astype(int) - 1, 0)[..., None]
-    spread, df = (np.take_along_axis(part, last, axis=-1)[..., 0] for part in (growing.spread(), growing.df))
+    spread, df = (np.take_along_axis(series, last, axis=-1)[..., 0] for series in (growing.spread(), growing.df))
 
     def reached(units: Floats) -> Mask:
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -154,7 +154,7 @@ def _judge(steps: Steps, known: Known, at: Integers, question: Question) -> tupl
     sides = [[bool(mask[low:high].any()) for low, high in pairwise(ends)] for mask in known]
     more, less = (np.array(side, dtype=bool) for side in sides)
     ratio = Known(more[1:] | less[:-1], less[1:] | more[:-1])
-    tests = steps.tests.known(ratio)
+    tests = steps.tests.bounded_by(ratio)
     alpha = 1 - question.confidence_level
     verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, question.better)
     return np.where(ratio.at_most, 0.0, steps.lower), np.where(ratio.at_least, np.inf, steps.upper), verdict

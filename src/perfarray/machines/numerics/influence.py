@@ -67,14 +67,14 @@ def split_rows(
     return [np.flatnonzero(fold_of[codes] == fold) for fold in range(folds)]
 
 
-def _share(codes: Integers, sizes: Integers, wanted: float, rng: np.random.Generator) -> Integers:
+def _share(codes: Integers, sizes: Integers, limit: float, rng: np.random.Generator) -> Integers:
     """Return rows of groups drawn at random, up to a number of rows."""
-    taken = 0
+    total = 0
     chosen: list[int] = []
     for group in rng.permutation(len(sizes)):
-        if not chosen or taken + sizes[group] <= wanted:
+        if not chosen or total + sizes[group] <= limit:
             chosen.append(int(group))
-            taken += sizes[group]
+            total += sizes[group]
     return np.flatnonzero(np.isin(codes, chosen))
 
 
@@ -108,8 +108,8 @@ def correlation_interval(
 
     tail = (1 + confidence_level) / 2
     codes = np.arange(len(measured)) if units is None else np.unique(units, return_inverse=True)[1]
-    parts = np.zeros(len(measured), dtype=np.intp) if splits is None else np.unique(splits, return_inverse=True)[1]
-    estimate, without = _correlations(measured, predicted, codes, parts)
+    split_codes = np.zeros(len(measured), dtype=np.intp) if splits is None else np.unique(splits, return_inverse=True)[1]
+    estimate, without = _correlations(measured, predicted, codes, split_codes)
     if not np.isfinite(estimate):
         return Correlation(np.nan, np.nan, np.nan)
     z = np.arctanh(np.clip(estimate, -1 + 1e-15, 1 - 1e-15))
@@ -123,15 +123,15 @@ def correlation_interval(
     return Correlation(estimate, float(np.tanh(z - half)), float(np.tanh(z + half)))
 
 
-def _correlations(first: Floats, second: Floats, codes: Integers, parts: Integers) -> tuple[float, Floats]:
+def _correlations(first: Floats, second: Floats, codes: Integers, split_codes: Integers) -> tuple[float, Floats]:
     """Return Pearson's correlation within parts, and that without each of the units; NaN where there is none."""
     if len(first) < 2 or not np.isfinite(first).all():
         return float("nan"), np.empty(0)
     x, y = first - first.mean(), second - second.mean()
-    shape = int(codes.max()) + 1, int(parts.max()) + 1
-    place = codes * shape[1] + parts
+    shape = int(codes.max()) + 1, int(split_codes.max()) + 1
+    cell = codes * shape[1] + split_codes
     moments = (np.ones_like(x), x, y, x * x, y * y, x * y)
-    by_unit = np.stack([np.bincount(place, weights=moment, minlength=shape[0] * shape[1]).reshape(shape) for moment in moments])
+    by_unit = np.stack([np.bincount(cell, weights=moment, minlength=shape[0] * shape[1]).reshape(shape) for moment in moments])
     total = by_unit.sum(axis=1)
     floors = tuple(1e-22 * len(x) * np.abs(values).max() ** 2 for values in (first, second))
     return float(_within(total, floors)), _within(total[:, None] - by_unit, floors)
@@ -141,8 +141,8 @@ def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
     """Return the correlation from sums of 1, x, y, x^2, y^2, xy along the first axis, parts along the last."""
     number = np.maximum(sums[0], 1.0)
     xx, yy, xy = (
-        (product - one * other / number).sum(axis=-1)
-        for product, one, other in ((sums[3], sums[1], sums[1]), (sums[4], sums[2], sums[2]), (sums[5], sums[1], sums[2]))
+        (product - sum_1 * sum_2 / number).sum(axis=-1)
+        for product, sum_1, sum_2 in ((sums[3], sums[1], sums[1]), (sums[4], sums[2], sums[2]), (sums[5], sums[1], sums[2]))
     )
     varies = (xx > floors[0]) & (yy > floors[1])
     return np.asarray(np.where(varies, xy / np.sqrt(np.where(varies, xx * yy, 1.0)), np.nan))
@@ -173,18 +173,18 @@ def influence_of(losses: Floats, variance: float, units: Integers, confidence_le
     if not losses.size:
         nothing = np.full(len(losses), np.nan)
         return Influence(np.zeros(len(losses)), nothing, nothing, nothing)
-    known = np.isfinite(losses)
-    values = known.sum(axis=-1)
-    mean = np.where(values > 0, np.where(known, losses, 0.0).sum(axis=-1) / np.maximum(values, 1), np.nan)
+    finite = np.isfinite(losses)
+    values = finite.sum(axis=-1)
+    mean = np.where(values > 0, np.where(finite, losses, 0.0).sum(axis=-1) / np.maximum(values, 1), np.nan)
     positive = np.maximum(np.nan_to_num(mean), 0.0)
     total = positive.sum()
     percent = 100 * positive / total if total > 0 else np.zeros_like(positive)
     codes = np.unique(units, return_inverse=True)[1]
     shape = len(losses), int(codes.max(initial=-1)) + 1
-    places = (np.arange(len(losses))[:, None] * shape[1] + codes).ravel()
-    apart = np.where(known, losses - mean[:, None], 0.0).ravel()
-    sums = np.bincount(places, weights=apart, minlength=shape[0] * shape[1]).reshape(shape)
-    number = (np.bincount(places, weights=known.ravel(), minlength=shape[0] * shape[1]).reshape(shape) > 0).sum(axis=-1)
+    cells = (np.arange(len(losses))[:, None] * shape[1] + codes).ravel()
+    deviations = np.where(finite, losses - mean[:, None], 0.0).ravel()
+    sums = np.bincount(cells, weights=deviations, minlength=shape[0] * shape[1]).reshape(shape)
+    number = (np.bincount(cells, weights=finite.ravel(), minlength=shape[0] * shape[1]).reshape(shape) > 0).sum(axis=-1)
     error = np.sqrt((sums**2).sum(axis=-1) * number / np.maximum(number - 1, 1)) / np.maximum(values, 1)
     half = np.where(number >= LEAST_UNITS, t.ppf((1 + confidence_level) / 2, np.maximum(number - 1, 1)) * error, np.nan)
     scale = variance if variance > 0 else np.nan

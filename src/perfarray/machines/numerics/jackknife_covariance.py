@@ -55,14 +55,14 @@ def jackknife_covariance(
     # Groups differ in their number of rows, so that each is solved by itself.
     for group, members in enumerate(np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])):
         rows = design[members]
-        kept, vectors = np.linalg.eigh(np.eye(len(rows)) - rows @ bread @ rows.T)
-        alone = kept < 1e-9
+        eigenvalues, vectors = np.linalg.eigh(np.eye(len(rows)) - rows @ bread @ rows.T)
+        alone = eigenvalues < 1e-9
         lost |= (np.abs(bread @ rows.T @ vectors[:, alone]) > 1e-9).any(axis=1)
-        scaled = vectors[:, ~alone] / kept[~alone] @ (vectors[:, ~alone].T @ residuals[members])
+        scaled = vectors[:, ~alone] / eigenvalues[~alone] @ (vectors[:, ~alone].T @ residuals[members])
         changes[group] = bread @ rows.T @ scaled
-        found = change(groups != group) if change is not None and number <= REFITTED else None
-        if found is not None:
-            changes[group] = found
+        refitted = change(groups != group) if change is not None and number <= REFITTED else None
+        if refitted is not None:
+            changes[group] = refitted
     covariance = (number - 1) / number * changes.T @ changes
     covariance[lost, :] = covariance[:, lost] = np.nan
     return np.asarray(covariance)

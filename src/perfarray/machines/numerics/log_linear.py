@@ -41,30 +41,30 @@ def log_linear(design: Floats, measured: Floats, noise: Floats, start: Floats) -
     >>> np.exp(log_linear(design, np.array([1.0, 3.0, 6.0]), np.zeros(3), np.zeros(2))).round(6).tolist()  # 2, and 3 times as much
     [2.0, 3.0]
     """
-    found, damping = start, 1e-3
-    value = _deviance(design, measured, noise, found)
+    coefficients, damping = start, 1e-3
+    value = _deviance(design, measured, noise, coefficients)
     for _ in range(STEPS):
-        expected = np.exp(np.minimum(design @ found, 700.0))
+        expected = np.exp(np.minimum(design @ coefficients, 700.0))
         mean = expected + noise
         share = expected / mean
         gradient = design.T @ (share * (1 - measured / mean))
-        left = np.abs(gradient).max() / len(measured)
-        if left < SMALLEST:
+        steepest = np.abs(gradient).max() / len(measured)
+        if steepest < SMALLEST:
             break
         ratio = measured / mean
-        curved = np.maximum(share * (1 - ratio) + share**2 * (2 * ratio - 1), 0.0) if left < NEAR else share**2 * np.maximum(ratio, 1.0)
+        curved = np.maximum(share * (1 - ratio) + share**2 * (2 * ratio - 1), 0.0) if steepest < NEAR else share**2 * np.maximum(ratio, 1.0)
         curvature = (design * curved[:, None]).T @ design
         while damping < 1e12:
             step = np.linalg.lstsq(curvature + damping * np.diag(np.diag(curvature)), gradient, rcond=None)[0]
-            tried = _deviance(design, measured, noise, found - step)
+            tried = _deviance(design, measured, noise, coefficients - step)
             if tried <= value:
                 break
             damping *= 10
         else:
             break
-        found, value, damping = found - step, tried, max(damping / 10, 1e-9)
+        coefficients, value, damping = coefficients - step, tried, max(damping / 10, 1e-9)
     flat = (np.abs(gradient) / np.maximum(np.abs(design).max(axis=0), 1.0)).max() / len(measured) < ROUNDING
-    return found if flat and share.min() > VANISHED else None
+    return coefficients if flat and share.min() > VANISHED else None
 
 
 def _deviance(design: Floats, measured: Floats, noise: Floats, coefficients: Floats) -> float:

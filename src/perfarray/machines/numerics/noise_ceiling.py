@@ -59,15 +59,15 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
     """
     rows = np.sort(units.reshape(-1, units.shape[-1]), axis=-1)
     number = (~np.isnan(rows)).sum(axis=-1)
-    found = np.full(len(rows), np.nan)
+    variances = np.full(len(rows), np.nan)
     for n in np.unique(number[number > 1]).tolist():
         chosen = number == n
         values = rows[chosen, :n]
         if statistic not in ORDER_STATISTICS:
-            found[chosen] = values.var(axis=-1) / n
+            variances[chosen] = values.var(axis=-1) / n
             continue
-        found[chosen] = _spread_of_law(values, order_law(n, statistic))
-    return found.reshape(units.shape[:-1])
+        variances[chosen] = _spread_of_law(values, order_law(n, statistic))
+    return variances.reshape(units.shape[:-1])
 
 
 def _spread_of_law(rows: Floats, law: OrderLaw) -> Floats:
@@ -75,13 +75,13 @@ def _spread_of_law(rows: Floats, law: OrderLaw) -> Floats:
     counts = law.probability > NEGLIGIBLE
     low, high, probability = law.low[counts], law.high[counts], law.probability[counts]
     size = max(1, BLOCK // len(low))
-    found = np.empty(len(rows))
+    variances = np.empty(len(rows))
     for start in range(0, len(rows), size):
-        own = rows[start : start + size]
-        support = (own[:, low] + own[:, high]) / 2
+        block = rows[start : start + size]
+        support = (block[:, low] + block[:, high]) / 2
         support -= (support * probability).sum(axis=-1, keepdims=True)
-        found[start : start + size] = (support**2 * probability).sum(axis=-1)
-    return found
+        variances[start : start + size] = (support**2 * probability).sum(axis=-1)
+    return variances
 
 
 def concentration(variances: Floats) -> Floats:
@@ -117,13 +117,13 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> NoiseT
     draws = min(DRAWS, max(FEWEST, DRAWN // (simulated * benchmarks)))
     size = max(1, BLOCK // (benchmarks * simulated))
     blocks = (min(size, draws - start) for start in range(0, draws, size))
-    drawn = np.concatenate([spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks])
+    variances = np.concatenate([spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks])
     scores = ndtri((np.arange(benchmarks) + 0.5) / benchmarks)
     weights = np.exp(INEQUALITY[:, None] * scores)
-    parts = weights[:, None, :] * drawn
-    noise = (0.5 * np.log(parts.sum(axis=-1))).std(axis=-1, ddof=1)
+    weighted = weights[:, None, :] * variances
+    noise = (0.5 * np.log(weighted.sum(axis=-1))).std(axis=-1, ddof=1)
     scale = 1.0 if simulated == runs else ((simulated - 1) / (runs - 1)) ** RATES.get(statistic, 0.5)
-    return NoiseTable(concentration(parts).mean(axis=-1), noise * scale)
+    return NoiseTable(concentration(weighted).mean(axis=-1), noise * scale)
 
 
 def log_spread_noise(concentrations: Floats, benchmarks: int, runs: int, statistic: str = "median") -> float:
@@ -171,8 +171,8 @@ def noise_ceiling(log_measured: Floats, noise: Floats) -> float:
     >>> round(noise_ceiling(np.array([0.0, 2.0, 0.0, 2.0]), np.full(4, 0.5)) ** 2, 6)
     0.8125
     """
-    known = np.isfinite(log_measured) & np.isfinite(noise)
-    if known.sum() < 3:
+    finite = np.isfinite(log_measured) & np.isfinite(noise)
+    if finite.sum() < 3:
         return float("nan")
-    variance = float(log_measured[known].var(ddof=1))
-    return float(np.sqrt(max(0.0, 1.0 - float((noise[known] ** 2).mean()) / variance))) if variance > 0 else float("nan")
+    variance = float(log_measured[finite].var(ddof=1))
+    return float(np.sqrt(max(0.0, 1.0 - float((noise[finite] ** 2).mean()) / variance))) if variance > 0 else float("nan")

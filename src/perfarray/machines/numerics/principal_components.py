@@ -94,10 +94,10 @@ def complete_part(measured: Mask) -> tuple[Mask, Mask]:
         gone = np.cumsum(gaps[order], axis=0, dtype=np.int32)
         by_feature = (gone[-1] - gone + gaps[order]) / (samples.sum() - np.arange(len(order)))[:, None]
         feature_next = by_feature.max(axis=1) >= by_sample[order] / features.sum()
-        taken = int(feature_next.argmax()) if feature_next.any() else len(order)
-        samples[order[:taken]] = False
-        if taken < len(order):
-            features[len(features) - 1 - by_feature[taken, ::-1].argmax()] = False
+        n_left_out = int(feature_next.argmax()) if feature_next.any() else len(order)
+        samples[order[:n_left_out]] = False
+        if n_left_out < len(order):
+            features[len(features) - 1 - by_feature[n_left_out, ::-1].argmax()] = False
     return samples, features
 
 
@@ -107,6 +107,6 @@ def cluster_labels(scores: Floats, number: int, method: str) -> Integers:
     from scipy.spatial.distance import pdist
 
     # Distances, not scores: SciPy warns of scores that might be distances, such as those of machines that are all alike.
-    found = cut_tree(linkage(pdist(scores), method), n_clusters=number)[:, 0]
-    _, first, place = np.unique(found, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[place] + 1, dtype=np.int64)
+    labels = cut_tree(linkage(pdist(scores), method), n_clusters=number)[:, 0]
+    _, first, order = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[order] + 1, dtype=np.int64)

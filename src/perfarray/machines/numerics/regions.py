@@ -72,24 +72,24 @@ def regions(units: Floats, keys: Integers, axes: Axes, statistic: str, draws: in
         How often, from which key; the level of regions and intervals.
     """
     samples, features = axes.table.shape
-    kept = axes.scores.shape[1]
-    covariance, spread = np.zeros((samples, kept, kept)), np.zeros((samples, features))
+    n_components = axes.scores.shape[1]
+    covariance, spread = np.zeros((samples, n_components, n_components)), np.zeros((samples, features))
     loadings = []
     for tables in _redrawn(units, keys, axes.table, statistic, draws, Streams(key)):
-        found = principal_axes(tables, scale=axes.scale)
-        left, _, right = np.linalg.svd(np.swapaxes(found.scores[..., :kept], -1, -2) @ axes.scores)
-        turn = left @ right
-        moved = found.scores[..., :kept] @ turn - axes.scores
+        components = principal_axes(tables, scale=axes.scale)
+        rotation_left, _, rotation_right = np.linalg.svd(np.swapaxes(components.scores[..., :n_components], -1, -2) @ axes.scores)
+        turn = rotation_left @ rotation_right
+        moved = components.scores[..., :n_components] @ turn - axes.scores
         covariance += np.einsum("rsk,rsl->skl", moved, moved)
         spread += ((tables - axes.table) ** 2).sum(axis=0)
-        loadings.append(found.loadings[..., :kept] @ turn)
+        loadings.append(components.loadings[..., :n_components] @ turn)
     df = _degrees(units, spread / draws, axes)
-    known = (np.sum(~np.isnan(units), axis=-1) != 1).all(axis=-1)
-    covariance = np.where(known[:, None, None], covariance / draws, np.nan)
+    enough = (np.sum(~np.isnan(units), axis=-1) != 1).all(axis=-1)
+    covariance = np.where(enough[:, None, None], covariance / draws, np.nan)
     half = t_quantile((1 + level) / 2, df)[:, None] * np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-    every = np.concatenate(loadings) if known.all() else np.full((1, features, kept), np.nan)
-    limits = np.quantile(every, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    radius = np.where(known, _radius(df, level), np.nan)
+    stacked = np.concatenate(loadings) if enough.all() else np.full((1, features, n_components), np.nan)
+    limits = np.quantile(stacked, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    radius = np.where(enough, _radius(df, level), np.nan)
     return Regions(covariance, axes.scores - half, axes.scores + half, radius, limits[0], limits[1])
 
 
@@ -104,20 +104,20 @@ def _redrawn(units: Floats, keys: Integers, table: Floats, statistic: str, draws
         # Cells with as many units are drawn at once: mostly all of them.
         for count in np.unique(counts[counts > 1]).tolist():
             where = np.nonzero(counts == count)
-            places = drawn_places(count, keys[where], UNITS, streams, rows, start)
-            drawn = np.take_along_axis(ordered[where][:, None, :count], places, axis=-1)
+            picks = drawn_places(count, keys[where], UNITS, streams, rows, start)
+            values = np.take_along_axis(ordered[where][:, None, :count], picks, axis=-1)
             wider = np.sqrt(count / (count - 1)) if statistic in AVERAGES else 1.0
-            tables[:, where[0], where[1]] += wider * (run_statistic(drawn, statistic) - table[where][:, None]).T
+            tables[:, where[0], where[1]] += wider * (run_statistic(values, statistic) - table[where][:, None]).T
         yield tables
 
 
 def _degrees(units: Floats, variance: Floats, axes: Axes) -> Floats:
     """Return the degrees of freedom of every sample's variance, summed over the features in the scale of the scores."""
     divisors = axes.table.std(axis=0, ddof=1) if axes.scale else np.ones(axes.table.shape[1])
-    parts = variance / divisors**2
+    scaled = variance / divisors**2
     each = np.maximum(np.sum(~np.isnan(units), axis=-1) - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = parts.sum(axis=-1) ** 2 / (parts**2 / each).sum(axis=-1)
+        df = scaled.sum(axis=-1) ** 2 / (scaled**2 / each).sum(axis=-1)
     return np.asarray(np.where(np.isnan(df), each.sum(axis=-1), df))
 
 
@@ -154,37 +154,37 @@ def apart(units: Floats, statistic: str, divisors: Floats, features: Integers, d
     """
     samples = len(units)
     first, second = np.triu_indices(samples, 1)
-    squares, ratios, told = np.zeros(len(first)), np.zeros((len(first), 1 + draws)), np.zeros(len(first), dtype=bool)
+    squares, ratios, informative = np.zeros(len(first)), np.zeros((len(first), 1 + draws)), np.zeros(len(first), dtype=bool)
     streams = Streams(key)
     # Features differ in their exchanges; all pairs of samples with as many units make the same ones.
-    for own, name, divisor in zip(np.swapaxes(units, 0, 1), features.tolist(), divisors.tolist(), strict=True):
-        counts = np.sum(~np.isnan(own), axis=-1)
-        scores = run_statistic(own, statistic)
+    for feature_units, name, divisor in zip(np.swapaxes(units, 0, 1), features.tolist(), divisors.tolist(), strict=True):
+        counts = np.sum(~np.isnan(feature_units), axis=-1)
+        scores = run_statistic(feature_units, statistic)
         squares += ((scores[first] - scores[second]) / divisor) ** 2
         kinds = np.stack([counts[first], counts[second]], axis=-1)
-        told |= kinds.sum(axis=-1) > 2
-        ordered = np.take_along_axis(own, np.argsort(np.isnan(own), axis=-1, kind="stable"), axis=-1)
+        informative |= kinds.sum(axis=-1) > 2
+        ordered = np.take_along_axis(feature_units, np.argsort(np.isnan(feature_units), axis=-1, kind="stable"), axis=-1)
         for n, m in np.unique(kinds[kinds.min(axis=-1) > 0], axis=0).tolist():
             order = streams.words([name], EXCHANGES, draws * (n + m)).reshape(draws, -1).argsort(axis=-1)[:, :n]
             order = np.concatenate([np.arange(n)[None], order])  # what was observed comes first
             rows = np.flatnonzero((kinds == (n, m)).all(axis=-1))
             size = max(1, BLOCK // order.size)
-            for part in np.split(rows, range(size, len(rows), size)):
-                pool = np.concatenate([ordered[first[part], :n], ordered[second[part], :m]], axis=-1)
-                ratios[part] += _likelihood_ratios(pool, order)
+            for batch in np.split(rows, range(size, len(rows), size)):
+                pool = np.concatenate([ordered[first[batch], :n], ordered[second[batch], :m]], axis=-1)
+                ratios[batch] += _likelihood_ratios(pool, order)
     pvalues = (ratios >= ratios[:, :1] - TIES).sum(axis=-1) / (draws + 1)
-    found = np.zeros((2, samples, samples)) + np.array([0.0, 1.0])[:, None, None]
-    for whole, part in zip(found, (np.sqrt(squares), np.where(told & ~np.isnan(squares), pvalues, np.nan)), strict=True):
-        whole[first, second] = whole[second, first] = part
-    return found[0], found[1]
+    results = np.zeros((2, samples, samples)) + np.array([0.0, 1.0])[:, None, None]
+    for matrix, batch in zip(results, (np.sqrt(squares), np.where(informative & ~np.isnan(squares), pvalues, np.nan)), strict=True):
+        matrix[first, second] = matrix[second, first] = batch
+    return results[0], results[1]
 
 
 def _likelihood_ratios(pool: Floats, chosen: Integers) -> Floats:
     """Return -log(1 - R^2) (rows, ways) of giving the chosen units (ways, n) of every row to one sample and the others to another."""
     number, n = pool.shape[-1], chosen.shape[-1]
-    apart = pool - pool[:, :1]  # equal units differ from their rounded mean
-    apart -= apart.mean(axis=-1, keepdims=True)
-    whole = (apart**2).sum(axis=-1, keepdims=True)
-    between = apart[:, chosen].sum(axis=-1) ** 2 * (number / (n * (number - n)))
-    explained = np.divide(between, whole, out=np.zeros_like(between), where=whole > 0)  # units that are all equal tell nothing
+    deviations = pool - pool[:, :1]  # equal units differ from their rounded mean
+    deviations -= deviations.mean(axis=-1, keepdims=True)
+    total = (deviations**2).sum(axis=-1, keepdims=True)
+    between = deviations[:, chosen].sum(axis=-1) ** 2 * (number / (n * (number - n)))
+    explained = np.divide(between, total, out=np.zeros_like(between), where=total > 0)  # units that are all equal tell nothing
     return np.asarray(-np.log(np.maximum(1 - explained, CERTAIN)))

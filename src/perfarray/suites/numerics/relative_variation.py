@@ -305,7 +305,7 @@ def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing)
     tables = to_scale(statistic_of(every.reshape(-1, count, 1), statistic), drawing.mean).reshape(len(cells), benchmarks, -1)
     tables = np.moveaxis(tables * suite.counts[:, None], 1, 0)
     total = np.zeros((len(cells), drawing.n_resamples))
-    add_one_of_each(total[None], tables[None], cells, UNITS, Streams(drawing.key, drawing.engine), apart=True)
+    add_one_of_each(total[None], tables[None], cells, UNITS, Streams(drawing.key, drawing.engine), own_streams=True)
     return from_scale(total / benchmarks, drawing.mean)
 
 
