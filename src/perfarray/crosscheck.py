@@ -62,7 +62,7 @@ class Request:
     levels: tuple[str, ...]
     across: str
     shared: tuple[str, ...]
-    asked: str | tuple[str, ...] | None
+    declared: str | tuple[str, ...] | None
     paired: str | None
     threshold: float
     confidence_level: float
@@ -92,7 +92,7 @@ class Request:
     @property
     def units(self) -> dict[str, Any]:
         """Keywords of the methods that know shared and paired units."""
-        return {"levels": self.levels, "shared": self.shared or self.asked, "paired": self.paired}
+        return {"levels": self.levels, "shared": self.shared or self.declared, "paired": self.paired}
 
     @property
     def drawing(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def agreement(
         levels=pair.candidate.levels,
         across=across,
         shared=pair.shared,
-        asked=shared,
+        declared=shared,
         paired=paired,
         threshold=threshold,
         confidence_level=check_confidence_level(confidence_level),
@@ -206,7 +206,7 @@ def agreement(
     # What a method has to say stands in its remark; what the comparison says of the units all rest on is said once below.
     with collecting() as of_units:
         answers = {METHODS[0].name: _answers(METHODS[0], request)}
-    with collecting() as others:
+    with collecting() as method_notes:
         answers |= {method.name: _answers(method, request) for method in METHODS[1:]}
     result = _side_by_side(answers, request.cells)
     counted = request.times.notnull().any(request.levels) & request.baseline.notnull().any(request.levels)  # on both sides
@@ -216,8 +216,8 @@ def agreement(
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate.array, counted, across, by=True) if across in result.dims else None
-    told = once([note for note in of_units if note.code in OF_UNITS] + [note for note in others if note.code in OF_UNITS[-1:]])
-    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *told)
+    remarks = once([note for note in of_units if note.code in OF_UNITS] + [note for note in method_notes if note.code in OF_UNITS[-1:]])
+    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *remarks)
 
 
 def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:
@@ -226,9 +226,9 @@ def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:
     def answer(request: Request) -> tuple[Answer, Answer]:
         options: dict[str, Any] = {"threshold": request.threshold, "confidence_level": request.confidence_level, "across": request.across}
         options |= request.units | (request.drawing if method == "studentized" else {})
-        found = compare(request.times, request.baseline, method=method, **options)
+        result = compare(request.times, request.baseline, method=method, **options)
         names = ("estimate", "lower", "upper", "pvalue", "verdict")
-        single, suite = ({name: found.variables[prefix + name] for name in names} for prefix in ("", "suite_"))
+        single, suite = ({name: result.variables[prefix + name] for name in names} for prefix in ("", "suite_"))
         return _with_limits(single, TOO_FEW), _with_limits(suite, TOO_FEW)
 
     return answer
@@ -239,9 +239,9 @@ def _by_score(method: str, random_benchmarks: bool) -> Callable[[Request], tuple
 
     def answer(request: Request) -> tuple[None, Answer]:
         options: dict[str, Any] = {"confidence_level": request.confidence_level, "across": request.across} | request.units | request.drawing
-        found = score_ratio_interval(request.times, request.baseline, method=method, random_benchmarks=random_benchmarks, **options)
+        result = score_ratio_interval(request.times, request.baseline, method=method, random_benchmarks=random_benchmarks, **options)
         few = "too few benchmarks for an interval" if random_benchmarks else TOO_FEW
-        limits = {name: found.variables[name] for name in ("estimate", "lower", "upper", "pvalue")}
+        limits = {name: result.variables[name] for name in ("estimate", "lower", "upper", "pvalue")}
         return None, _with_limits(_with_verdict(limits, request), few)
 
     return answer
@@ -264,9 +264,9 @@ def _by_exchange(request: Request) -> tuple[Answer, Answer]:
             ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else (2.0**product).round()
         drawing = {"method": "exact"} if bool((ways <= request.n_resamples).all()) else request.drawing
         sides = [side.expand_dims(OWN_SUITE) if across == OWN_SUITE else side for side in (request.times, request.baseline)]
-        found = randomization_test(sides[0], sides[1], across=across, **request.units, **drawing).variables
-        answer = _with_verdict({"estimate": found["statistic"], "pvalue": found["pvalue"]}, request)
-        answers.append(_within_reach(answer, found["smallest_pvalue"], request, f"so few units and {request.n_resamples} exchanges"))
+        result = randomization_test(sides[0], sides[1], across=across, **request.units, **drawing).variables
+        answer = _with_verdict({"estimate": result["statistic"], "pvalue": result["pvalue"]}, request)
+        answers.append(_within_reach(answer, result["smallest_pvalue"], request, f"so few units and {request.n_resamples} exchanges"))
     return answers[0], answers[1]
 
 
@@ -275,7 +275,7 @@ def _exchanges(request: Request, *, paired: bool = False) -> xr.Variable:
     sides = [side.variable.notnull().any(request.levels[1:]).sum(request.levels[0]) for side in (request.times, request.baseline)]
     total, fewest = sides[0] + sides[1], np.minimum(*sides)
     pairs = zip(total.values.ravel(), fewest.values.ravel(), strict=True)
-    ways = [np.inf if of > 1000 else 2.0**taken if paired else float(comb(of, taken)) for of, taken in pairs]
+    ways = [np.inf if of > 1000 else 2.0**least if paired else float(comb(of, least)) for of, least in pairs]
     return xr.Variable(total.dims, np.reshape(ways, total.shape))
 
 
@@ -293,15 +293,15 @@ def _by_protocol(statistic: str) -> Callable[[Request], tuple[Answer, None]]:
 
     def answer(request: Request) -> tuple[Answer, None]:
         options: dict[str, Any] = {"levels": request.levels, "confidence_level": request.confidence_level}
-        found = speedup_test(request.times, request.baseline, statistic=statistic, **options).variables
+        variables = speedup_test(request.times, request.baseline, statistic=statistic, **options).variables
         lower_is_better = request.better == LOWER
-        ratio = 1 / found["speedup"] if lower_is_better else found["speedup"]
-        verdict = xr.where(found["significant"], FASTER, INCONCLUSIVE)
+        ratio = 1 / variables["speedup"] if lower_is_better else variables["speedup"]
+        verdict = xr.where(variables["significant"], FASTER, INCONCLUSIVE)
         least = 1 / _exchanges(request) if statistic == "median" else xr.zeros_like(ratio)  # t has no smallest p
-        answer = _within_reach({"estimate": ratio, "pvalue": found["pvalue"], "verdict": verdict}, least, request, "so few units")
-        stopped, text = found["test"] == NO_ANSWER, found["warnings"]
-        undecided = stopped & ratio.isnull() & (found["n"] > 0)
-        answer["able"] = answer["able"] & ~stopped
+        answer = _within_reach({"estimate": ratio, "pvalue": variables["pvalue"], "verdict": verdict}, least, request, "so few units")
+        without_answer, text = variables["test"] == NO_ANSWER, variables["warnings"]
+        undecided = without_answer & ratio.isnull() & (variables["n"] > 0)
+        answer["able"] = answer["able"] & ~without_answer
         answer["remark"] = xr.where(undecided, STOPPED, xr.where(text != "", text, answer["remark"]))
         answer["asked"] = (ratio <= 1 if lower_is_better else ratio >= 1) | undecided
         return _add_remark(answer, request.unpaired), None
@@ -318,13 +318,13 @@ def _add_remark(answer: Answer, text: str) -> Answer:
 def _by_ranks(request: Request) -> tuple[None, Answer]:
     """Answer by the hierarchical performance test, asked in both directions."""
     options: dict[str, Any] = {"levels": request.levels, "across": request.across, "confidence_level": request.confidence_level}
-    found = hierarchical_performance_test(request.times, request.baseline, **options)
-    better, worse = found.variables, hierarchical_performance_test(request.baseline, request.times, **options).variables
+    result = hierarchical_performance_test(request.times, request.baseline, **options)
+    better, worse = result.variables, hierarchical_performance_test(request.baseline, request.times, **options).variables
     sure = 1 - (1 - request.confidence_level) / 2
     verdict = xr.where(better["confidence"] >= sure, FASTER, xr.where(worse["confidence"] >= sure, SLOWER, INCONCLUSIVE))
     pvalue = np.minimum(1.0, 2 * np.minimum(better["pvalue"], worse["pvalue"]))
     pvalue = xr.where(better["suite_benchmarks"] > 0, pvalue.fillna(1.0), np.nan)
-    testable = 2 / _exchanges(request) <= found.attrs["alpha"]  # where a rank-sum test can reject at all
+    testable = 2 / _exchanges(request) <= result.attrs["alpha"]  # where a rank-sum test can reject at all
     number = testable.sum(request.across) if request.across in testable.dims else testable.astype(int)
     why = "so few benchmarks that have enough units for a rank-sum test"
     answer = _add_remark(_within_reach({"pvalue": pvalue, "verdict": verdict}, 2.0 ** (1 - number), request, why), request.unpaired)
@@ -356,14 +356,14 @@ def _answers(method: Method, request: Request) -> Answer:
     """Return the answers of one method under their names; what it was not asked is NaN, or says so."""
     single, suite = method.answer(request)
     cells = request.cells.sizes
-    whole = {dim: size for dim, size in cells.items() if dim != request.across}
-    parts: Answer = {}
-    for prefix, answer, sizes in (("", single, cells), ("suite_", suite, whole)):
-        given = {} if answer is None else _with_outcome(answer)
+    suite_sizes = {dim: size for dim, size in cells.items() if dim != request.across}
+    variables: Answer = {}
+    for prefix, answer, sizes in (("", single, cells), ("suite_", suite, suite_sizes)):
+        answered = {} if answer is None else _with_outcome(answer)
         for name, nothing in ANSWERS.items():
-            part = given.get(name, xr.Variable((), nothing))
-            parts[f"{prefix}{name}"] = part.astype(object if isinstance(nothing, str) else float).set_dims(sizes)
-    return parts
+            variable = answered.get(name, xr.Variable((), nothing))
+            variables[f"{prefix}{name}"] = variable.astype(object if isinstance(nothing, str) else float).set_dims(sizes)
+    return variables
 
 
 def _with_outcome(answer: Answer) -> Answer:
@@ -376,15 +376,15 @@ def _with_outcome(answer: Answer) -> Answer:
 def _side_by_side(answers: dict[str, Answer], cells: xr.DataArray) -> xr.Dataset:
     """Put the answers along `method`, and beside them their questions and where they differ."""
     names = np.array(list(answers), dtype=object)
-    parts = {name: xr.Variable.concat([answer[name] for answer in answers.values()], "method") for name in answers[names[0]]}
-    for part in parts.values():
-        part.attrs = {} if part.dtype == object else {"units": "1"}
+    variables = {name: xr.Variable.concat([answer[name] for answer in answers.values()], "method") for name in answers[names[0]]}
+    for variable in variables.values():
+        variable.attrs = {} if variable.dtype == object else {"units": "1"}
     for name in ("title", "question"):
-        parts[name] = xr.Variable("method", np.array([getattr(method, name) for method in METHODS], dtype=object))
+        variables[name] = xr.Variable("method", np.array([getattr(method, name) for method in METHODS], dtype=object))
     for prefix in ("", "suite_"):
-        parts |= _differences(prefix, names.tolist(), parts[f"{prefix}verdict"], parts[f"{prefix}outcome"])
+        variables |= _differences(prefix, names.tolist(), variables[f"{prefix}verdict"], variables[f"{prefix}outcome"])
     labels = {dim: cells.coords[dim].variable for dim in cells.dims if dim in cells.coords}
-    return xr.Dataset(parts, labels | {"method": names})
+    return xr.Dataset(variables, labels | {"method": names})
 
 
 def _differences(prefix: str, names: list[str], verdict: xr.Variable, outcome: xr.Variable) -> Answer:
@@ -393,8 +393,8 @@ def _differences(prefix: str, names: list[str], verdict: xr.Variable, outcome: x
     agree, texts = [], []
     # Which methods share a verdict is text, made cell by cell.
     for row in kind.reshape(len(names), -1).T.tolist():
-        groups = {kind: [name for name, own in zip(names, row, strict=True) if own == kind] for kind in KINDS if kind in row}
+        groups = {kind: [name for name, label in zip(names, row, strict=True) if label == kind] for kind in KINDS if kind in row}
         agree.append(len(groups.keys() - {NOT_APPLICABLE}) == 1)
         texts.append("" if agree[-1] else "; ".join(f"{kind}: {', '.join(group)}" for kind, group in groups.items()))
-    found = {"agree": np.array(agree, dtype=bool), "differences": np.array(texts, dtype=object)}
-    return {f"{prefix}{name}": xr.Variable(verdict.dims[1:], part.reshape(verdict.shape[1:])) for name, part in found.items()}
+    arrays = {"agree": np.array(agree, dtype=bool), "differences": np.array(texts, dtype=object)}
+    return {f"{prefix}{name}": xr.Variable(verdict.dims[1:], array.reshape(verdict.shape[1:])) for name, array in arrays.items()}

@@ -42,8 +42,8 @@ def texts(times):
     """Return the report in every form, as it is and redacted; the questions are asked once for all forms without pictures."""
     found, contents = {}, {}
 
-    def asked(*args, drawn, **choices):
-        return contents.get((redact, drawn)) or contents.setdefault((redact, drawn), gathered(*args, drawn=drawn, **choices))
+    def asked(*args, pictures, **choices):
+        return contents.get((redact, pictures)) or contents.setdefault((redact, pictures), gathered(*args, pictures=pictures, **choices))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "gathered", asked)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Nest, Numbers, Place
+from perfarray.calibration.designs import EXPERIMENT, Nest, Numbers, Point
 from perfarray.calibration.experiments import Study, simulated
 from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, covered, decided
 from perfarray.calibration.numerics.distributions import Draw
@@ -119,23 +119,23 @@ def coverage(
         sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
     )  # fmt: skip
-    asked = check_method(method, options)
-    if not asked.truth:
-        raise ValueError(f"{asked.name} has no interval whose truth is known from sizes, variances and ratio; {listed(TRUTHS)} have")
-    if asked.truth == COMPONENTS and ignored:
+    checked = check_method(method, options)
+    if not checked.truth:
+        raise ValueError(f"{checked.name} has no interval whose truth is known from sizes, variances and ratio; {listed(TRUTHS)} have")
+    if checked.truth == COMPONENTS and ignored:
         raise ValueError(f"ignored={ignored!r}: the components of levels that are pooled are not those in variances=")
     study = Study(
         nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress
     )  # fmt: skip
-    return simulated(asked, study, _judge_interval, _covered_shares, "coverage")
+    return simulated(checked, study, _judge_interval, _covered_shares, "coverage")
 
 
-def _judge_interval(method: Method, sides: list[xr.DataArray], place: Place) -> xr.Dataset:
+def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> xr.Dataset:
     """Say of every experiment whether its interval holds the truth."""
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
         raise ValueError(f"the answer of {method.name} has no lower and upper: coverage is about intervals")
-    truths = {RATIO: place.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: place.variances}
+    truths = {RATIO: point.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: point.variances}
     truth = truths[method.truth]
     if lost := set(truth.dims) - set(answer["lower"].dims):  # the answer of a suite
         if lost != {BENCHMARK} or method.options.get("mean", "geometric") != "geometric":
@@ -146,28 +146,28 @@ def _judge_interval(method: Method, sides: list[xr.DataArray], place: Place) -> 
 
 def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
     """Sum up the experiments of one place."""
-    known = experiments["answered"]
-    n = known.sum(EXPERIMENT)
+    answered = experiments["answered"]
+    n = answered.sum(EXPERIMENT)
 
     def share(name: str) -> xr.DataArray:
-        return experiments[name].where(known).mean(EXPERIMENT)
+        return experiments[name].where(answered).mean(EXPERIMENT)
 
     estimate = share("covered")
-    found = {
+    variables = {
         "estimate": estimate,
         "error": np.sqrt(estimate * (1 - estimate) / n),
         **{name: share(name) for name in ("below", "above", "unbounded")},
-        "unanswered": 1 - known.mean(EXPERIMENT),
-        "width": experiments["width"].where(known).median(EXPERIMENT),
+        "unanswered": 1 - answered.mean(EXPERIMENT),
+        "width": experiments["width"].where(answered).median(EXPERIMENT),
     }
-    return _described(xr.Dataset(found), "share of intervals that hold the truth")
+    return _described(xr.Dataset(variables), "share of intervals that hold the truth")
 
 
-def _described(result: xr.Dataset, what: str) -> xr.Dataset:
+def _described(result: xr.Dataset, description: str) -> xr.Dataset:
     """Write units and what the estimate is."""
     for variable in result.variables.values():
         variable.attrs = {"units": "1"} if variable.dtype.kind == "f" else {}
-    result["estimate"].attrs["long_name"] = what
+    result["estimate"].attrs["long_name"] = description
     result["error"].attrs["long_name"] = "Monte Carlo standard error"
     return result.drop_vars([name for name in result.coords if name not in result.dims])
 
@@ -319,24 +319,24 @@ def _thresholds(threshold: Any) -> xr.DataArray:
     return xr.DataArray(values, dims="threshold", coords={"threshold": values})
 
 
-def _judge_decision(method: Method, sides: list[xr.DataArray], place: Place, *, threshold: xr.DataArray, risk: float) -> xr.Dataset:
+def _judge_decision(method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float) -> xr.Dataset:
     """Say of every experiment whether a difference is seen, and whether its sign is the true one."""
     if "threshold" in method.takes:  # a method that judges by itself is asked about one after the other
         each = [decided(method, ask(method, sides, threshold=value), value, risk) for value in threshold.values.ravel().tolist()]
-        found = xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
+        decision = xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
     else:
-        found = decided(method, ask(method, sides), threshold, risk)
-    truth = xr.DataArray(np.log(place.ratio))
-    truth = truth.mean([dim for dim in truth.dims if dim not in found["seen"].dims])  # a suite's, of an answer for the suite
-    opposite = found["seen"] & (found["direction"] * truth < 0)
-    return xr.Dataset({"seen": found["seen"] & found["answered"], "opposite": opposite, "answered": found["answered"]})
+        decision = decided(method, ask(method, sides), threshold, risk)
+    truth = xr.DataArray(np.log(point.ratio))
+    truth = truth.mean([dim for dim in truth.dims if dim not in decision["seen"].dims])  # a suite's, of an answer for the suite
+    opposite = decision["seen"] & (decision["direction"] * truth < 0)
+    return xr.Dataset({"seen": decision["seen"] & decision["answered"], "opposite": opposite, "answered": decision["answered"]})
 
 
 def _power_shares(experiments: xr.Dataset) -> xr.Dataset:
     """Sum up the experiments of one place, of which an effect is seen only in its own direction."""
     right = experiments.assign(seen=experiments["seen"] & ~experiments["opposite"])
-    found = _shares(right).assign(opposite=experiments["opposite"].mean(EXPERIMENT))
-    return _described(found[["estimate", "error", "opposite", "unanswered"]], "share of experiments in which the difference is seen")
+    result = _shares(right).assign(opposite=experiments["opposite"].mean(EXPERIMENT))
+    return _described(result[["estimate", "error", "opposite", "unanswered"]], "share of experiments in which the difference is seen")
 
 
 def _alarm_shares(experiments: xr.Dataset) -> xr.Dataset:

@@ -42,7 +42,7 @@ class Nest:
     ignored: str | Sequence[str]
 
 
-class Place(NamedTuple):
+class Point(NamedTuple):
     """One place of a map: the systems to draw, the truth about them, and the key of its random numbers."""
 
     sides: tuple[Side, ...]
@@ -68,19 +68,19 @@ class Design:
     map: xr.DataArray
 
     @property
-    def seen(self) -> tuple[str, ...]:
+    def visible(self) -> tuple[str, ...]:
         """The levels that a method sees."""
         return tuple(level for level in self.levels if level not in self.hidden)
 
-    def places(self, key: Key) -> Iterator[Place]:
+    def places(self, key: Key) -> Iterator[Point]:
         """Yield the places of the map, the last dim fastest."""
         words = cell_keys([self.map], ()).transpose(*self.map.dims).values
         for index in np.ndindex(self.map.shape):
             at = dict(zip(map(str, self.map.dims), index, strict=True))
-            sides = tuple(self._side(place, at) for place in range(len(self.spans)))
-            parts = xr.broadcast(*(_at(self.variances[0][level], at) for level in self.levels))
-            truth = xr.DataArray([part.values for part in parts], dims=(LEVEL, *parts[0].dims))
-            yield Place(sides, _at(self.ratio, at), truth, (key[0] ^ int(words[index]), key[1]))
+            sides = tuple(self._side(side, at) for side in range(len(self.spans)))
+            arrays = xr.broadcast(*(_at(self.variances[0][level], at) for level in self.levels))
+            truth = xr.DataArray([array.values for array in arrays], dims=(LEVEL, *arrays[0].dims))
+            yield Point(sides, _at(self.ratio, at), truth, (key[0] ^ int(words[index]), key[1]))
 
     def _side(self, side: int, at: Mapping[str, int]) -> Side:
         """Return one system at a place of the map; the candidate comes first."""
@@ -100,15 +100,15 @@ class Design:
         """Return values with an axis for each dim of one experiment, in their order."""
         return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
 
-    def drawn(self, place: Place, first: int, count: int) -> list[xr.DataArray]:
+    def drawn(self, point: Point, first: int, count: int) -> list[xr.DataArray]:
         """Draw some experiments: the timings of each system as a method is given them."""
-        arrays = draw_experiments(place.sides, self.draw, place.key, first, count)
+        arrays = draw_experiments(point.sides, self.draw, point.key, first, count)
         hidden = [self.levels.index(level) for level in self.hidden]
         coords = {EXPERIMENT: np.arange(first, first + count), **self.labels}
         attrs = {"units": SECONDS, BETTER: LOWER, SIMULATED: "experiments"} | (
             {"shared_levels": " ".join(self.shared)} if self.shared else {}
         )
-        dims = (EXPERIMENT, *self.labels, *self.seen)
+        dims = (EXPERIMENT, *self.labels, *self.visible)
         return [xr.DataArray(hide_levels(array, len(self.levels), hidden), coords, dims, name=TIME, attrs=attrs) for array in arrays]
 
 
@@ -135,21 +135,25 @@ def check_design(nest: Nest, *, two: bool) -> Design:
     spans = [_spans(sizes, "sizes", hidden)]
     variances = [_variances(nest.variances, "variances", levels)]
     if two:
-        other = nest.sizes if nest.baseline_sizes is None else nest.baseline_sizes
+        baseline = nest.sizes if nest.baseline_sizes is None else nest.baseline_sizes
         spans.append(
-            _spans(_by_level(other, "baseline_sizes", "baseline_"), "baseline_sizes", hidden) if other is not nest.sizes else spans[0]
+            _spans(_by_level(baseline, "baseline_sizes", "baseline_"), "baseline_sizes", hidden) if baseline is not nest.sizes else spans[0]
         )
         check_named(spans[-1], levels)
         missing = [level for level in levels if level not in spans[-1]]
         if missing:
             raise ValueError(f"baseline_sizes has no {listed(missing)}; the levels in sizes are {listed(levels)}")
-        same = nest.baseline_variances is None
-        variances.append(variances[0] if same else _variances(nest.baseline_variances, "baseline_variances", levels))
+        same_variances = nest.baseline_variances is None
+        variances.append(variances[0] if same_variances else _variances(nest.baseline_variances, "baseline_variances", levels))
     ratio = _as_map(nest.ratio, "ratio")
     if not bool((ratio > 0).all()):
         raise ValueError(f"ratio={nest.ratio!r}: give what the candidate's mean is of the baseline's, a number above zero such as 0.95")
-    every = [*(part for side in spans for span in side.values() for part in span), *(v for side in variances for v in side.values()), ratio]
-    template = _map_of(every, labels)
+    arrays = [
+        *(array for side in spans for span in side.values() for array in span),
+        *(v for side in variances for v in side.values()),
+        ratio,
+    ]
+    template = _map_of(arrays, labels)
     return Design(
         levels=levels,
         hidden=hidden,
@@ -167,19 +171,19 @@ def check_design(nest: Nest, *, two: bool) -> Design:
 
 def _at(array: xr.DataArray, at: Mapping[str, int]) -> xr.DataArray:
     """Return what an array without labels holds at a place of the map."""
-    own = {dim: place for dim, place in at.items() if dim in array.dims}
-    return array.isel(own) if own else array
+    indexers = {dim: index for dim, index in at.items() if dim in array.dims}
+    return array.isel(indexers) if indexers else array
 
 
-def _by_level(given: Numbers, name: str, prefix: str, suffix: str = "") -> dict[str, Any]:
+def _by_level(numbers: Numbers, name: str, prefix: str, suffix: str = "") -> dict[str, Any]:
     """Return what is given for each level: a list becomes a map along a dim named after the level."""
-    if isinstance(given, xr.DataArray) and LEVEL in given.dims:
-        given = {str(level): given.sel({LEVEL: level}, drop=True) for level in given[LEVEL].values.tolist()}
-    if not isinstance(given, Mapping) or (name.endswith("sizes") and not given):
+    if isinstance(numbers, xr.DataArray) and LEVEL in numbers.dims:
+        numbers = {str(level): numbers.sel({LEVEL: level}, drop=True) for level in numbers[LEVEL].values.tolist()}
+    if not isinstance(numbers, Mapping) or (name.endswith("sizes") and not numbers):
         raise ValueError(
-            f"{name}={given!r}: give a mapping of levels to numbers, outermost first, such as {{'execution': 30, 'iteration': 10}}"
+            f"{name}={numbers!r}: give a mapping of levels to numbers, outermost first, such as {{'execution': 30, 'iteration': 10}}"
         )
-    return {level: _listed(value, f"{prefix}{level}{suffix}") if _is_list(value) else value for level, value in given.items()}
+    return {level: _listed(value, f"{prefix}{level}{suffix}") if _is_list(value) else value for level, value in numbers.items()}
 
 
 def _is_list(value: Any) -> bool:
@@ -207,44 +211,46 @@ def _as_map(value: Any, dim: str) -> xr.DataArray:
 
 def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
     """Return the fewest and most repetitions by level; what a method takes as independent is repeated at least twice."""
-    found = {}
+    spans = {}
     for level, value in sizes.items():
         array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
-        given = array.values.ravel().tolist() if isinstance(value, xr.DataArray) else [value]
-        pairs = [check_span(each, f"{name}[{level!r}]") for each in given]
+        values = array.values.ravel().tolist() if isinstance(value, xr.DataArray) else [value]
+        pairs = [check_span(each, f"{name}[{level!r}]") for each in values]
         low, high = (np.reshape([pair[end] for pair in pairs], array.shape) for end in (0, 1))
-        found[level] = (array.copy(data=low), array.copy(data=high))
+        spans[level] = (array.copy(data=low), array.copy(data=high))
     unit = next(level for level in sizes if level not in hidden)
     units = xr.DataArray(1)
     for level in list(sizes)[: list(sizes).index(unit) + 1]:  # those above it are hidden: their repetitions are its own
-        units = units * found[level][0]
+        units = units * spans[level][0]
     if int(units.min()) < 2:
         raise ValueError(
             f"{name} leaves one {unit} in an experiment, whose spread nothing shows: give at least 2 {plural(unit)}, or leave the level "
             f"out of the answer with ignored={unit!r}"
         )
-    return found
+    return spans
 
 
-def _variances(given: Numbers | None, name: str, levels: Sequence[str]) -> dict[str, xr.DataArray]:
+def _variances(numbers: Numbers | None, name: str, levels: Sequence[str]) -> dict[str, xr.DataArray]:
     """Return a variance for every level, 0 where none is given."""
-    by_level = _by_level(given if given is not None else {}, name, "" if name == "variances" else "baseline_", "_variance")
+    by_level = _by_level(numbers if numbers is not None else {}, name, "" if name == "variances" else "baseline_", "_variance")
     check_named(by_level, levels)
-    found = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}
-    for level, array in found.items():
+    arrays = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}
+    for level, array in arrays.items():
         if bool((array < 0).any()):
             raise ValueError(f"{name}[{level!r}]={float(array.min()):g} is negative")
-    return found
+    return arrays
 
 
 def _map_of(arrays: Sequence[xr.DataArray], labels: Mapping[str, Any]) -> xr.DataArray:
     """Return an array over the dims of the map, with their labels."""
-    apart = [array.isel(dict.fromkeys(set(labels) & set(array.dims), 0)).reset_coords(drop=True) for array in arrays]
+    maps = [array.isel(dict.fromkeys(set(labels) & set(array.dims), 0)).reset_coords(drop=True) for array in arrays]
     try:
-        whole = xr.broadcast(*xr.align(*apart, join="exact"))[0]
+        template = xr.broadcast(*xr.align(*maps, join="exact"))[0]
     except ValueError as error:
         raise ValueError(f"sizes, variances and ratio are maps whose labels differ: {error}") from None
-    return xr.DataArray(np.zeros(whole.shape), {dim: whole[dim].variable for dim in whole.dims if dim in whole.coords}, whole.dims)
+    return xr.DataArray(
+        np.zeros(template.shape), {dim: template[dim].variable for dim in template.dims if dim in template.coords}, template.dims
+    )
 
 
 def _labelled(array: xr.DataArray, labels: Mapping[str, npt.NDArray[Any]]) -> xr.DataArray:

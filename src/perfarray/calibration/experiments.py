@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Design, Nest, Place, check_design
+from perfarray.calibration.designs import EXPERIMENT, Design, Nest, Point, check_design
 from perfarray.calibration.methods import Method, with_defaults
 from perfarray.timings.notes import noted
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -22,7 +22,7 @@ COST = 500
 UPDATES, LEAST = 40, 1 << 19
 """How often the bar moves, unless that were more than once for so much cost: a call with few experiments costs more than they do."""
 
-Judge = Callable[[Method, list[xr.DataArray], Place], xr.Dataset]
+Judge = Callable[[Method, list[xr.DataArray], Point], xr.Dataset]
 """Says of some experiments, by method and timings, what came of each."""
 
 
@@ -45,25 +45,25 @@ def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.
     batch = None if study.batch is None else check_count(study.batch, "batch")
     design = check_design(study.nest, two=method.two)
     key = key_of(study.rng)
-    places = list(design.places(key))
-    costs = [count * (COST + sum(side.n_values for side in place.sides)) for place in places]
-    found = []
+    points = list(design.places(key))
+    costs = [count * (COST + sum(side.n_values for side in point.sides)) for point in points]
+    summaries = []
     with _progress_bar(sum(costs), result) if study.progress else nullcontext() as bar:
-        for place, cost in zip(places, costs, strict=True):
-            own = with_defaults(
-                method, design.seen, list(design.labels), study.confidence_level, str(next(iter(describe_key(place.key).values())))
+        for point, cost in zip(points, costs, strict=True):
+            method_here = with_defaults(
+                method, design.visible, list(design.labels), study.confidence_level, str(next(iter(describe_key(point.key).values())))
             )
-            at_once = batch or max(1, MOST_VALUES // sum(side.n_values for side in place.sides))
+            at_once = batch or max(1, MOST_VALUES // sum(side.n_values for side in point.sides))
             if bar is not None and not batch:
                 at_once = min(at_once, max(1, max(sum(costs) // UPDATES, LEAST) * count // cost))
-            parts = []
+            batches = []
             for first in range(0, count, at_once):
                 several = min(at_once, count - first)
-                parts.append(judge(own, design.drawn(place, first, several), place))
+                batches.append(judge(method_here, design.drawn(point, first, several), point))
                 if bar is not None:
                     bar.update(cost * several // count)
-            found.append(summary(xr.concat(parts, EXPERIMENT, coords="minimal", compat="override")))
-    return noted(_on_map(found, design).assign_attrs(_attrs(method, study, design, key, result)), checks=("experiments",))
+            summaries.append(summary(xr.concat(batches, EXPERIMENT, coords="minimal", compat="override")))
+    return noted(_on_map(summaries, design).assign_attrs(_attrs(method, study, design, key, result)), checks=("experiments",))
 
 
 def _progress_bar(cost: int, result: str) -> Any:
@@ -73,13 +73,13 @@ def _progress_bar(cost: int, result: str) -> Any:
     return tqdm(total=cost, desc=result.replace("_", " "), bar_format="{l_bar}{bar}| {elapsed}, {remaining} left")
 
 
-def _on_map(found: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
+def _on_map(summaries: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
     """Put what was found at the places of a map together."""
-    parts = list(found)
+    datasets = list(summaries)
     for dim, size in reversed(list(design.map.sizes.items())):
-        groups = (parts[first : first + size] for first in range(0, len(parts), size))
-        parts = [xr.concat(group, dim, coords="minimal", compat="override") for group in groups]
-    return parts[0].assign_coords({dim: coord.variable for dim, coord in design.map.coords.items()})
+        groups = (datasets[first : first + size] for first in range(0, len(datasets), size))
+        datasets = [xr.concat(group, dim, coords="minimal", compat="override") for group in groups]
+    return datasets[0].assign_coords({dim: coord.variable for dim, coord in design.map.coords.items()})
 
 
 def _attrs(method: Method, study: Study, design: Design, key: tuple[int, int], result: str) -> dict[str, Hashable]:
@@ -88,8 +88,8 @@ def _attrs(method: Method, study: Study, design: Design, key: tuple[int, int], r
     attrs: dict[str, Hashable] = {
         "result": result,
         "method": method.name,
-        "levels": " ".join(design.seen),
-        "unit": design.seen[0],
+        "levels": " ".join(design.visible),
+        "unit": design.visible[0],
         "confidence_level": study.confidence_level,
         "distribution": distribution if isinstance(distribution, str) else str(getattr(distribution, "__name__", "callable")),
         "n_experiments": study.n_experiments,

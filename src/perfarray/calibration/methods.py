@@ -51,9 +51,9 @@ class Method(NamedTuple):
 def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -> Method:
     """Return the method of a public name, or a callable of timings, or of timings and a baseline."""
     name = method if isinstance(method, str) else str(getattr(method, "__name__", type(method).__name__))
-    own: Any = getattr(perfarray, name) if name in perfarray.__all__ else None
-    public = isinstance(method, str) or method is own
-    function: Callable[..., Any] | None = own if isinstance(method, str) else method
+    public_function: Any = getattr(perfarray, name) if name in perfarray.__all__ else None
+    public = isinstance(method, str) or method is public_function
+    function: Callable[..., Any] | None = public_function if isinstance(method, str) else method
     parameters = inspect.signature(function).parameters if callable(function) else {}
     if function is None or not parameters or (public and next(iter(parameters)) != "times"):
         raise ValueError(
@@ -73,24 +73,24 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
 
 def with_defaults(method: Method, levels: Sequence[str], dims: Sequence[str], confidence_level: float, rng: str) -> Method:
     """Return the method with the arguments that are the same for all experiments, where it takes them and the caller gave none."""
-    given: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | ({"levels": tuple(levels)} if method.public else {})
+    defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | ({"levels": tuple(levels)} if method.public else {})
     if method.options.get("correction") is not None:
         if not dims:
             raise ValueError("correction= is for several verdicts in one experiment; give dims=, as {'benchmark': 13}")
-        given["family"] = tuple(dims)
-    return method._replace(options={name: value for name, value in given.items() if name in method.takes} | method.options)
+        defaults["family"] = tuple(dims)
+    return method._replace(options={name: value for name, value in defaults.items() if name in method.takes} | method.options)
 
 
 def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
     """Ask a method about some experiments; return the parts of its answer that say something, along `experiment`."""
     with collecting():
         answer = method.function(*sides, **method.options | more)
-    found = {
+    answers = {
         name: _along(_part(answer, name), name, method, sides[0].sizes[EXPERIMENT]) for name in PARTS if _part(answer, name) is not None
     }
-    if not found.keys() & {"lower", "verdict", "significant", "pvalue"}:
+    if not answers.keys() & {"lower", "verdict", "significant", "pvalue"}:
         raise ValueError(f"the answer of {method.name} has neither lower and upper nor pvalue, verdict or significant")
-    return found
+    return answers
 
 
 PARTS: Final = ("lower", "upper", "kind", "verdict", "significant", "pvalue", "estimate", "statistic", "speedup")
@@ -104,12 +104,12 @@ def _part(answer: Any, name: str) -> Any:
     return answer.get(name) if isinstance(answer, Mapping) else getattr(answer, name, None)
 
 
-def _along(part: Any, name: str, method: Method, count: int) -> xr.DataArray:
+def _along(value: Any, name: str, method: Method, count: int) -> xr.DataArray:
     """Return a part of an answer along `experiment`, the plain arrays of callables too."""
     array = (
-        part
-        if isinstance(part, xr.DataArray)
-        else xr.DataArray(np.asarray(part), dims=[EXPERIMENT, *map("_{}".format, range(1, np.ndim(part)))][: np.ndim(part)])
+        value
+        if isinstance(value, xr.DataArray)
+        else xr.DataArray(np.asarray(value), dims=[EXPERIMENT, *map("_{}".format, range(1, np.ndim(value)))][: np.ndim(value)])
     )
     if EXPERIMENT not in array.dims and count == 1:
         array = array.expand_dims(EXPERIMENT)
@@ -144,27 +144,27 @@ def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, 
     if "verdict" in answer:
         verdict = answer["verdict"]
         direction = xr.where(verdict == FASTER, -1, xr.where(verdict == SLOWER, 1, 0))
-        known = answer["lower"].notnull() if "lower" in answer else verdict.isin([FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE])
-        return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": known})
+        answered = answer["lower"].notnull() if "lower" in answer else verdict.isin([FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE])
+        return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": answered})
     if "lower" in answer and method.truth == RATIO:
         return beyond(answer, threshold)
     if np.any(np.asarray(threshold) > 0):
         raise ValueError(f"threshold={threshold!r}: {method.name} tests whether there is any difference, and knows no threshold")
     if "pvalue" not in answer and "significant" not in answer:
         raise ValueError(f"{method.name} has limits, and no verdict: there is nothing that could raise an alarm")
-    seen = answer["significant"].astype(bool) if "significant" in answer else answer["pvalue"] <= risk
-    known = answer["pvalue"].notnull() if "pvalue" in answer else xr.ones_like(seen)
-    return xr.Dataset({"seen": seen, "direction": _direction(method, answer, seen), "answered": known})
+    significant = answer["significant"].astype(bool) if "significant" in answer else answer["pvalue"] <= risk
+    answered = answer["pvalue"].notnull() if "pvalue" in answer else xr.ones_like(significant)
+    return xr.Dataset({"seen": significant, "direction": _direction(method, answer, significant), "answered": answered})
 
 
-def _direction(method: Method, answer: Mapping[str, xr.DataArray], seen: xr.DataArray) -> xr.DataArray:
+def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray) -> xr.DataArray:
     """Return where a test that sees a difference sees it: 0 where it does not say."""
     if method.name in ONE_SIDED:
-        return -seen.astype(int)
-    part = next((answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None)
-    if part is None or not (method.public and method.two):
-        return xr.zeros_like(seen, dtype=int)
-    direction: xr.DataArray = xr.where(seen, np.sign(part - 1) * (-1 if method.name in SPEEDUPS else 1), 0)
+        return -significant.astype(int)
+    estimate = next((answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None)
+    if estimate is None or not (method.public and method.two):
+        return xr.zeros_like(significant, dtype=int)
+    direction: xr.DataArray = xr.where(significant, np.sign(estimate - 1) * (-1 if method.name in SPEEDUPS else 1), 0)
     return direction
 
 

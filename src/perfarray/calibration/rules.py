@@ -59,7 +59,7 @@ RULES: Final[Mapping[str, Rule]] = {
 """Rules that throw the nest away, by name."""
 
 
-class Asked(NamedTuple):
+class CheckedRule(NamedTuple):
     """A rule that is ready to be asked: its name, who uses it, and what says of many comparisons whether a difference is seen."""
 
     name: str
@@ -67,27 +67,27 @@ class Asked(NamedTuple):
     judge: Callable[[xr.DataArray, xr.DataArray], Judged]
 
 
-def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_level: float, rng: str) -> list[Asked]:
+def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_level: float, rng: str) -> list[CheckedRule]:
     """Return the rules of some names, or of callables of two sides."""
-    given = [rules] if isinstance(rules, str) or callable(rules) else list(rules) if isinstance(rules, Sequence | Set) else []
-    if not given:
+    names_or_callables = [rules] if isinstance(rules, str) or callable(rules) else list(rules) if isinstance(rules, Sequence | Set) else []
+    if not names_or_callables:
         raise ValueError(f"rules={rules!r}: give at least one of {listed((OURS, *RULES))}, the name of a method, or a callable")
-    asked = []
-    for rule in given:
+    checked = []
+    for rule in names_or_callables:
         name = rule if isinstance(rule, str) else str(getattr(rule, "__name__", type(rule).__name__))
         if isinstance(rule, str) and rule in RULES:
             judge = partial(_pooled, RULES[rule], threshold, round(1 - confidence_level, 12))
-            asked.append(Asked(name, RULES[rule].used_by, judge))
+            checked.append(CheckedRule(name, RULES[rule].used_by, judge))
             continue
         if isinstance(rule, str) and rule != OURS and not hasattr(_public(), rule):
             check_choice(rule, "rules", (OURS, *RULES, "the name of a method, such as randomization_test", "a callable"))
         method = with_defaults(check_method("compare" if rule == OURS else rule, {}), levels, (), confidence_level, rng)
-        own = partial(_by_method, method, threshold, round(1 - confidence_level, 12))
-        asked.append(Asked(name, f"perfarray.{method.name}" if method.public else "the caller", own))
-    names = [each.name for each in asked]
+        judge_pair = partial(_by_method, method, threshold, round(1 - confidence_level, 12))
+        checked.append(CheckedRule(name, f"perfarray.{method.name}" if method.public else "the caller", judge_pair))
+    names = [each.name for each in checked]
     if len(set(names)) < len(names):
         raise ValueError(f"rules= names something twice: {listed(names)}")
-    return asked
+    return checked
 
 
 def _public() -> Any:
@@ -100,13 +100,13 @@ def _public() -> Any:
 def _pooled(rule: Rule, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray) -> Judged:
     """Judge by all values of a side; a change that does not matter is none."""
     x, y = (side.values.reshape(side.sizes[EXPERIMENT], -1) for side in (first, second))
-    seen, known = rule.judge(x, y, risk)
+    significant, answered = rule.judge(x, y, risk)
     large = np.abs(pool(x).mean / pool(y).mean - 1) > threshold
-    return seen & known & large, known
+    return significant & answered & large, answered
 
 
 def _by_method(method: Any, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray) -> Judged:
     """Judge by a method of the package, or of the caller."""
     more = {"threshold": threshold} if "threshold" in method.takes else {}
-    found = decided(method, ask(method, [first, second], **more), threshold, risk).transpose(EXPERIMENT)
-    return (found["seen"] & found["answered"]).values, found["answered"].values
+    decision = decided(method, ask(method, [first, second], **more), threshold, risk).transpose(EXPERIMENT)
+    return (decision["seen"] & decision["answered"]).values, decision["answered"].values

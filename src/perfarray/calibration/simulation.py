@@ -139,10 +139,10 @@ def check_correlation(value: Any, name: str, least: float = 0.0) -> float:
 
 def _effects(draw: Draw, rng: np.random.Generator, shape: Mapping[str, int], correlation: float) -> xr.DataArray:
     """Draw a level's effects for every unit; a correlated part is common to the benchmarks."""
-    own = xr.DataArray(draw(rng, tuple(shape.values())), dims=tuple(shape))
+    effects = xr.DataArray(draw(rng, tuple(shape.values())), dims=tuple(shape))
     if not correlation:
-        return own
-    apart = {name: n for name, n in shape.items() if name != "benchmark"}
-    joint = xr.DataArray(draw(rng, tuple(apart.values())), dims=tuple(apart))
-    combined: xr.DataArray = float(np.sqrt(correlation)) * joint + float(np.sqrt(1 - correlation)) * own
+        return effects
+    shared_shape = {name: n for name, n in shape.items() if name != "benchmark"}
+    joint = xr.DataArray(draw(rng, tuple(shared_shape.values())), dims=tuple(shared_shape))
+    combined: xr.DataArray = float(np.sqrt(correlation)) * joint + float(np.sqrt(1 - correlation)) * effects
     return combined.transpose(*shape)

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.calibration.numerics.splits import halves, number_of_splits
-from perfarray.calibration.rules import OURS, RULES, Asked, check_rules
+from perfarray.calibration.rules import OURS, RULES, CheckedRule, check_rules
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
@@ -103,15 +103,15 @@ def calibrate(
     cells = [str(dim) for dim in data.array.dims if dim not in data.levels]
     array = data.array.compute().transpose(*cells, *data.levels)
     key = key_of(rng)
-    asked = check_rules(rules, data.levels, tau, level, str(describe_key(key)["rng_key"]))
+    checked = check_rules(rules, data.levels, tau, level, str(describe_key(key)["rng_key"]))
     bare = array.drop_vars(list(array.coords))
     with collecting():  # as many units again, of which nothing is different
-        whole = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
+        comparison = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
     numbers = cell_keys([array], data.levels).transpose(*cells).values.ravel()
-    found = _compared(array.values.reshape(-1, *array.shape[len(cells) :]), numbers, data, Asking(asked, most, level, key))
-    result = _result(found, asked, cells, array.shape[: len(cells)])
+    counts = _compared(array.values.reshape(-1, *array.shape[len(cells) :]), numbers, data, Asking(checked, most, level, key))
+    result = _result(counts, checked, cells, array.shape[: len(cells)])
     result = result.assign_coords({dim: array[dim].variable for dim in cells if dim in array.coords})
-    result["smallest_change"] = (tuple(cells), whole["smallest_change"].transpose(*cells).values, {"units": "1"})
+    result["smallest_change"] = (tuple(cells), comparison["smallest_change"].transpose(*cells).values, {"units": "1"})
     result.attrs = (
         data.describe() | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER} | describe_key(key)
     )
@@ -121,7 +121,7 @@ def calibrate(
 class Asking(NamedTuple):
     """What every cell is asked: by which rules, of how many splits at most; the level of the noise floor; what splits are drawn with."""
 
-    rules: list[Asked]
+    rules: list[CheckedRule]
     most: int
     level: float
     key: Key
@@ -143,7 +143,7 @@ def _compared(values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, as
     n = measured.sum(axis=1)
     order = np.argsort(~measured, axis=1, kind="stable")
     values = np.take_along_axis(values, order.reshape(order.shape + (1,) * (values.ndim - 2)), axis=1)
-    found = Found(
+    counts = Found(
         rate=np.full((len(asking.rules), len(values)), np.nan),
         unanswered=np.full((len(asking.rules), len(values)), np.nan),
         noise_floor=np.full(len(values), np.nan),
@@ -152,41 +152,41 @@ def _compared(values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, as
     )
     for units in sorted({int(count) for count in n if count > 1}):
         sides = halves(units, asking.most, Streams(asking.key).generator(units, SPLITS))
-        places, size = np.flatnonzero(n == units), units * int(np.prod(values.shape[2:]))
+        cells, size = np.flatnonzero(n == units), units * int(np.prod(values.shape[2:]))
         at_once = max(1, MOST_VALUES // (len(sides[0]) * size))
-        for first in range(0, len(places), at_once):
-            here = places[first : first + at_once]
-            seen, known, change = _judged(_trimmed(values[here]), numbers[here], sides, data, asking.rules)
-            found.rate[:, here], found.unanswered[:, here] = seen.mean(axis=-1), 1 - known.mean(axis=-1)
+        for first in range(0, len(cells), at_once):
+            rows = cells[first : first + at_once]
+            alarms, answered, change = _judged(_trimmed(values[rows]), numbers[rows], sides, data, asking.rules)
+            counts.rate[:, rows], counts.unanswered[:, rows] = alarms.mean(axis=-1), 1 - answered.mean(axis=-1)
             reached = np.quantile(change, asking.level, axis=-1, method="inverted_cdf")
-            found.noise_floor[here], found.n_splits[here] = np.expm1(reached / np.sqrt(2)), len(sides[0])
-    return found
+            counts.noise_floor[rows], counts.n_splits[rows] = np.expm1(reached / np.sqrt(2)), len(sides[0])
+    return counts
 
 
 def _trimmed(values: Floats) -> Floats:
     """Leave out repetitions inside units that no unit of these cells has: of ragged data, most of a small cell is padding."""
     for axis in range(2, values.ndim):
-        others = tuple(place for place in range(values.ndim) if place != axis)
-        values = np.compress(~np.isnan(values).all(axis=others), values, axis)
+        other_axes = tuple(other_axis for other_axis in range(values.ndim) if other_axis != axis)
+        values = np.compress(~np.isnan(values).all(axis=other_axes), values, axis)
     return values
 
 
 def _judged(
-    values: Floats, numbers: npt.NDArray[np.uint64], sides: tuple[Integers, Integers], data: Timings, rules: list[Asked]
+    values: Floats, numbers: npt.NDArray[np.uint64], sides: tuple[Integers, Integers], data: Timings, rules: list[CheckedRule]
 ) -> tuple[Mask, Mask, Floats]:
     """Return by rule, cell and split whether a difference is seen and whether there is an answer; by cell and split its size (log)."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
     at_once = max(1, MOST_VALUES // (units * int(np.prod(values.shape[2:])) * len(values)))
-    seen, known = np.zeros((2, len(rules), len(values), splits), dtype=bool)
+    alarms, answered = np.zeros((2, len(rules), len(values), splits), dtype=bool)
     change = np.zeros((len(values), splits))
     for first in range(0, splits, at_once):
-        part = slice(first, first + at_once)
-        labels = numbers[:, None] + np.arange(splits, dtype=np.uint64)[part]
-        pair = [_as_timings(values[:, side[part]], labels, data) for side in sides]
-        for place, rule in enumerate(rules):
-            seen[place, :, part], known[place, :, part] = (each.reshape(labels.shape) for each in rule.judge(*pair))
-        change[:, part] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
-    return seen, known, change
+        block = slice(first, first + at_once)
+        labels = numbers[:, None] + np.arange(splits, dtype=np.uint64)[block]
+        pair = [_as_timings(values[:, side[block]], labels, data) for side in sides]
+        for index, rule in enumerate(rules):
+            alarms[index, :, block], answered[index, :, block] = (each.reshape(labels.shape) for each in rule.judge(*pair))
+        change[:, block] = np.abs(np.log(_mean(pair[0]) / _mean(pair[1]))).reshape(labels.shape)
+    return alarms, answered, change
 
 
 def _as_timings(values: Floats, labels: npt.NDArray[np.uint64], data: Timings) -> xr.DataArray:
@@ -204,27 +204,27 @@ def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
     return mean.values
 
 
-def _result(found: Found, asked: list[Asked], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
+def _result(counts: Found, rules: list[CheckedRule], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
     """Name the dims of what was found, and average over the cells."""
-    measured = ~np.isnan(found.noise_floor)
-    rate, number = found.rate[:, measured], int(measured.sum())
-    mean = rate.mean(axis=1) if number else np.full(len(asked), np.nan)
-    error = rate.std(axis=1, ddof=1) / np.sqrt(number) if number > 1 else np.full(len(asked), np.nan)
-    silent = (found.unanswered[:, measured] == 1).all(axis=1)  # who never answers raises no alarm, and tells nothing
-    mean, error = (np.where(silent, np.nan, part) for part in (mean, error))
-    unanswered = found.unanswered[:, measured].mean(axis=1) if number else np.full(len(asked), np.nan)
+    measured = ~np.isnan(counts.noise_floor)
+    rate, number = counts.rate[:, measured], int(measured.sum())
+    mean = rate.mean(axis=1) if number else np.full(len(rules), np.nan)
+    error = rate.std(axis=1, ddof=1) / np.sqrt(number) if number > 1 else np.full(len(rules), np.nan)
+    silent = (counts.unanswered[:, measured] == 1).all(axis=1)  # who never answers raises no alarm, and tells nothing
+    mean, error = (np.where(silent, np.nan, array) for array in (mean, error))
+    unanswered = counts.unanswered[:, measured].mean(axis=1) if number else np.full(len(rules), np.nan)
     unit = {"units": "1"}
     variables = {
         "false_alarm_rate": ("rule", mean, unit | {"long_name": "mean share of splits with a false alarm"}),
         "error": ("rule", error, unit | {"long_name": "standard error between cells"}),
         "unanswered": ("rule", unanswered, unit),
-        "used_by": ("rule", np.array([rule.used_by for rule in asked], dtype=object)),
-        "cell_rate": (("rule", *cells), found.rate.reshape(-1, *shape), unit),
-        "noise_floor": (tuple(cells), found.noise_floor.reshape(shape), unit),
-        "n_splits": (tuple(cells), found.n_splits.reshape(shape), unit),
-        "n": (tuple(cells), found.n.reshape(shape), unit | {"long_name": "independent units"}),
+        "used_by": ("rule", np.array([rule.used_by for rule in rules], dtype=object)),
+        "cell_rate": (("rule", *cells), counts.rate.reshape(-1, *shape), unit),
+        "noise_floor": (tuple(cells), counts.noise_floor.reshape(shape), unit),
+        "n_splits": (tuple(cells), counts.n_splits.reshape(shape), unit),
+        "n": (tuple(cells), counts.n.reshape(shape), unit | {"long_name": "independent units"}),
     }
-    return xr.Dataset(variables, {"rule": np.array([rule.name for rule in asked], dtype=object)})
+    return xr.Dataset(variables, {"rule": np.array([rule.name for rule in rules], dtype=object)})
 
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
@@ -244,8 +244,8 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
         notes.append(Note("few_units", text, {"cells": few, "of": cells}))
     if cells - without == 1:
         splits, distinct = int(result["n_splits"].max()), number_of_splits(int(n.max()))
-        shown = f"{distinct:,}" if distinct <= MANY else "more than a million"
-        text = f"one cell, {splits} of {shown} distinct splits, which are not independent: no standard error; more benchmarks give one"
+        n_distinct = f"{distinct:,}" if distinct <= MANY else "more than a million"
+        text = f"one cell, {splits} of {n_distinct} distinct splits, which are not independent: no standard error; more benchmarks give one"
         notes.append(Note("one_cell", text, {"splits": splits, "distinct": distinct}))
     return notes
 
@@ -254,10 +254,10 @@ def _summary(result: xr.Dataset) -> Note:
     """Say what came out: the sentence for a report."""
     rates = dict(zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True))
     change, risk = float(result["smallest_change"].median()), round(1 - float(result.attrs["confidence_level"]), 12)
-    (first, rate), *others = rates.items()
-    parts = [f"{first} gives no answer" if rate != rate else f"{first} calls {percent(rate)} different"]
-    parts += [f"{name} {percent(rate)}" for name, rate in others]
-    text = f"of comparisons between halves of the same timings, {', '.join(parts)}, where {percent(risk)} were meant"
+    (first, rate), *further_rules = rates.items()
+    clauses = [f"{first} gives no answer" if rate != rate else f"{first} calls {percent(rate)} different"]
+    clauses += [f"{name} {percent(rate)}" for name, rate in further_rules]
+    text = f"of comparisons between halves of the same timings, {', '.join(clauses)}, where {percent(risk)} were meant"
     text += f"; changes below {percent(change)} (median of the cells) are not seen with {percent(POWER)} power" if change == change else ""
     return Note("calibration", text, rates | {"smallest_change": change})
 

@@ -45,10 +45,10 @@ def about(
 
     Example: perfarray results.json
     """
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(options=options.SPOKEN):
-        times = read_one(archive, said | ({"on_error": "warn"} if Path(archive).is_dir() else {}))  # what can be read is what is asked for
-    show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times, said)])
+        times = read_one(archive, reading | ({"on_error": "warn"} if Path(archive).is_dir() else {}))  # skips what cannot be read
+    show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times, reading)])
 
 
 def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
@@ -71,35 +71,35 @@ def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
         yield f"  and {len(shared) - MOST} more descriptors"
 
 
-def _questions(archive: str, times: "xr.Dataset", said: dict[str, Any]) -> "Iterator[str]":
+def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> "Iterator[str]":
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
-    name, units = f"{shlex.quote(archive)}{''.join(map(_option, said, said.values()))}", _units(times)
-    asked = {}
+    name, units = f"{shlex.quote(archive)}{''.join(map(_option, reading, reading.values()))}", _units(times)
+    commands = {}
     if units is not None and int(units.max()) > 1:
-        asked[f"components {name}"] = "where the variation comes from"
-        asked |= {f"compare {name} --dim {dim} --baseline {shlex.quote(label)}": what for dim, label, what in _comparisons(units)}
+        commands[f"components {name}"] = "where the variation comes from"
+        commands |= {f"compare {name} --dim {dim} --baseline {shlex.quote(label)}": text for dim, label, text in _comparisons(units)}
     several = times.sizes.get("file", 1) > 1
-    asked[f"compare {shlex.quote(archive)} OTHER{name.removeprefix(shlex.quote(archive))}{' --files-are session' if several else ''}"] = (
-        "whether other timings are faster"
-    )
+    commands[
+        f"compare {shlex.quote(archive)} OTHER{name.removeprefix(shlex.quote(archive))}{' --files-are session' if several else ''}"
+    ] = "whether other timings are faster"
     if units is not None and int(units.max()) > 1:
         prices = "".join(f" --cost {level}=SECONDS" for level in without_price(times))
-        asked |= {} if several else {f"plan {name} --half-width 1%{prices}": "how many repetitions to run next"}
-        asked[f"plot violin {name} -o violin.svg"] = "a picture of what was measured"
-    asked[f"counts {name}"] = "how much was measured"
-    asked[f"report {name} -o report.html"] = "all of it on one page"
-    asked[f"convert {name} timings.nc"] = "a file for xarray"
-    width = max((len(command) for command in asked if len(command) <= WIDE), default=0)
-    yield from (f"  perfarray {command:<{width}}  {question}" for command, question in asked.items())
-    arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in said.items())])
+        commands |= {} if several else {f"plan {name} --half-width 1%{prices}": "how many repetitions to run next"}
+        commands[f"plot violin {name} -o violin.svg"] = "a picture of what was measured"
+    commands[f"counts {name}"] = "how much was measured"
+    commands[f"report {name} -o report.html"] = "all of it on one page"
+    commands[f"convert {name} timings.nc"] = "a file for xarray"
+    width = max((len(command) for command in commands if len(command) <= WIDE), default=0)
+    yield from (f"  perfarray {command:<{width}}  {text}" for command, text in commands.items())
+    arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
     yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
     if units is not None and int(units.max()) == 1:
         unit = str(units["level"].item())
         more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
         inside = [dim for dim in LEVELS[LEVELS.index(unit) + 1 :] if times.sizes.get(dim, 1) > 1] if unit in LEVELS else []
-        other = f", or take {plural(inside[0])} as independent, if they are: --levels {','.join(inside)}" if inside else ""
+        alternative = f", or take {plural(inside[0])} as independent, if they are: --levels {','.join(inside)}" if inside else ""
         none = "there is no interval and no verdict"
-        yield f"One {unit} of each shows no spread between {plural(unit)}: {none}; measure several{more}{other}."
+        yield f"One {unit} of each shows no spread between {plural(unit)}: {none}; measure several{more}{alternative}."
         if several:
             yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
 
@@ -125,12 +125,12 @@ def _units(times: "xr.Dataset") -> "xr.DataArray | None":
 def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":
     """Yield the dims along which cells were measured more than once, and a baseline that has partners; benchmarks, if nothing else."""
     several = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords and not _suites_along(units, str(dim))]
-    others = [dim for dim in several if dim != BENCHMARK]
-    for dim in others or [dim for dim in several if units.sizes[dim] <= FEW]:
+    further_dims = [dim for dim in several if dim != BENCHMARK]
+    for dim in further_dims or [dim for dim in several if units.sizes[dim] <= FEW]:
         measured = (units > 1).transpose(dim, ...)
-        alone = measured.any([other for other in measured.dims if other != dim])
-        both = measured.isel({dim: int(alone.argmax(dim))}) & (measured.sum(dim) > 1)
-        if bool(both.any()):
+        alone = measured.any([name for name in measured.dims if name != dim])
+        on_both_sides = measured.isel({dim: int(alone.argmax(dim))}) & (measured.sum(dim) > 1)
+        if bool(on_both_sides.any()):
             label = str(units[dim].values[int(alone.argmax(dim))])
             yield dim, label, f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
 

@@ -51,13 +51,13 @@ def main() -> None:
 
 def spoken(words: list[str]) -> list[str]:
     """Return the words of a command line: a place where a command should stand is asked what is in it."""
-    known = {command.__name__.replace("_", "-") for command in COMMANDS}
-    return ["about", *words] if words and words[0] not in known and (Path(words[0]).exists() or PLACE.search(words[0])) else words
+    command_names = {command.__name__.replace("_", "-") for command in COMMANDS}
+    return ["about", *words] if words and words[0] not in command_names and (Path(words[0]).exists() or PLACE.search(words[0])) else words
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(requested: bool) -> None:
     """Print the version and leave."""
-    if wanted:
+    if requested:
         typer.echo(f"perfarray {perfarray.__version__}")
         raise typer.Exit
 

@@ -12,7 +12,7 @@ from perfarray.cli.about import MORE
 from perfarray.cli.comparison import Comparison, changes, comparison, first, in_words, legend, measured
 from perfarray.cli.forms import Answer, form, give, give_failure, noted
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_SLOWER, quoted, reporting
-from perfarray.cli.sides import Asked, absent, read_sides
+from perfarray.cli.sides import Sources, absent, read_sides
 from perfarray.conventions import BENCHMARK, plural
 
 MOST = 30
@@ -76,87 +76,92 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
-    wanted = form(output, file, old, new, json=json)
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    asked = Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline)
+    target = form(output, file, old, new, json=json)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    sources = Sources(old=old, new=new, reading=reading, files_are=files_are, dim=dim, baseline=baseline)
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
         threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired, by=by
     )
     choices |= {"statistic": statistic} | options.given(value=value)
     choices |= {} if method is None else {"method": method, "rng": SEED}
-    failing = partial(give_failure, {**asked.places, "benchmarks": [], "suites": [], "attrs": {}, "notes": []}, wanted)
+    failing = partial(give_failure, {**sources.paths, "benchmarks": [], "suites": [], "attrs": {}, "notes": []}, target)
     with reporting(failing, own_words=SHOWN, options=OPTIONS) as sentences:
-        sides = read_sides(asked, sentences)
+        sides = read_sides(sources, sentences)
         counted = perfarray.counts(sides.times, censored="bound", **nest)
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
-        found = comparison(result, counted)
-        _check_both_sides(found)
-        sentences += _single_units(found, str(sides.times.attrs.get("format", "several")))
-    order = sort or ("effect" if wanted.kind == "markdown" else None)
-    frame = measured(perfarray.table(result, sort=order), found)
-    code, outcome = _outcome(found, in_words(found, frame))
-    lines = _lines_of_one_side(found)
-    legends = legend(found)
+        compared = comparison(result, counted)
+        _check_both_sides(compared)
+        sentences += _single_units(compared, str(sides.times.attrs.get("format", "several")))
+    order = sort or ("effect" if target.kind == "markdown" else None)
+    frame = measured(perfarray.table(result, sort=order), compared)
+    code, outcome = _outcome(compared, in_words(compared, frame))
+    lines = _lines_of_one_side(compared)
+    legends = legend(compared)
     frame = changes(frame) if only_changes else frame
-    frame, left = first(frame, MOST) if code == NO_ANSWER else (frame, 0)
-    lines += [f"and {left} more benchmarks without an answer (--output csv has all)"] if left else []
-    found = found.as_in(frame, only=only_changes)
+    frame, n_left_out = first(frame, MOST) if code == NO_ANSWER else (frame, 0)
+    lines += [f"and {n_left_out} more benchmarks without an answer (--output csv has all)"] if n_left_out else []
+    compared = compared.as_in(frame, only=only_changes)
     attrs, notes = noted(result)
     answer = Answer(
         table=frame,
-        rows=[*found.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in found.suites if row["benchmarks"] > 1)],
-        content={**asked.places, "benchmarks": found.rows, "suites": found.suites, "attrs": attrs, "notes": notes},
+        rows=[
+            *compared.rows,
+            *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1),
+        ],
+        content={**sources.paths, "benchmarks": compared.rows, "suites": compared.suites, "attrs": attrs, "notes": notes},
         outcome=outcome,
         code=code,
         heading=sides.heading,
         lines=lines,
         legend=legends,
     )
-    give(answer, wanted, sentences)
+    give(answer, target, sentences)
 
 
-def _check_both_sides(found: Comparison) -> None:
+def _check_both_sides(compared: Comparison) -> None:
     """Raise where no benchmark is on both sides."""
-    if not found.named():
-        old, new = (quoted(list(rows), 3) or "nothing" for rows in (found.named(new=False), found.named(old=False)))
-        first, second = found.labels
-        raise ValueError(f"no benchmark has {found.attrs['metric']!r} on both sides: {first} has {old}; {second} has {new}")
+    if not compared.named():
+        old, new = (quoted(list(rows), 3) or "nothing" for rows in (compared.named(new=False), compared.named(old=False)))
+        first, second = compared.labels
+        raise ValueError(f"no benchmark has {compared.attrs['metric']!r} on both sides: {first} has {old}; {second} has {new}")
 
 
-def _single_units(found: Comparison, format: str) -> list[str]:
+def _single_units(compared: Comparison, format: str) -> list[str]:
     """Name the benchmarks that show no spread, and what can be done."""
-    rows = found.named()
+    rows, unit = compared.named(), compared.unit
     single = [name for name, row in rows.items() if row["n"] == 1]
     if not single:
         return []
-    which = f"{'all ' if len(single) == len(rows) else ''}{len(single)} benchmarks rest" if len(single) > 1 else f"{single[0]!r} rests"
-    which = which if len(single) in (1, len(rows)) else f"{which} ({quoted(single, 4)})"
-    more = MORE.get(format, "") if found.unit == "execution" else ""
-    lower = str(found.attrs["levels"]).split()[1:]
-    other = f"; or, if {plural(lower[0])} are independent of each other (they seldom are), --levels {','.join(lower)}" if lower else ""
+    subject = f"{'all ' if len(single) == len(rows) else ''}{len(single)} benchmarks rest" if len(single) > 1 else f"{single[0]!r} rests"
+    subject = subject if len(single) in (1, len(rows)) else f"{subject} ({quoted(single, 4)})"
+    more = MORE.get(format, "") if unit == "execution" else ""
+    lower = str(compared.attrs["levels"]).split()[1:]
+    alternative = (
+        f"; or, if {plural(lower[0])} are independent of each other (they seldom are), --levels {','.join(lower)}" if lower else ""
+    )
     return [
-        f"{which} on one {found.unit} on a side: one {found.unit} shows no spread between {plural(found.unit)}, so there is no interval "
-        f"and no verdict; measure several{f' ({more})' if more else ''}{other}"
+        f"{subject} on one {unit} on a side: one {unit} shows no spread between {plural(unit)}, so there is no interval "
+        f"and no verdict; measure several{f' ({more})' if more else ''}{alternative}"
     ]
 
 
-def _outcome(found: Comparison, words: str) -> tuple[int, str]:
+def _outcome(compared: Comparison, words: str) -> tuple[int, str]:
     """Return the exit code and its reason."""
-    rows = list(found.named().values())
-    every = (*rows, *found.suites)
-    if all(math.isnan(row["lower"]) for row in every):
-        wanted = f"more {plural(found.unit)}" if any(row["n"] > 1 for row in rows) else f"more than one {found.unit}"
-        return NO_ANSWER, f"no answer: nothing has an interval, for want of {wanted} on each side"
-    if all(math.isnan(row["estimate"]) for row in every):
+    rows = list(compared.named().values())
+    all_rows = (*rows, *compared.suites)
+    if all(math.isnan(row["lower"]) for row in all_rows):
+        remedy = f"more {plural(compared.unit)}" if any(row["n"] > 1 for row in rows) else f"more than one {compared.unit}"
+        return NO_ANSWER, f"no answer: nothing has an interval, for want of {remedy} on each side"
+    if all(math.isnan(row["estimate"]) for row in all_rows):
         return NO_ANSWER, "no answer: nothing is known of any ratio, since runs were stopped"
-    judged = [row["verdict"] for row in (*rows, *(row for row in found.suites if row["benchmarks"] > 1))]
+    judged = [row["verdict"] for row in (*rows, *(row for row in compared.suites if row["benchmarks"] > 1))]
     return (SOMETHING_SLOWER if "slower" in judged else NOTHING_SLOWER), words
 
 
-def _lines_of_one_side(found: Comparison) -> list[str]:
+def _lines_of_one_side(compared: Comparison) -> list[str]:
     """Name the benchmarks that were not measured on both sides."""
-    alone = zip(found.labels, (found.named(new=False), found.named(old=False)), strict=True)
+    alone = zip(compared.labels, (compared.named(new=False), compared.named(old=False)), strict=True)
     lines = [line for label, rows in alone for line in absent(list(rows), label)]
-    neither = len(found.named(old=False, new=False))
-    return lines + ([f"no {found.attrs['metric']} on either side: {neither}"] if neither else [])
+    neither = len(compared.named(old=False, new=False))
+    return lines + ([f"no {compared.attrs['metric']} on either side: {neither}"] if neither else [])

@@ -38,9 +38,9 @@ class Comparison(NamedTuple):
     def as_in(self, frame: "pd.DataFrame", *, only: bool) -> "Comparison":
         """Return the rows in the order of a table; `only` those in it, or those that are not in it last."""
         dims, keys = labels_of(frame)
-        places = {key: place for place, key in reversed(list(enumerate(keys)))}
-        own = [(places.get(tuple(row[dim] for dim in dims), len(keys)), row) for row in self.rows]
-        rows = [row for place, row in sorted(own, key=lambda one: one[0]) if place < len(keys) or not only]
+        ranks = {key: rank for rank, key in reversed(list(enumerate(keys)))}
+        ranked = [(ranks.get(tuple(row[dim] for dim in dims), len(keys)), row) for row in self.rows]
+        rows = [row for rank, row in sorted(ranked, key=lambda entry: entry[0]) if rank < len(keys) or not only]
         return self._replace(rows=rows)
 
     @property
@@ -58,12 +58,14 @@ def comparison(result: "xr.Dataset", counted: "xr.Dataset") -> Comparison:
     units = beside(counted, result)["total"].sel(level=result.attrs["unit"])
     where = next(label for label in units[dim].values.tolist() if str(label) == baseline)
     sides = {"n_old": units.sel({dim: where}, drop=True).expand_dims({dim: candidates}), "n_new": units.sel({dim: candidates})}
-    own = result[[name for name in result.data_vars if not str(name).startswith(SUITE)]].assign(sides)
+    single = result[[name for name in result.data_vars if not str(name).startswith(SUITE)]].assign(sides)
     suites = result[[name for name in result.data_vars if str(name).startswith(SUITE)]]
     suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
     if len(candidates) == 1 and dim != PROGRAM:
-        own, suites = own.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
-    rows, of_suites = ([_counted(row) for row in rows_of(part, list(map(str, part["estimate"].dims)))] for part in (own, suites))
+        single, suites = single.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
+    rows, of_suites = (
+        [_counted(row) for row in rows_of(dataset, list(map(str, dataset["estimate"].dims)))] for dataset in (single, suites)
+    )
     return Comparison(
         rows, of_suites, dict(result.attrs), (baseline, str(candidates[0]) if len(candidates) == 1 else dim), level_of_intervals(result)
     )
@@ -80,34 +82,34 @@ def names(rows: Sequence[Row]) -> list[str]:
     dims = columns[: columns.index("estimate")] if columns else []
     if len(dims) == 1:
         return [str(row[dims[0]]) for row in rows]
-    others = [dim for dim in dims if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
+    further_dims = [dim for dim in dims if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
     texts = []
     for row in rows:
-        extra = ", ".join(f"{dim}={row[dim]}" for dim in others)
+        extra = ", ".join(f"{dim}={row[dim]}" for dim in further_dims)
         texts.append(f"{row[BENCHMARK]} [{extra}]" if extra and BENCHMARK in row else str(row.get(BENCHMARK, extra)))
     return texts
 
 
-def measured(frame: "pd.DataFrame", found: Comparison) -> "pd.DataFrame":
+def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
     """Return the rows of a table that were measured on both sides, with both numbers of units, if they are not the same for all.
 
     Where all are of one benchmark, its name stands beside them nevertheless.
     """
     import pandas as pd
 
-    said = frame.attrs
-    if BENCHMARK not in frame.index.names and BENCHMARK in found.rows[0]:
+    attrs_of_table = frame.attrs
+    if BENCHMARK not in frame.index.names and BENCHMARK in compared.rows[0]:
         named = list(frame.index.names) != [None]
-        frame = pd.concat([frame], keys=[found.rows[0][BENCHMARK]], names=[BENCHMARK])
+        frame = pd.concat([frame], keys=[compared.rows[0][BENCHMARK]], names=[BENCHMARK])
         frame = frame if named else frame.droplevel(1)
-        frame.attrs = said
+        frame.attrs = attrs_of_table
     attrs, dims, keys = frame.attrs, *labels_of(frame)
     # A label that all measured rows share is not in the table: rows without an answer, which have others, come first and are replaced.
-    rows = {tuple(row[dim] for dim in dims): row for row in sorted(found.rows, key=lambda row: bool(row["n"] > 0))}
+    rows = {tuple(row[dim] for dim in dims): row for row in sorted(compared.rows, key=lambda row: bool(row["n"] > 0))}
     ends = len(frame) - int(attrs["suites"])
-    n = [_n(rows[key], found) for key in keys[:ends]] + frame["n"].tolist()[ends:]
-    kept = [text != "0" for text in frame["n"]]
-    frame = frame.assign(n=n)[kept]
+    n = [_n(rows[key], compared) for key in keys[:ends]] + frame["n"].tolist()[ends:]
+    on_both_sides = [text != "0" for text in frame["n"]]
+    frame = frame.assign(n=n)[on_both_sides]
     frame = frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
     frame.attrs = attrs
     return frame
@@ -119,9 +121,9 @@ def labels_of(frame: "pd.DataFrame") -> tuple[list[Any], list[tuple[Any, ...]]]:
     return dims, [key if len(dims) > 1 else (key,) for key in frame.index.tolist()] if dims else [()] * len(frame)
 
 
-def _n(row: Row, found: Comparison) -> str:
+def _n(row: Row, compared: Comparison) -> str:
     """Write the number of units, of either side where they differ."""
-    return f"{row['n']}" if row["n_old"] == row["n_new"] or "paired" in found.attrs else f"{row['n_old']} | {row['n_new']}"
+    return f"{row['n']}" if row["n_old"] == row["n_new"] or "paired" in compared.attrs else f"{row['n_old']} | {row['n_new']}"
 
 
 def changes(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -137,23 +139,23 @@ def first(frame: "pd.DataFrame", most: int) -> "tuple[pd.DataFrame, int]":
     import pandas as pd
 
     end = len(frame) - int(frame.attrs["suites"])
-    shown = pd.concat([frame.iloc[: min(most, end)], frame.iloc[end:]])
-    shown.attrs = frame.attrs
-    return shown, max(0, end - most)
+    shortened = pd.concat([frame.iloc[: min(most, end)], frame.iloc[end:]])
+    shortened.attrs = frame.attrs
+    return shortened, max(0, end - most)
 
 
-def legend(found: Comparison) -> list[str]:
+def legend(compared: Comparison) -> list[str]:
     """Write what the columns mean, what the verdicts rest on and what was left out."""
-    attrs, rows = found.attrs, list(found.named().values())
+    attrs, rows = compared.attrs, list(compared.named().values())
     threshold, levels = float(attrs["threshold"]), str(attrs["levels"]).split()
     statistic, method = str(attrs.get("statistic", "mean")), str(attrs["method"])
     below = levels[levels.index(str(attrs.get("value", levels[0]))) + 1 :]
     inside = f", each the mean of its {' and '.join(map(plural, below))}" if below else ""
     inside = f", the median of all {plural(str(attrs['value']))} in them{inside}" if below != levels[1:] else inside
-    side = f"matched pairs of {plural(found.unit)}" if "paired" in attrs else f"independent {plural(found.unit)} on each side"
+    side = f"matched pairs of {plural(compared.unit)}" if "paired" in attrs else f"independent {plural(compared.unit)} on each side"
     sides = () if "paired" in attrs else ("n_old", "n_new")
-    numbers = {row[name] for row in (*rows, *found.suites) for name in ("n", *sides) if name in row}
-    side = side.replace(plural(found.unit), found.unit) if numbers == {1} else side
+    numbers = {row[name] for row in (*rows, *compared.suites) for name in ("n", *sides) if name in row}
+    side = side.replace(plural(compared.unit), compared.unit) if numbers == {1} else side
     n = f"n = {numbers.pop()}" if len(numbers) == 1 else "n counts"
     good = "more" if attrs["better"] == HIGHER else "less"
     band = f" beyond {percent(threshold)}" if threshold else ""
@@ -161,7 +163,7 @@ def legend(found: Comparison) -> list[str]:
     judged = judged if attrs["correction"] == "none" else f"by its corrected p-value it is{band or ' changed'}"
     lines = [
         f"change: of the {statistic} {attrs['metric']}, of which {good} is faster"
-        + f", with its {found.level} interval"
+        + f", with its {compared.level} interval"
         + ("" if method in ("fieller", "order_statistics") else f" (method {method})")
         + f"; {n} {side}{inside}.",
         f"faster, slower: {judged}"
@@ -172,10 +174,10 @@ def legend(found: Comparison) -> list[str]:
         )
         + "; inconclusive: neither.",
     ]
-    lines += _legend_of_correction(found)
-    if any(row["benchmarks"] > 1 for row in found.suites):
-        how = "each benchmark with its own " + plural(found.unit) + f", {attrs['benchmarks']}"
-        how = how if "assumed" in str(attrs["benchmarks"]) else f"all benchmarks on the same {plural(found.unit)}, treated jointly"
+    lines += _legend_of_correction(compared)
+    if any(row["benchmarks"] > 1 for row in compared.suites):
+        how = "each benchmark with its own " + plural(compared.unit) + f", {attrs['benchmarks']}"
+        how = how if "assumed" in str(attrs["benchmarks"]) else f"all benchmarks on the same {plural(compared.unit)}, treated jointly"
         over = f" over the suites {attrs['suites']} (--by suite gives each a row)" if "suites" in attrs else ""
         lines.append(f"all: geometric mean of the ratios{over}; {how}.")
     marks = [mark for mark in MARKS if f"n_{mark}" in attrs and not (mark == CENSORED and attrs[CENSORED] == "bound")]
@@ -183,11 +185,14 @@ def legend(found: Comparison) -> list[str]:
     return lines + ([f"Left out as marked: {', '.join(left_out)} values."] if left_out else [])
 
 
-def _legend_of_correction(found: Comparison) -> list[str]:
+def _legend_of_correction(compared: Comparison) -> list[str]:
     """Write how many verdicts were asked for at once, and what was or can be done about it."""
-    level, tests = float(found.attrs["confidence_level"]), sum(not math.isnan(row["lower"]) for row in found.named().values())
-    if found.attrs["correction"] != "none":
-        how = f"corrected for their number ({found.attrs['correction']})"
+    level, tests = (
+        float(compared.attrs["confidence_level"]),
+        sum(not math.isnan(row["lower"]) for row in compared.named().values()),
+    )
+    if compared.attrs["correction"] != "none":
+        how = f"corrected for their number ({compared.attrs['correction']})"
         return [f"Verdicts are {how}, by their p-values, and so are the intervals; the suite is at {percent(level)}."]
     if tests < 2:
         return []
@@ -197,11 +202,11 @@ def _legend_of_correction(found: Comparison) -> list[str]:
     ]
 
 
-def in_words(found: Comparison, frame: "pd.DataFrame") -> str:
+def in_words(compared: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and what became of the suite where there is one."""
-    verdicts = [row["verdict"] for row in found.named().values()]
+    verdicts = [row["verdict"] for row in compared.named().values()]
     numbers = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
-    compared = f"{len(verdicts)} compared{' by their medians' if found.attrs.get('statistic') == 'median' else ''}"
+    compared = f"{len(verdicts)} compared{' by their medians' if compared.attrs.get('statistic') == 'median' else ''}"
     if frame.attrs["suites"] != 1:
         return f"{compared}: {numbers}"
     change, verdict = (str(frame[title].iloc[-1]) for title in ("change", "verdict"))

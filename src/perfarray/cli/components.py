@@ -40,24 +40,24 @@ def components(
 
     Example: perfarray components results/ --sort effect
     """
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(levels=options.names(levels), metric=metric, method=method)
-    wanted = form(output, file, archive, json=json)
-    answer_one(archive, said, wanted, lambda times: perfarray.variance_components(times, **choices), _outcome, sort, files_are)
+    target = form(output, file, archive, json=json)
+    answer_one(archive, reading, target, lambda times: perfarray.variance_components(times, **choices), _outcome, sort, files_are)
 
 
-def _outcome(found: "xr.Dataset") -> "tuple[str, int]":
+def _outcome(result: "xr.Dataset") -> "tuple[str, int]":
     """Return at which level most of the variance lies, and in how many cells."""
-    known = found["share"].notnull().any("level")
-    if not bool(known.any()):
+    has_shares = result["share"].notnull().any("level")
+    if not bool(has_shares.any()):
         return "no answer: nothing is repeated, or nothing varies", NO_ANSWER
-    known = found["share"].notnull().all("level")
-    if not bool(known.any()):
-        unknown = [f"one {one['level'].item()}" for one in found["share"].transpose("level", ...) if bool(one.isnull().all())]
+    has_shares = result["share"].notnull().all("level")
+    if not bool(has_shares.any()):
+        unknown = [f"one {shares['level'].item()}" for shares in result["share"].transpose("level", ...) if bool(shares.isnull().all())]
         return f"shares are not known: of {' or '.join(unknown) or 'one'} nothing tells what lies between several", NOTHING_SLOWER
-    largest = found["share"].fillna(-1).argmax("level").where(known, -1)
-    counts = {str(level): int((largest == place).sum()) for place, level in enumerate(found["level"].values.tolist())}
-    parts = [f"between {plural(level)} in {count}" for level, count in counts.items() if count]
-    cells = int(known.sum())
-    where = parts[0].rpartition(" in ")[0] if len(parts) == 1 else ", ".join(parts)
+    largest = result["share"].fillna(-1).argmax("level").where(has_shares, -1)
+    counts = {str(level): int((largest == index).sum()) for index, level in enumerate(result["level"].values.tolist())}
+    clauses = [f"between {plural(level)} in {count}" for level, count in counts.items() if count]
+    cells = int(has_shares.sum())
+    where = clauses[0].rpartition(" in ")[0] if len(clauses) == 1 else ", ".join(clauses)
     return f"{cells} {'cell' if cells == 1 else 'cells'}: most of the variance lies {where}", NOTHING_SLOWER

@@ -72,14 +72,14 @@ def wrapped(text: str, width: int, style: str = "") -> list[str]:
 
 def table_lines(grid: Grid, width: int) -> Iterator[str]:
     """Yield a table no wider than the screen: titles are wrapped, long labels folded, then columns go, and a line says which."""
-    shown, widths, absent = _fitting(grid, width)
-    sides = shown.sides
-    yield from _row([_folded(title, own) for title, own in zip(shown.titles, widths, strict=True)], sides, widths, title=True)
+    fitted, widths, absent = _fitting(grid, width)
+    sides = fitted.sides
+    yield from _row([_folded(title, size) for title, size in zip(fitted.titles, widths, strict=True)], sides, widths, title=True)
     yield "-" * (sum(widths) + GAP * (len(widths) - 1))
-    for number, row in enumerate(shown.rows):
-        if shown.suites and number == len(shown.rows) - shown.suites:
+    for number, row in enumerate(fitted.rows):
+        if fitted.suites and number == len(fitted.rows) - fitted.suites:
             yield ""
-        yield from _row([_folded(text, own) for text, own in zip(row, widths, strict=True)], sides, widths)
+        yield from _row([_folded(text, size) for text, size in zip(row, widths, strict=True)], sides, widths)
     if absent:
         yield styled(f"Not shown in {width} columns: {', '.join(absent)}.", DIM)
 
@@ -88,7 +88,7 @@ def _folded(text: str, width: int) -> list[str]:
     """Return the lines of a text in a column: broken after blanks and what parts a name, where there is one in the second half."""
     lines = []
     while _cells(text) > width:
-        most = next(place for place in range(min(width, len(text)), 0, -1) if _cells(text[:place]) <= width)
+        most = next(length for length in range(min(width, len(text)), 0, -1) if _cells(text[:length]) <= width)
         cut = max(text.rfind(mark, 0, most) for mark in " ,/[:") + 1
         cut = cut if cut > width // 2 else most
         lines.append(text[:cut].rstrip())
@@ -100,13 +100,13 @@ def _row(cells: list[list[str]], sides: Sequence[str], widths: list[int], *, tit
     """Yield the lines of a row; titles stand at the bottom of theirs."""
     most = max(map(len, cells))
     cells = [[""] * (most - len(cell)) + cell for cell in cells] if title else cells
-    for parts in zip_longest(*cells, fillvalue=""):
-        texts = []
-        for part, side, width in zip(parts, sides, widths, strict=True):
-            blanks = " " * (width - _cells(part))
-            own = styled(part, STYLES.get(part, ""))
-            texts.append(blanks + own if side == "right" else own + blanks)
-        yield (" " * GAP).join(texts).rstrip()
+    for texts in zip_longest(*cells, fillvalue=""):
+        padded = []
+        for text, side, width in zip(texts, sides, widths, strict=True):
+            blanks = " " * (width - _cells(text))
+            styled_text = styled(text, STYLES.get(text, ""))
+            padded.append(blanks + styled_text if side == "right" else styled_text + blanks)
+        yield (" " * GAP).join(padded).rstrip()
 
 
 def _cells(text: str) -> int:
@@ -120,28 +120,28 @@ def _fitting(grid: Grid, width: int) -> tuple[Grid, list[int], list[str]]:
     """Return the columns that have room, their widths, and the titles of those that have no room; what says most stays longest."""
     absent: list[str] = []
     for title in [*grid.spare, None]:
-        whole = [max(map(_cells, column)) for column in grid.columns]
-        texts = [max(map(_cells, (*first.split(), *column))) for first, *column in grid.columns]
-        texts = [min(text, SENTENCE) if grid.wraps(place) else text for place, text in enumerate(texts)]
+        full_widths = [max(map(_cells, cells)) for cells in grid.columns]
+        texts = [max(map(_cells, (*first.split(), *cells))) for first, *cells in grid.columns]
+        texts = [min(text, SENTENCE) if grid.wraps(column) else text for column, text in enumerate(texts)]
         room = width - GAP * (len(texts) - 1)
-        if sum(whole) <= room:
-            return grid, whole, absent
+        if sum(full_widths) <= room:
+            return grid, full_widths, absent
         labels = _narrowed(texts[: grid.labels], room - sum(texts[grid.labels :]), FOLDED)
-        enough = all(own >= min(NAMES, text) for own, text in zip(labels, texts, strict=False))
+        enough = all(label_width >= min(NAMES, text) for label_width, text in zip(labels, texts, strict=False))
         if title is None or (enough and sum(labels) + sum(texts[grid.labels :]) <= room):
             break
         grid = grid.without(title)
         absent.append(title)
-    found = _narrowed(labels + texts[grid.labels :], room, LEAST)
-    sentences = [place for place in range(len(found)) if grid.wraps(place)]
-    for place in sentences:
-        found[place] = min(whole[place], found[place] + max(0, room - sum(found)) // len(sentences))
-    return grid, found, absent
+    final = _narrowed(labels + texts[grid.labels :], room, LEAST)
+    sentences = [column for column in range(len(final)) if grid.wraps(column)]
+    for column in sentences:
+        final[column] = min(full_widths[column], final[column] + max(0, room - sum(final)) // len(sentences))
+    return grid, final, absent
 
 
 def _narrowed(widths: list[int], room: int, least: int) -> list[int]:
     """Return widths that have room together, if any have: the widest are taken from."""
-    found = list(widths)
-    while sum(found) > room and max(found, default=0) > least:
-        found[found.index(max(found))] -= 1
-    return found
+    narrowed = list(widths)
+    while sum(narrowed) > room and max(narrowed, default=0) > least:
+        narrowed[narrowed.index(max(narrowed))] -= 1
+    return narrowed

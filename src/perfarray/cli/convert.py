@@ -46,12 +46,12 @@ def convert(
     from perfarray.tables.stores.writing import check_installed, opened, write
     from perfarray.timings.writing import restore
 
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(options=options.SPOKEN):
         restore(output)
         check_output(output, overwrite, add)
         check_installed(output)
-        times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=options.workers(parallel), **said)
+        times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=options.workers(parallel), **reading)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():

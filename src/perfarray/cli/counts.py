@@ -34,21 +34,21 @@ def counts(
 
     Example: perfarray counts results/
     """
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     nest = options.given(levels=options.names(levels), metric=metric)
     answer_one(
-        archive, said, form(output, file, archive, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort, files_are
+        archive, reading, form(output, file, archive, json=json), lambda times: perfarray.counts(times, **nest), _outcome, sort, files_are
     )
 
 
-def _outcome(found: "xr.Dataset") -> "tuple[str, int]":
+def _outcome(result: "xr.Dataset") -> "tuple[str, int]":
     """Return how many values were measured in how many cells, and whether the nest is the same everywhere."""
-    values = found["total"].isel(level=-1)
+    values = result["total"].isel(level=-1)
     cells, total = int((values > 0).sum()), int(values.sum())
     if not total:
         return "no answer: nothing was measured", NO_ANSWER
-    others = [str(dim) for dim in values.dims]
-    alike = bool((found["minimum"].min(others) == found["maximum"].max(others)).all())
+    dims = [str(dim) for dim in values.dims]
+    balanced = bool((result["minimum"].min(dims) == result["maximum"].max(dims)).all())
     many = "of one cell" if cells == 1 else f"of {cells} cells"
-    what = f"{total} {'value' if total == 1 else 'values'} {many}"
-    return f"{what}; {'' if alike else 'not '}as many repetitions everywhere", NOTHING_SLOWER
+    number_text = f"{total} {'value' if total == 1 else 'values'} {many}"
+    return f"{number_text}; {'' if balanced else 'not '}as many repetitions everywhere", NOTHING_SLOWER

@@ -29,21 +29,26 @@ def demo() -> None:
 
     times = perfarray.load_dataset("c_suite")
     counted = perfarray.counts(times)
-    with collecting() as told:
+    with collecting() as emitted:
         components = perfarray.variance_components(times)
-    remarks = [_widest(components), *(note.message for note in told if not note.aside)]
+    remarks = [_widest(components), *(note.message for note in emitted if not note.aside)]
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
-    found = comparison(result, counted)
+    compared = comparison(result, counted)
     _story("1. What was measured", WHAT, perfarray.table(counted.isel(flags=0)))
     _story("2. Where does the variation come from?", WHERE, perfarray.table(components), remarks)
-    _story("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, measured(perfarray.table(result), found), legend(found))
+    _story(
+        "3. Is -O3 faster than -O2, by how much, how sure?",
+        FASTER,
+        measured(perfarray.table(result), compared),
+        legend(compared),
+    )
     show([styled("4. What to do next", BOLD), "", *_next_steps()])
 
 
-def _story(title: str, text: str, table: "pd.DataFrame", after: Sequence[str] = ()) -> None:
+def _story(title: str, text: str, table: "pd.DataFrame", sentences: Sequence[str] = ()) -> None:
     """Print one step of the demonstration: what it asks, the answer, and how to read it."""
     width = screen_width()
-    legend = [line for sentence in after for line in wrapped(sentence, width, DIM)]
+    legend = [line for sentence in sentences for line in wrapped(sentence, width, DIM)]
     show([styled(title, BOLD), *wrapped(text, width), "", *table_lines(grid_of(table), width), "", *legend, *([""] if legend else [])])
 
 

@@ -31,23 +31,23 @@ def files(
 
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
-    wanted = form(output, file, archive, json=json)
+    target = form(output, file, archive, json=json)
     choices = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    with reporting(partial(give_failure, {"archive": archive, "files": [], "attrs": {}}, wanted), options=options.SPOKEN):
+    with reporting(partial(give_failure, {"archive": archive, "files": [], "attrs": {}}, target), options=options.SPOKEN):
         table = perfarray.archive_table(archive, parallel=options.workers(parallel), progress=progress, **choices)
     counts = table["status"].value_counts(sort=False).to_dict()
     rows = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
-    shown = table.drop(columns=["reason", "notes"]).assign(why=list(map(_why, rows))).set_index("file")
+    columns_shown = table.drop(columns=["reason", "notes"]).assign(why=list(map(_why, rows))).set_index("file")
     nothing = READ not in counts and len(rows) > 1
     answer = Answer(
-        table=shown,
+        table=columns_shown,
         rows=rows,
         content={"archive": archive, "files": rows, "attrs": counts},
         outcome=", ".join(f"{count} {status}" for status, count in counts.items()),
         code=NOTHING_SLOWER if READ in counts else NO_ANSWER,
         lines=["perfarray files FILE, of one of these files, says what would help to read it."] if nothing else (),
     )
-    give(answer, wanted, [])
+    give(answer, target, [])
 
 
 def _why(row: dict[str, Any]) -> str:

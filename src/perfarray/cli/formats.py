@@ -24,19 +24,19 @@ def formats(
 
     Example: perfarray formats jmh
     """
-    wanted = form(output, file, json=json)
-    with reporting(partial(give_failure, {"formats": []}, wanted), options=options.SPOKEN):
-        found = perfarray.formats(name)
-    rows = [{str(key): value for key, value in row.items()} for row in found.reset_index().to_dict("records")]
-    details = str(found["details"].iloc[0]) if name else ""
+    target = form(output, file, json=json)
+    with reporting(partial(give_failure, {"formats": []}, target), options=options.SPOKEN):
+        table_of_formats = perfarray.formats(name)
+    rows = [{str(key): value for key, value in row.items()} for row in table_of_formats.reset_index().to_dict("records")]
+    details = str(table_of_formats["details"].iloc[0]) if name else ""
     many = f"{len(rows)} formats; perfarray formats NAME says more of one"
     outcome = f"--format {name} says so where content is not enough" if name else many
     answer = Answer(
-        table=found[["what"]],
+        table=table_of_formats[["what"]],
         rows=rows,
         content={"formats": rows},
         legend=[in_line(details, options.SPOKEN)] if details else [],
         outcome=outcome,
         code=NOTHING_SLOWER,
     )
-    give(answer, wanted, [])
+    give(answer, target, [])

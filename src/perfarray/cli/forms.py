@@ -82,31 +82,31 @@ def form(output: str | None, file: Path | None, *reads: str | None, json: bool =
             raise ValueError(f"-o {file}: this is a folder; name a file")
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
-        if file is not None and file.exists() and any(place and Path(place).exists() and file.samefile(place) for place in reads):
+        if file is not None and file.exists() and any(path and Path(path).exists() and file.samefile(path) for path in reads):
             raise ValueError(f"-o {file}: this is what would be read; give another name")
-    known = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
-    return Form(output or ("json" if json else known), file)
+    by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
+    return Form(output or ("json" if json else by_suffix), file)
 
 
-def give(answer: Answer, wanted: Form, warned: Sequence[str]) -> None:
+def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
     """Print an answer, or write it to a file and print its outcome; leave with its exit code. Without any answer no column is explained.
 
     Notes that are not warned of stand below what explains the columns.
     """
     aside = [in_line(note["message"], SPOKEN) for note in answer.content.get("notes", ()) if note.get("aside")]
     answer = replace(answer, legend=() if answer.code == NO_ANSWER and answer.table.empty else (*answer.legend, *aside))
-    if wanted.file is None:
-        show(_lines(answer, screen_width()) if wanted.kind == TABLE else [WRITERS[wanted.kind](answer, warned).removesuffix("\n")])
+    if target.file is None:
+        show(_lines(answer, screen_width()) if target.kind == TABLE else [WRITERS[target.kind](answer, warned).removesuffix("\n")])
     else:
         with reporting():
-            _write(wanted.file, WRITERS[wanted.kind](answer, warned))
-        show([answer.outcome, f"{wanted.file}: {wanted.kind}"])
+            _write(target.file, WRITERS[target.kind](answer, warned))
+        show([answer.outcome, f"{target.file}: {target.kind}"])
     raise typer.Exit(answer.code)
 
 
-def give_failure(empty: Mapping[str, Any], wanted: Form, warned: Sequence[str], reason: str) -> None:
+def give_failure(empty: Mapping[str, Any], target: Form, warned: Sequence[str], reason: str) -> None:
     """Print why there is no answer as JSON, where JSON was asked for; a file stays as it was."""
-    if wanted == Form("json", None):
+    if target == Form("json", None):
         show([_json(empty, warned, NO_ANSWER, reason).removesuffix("\n")])
 
 
@@ -125,8 +125,8 @@ def _lines(answer: Answer, width: int) -> list[str]:
     """Return what is shown on a screen."""
     grid = grid_of(answer.table)
     legend = [line for text in (*_package(grid), *answer.legend) for line in wrapped(text, width, DIM)]
-    parts = [answer.heading, table_lines(grid, width) if grid.rows else (), [*answer.lines, *legend], [styled(_outcome(answer), BOLD)]]
-    return [line for part in map(list, parts) if part for line in ("", *part)][1:]
+    blocks = [answer.heading, table_lines(grid, width) if grid.rows else (), [*answer.lines, *legend], [styled(_outcome(answer), BOLD)]]
+    return [line for block in map(list, blocks) if block for line in ("", *block)][1:]
 
 
 def _outcome(answer: Answer) -> str:
@@ -150,18 +150,18 @@ def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
     from perfarray.timings.writing import plain_markdown
 
     grid = grid_of(answer.table)
-    changed, others = grid.split()
-    parts = [f"**{plain_markdown(_outcome(answer))}**"]
-    parts += [_markdown_table(changed)] if changed.rows else []
-    if others.rows:
-        place = others.titles.index(VERDICT)
-        verdicts = [row[place] for row in others.rows]
+    changed, unchanged = grid.split()
+    blocks = [f"**{plain_markdown(_outcome(answer))}**"]
+    blocks += [_markdown_table(changed)] if changed.rows else []
+    if unchanged.rows:
+        column = unchanged.titles.index(VERDICT)
+        verdicts = [row[column] for row in unchanged.rows]
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-        parts.append(f"<details><summary>No change shown: {counts}</summary>\n\n{_markdown_table(others)}\n\n</details>")
-    parts += ["\n".join(f"> {plain_markdown(text)}" for text in warned)] if warned else []
+        blocks.append(f"<details><summary>No change shown: {counts}</summary>\n\n{_markdown_table(unchanged)}\n\n</details>")
+    blocks += ["\n".join(f"> {plain_markdown(text)}" for text in warned)] if warned else []
     lines = [line.strip() for line in (*answer.heading, *answer.lines, *_package(grid), *answer.legend)]
     note = "<br>\n".join(plain_markdown(line) for line in lines if line)
-    return "\n\n".join([*parts, f"<sub>{note}</sub>"] if note else parts) + "\n"
+    return "\n\n".join([*blocks, f"<sub>{note}</sub>"] if note else blocks) + "\n"
 
 
 def _markdown_table(grid: Grid) -> str:
@@ -169,7 +169,7 @@ def _markdown_table(grid: Grid) -> str:
     from perfarray.timings.writing import plain_markdown
 
     end = len(grid.rows) - grid.suites
-    left = max(0, end - MOST)
+    n_left_out = max(0, end - MOST)
     lines = [[plain_markdown(title) for title in grid.titles]]
     lines.append([":--" if side == "left" else "--:" for side in grid.sides])
     for number, row in enumerate(grid.rows):
@@ -177,7 +177,7 @@ def _markdown_table(grid: Grid) -> str:
             continue
         labels = [_code(text) if number < end else f"**{plain_markdown(text)}**" if text else "" for text in row[: grid.labels]]
         lines.append(labels + [f"**{text}**" if text in CHANGED else plain_markdown(text) for text in row[grid.labels :]])
-    more = f"\n\nand {left} more (`--output csv` has all)" if left else ""
+    more = f"\n\nand {n_left_out} more (`--output csv` has all)" if n_left_out else ""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
 
 

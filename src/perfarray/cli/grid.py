@@ -44,7 +44,7 @@ class Grid(NamedTuple):
     @property
     def columns(self) -> list[list[str]]:
         """The texts of each column, the title first."""
-        return [[title, *(row[place] for row in self.rows)] for place, title in enumerate(self.titles)]
+        return [[title, *(row[column] for row in self.rows)] for column, title in enumerate(self.titles)]
 
     @property
     def spare(self) -> list[str]:
@@ -55,31 +55,31 @@ class Grid(NamedTuple):
     @property
     def sides(self) -> list[Literal["left", "right"]]:
         """The side that each column is flush with."""
-        return [self.side(place) for place in range(len(self.titles))]
+        return [self.side(column) for column in range(len(self.titles))]
 
-    def side(self, place: int) -> Literal["left", "right"]:
+    def side(self, column: int) -> Literal["left", "right"]:
         """Return the side that a column is flush with: numbers on the right."""
-        numbers = any(row[place][:1].isdigit() for row in self.rows)
-        return "right" if numbers and place >= self.labels and self.titles[place] != CHANGE else "left"
+        numbers = any(row[column][:1].isdigit() for row in self.rows)
+        return "right" if numbers and column >= self.labels and self.titles[column] != CHANGE else "left"
 
-    def wraps(self, place: int) -> bool:
+    def wraps(self, column: int) -> bool:
         """Return whether a column holds sentences."""
-        return place >= self.labels and self.side(place) == "left" and self.titles[place] not in (CHANGE, VERDICT)
+        return column >= self.labels and self.side(column) == "left" and self.titles[column] not in (CHANGE, VERDICT)
 
     def without(self, title: str) -> "Grid":
         """Return the table without a column."""
-        place = self.titles.index(title)
-        rows = [row[:place] + row[place + 1 :] for row in self.rows]
-        return self._replace(titles=self.titles[:place] + self.titles[place + 1 :], rows=rows)
+        column = self.titles.index(title)
+        rows = [row[:column] + row[column + 1 :] for row in self.rows]
+        return self._replace(titles=self.titles[:column] + self.titles[column + 1 :], rows=rows)
 
     def split(self) -> "tuple[Grid, Grid]":
         """Return what has changed, with the suites, and what has not."""
         if VERDICT not in self.titles:
             return self, self._replace(rows=[], suites=0)
-        place, end = self.titles.index(VERDICT), len(self.rows) - self.suites
-        changed = [row for row in self.rows[:end] if row[place] in CHANGED]
-        others = [row for row in self.rows[:end] if row[place] not in CHANGED]
-        return self._replace(rows=changed + self.rows[end:]), self._replace(rows=others, suites=0)
+        column, end = self.titles.index(VERDICT), len(self.rows) - self.suites
+        changed = [row for row in self.rows[:end] if row[column] in CHANGED]
+        unchanged = [row for row in self.rows[:end] if row[column] not in CHANGED]
+        return self._replace(rows=changed + self.rows[end:]), self._replace(rows=unchanged, suites=0)
 
 
 def grid_of(frame: "pd.DataFrame") -> Grid:
@@ -90,36 +90,36 @@ def grid_of(frame: "pd.DataFrame") -> Grid:
     rows = [[*map(str, key), *map(str, texts)] for key, texts in zip(labels, frame.to_numpy().tolist(), strict=True)]
     package, settings = "", list[str]()
     if BENCHMARK in dims:
-        place, own = dims.index(BENCHMARK), rows[: len(rows) - suites]
-        package, settings = package_of(row[place] for row in own), settings_of(row[place] for row in own)
-        for row in own:
-            row[place] = _without(row[place].removeprefix(package), settings)
+        column, benchmark_rows = dims.index(BENCHMARK), rows[: len(rows) - suites]
+        package, settings = package_of(row[column] for row in benchmark_rows), settings_of(row[column] for row in benchmark_rows)
+        for row in benchmark_rows:
+            row[column] = _without(row[column].removeprefix(package), settings)
     return Grid([*dims, *map(str, frame.columns)], rows, len(dims), suites, package, ", ".join(settings))
 
 
 def settings_of(texts: Iterable[str]) -> list[str]:
     """Return the settings that all names have in their brackets (`[threads=1]`), where there are several names."""
-    every = [_settings(text) for text in dict.fromkeys(texts)]
-    return [setting for setting in every[0] if all(setting in own for own in every)] if len(every) > 1 else []
+    sets = [_settings(text) for text in dict.fromkeys(texts)]
+    return [setting for setting in sets[0] if all(setting in settings for settings in sets)] if len(sets) > 1 else []
 
 
 def _settings(text: str) -> list[str]:
     """Return the settings in the brackets at the end of a name; a comma inside a value is part of it."""
-    found = re.fullmatch(r".*?\[(\w+=.*)\]", text, re.S)
-    return re.split(r",(?=\w+=)", found[1]) if found else []
+    match = re.fullmatch(r".*?\[(\w+=.*)\]", text, re.S)
+    return re.split(r",(?=\w+=)", match[1]) if match else []
 
 
 def _without(text: str, settings: list[str]) -> str:
     """Return a name without some of its settings."""
-    own = _settings(text)
-    if not settings or not own:
+    all_settings = _settings(text)
+    if not settings or not all_settings:
         return text
-    kept = ",".join(setting for setting in own if setting not in settings)
-    return text.removesuffix(f"[{','.join(own)}]") + (f"[{kept}]" if kept else "")
+    remaining = ",".join(setting for setting in all_settings if setting not in settings)
+    return text.removesuffix(f"[{','.join(all_settings)}]") + (f"[{remaining}]" if remaining else "")
 
 
 def package_of(texts: Iterable[str]) -> str:
     """Return the package all names begin with (`com.example.`), or nothing."""
     packages = [text.partition("[")[0].split(".")[:-1] for text in dict.fromkeys(texts)]
-    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*packages, strict=False))]
-    return ".".join([*common, ""]) if len(packages) > 1 and common and all(part.isidentifier() for part in common) else ""
+    common = [names[0] for names in takewhile(lambda names: len(set(names)) == 1, zip(*packages, strict=False))]
+    return ".".join([*common, ""]) if len(packages) > 1 and common and all(name.isidentifier() for name in common) else ""

@@ -64,62 +64,62 @@ def history(
 
     Example: git log --format=%H | perfarray history results/ --order - --since v2.1
     """
-    wanted = form(output, file, archive, json=json)
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    target = form(output, file, archive, json=json)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(
         alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, levels=options.names(levels), metric=metric
     )
     choices |= {"online": True} if online else {}
-    failing = partial(give_failure, {"archive": archive, "changes": [], "attrs": {}, "notes": []}, wanted)
+    failing = partial(give_failure, {"archive": archive, "changes": [], "attrs": {}, "notes": []}, target)
     with reporting(failing, options=OPTIONS) as sentences:
-        times = read_one(archive, said)
+        times = read_one(archive, reading)
         along = history_dim(times, dim)
         times = in_order(times, along, order, sentences)
         start = 0 if from_commit is None else since(times, along, from_commit)
-        found = perfarray.change_points(times, dim=along, **choices)
-        shown = found.isel({along: slice(start, None)})
-    rows = _rows(shown, along)
-    table, (attrs, notes) = _labelled(perfarray.table(shown, sort=sort), rows, shown), noted(found)
-    code, outcome = _outcome(found, rows, along)
-    outcome += "" if from_commit is None or code == NO_ANSWER else f" since {shown[along].values[0]}"
+        changes = perfarray.change_points(times, dim=along, **choices)
+        recent = changes.isel({along: slice(start, None)})
+    rows = _rows(recent, along)
+    table, (attrs, notes) = _labelled(perfarray.table(recent, sort=sort), rows, recent), noted(changes)
+    code, outcome = _outcome(changes, rows, along)
+    outcome += "" if from_commit is None or code == NO_ANSWER else f" since {recent[along].values[0]}"
     content = {"archive": archive, "changes": rows, "attrs": attrs, "notes": notes}
-    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=_legend(shown, along)), wanted, sentences)
+    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=_legend(recent, along)), target, sentences)
 
 
-def _rows(found: "xr.Dataset", dim: str) -> list[Row]:
+def _rows(changes: "xr.Dataset", dim: str) -> list[Row]:
     """Return a row for each change: its labels, the commit last."""
     from perfarray.timings.writing import rows_of
 
-    dims = [*(str(name) for name in found["change"].dims if name != dim), dim]
-    rows = rows_of(found[["change", *SAID]], dims)
+    dims = [*(str(name) for name in changes["change"].dims if name != dim), dim]
+    rows = rows_of(changes[["change", *SAID]], dims)
     return [{name: value for name, value in row.items() if name != "change"} for row in rows if row["change"]]
 
 
-def _labelled(table: "pd.DataFrame", rows: list[Row], shown: "xr.Dataset") -> "pd.DataFrame":
+def _labelled(table: "pd.DataFrame", rows: list[Row], changes: "xr.Dataset") -> "pd.DataFrame":
     """Put back the labels that all rows share, where there were others to be found: a table of one change says of which benchmark."""
-    dims = [str(dim) for dim in shown["change"].dims if rows and shown.sizes[dim] > 1]
+    dims = [str(dim) for dim in changes["change"].dims if rows and changes.sizes[dim] > 1]
     plain = table.reset_index(drop=table.index.names == [None])
     absent = {dim: rows[0][dim] for dim in dims if dim not in plain}
     return plain.assign(**absent).set_index(dims) if absent else table
 
 
-def _outcome(found: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str]:
+def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str]:
     """Return the exit code and its reason."""
-    asked = int(found["pvalue_any"].notnull().sum())
-    if not asked:
+    n_series = int(changes["pvalue_any"].notnull().sum())
+    if not n_series:
         return NO_ANSWER, f"no answer: too few {plural(dim)}, or nothing was measured"
     judged = [row["verdict"] for row in rows if row["cause"] == CODE]
     counts = ", ".join(f"{judged.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
     hosts = len(rows) - len(judged)
-    words = f"{len(rows)} {'change' if len(rows) == 1 else 'changes'} in {asked} series of up to {int(found['n'].max())} {plural(dim)}"
+    words = f"{len(rows)} {'change' if len(rows) == 1 else 'changes'} in {n_series} series of up to {int(changes['n'].max())} {plural(dim)}"
     words += f": {counts}" if rows else ""
     words += f"; {hosts} with another host" if hosts else ""
     return (SOMETHING_SLOWER if "slower" in judged else NOTHING_SLOWER), words
 
 
-def _legend(found: "xr.Dataset", dim: str) -> list[str]:
+def _legend(changes: "xr.Dataset", dim: str) -> list[str]:
     """Write what the columns mean and what changes rest on."""
-    attrs: dict[Any, Any] = dict(found.attrs)
+    attrs: dict[Any, Any] = dict(changes.attrs)
     many, good = plural(dim), "more" if attrs["better"] == HIGHER else "less"
     threshold, name = float(attrs["threshold"]), {"bh": "Benjamini and Hochberg", "holm": "Holm"}.get(str(attrs.get("correction")))
     stable = (
@@ -127,18 +127,18 @@ def _legend(found: "xr.Dataset", dim: str) -> list[str]:
         if "alpha" in attrs
         else f"{attrs['false_alarms']:g} per 1,000 {many} of a stable history"
     )
-    over = f", corrected for the number of series ({name})" if name and BENCHMARK in found.dims else ""
+    over = f", corrected for the number of series ({name})" if name and BENCHMARK in changes.dims else ""
     return [
         f"change: of the mean {attrs['metric']} after / before, of which {good} is faster, with its {percent(attrs['confidence_level'])} "
         f"interval; found at {stable}{over}.",
         f"The {dim} named is the most likely; the range holds it at 95 %. What {many} differ by though nothing changed is taken from the "
         "history itself.",
-        f"{many.capitalize()} from {found[dim].values[0]} to {found[dim].values[-1]}, the oldest first.",
+        f"{many.capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}, the oldest first.",
         *(
             ["cause: host where another host measured from there on: such a change is not judged."]
-            if (found["cause"] == "host").any()
+            if (changes["cause"] == "host").any()
             else []
         ),
-        *([f"common: yes where benchmarks changed together, by one {dim}."] if found["common"].any() else []),
+        *([f"common: yes where benchmarks changed together, by one {dim}."] if changes["common"].any() else []),
         *([f"equivalent: wholly within {percent(threshold)}."] if threshold else []),
     ]

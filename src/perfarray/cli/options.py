@@ -26,7 +26,7 @@ def names(text: str | None) -> tuple[str, ...] | None:
 
 def named(text: str) -> dict[str, str | int]:
     """Read `benchmark=program,time_ms=duration`, or `benchmark=0,time_ms=1` with places of columns."""
-    pairs = [part.partition("=") for part in text.split(",")]
+    pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(dim.strip() and name.strip() for dim, _, name in pairs):
         raise typer.BadParameter(f"{text!r} names no dims and columns; write benchmark=program,time_ms=duration")
     return {dim.strip(): int(name) if name.isascii() and name.isdigit() else name.strip() for dim, _, name in pairs}

@@ -87,26 +87,26 @@ def plan(
     """
     from perfarray.timings.writing import rows_of
 
-    wanted = form(output, file, path, json=json)
+    target = form(output, file, path, json=json)
     nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
         confidence_level=confidence, dim=dim, baseline=baseline, half_width=half_width, assurance=assurance, min_units=min_units
     )
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    failing = partial(give_failure, {"pilot": path, "plans": [], "attrs": {}, "notes": []}, wanted)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    failing = partial(give_failure, {"pilot": path, "plans": [], "attrs": {}, "notes": []}, target)
     with reporting(failing, options=OPTIONS) as warned:
         named = named_levels(nest.get("levels"), dims, layout, pattern)
         most = None if budget is None else amount(budget, units)
         prices = Prices(costs=given_costs(cost or (), units, named), budget=most, units=units, suite=suite)
-        times = read_one(path, said, files_are, warned)
-        found = _plan(times, prices, nest, choices)
-    code, rows = NOTHING_SLOWER if bool(found["cost"].notnull().any()) else NO_ANSWER, rows_of(found, list(map(str, found["cost"].dims)))
-    attrs, notes = noted(found)
+        times = read_one(path, reading, files_are, warned)
+        result = _plan(times, prices, nest, choices)
+    code, rows = NOTHING_SLOWER if bool(result["cost"].notnull().any()) else NO_ANSWER, rows_of(result, list(map(str, result["cost"].dims)))
+    attrs, notes = noted(result)
     content = {"pilot": path, "plans": rows, "attrs": attrs, "notes": notes}
-    table = perfarray.table(found, sort=sort)
+    table = perfarray.table(result, sort=sort)
     table, legend = table.iloc[:0] if code == NO_ANSWER else table, [f"{table.attrs['about']}."]
-    answer = Answer(table=table, rows=rows, content=content, outcome=" ".join(sentences(found)), code=code, legend=legend)
-    give(answer, wanted, warned)
+    answer = Answer(table=table, rows=rows, content=content, outcome=" ".join(sentences(result)), code=code, legend=legend)
+    give(answer, target, warned)
 
 
 def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: dict[str, Any]) -> "xr.Dataset":
@@ -122,8 +122,8 @@ def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: di
     if prices.budget is not None:
         choices["budget"] = prices.budget
     elif "half_width" not in choices:
-        what = "a number, or 8h" if prices.units == SECONDS else prices.units
-        choices["budget"] = ask(f"What may the experiment cost ({what})?", prices.units)
+        amount_text = "a number, or 8h" if prices.units == SECONDS else prices.units
+        choices["budget"] = ask(f"What may the experiment cost ({amount_text})?", prices.units)
     if not prices.suite:
         return perfarray.plan_repetitions(times, costs=costs, cost_units=prices.units, **nest, **choices)
     if prices.units != SECONDS:

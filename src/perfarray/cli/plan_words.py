@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 def _cells(plan: "xr.Dataset", like: "xr.DataArray") -> "list[tuple[str, xr.Dataset]]":
     """Return the cells of a plan with their labels; `like` has the dims that make cells."""
-    places = [dict(zip(like.dims, index, strict=True)) for index in product(*map(range, like.shape))]
-    return [(_label(like, place), plan.isel(place)) for place in places]
+    indices = [dict(zip(like.dims, index, strict=True)) for index in product(*map(range, like.shape))]
+    return [(_label(like, index), plan.isel(index)) for index in indices]
 
 
-def _label(array: "xr.DataArray", place: dict[Any, int]) -> str:
+def _label(array: "xr.DataArray", indices: dict[Any, int]) -> str:
     """Write the labels of a cell, along dims that have several."""
-    return ", ".join(str(array[dim].values[i]) for dim, i in place.items() if array.sizes[dim] > 1 or dim == BENCHMARK)
+    return ", ".join(str(array[dim].values[i]) for dim, i in indices.items() if array.sizes[dim] > 1 or dim == BENCHMARK)
 
 
 def _percent(share: float) -> str:
@@ -35,14 +35,14 @@ def money(cost: float, units: str) -> str:
     if cost < 60:
         return f"{cost:.2g} s"
     big, small, size, unit = ("h", "min", 3600.0, 60.0) if cost >= 3600 else ("min", "s", 60.0, 1.0)
-    whole, rest = divmod(math.floor(cost / unit), size / unit)
-    return f"{whole:.0f} {big} {rest:.0f} {small}" if rest else f"{whole:.0f} {big}"
+    large, small_number = divmod(math.floor(cost / unit), size / unit)
+    return f"{large:.0f} {big} {small_number:.0f} {small}" if small_number else f"{large:.0f} {big}"
 
 
 def sentences(plan: "xr.Dataset") -> list[str]:
     """Write what to run, what it costs and what it promises."""
     units, level = str(plan.attrs["cost_units"]), 100 * float(plan.attrs["confidence_level"])
-    whose = f"ratio to {plan.attrs['baseline']}" if "baseline" in plan.attrs else "mean"
+    subject = f"ratio to {plan.attrs['baseline']}" if "baseline" in plan.attrs else "mean"
     if plan.attrs["result"] == "plan_suite":
         return [_suite_sentence(name, cell, units, level) for name, cell in _cells(plan, plan["cost"])]
     cells = [(name, cell) for name, cell in _cells(plan, plan["repetitions"].isel(level=0)) if math.isfinite(float(cell["cost"]))]
@@ -51,16 +51,16 @@ def sentences(plan: "xr.Dataset") -> list[str]:
     if len(cells) == 1:
         ((_, cell),) = cells
         advice, outermost = str(cell["advice"].item()), plan["level"].values[0]
-        known = (
+        sentence = (
             f"Run {_in_words(cell)}: {money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the "
-            f"{whose} ({level:g} %){_once(cell, f'in each {outermost}')}."
+            f"{subject} ({level:g} %){_once(cell, f'in each {outermost}')}."
         )
-        return [known, *([advice[0].upper() + advice[1:] + "."] if advice else [])]
+        return [sentence, *([advice[0].upper() + advice[1:] + "."] if advice else [])]
     total = sum(float(cell["cost"]) for _, cell in cells)
     name, widest = max(cells, key=lambda item: float(item[1]["half_width"]))
     return [
         f"Together {money(total, units)} for {len(cells)} plans; the widest half-width is that of {name}, "
-        f"{_percent(float(widest['half_width']))} of the {whose} ({level:g} %): {_in_words(widest)}.",
+        f"{_percent(float(widest['half_width']))} of the {subject} ({level:g} %): {_in_words(widest)}.",
         *(
             ["If one build serves all benchmarks, --suite plans them together."]
             if BENCHMARK in plan.dims and "binary" in plan["level"].values
@@ -76,14 +76,14 @@ def _suite_sentence(name: str, cell: "xr.Dataset", units: str, level: float) -> 
     unit = str(cell["level"].values[0])
     count = float(cell["repetitions"].isel(level=0).max())
     old = float(cell["baseline_repetitions"].isel(level=0).max()) if "baseline_repetitions" in cell else math.nan
-    other = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
+    of_old = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
     advice = str(cell["advice"].item())
-    further = f" {advice[0].upper()}{advice[1:]}." if advice else ""
-    first = f"Make {count:.0f} {plural(unit)}{other} and run every benchmark on each" if "shared" in cell.attrs else "Run every benchmark"
+    remark = f" {advice[0].upper()}{advice[1:]}." if advice else ""
+    first = f"Make {count:.0f} {plural(unit)}{of_old} and run every benchmark on each" if "shared" in cell.attrs else "Run every benchmark"
     return (
         f"{f'{name}: ' if name else ''}{first} as the table says: "
         f"{money(float(cell['cost']), units)} for a half-width of {_percent(float(cell['half_width']))} of the suite's geometric mean "
-        f"({level:g} %){_once(cell, 'on each')}.{further}"
+        f"({level:g} %){_once(cell, 'on each')}.{remark}"
     )
 
 

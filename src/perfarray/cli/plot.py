@@ -14,7 +14,7 @@ import perfarray
 from perfarray.cli import options
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read_one
-from perfarray.cli.sides import Asked, read_sides
+from perfarray.cli.sides import Sources, read_sides
 from perfarray.conventions import plural
 
 if TYPE_CHECKING:
@@ -62,25 +62,25 @@ def plot(
 
     Example: perfarray plot intervals old.json new.json -o intervals.svg
     """
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(levels=options.names(levels), metric=metric, threshold=threshold)
     with reporting(options=OPTIONS) as sentences:
         _check_output(output)
         kind = _known(kind)
-        taken = inspect.signature(_picture(None, kind)).parameters
+        parameters = inspect.signature(_picture(None, kind)).parameters
         compared = new is not None or dim is not None or baseline is not None
-        wrong = [f"--{name}" for name in choices if name not in taken]
+        wrong = [f"--{name}" for name in choices if name not in parameters]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: the picture {kind} takes no such option")
-        if "baseline" in taken and taken["baseline"].default is inspect.Parameter.empty and not compared:
+        if "baseline" in parameters and parameters["baseline"].default is inspect.Parameter.empty and not compared:
             raise ValueError(f"the picture {kind} compares: give OLD and NEW, or --dim and --baseline")
         if compared:
-            sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
+            sides = read_sides(Sources(old=old, new=new, reading=reading, files_are=files_are, dim=dim, baseline=baseline), sentences)
             times = sides.times
-            choices |= {name: own for name, own in (("baseline", sides.baseline), ("dim", sides.dim)) if name in taken}
+            choices |= {name: value for name, value in (("baseline", sides.baseline), ("dim", sides.dim)) if name in parameters}
         else:
-            times = read_one(old, said, files_are, sentences)
-        _check_compared(times, kind, taken)
+            times = read_one(old, reading, files_are, sentences)
+        _check_compared(times, kind, parameters)
         _save(_picture(_selected(times, select or []), kind)(**choices), output)
     typer.echo(f"{output}: {kind}")
 
@@ -89,15 +89,15 @@ def _picture(times: Any, kind: str) -> Callable[..., Any]:
     """Return a picture of some timings, or of none, for its signature."""
     import xarray as xr
 
-    found: Callable[..., Any] = getattr((xr.Dataset() if times is None else times).perf.plot, kind)
-    return found
+    picture: Callable[..., Any] = getattr((xr.Dataset() if times is None else times).perf.plot, kind)
+    return picture
 
 
-def _check_compared(times: "xr.Dataset", kind: str, taken: Mapping[str, inspect.Parameter]) -> None:
+def _check_compared(times: "xr.Dataset", kind: str, parameters: Mapping[str, inspect.Parameter]) -> None:
     """Raise where a picture is of several labels of a dim, as of machines, that was not read."""
-    dim = taken["samples"].default if "samples" in taken else None
+    dim = parameters["samples"].default if "samples" in parameters else None
     if dim is not None and dim not in times.dims:
-        have = quoted([str(own) for own in times.dims], 9)
+        have = quoted([str(dim_present) for dim_present in times.dims], 9)
         several = f"the picture {kind} shows several {plural(dim)}; what was read has {have}"
         raise ValueError(f'{several}: the paths of files may name them, --layout "{{{dim}}}/..."')
 
@@ -106,11 +106,11 @@ def _known(kind: str) -> str:
     """Return the name of a picture, which may be written with hyphens; raise where there is none."""
     import xarray as xr
 
-    found, pictures = kind.replace("-", "_"), type(xr.Dataset().perf.plot)
-    known = [name for name in dir(pictures) if not name.startswith("_") and name not in LEFT_OUT]
-    if found not in known:
-        raise ValueError(f"there is no picture {kind!r}; there are {quoted(known, 30)}")
-    return found
+    name, pictures = kind.replace("-", "_"), type(xr.Dataset().perf.plot)
+    pictures_known = [name for name in dir(pictures) if not name.startswith("_") and name not in LEFT_OUT]
+    if name not in pictures_known:
+        raise ValueError(f"there is no picture {kind!r}; there are {quoted(pictures_known, 30)}")
+    return name
 
 
 def _selected(times: "xr.Dataset", texts: list[str]) -> "xr.Dataset":
@@ -118,9 +118,9 @@ def _selected(times: "xr.Dataset", texts: list[str]) -> "xr.Dataset":
     for text in texts:
         dim, sign, label = text.partition("=")
         if not sign or dim not in times.dims or dim not in times.coords:
-            have = quoted([str(own) for own in times.dims], 9)
+            have = quoted([str(value) for value in times.dims], 9)
             raise ValueError(f"--select {text!r}: write a dim and its label, as in benchmark=fft; what was read has {have}")
-        labels = {str(own): own for own in times[dim].values.tolist()}
+        labels = {str(value): value for value in times[dim].values.tolist()}
         times = times.sel({dim: labels[_label(text, label, list(labels))]})
     return times
 
@@ -131,20 +131,20 @@ def _label(text: str, label: str, labels: list[str]) -> str:
     from fnmatch import fnmatchcase
 
     dim = text.partition("=")[0]
-    found = [own for own in labels if own == label] or [own for own in labels if _ends_with(_bare(own), label)]
-    found = found or [own for own in labels if fnmatchcase(own, label)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ValueError(f"--select {text!r}: {len(found)} labels of {dim} are like that: {quoted(found, 9)}; name one")
-    near = [own for own in labels if label.lower() in own.lower()] or get_close_matches(label, labels, n=9)
+    matching = [name for name in labels if name == label] or [name for name in labels if _ends_with(_bare(name), label)]
+    matching = matching or [name for name in labels if fnmatchcase(name, label)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise ValueError(f"--select {text!r}: {len(matching)} labels of {dim} are like that: {quoted(matching, 9)}; name one")
+    near = [name for name in labels if label.lower() in name.lower()] or get_close_matches(label, labels, n=9)
     raise ValueError(f"--select {text!r}: no such {dim}; {f'near it: {quoted(near, 9)}' if near else f'there is {quoted(labels, 9)}'}")
 
 
 def _ends_with(name: str, end: str) -> bool:
     """Return whether a name ends so, with whole words: `org.example.copy` with `copy`, and `recopy` not."""
-    before = name.removesuffix(end)[-1:]
-    return name.endswith(end) and not (before.isalnum() or before == "_")
+    preceding = name.removesuffix(end)[-1:]
+    return name.endswith(end) and not (preceding.isalnum() or preceding == "_")
 
 
 def _bare(label: str) -> str:

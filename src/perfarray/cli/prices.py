@@ -42,7 +42,7 @@ def named_levels(
     return (*(levels or ()), *(dims or ()), *re.findall(r"\{(\w+)\}", f"{layout} {pattern}"))
 
 
-def given_costs(texts: Iterable[str], units: str, further: Sequence[str] = ()) -> dict[str, float]:
+def given_costs(texts: Iterable[str], units: str, names_of_levels: Sequence[str] = ()) -> dict[str, float]:
     """Read `execution=0.8`, `binary=95s` and `fork=3`; the names are those of levels, of `further` ones, or words of a format.
 
     Raises
@@ -50,15 +50,15 @@ def given_costs(texts: Iterable[str], units: str, further: Sequence[str] = ()) -
     ValueError
         When a name is none of these, or a price is no amount: before anything is read.
     """
-    words = {word: format for format, own in WORDS.items() for word in own}
+    words = {word: format for format, words_of_format in WORDS.items() for word in words_of_format}
     costs = {}
     for text in texts:
-        name, sign, price = (part.strip() for part in text.partition("="))
+        name, sign, price = (field.strip() for field in text.partition("="))
         if not sign:
             raise ValueError(f"--cost {text!r}: write level=price, as in --cost execution=0.8")
-        if name not in (*LEVELS, *further, *words):
-            known = ", ".join(f"{word} ({format})" for word, format in sorted(words.items()))
-            raise ValueError(f"--cost names {name!r}, which is no level; the levels are {', '.join(LEVELS)}; formats call them {known}")
+        if name not in (*LEVELS, *names_of_levels, *words):
+            word_list = ", ".join(f"{word} ({format})" for word, format in sorted(words.items()))
+            raise ValueError(f"--cost names {name!r}, which is no level; the levels are {', '.join(LEVELS)}; formats call them {word_list}")
         if name in costs:
             raise ValueError(f"--cost names {name!r} twice")
         costs[name] = amount(price, units)
@@ -80,33 +80,35 @@ def by_level(costs: Mapping[str, float], format: str) -> dict[str, float]:
     ValueError
         When a word is one of another format, or names a level that has its price already.
     """
-    own = WORDS.get(format, {}) if format else {word: level for words in WORDS.values() for word, level in words.items()}
-    foreign = {word for words in WORDS.values() for word in words} - own.keys()
-    found: dict[str, float] = {}
+    own_words = WORDS.get(format, {}) if format else {word: level for words in WORDS.values() for word, level in words.items()}
+    foreign = {word for words in WORDS.values() for word in words} - own_words.keys()
+    prices: dict[str, float] = {}
     for name, price in costs.items():
-        level = own.get(name, name)
+        level = own_words.get(name, name)
         if name in foreign:
-            whose = quoted([other for other, words in WORDS.items() if name in words], 3)
-            raise ValueError(f"--cost names {name!r}, a word of {whose}; what was read is {format!r}: name {quoted([*LEVELS, *own], 9)}")
-        if level in found:
+            owners = quoted([format_name for format_name, words in WORDS.items() if name in words], 3)
+            raise ValueError(
+                f"--cost names {name!r}, a word of {owners}; what was read is {format!r}: name {quoted([*LEVELS, *own_words], 9)}"
+            )
+        if level in prices:
             raise ValueError(f"--cost names {level!r} twice, once as {name!r}")
-        found[level] = price
-    return found
+        prices[level] = price
+    return prices
 
 
 def asked_costs(costs: dict[str, float], levels: Sequence[str], units: str) -> dict[str, float]:
     """Ask for the prices of levels that were not given."""
-    what = {
+    actions = {
         "binary": "making one more build",
         "session": "starting one more session",
         "execution": "starting and warming up one more execution",
     }
-    found = dict(costs)
+    prices = dict(costs)
     for level in levels:
-        if level not in found:
-            doing = what.get(level, f"starting one more {level}")
-            found[level] = ask(f"What does {doing} cost ({'seconds' if units == SECONDS else units})?", units)
-    return found
+        if level not in prices:
+            doing = actions.get(level, f"starting one more {level}")
+            prices[level] = ask(f"What does {doing} cost ({'seconds' if units == SECONDS else units})?", units)
+    return prices
 
 
 def ask(question: str, units: str) -> float:
@@ -127,16 +129,16 @@ def ask(question: str, units: str) -> float:
 
 def amount(text: str, units: str) -> float:
     """Read `8h`, `90 s`, `0.8` or, in iterations, `5343`."""
-    found = AMOUNT.fullmatch(text.strip())
-    number = _number(found[1]) if found else math.nan
-    if found is None or math.isnan(number):
+    match = AMOUNT.fullmatch(text.strip())
+    number = _number(match[1]) if match else math.nan
+    if match is None or math.isnan(number):
         raise ValueError(f"{text!r} is no amount; write a number{', or one with a unit, as in 8h or 95s' if units == SECONDS else ''}")
-    if not found[2]:
+    if not match[2]:
         return number
-    factor = seconds_factor(found[2]) or DURATIONS.get(found[2])
+    factor = seconds_factor(match[2]) or DURATIONS.get(match[2])
     if units != SECONDS or factor is None:
-        known = "ms, s, min, h, d" if units == SECONDS else "none: --units iterations counts iterations"
-        raise ValueError(f"{text!r}: {found[2]!r} is no unit here; known: {known}")
+        units_known = "ms, s, min, h, d" if units == SECONDS else "none: --units iterations counts iterations"
+        raise ValueError(f"{text!r}: {match[2]!r} is no unit here; known: {units_known}")
     return number * factor
 
 

@@ -94,14 +94,14 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = SELECTED.sub(_selecting, line) if "select" in options else line
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _with_names, line)
-    parts = QUOTED.split(line)  # a name that the message quotes may hold what looks like an argument
-    line = "".join(part if place % 2 else _with_options(part, options, place < len(parts) - 1) for place, part in enumerate(parts))
+    pieces = QUOTED.split(line)  # a name that the message quotes may hold what looks like an argument
+    line = "".join(piece if index % 2 else _with_options(piece, options, index < len(pieces) - 1) for index, piece in enumerate(pieces))
     return MERGING.sub(r"\1 takes", line)
 
 
-def _selecting(found: re.Match[str]) -> str:
+def _selecting(match: re.Match[str]) -> str:
     """Write `.sel(benchmark='fft', version='old')` as options have it."""
-    return re.sub(r"\b(\w+)='([^']*)'(, )?", lambda pair: f"--select '{pair[1]}={pair[2]}'{' ' if pair[3] else ''}", found[1])
+    return re.sub(r"\b(\w+)='([^']*)'(, )?", lambda pair: f"--select '{pair[1]}={pair[2]}'{' ' if pair[3] else ''}", match[1])
 
 
 def _with_options(text: str, options: Mapping[str, str], quoted: bool) -> str:
@@ -114,9 +114,9 @@ def _with_options(text: str, options: Mapping[str, str], quoted: bool) -> str:
     return text
 
 
-def _percent(option: str, found: re.Match[str]) -> str:
+def _percent(option: str, match: re.Match[str]) -> str:
     """Write a share as an option has it: `--threshold -1%`."""
-    return f"{option} {100 * float(found[1]):.6g}%"
+    return f"{option} {100 * float(match[1]):.6g}%"
 
 
 def _as_option(pairs: str) -> str:

@@ -13,7 +13,7 @@ from perfarray.cli.ordering import history_dim, in_order
 from perfarray.cli.prices import by_level, given_costs, named_levels, without_price
 from perfarray.cli.problems import reporting
 from perfarray.cli.reading import read_one
-from perfarray.cli.sides import Asked, read_sides
+from perfarray.cli.sides import Sources, read_sides
 from perfarray.conventions import SECONDS
 
 DEFAULT = Path("report.html")
@@ -63,26 +63,26 @@ def report(
 
     Example: perfarray report old.json new.json --cost execution=0.8 -o report.html
     """
-    wanted = form(output, DEFAULT if file is None and output is None else file, old, new)
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    target = form(output, DEFAULT if file is None and output is None else file, old, new)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     judged = options.given(levels=options.names(levels), metric=metric, threshold=threshold, correction=correction)
     with reporting(options=OPTIONS) as sentences:
-        if wanted.kind not in FORMS:
+        if target.kind not in FORMS:
             ends = [end for end, kind in SUFFIXES.items() if kind in FORMS]
             end = "" if file is None else file.suffix
             raise ValueError(f"-o {file}: the end of the name says the form, and {end!r} is none of {', '.join(ends)}; or say --output")
         prices = given_costs(cost or (), units, named_levels(options.names(levels), dims, layout, pattern))
         if new is None and dim is None and baseline is None:
-            times, compared = read_one(old, said, files_are, sentences), dict[str, Any]()
+            times, compared = read_one(old, reading, files_are, sentences), dict[str, Any]()
         else:
-            sides = read_sides(Asked(old=old, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline), sentences)
+            sides = read_sides(Sources(old=old, new=new, reading=reading, files_are=files_are, dim=dim, baseline=baseline), sentences)
             times, compared = sides.times, {"baseline": sides.baseline, "dim": sides.dim}
         times = times if order is None else in_order(times, history_dim(times, None), order, sentences)
         costs = by_level(prices, str(times.attrs.get("format", ""))) or None
         if units == SECONDS and (missing := [level for level in without_price(times, judged.get("levels")) if level not in (costs or {})]):
-            asked = " ".join(f"--cost {level}=SECONDS" for level in missing)
-            sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {asked}")
+            flags = " ".join(f"--cost {level}=SECONDS" for level in missing)
+            sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {flags}")
         text = perfarray.report(
-            times, **compared, **judged, costs=costs, cost_units=units, path=wanted.file, format=wanted.kind, redact=redact
+            times, **compared, **judged, costs=costs, cost_units=units, path=target.file, format=target.kind, redact=redact
         )
-    show([text.removesuffix("\n")] if wanted.file is None else [f"{wanted.file}: {wanted.file.stat().st_size:,} bytes"])
+    show([text.removesuffix("\n")] if target.file is None else [f"{target.file}: {target.file.stat().st_size:,} bytes"])

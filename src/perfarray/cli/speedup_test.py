@@ -48,16 +48,16 @@ def speedup_test(
     """
     from perfarray.timings.writing import rows_of
 
-    wanted = form(output, file, config, json=json)
+    target = form(output, file, config, json=json)
     choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, correction=correction, output=prefix)
-    failing = partial(give_failure, {"config": config, "rows": [], "suites": [], "attrs": {}, "notes": []}, wanted)
+    failing = partial(give_failure, {"config": config, "rows": [], "suites": [], "attrs": {}, "notes": []}, target)
     with reporting(failing, own_words=SHOWN, options=OPTIONS) as warned:
         if prefix is not None and not Path(prefix).parent.is_dir():
             raise ValueError(f"--prefix {prefix}: there is no folder {str(Path(prefix).parent)!r} to write to")
         result = perfarray.speedup_report(config, **choices)
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
     tested = result.sel(statistic=list(STATISTICS)).assign_attrs(result="speedup_test")
-    names = {own: [name for name, array in result.items() if (BENCHMARK in array.dims) is own] for own in (True, False)}
+    names = {each: [name for name, array in result.items() if (BENCHMARK in array.dims) is each] for each in (True, False)}
     rows = rows_of(tested[names[True]], [BENCHMARK, "statistic"])
     attrs, notes = noted(result)
     answer = Answer(
@@ -68,11 +68,13 @@ def speedup_test(
         code=NOTHING_SLOWER,
         heading=text.rstrip().splitlines(),
     )
-    give(answer, wanted, warned)
+    give(answer, target, warned)
 
 
 def _outcome(tested: "xr.Dataset") -> str:
     """Return how many speedups are significant."""
     counts = tested["significant"].sum(BENCHMARK)
-    parts = [f"{int(counts.sel(statistic=one))} of {tested.sizes[BENCHMARK]} speedups of {many}" for one, many in STATISTICS.items()]
-    return f"significant: {', '.join(parts)}"
+    clauses = [
+        f"{int(counts.sel(statistic=statistic))} of {tested.sizes[BENCHMARK]} speedups of {many}" for statistic, many in STATISTICS.items()
+    ]
+    return f"significant: {', '.join(clauses)}"

@@ -13,7 +13,7 @@ from perfarray.cli.forms import Answer, Row, form, give, give_failure, noted
 from perfarray.cli.options import percent
 from perfarray.cli.problems import NO_ANSWER, reporting
 from perfarray.cli.reading import read_one
-from perfarray.cli.sides import Asked, read_sides
+from perfarray.cli.sides import Sources, read_sides
 from perfarray.conventions import plural
 
 if TYPE_CHECKING:
@@ -67,30 +67,30 @@ def stop(
     """
     from perfarray.timings.writing import rows_of
 
-    wanted = form(output, file, archive, new, json=json)
-    said = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    target = form(output, file, archive, new, json=json)
+    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence, levels=options.names(levels), metric=metric)
-    asked = Asked(old=archive, new=new, said=said, files_are=files_are, dim=dim, baseline=baseline)
-    failing = partial(give_failure, {**asked.places, "rows": [], "attrs": {}, "notes": []}, wanted)
+    sources = Sources(old=archive, new=new, reading=reading, files_are=files_are, dim=dim, baseline=baseline)
+    failing = partial(give_failure, {**sources.paths, "rows": [], "attrs": {}, "notes": []}, target)
     with reporting(failing, own_words=("fewer_than_start", "not_narrow"), options=OPTIONS) as sentences:
         if half_width is None:
             raise ValueError("say how narrow the interval has to be: --half-width 1%")
         if new is None and dim is None and baseline is None:
-            found = perfarray.stopping(read_one(archive, said, files_are, sentences), half_width=half_width, **choices)
+            result = perfarray.stopping(read_one(archive, reading, files_are, sentences), half_width=half_width, **choices)
         else:
-            sides = read_sides(asked, sentences)
-            found = perfarray.stopping(sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **choices)
-    per_cell = found.drop_dims("runs")
-    rows = [row | {"more": _more(row, int(found.attrs["start"]))} for row in rows_of(per_cell, list(map(str, per_cell["n"].dims)))]
-    table, (attrs, notes) = _with_more(perfarray.table(found, sort=sort), rows), noted(found)
-    code, outcome = _outcome(found, rows)
-    ratio = "candidate / baseline" if "baseline" in found.attrs else "the mean"
+            sides = read_sides(sources, sentences)
+            result = perfarray.stopping(sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **choices)
+    per_cell = result.drop_dims("runs")
+    rows = [row | {"more": _more(row, int(result.attrs["start"]))} for row in rows_of(per_cell, list(map(str, per_cell["n"].dims)))]
+    table, (attrs, notes) = _with_more(perfarray.table(result, sort=sort), rows), noted(result)
+    code, outcome = _outcome(result, rows)
+    ratio = "candidate / baseline" if "baseline" in result.attrs else "the mean"
     legend = [
         f"{table.attrs['about']}; then: {ratio}, with its interval, where the rule stops.",
         "? stands behind what would do if further ones vary as these.",
     ]
-    content = {**asked.places, "rows": rows, "attrs": attrs, "notes": notes}
-    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend), wanted, sentences)
+    content = {**sources.paths, "rows": rows, "attrs": attrs, "notes": notes}
+    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend), target, sentences)
 
 
 def _more(row: Row, start: int) -> float:
@@ -104,22 +104,24 @@ def _more(row: Row, start: int) -> float:
 def _with_more(table: "pd.DataFrame", rows: list[Row]) -> "pd.DataFrame":
     """Return the table with what is still to be run, of the rows that were measured."""
     dims, labels = labels_of(table)
-    found = {tuple(row[dim] for dim in dims): row["more"] for row in rows}
-    more = [found[label] for label in labels]
-    return table.assign(**{"still to run": ["-" if math.isnan(one) else f"{one:,}" if math.isfinite(one) else "no end" for one in more]})
+    more_by_label = {tuple(row[dim] for dim in dims): row["more"] for row in rows}
+    more = [more_by_label[label] for label in labels]
+    return table.assign(
+        **{"still to run": ["-" if math.isnan(count) else f"{count:,}" if math.isfinite(count) else "no end" for count in more]}
+    )
 
 
-def _outcome(found: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:
+def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:
     """Return the exit code and its reason."""
     measured = [row for row in rows if row["n"] > 0]
-    unit, wanted = str(found.attrs["unit"]), f"±{percent(found.attrs['half_width_wanted'])}"
+    unit, width = str(result.attrs["unit"]), f"±{percent(result.attrs['half_width_wanted'])}"
     if not measured:
         return NO_ANSWER, "no answer: nothing was measured"
     missing = [row["more"] for row in measured if row["more"] != 0]
     cells = f"{len(measured)} {'cell' if len(measured) == 1 else 'cells'}"
     if not missing:
-        return ENOUGH, f"stop: {f'all {cells} are' if len(measured) > 1 else 'the one cell is'} within {wanted}"
-    known = sorted({one for one in missing if math.isfinite(one)})
-    many = f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}" if known else "an unknown number of"
-    are, units = "is" if len(missing) == 1 else "are", unit if known == [1] else plural(unit)
-    return GO_ON, f"go on: {len(missing)} of {cells} {are} not within {wanted} yet; {many} more {units} each"
+        return ENOUGH, f"stop: {f'all {cells} are' if len(measured) > 1 else 'the one cell is'} within {width}"
+    finite = sorted({number for number in missing if math.isfinite(number)})
+    many = f"{finite[0]:,}" if len(finite) == 1 else f"{finite[0]:,} to {finite[-1]:,}" if finite else "an unknown number of"
+    are, units = "is" if len(missing) == 1 else "are", unit if finite == [1] else plural(unit)
+    return GO_ON, f"go on: {len(missing)} of {cells} {are} not within {width} yet; {many} more {units} each"

@@ -92,8 +92,8 @@ def autocorrelation(
     most = min(size - 1, max(10, math.floor(10 * math.log10(max(size, 1))))) if max_lag is None else check_count(max_lag, "max_lag")
     if most >= size and max_lag is not None:
         raise ValueError(f"max_lag={max_lag} needs more than {max_lag} repetitions along {dim!r}; there are {size}")
-    own = outputs("1", series.outer, effective_n="independent repetitions", pvalue="", drift="relative slope per repetition")
-    own |= outputs("1", series.outer, drift_pvalue="", n="repetitions")
+    series_outputs = outputs("1", series.outer, effective_n="independent repetitions", pvalue="", drift="relative slope per repetition")
+    series_outputs |= outputs("1", series.outer, drift_pvalue="", n="repetitions")
     together = outputs(pooled_n="repetitions of all series", pooled_effective_n="independent repetitions of all series")
     together |= outputs(pooled_drift="mean relative slope per repetition")
     together |= outputs(pooled_drift_pvalue="", dependence_pvalue="p-value of neighbours alike, or of a drift")
@@ -103,7 +103,7 @@ def autocorrelation(
         core=[data.levels],
         outputs=outputs("1", (*series.outer, "lag"), autocorrelation="")
         | outputs("1", ("lag",), pooled_autocorrelation="")
-        | own
+        | series_outputs
         | together,
         coords={"lag": range(most + 1), **{name: data.array[name].values for name in series.outer}},
         attrs=data.describe() | {"result": "autocorrelation", "unit": dim, "dim": dim, "order": series.order},
@@ -121,14 +121,14 @@ def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any
     pool, total = dependence.pooled(unbiased, n), np.sum(n, axis=-1).astype(float)
     slope, slope_pvalue = dependence.drift(series)
     slopes = summarise_units(slope)
-    own = (n * dependence.effective_share(unbiased, n), dependence.ljung_box(correlations, n), slope, slope_pvalue, n.astype(float))
-    scores = Scores(*(part.sum(axis=-1) for part in dependence.order_scores(series)))
+    by_series = (n * dependence.effective_share(unbiased, n), dependence.ljung_box(correlations, n), slope, slope_pvalue, n.astype(float))
+    scores = Scores(*(array.sum(axis=-1) for array in dependence.order_scores(series)))
     pvalue = np.where(total >= LEAST_RANKED, dependence.order_pvalue(scores), np.nan)
     share = dependence.effective_share(pool, total / np.maximum((n > 0).sum(axis=-1), 1))
     return (
         correlations[..., : most + 1].reshape(*shape, -1),
         pool[..., : most + 1],
-        *(part.reshape(shape) for part in own),
+        *(array.reshape(shape) for array in by_series),
         total,
         total * share,
         slopes.mean,

@@ -32,12 +32,12 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
     segments = {}
     if steady:
         with collecting():
-            found = steady_state(times, dim=check_levels(choose_metric(times, metric), None)[-1], metric=metric)
-        times, segments = times.assign_coords(warmup=found["warmup"].variable), {"segment_mean": found["segment_mean"]}
+            steadiness = steady_state(times, dim=check_levels(choose_metric(times, metric), None)[-1], metric=metric)
+        times, segments = times.assign_coords(warmup=steadiness["warmup"].variable), {"segment_mean": steadiness["segment_mean"]}
     array, data = choose_metric(times, metric), resolve(times, metric)
-    parts = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])} | segments
+    arrays = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])} | segments
     attrs = array.attrs | {"metric": str(array.name or "time"), "levels": " ".join(data.levels)}
-    return xr.Dataset({name: part.variable for name, part in parts.items()}, array.coords, attrs)
+    return xr.Dataset({name: variable_array.variable for name, variable_array in arrays.items()}, array.coords, attrs)
 
 
 def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None = None, metric: str | None = None) -> xr.Dataset:
@@ -62,8 +62,10 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
     if far >= array.sizes[dim]:
         raise ValueError(f"lag={lag} needs more than {lag} repetitions along {dim!r}; there are {array.sizes[dim]}")
     with collecting():
-        found = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"].isel(lag=-1, drop=True)
-    parts = {"value": array, "earlier": array.shift({dim: far}), "correlation": found}
+        correlation = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"].isel(
+            lag=-1, drop=True
+        )
+    arrays = {"value": array, "earlier": array.shift({dim: far}), "correlation": correlation}
     attrs = {
         "metric": str(array.name or "time"),
         "units": series.data.units,
@@ -72,7 +74,9 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
         "lag": far,
         "result": "lag",
     }
-    return xr.Dataset({name: part.reset_coords(drop=True).variable for name, part in parts.items()}, array.coords, attrs)
+    return xr.Dataset(
+        {name: variable_array.reset_coords(drop=True).variable for name, variable_array in arrays.items()}, array.coords, attrs
+    )
 
 
 def against(times: Data, coordinate: str, *, levels: str | tuple[str, ...] | None = None, metric: str | None = None) -> xr.Dataset:
@@ -97,9 +101,9 @@ def against(times: Data, coordinate: str, *, levels: str | tuple[str, ...] | Non
     numeric = [str(name) for name, label in array.coords.items() if label.dtype.kind in "iuf" and set(label.dims) & set(data.levels)]
     if coordinate not in numeric:
         raise ValueError(f"coordinate {coordinate!r} holds no numbers along {data.levels}; these do: {listed(numeric)}")
-    beside = array.coords[coordinate].astype(float).broadcast_like(array).transpose(*array.dims)
-    value = array.where(beside.notnull())
+    recorded = array.coords[coordinate].astype(float).broadcast_like(array).transpose(*array.dims)
+    value = array.where(recorded.notnull())
     attrs = {"metric": str(array.name or "time"), "units": data.units, "levels": " ".join(data.levels), "result": "against"}
     attrs |= {"coordinate": coordinate, "coordinate_units": str(array.coords[coordinate].attrs.get("units", "1"))}
-    kept = {name: label for name, label in array.coords.items() if name in array.dims or not label.dims}
-    return xr.Dataset({"value": value.variable, "beside": beside.variable}, {**kept}, attrs)
+    labels = {name: label for name, label in array.coords.items() if name in array.dims or not label.dims}
+    return xr.Dataset({"value": value.variable, "beside": recorded.variable}, {**labels}, attrs)

@@ -80,15 +80,15 @@ def normality(
     check_choice(statistic, "statistic", STATISTICS)
     sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
     data = resolve(times, metric, levels)
-    place = unit_place(data, unit)
+    depth = unit_place(data, unit)
 
     def kernel(values: Floats) -> tuple[np.ndarray, ...]:
-        runs = one_value_per_unit(values, len(data.levels), place)
+        runs = one_value_per_unit(values, len(data.levels), depth)
         groups = [_of_groups(runs, size, statistic) for size in sizes]
-        found = [shapiro_wilk(sample) for sample in groups]
-        pvalue = np.stack([test.pvalue for test in found], axis=-1)
+        tests = [shapiro_wilk(sample) for sample in groups]
+        pvalue = np.stack([test.pvalue for test in tests], axis=-1)
         n = np.stack([(~np.isnan(sample)).sum(axis=-1) for sample in groups], axis=-1).astype(float)
-        return np.stack([test.statistic for test in found], axis=-1), pvalue, pvalue <= risk, n
+        return np.stack([test.statistic for test in tests], axis=-1), pvalue, pvalue <= risk, n
 
     along = ("group_size",)
     result = apply(
@@ -101,7 +101,7 @@ def normality(
             **outputs("1", along, n="groups tested"),
         },
         coords={"group_size": sizes},
-        attrs=describe_unit(data, place) | {"result": "normality", "alpha": risk, "of_groups": statistic},
+        attrs=describe_unit(data, depth) | {"result": "normality", "alpha": risk, "of_groups": statistic},
     )
     cells = [dim for dim in result["pvalue"].dims if dim != "group_size"]
     share = result["rejected"].where(result["pvalue"].notnull()).mean(cells)

@@ -28,7 +28,7 @@ class Series(NamedTuple):
     dim: str
     inner: tuple[str, ...]
     order: str
-    places: Integers
+    positions: Integers
 
 
 def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric: Any, order: str | None) -> Series:
@@ -40,13 +40,13 @@ def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric
     elif levels is not None and dim not in check_names(levels, "levels"):
         raise ValueError(f"dim={dim!r} is not one of levels={check_names(levels, 'levels')}; the order is that of a level")
     data = resolve(times, metric, levels)
-    place = data.levels.index(dim)
+    depth = data.levels.index(dim)
     name = _stamp(data.array, dim, order)
-    places = np.arange(data.array.sizes[dim])
+    order_of_values = np.arange(data.array.sizes[dim])
     if name != STORED:
-        places = np.argsort(_moments(data.array.coords[name]), kind="stable")
-        data = data._replace(array=data.array.isel({dim: places}))
-    return Series(data, data.levels[:place], dim, data.levels[place + 1 :], name, places)
+        order_of_values = np.argsort(_moments(data.array.coords[name]), kind="stable")
+        data = data._replace(array=data.array.isel({dim: order_of_values}))
+    return Series(data, data.levels[:depth], dim, data.levels[depth + 1 :], name, order_of_values)
 
 
 def _stamp(array: xr.DataArray, dim: str, order: str | None) -> str:

@@ -91,54 +91,69 @@ def steady_state(
     >>> found["kind"].item(), found["start"].item(), found["warmup"].sum().item()
     ('warmup', 12.0, 12)
     """
-    least, kept = check_number(tolerance, "tolerance"), check_share(share, "share", "0.25")
+    least, least_share = check_number(tolerance, "tolerance"), check_share(share, "share", "0.25")
     cost = check_number(penalty, "penalty")
     if least < 0 or cost <= 0:
         raise ValueError(f"tolerance={tolerance!r} and penalty={penalty!r}: give a share from 0 up, and a number above 0")
     series = in_order(times, dim, levels, metric, None)
     data, outer = series.data, series.outer
     labels = data.array[dim].values if data.array[dim].dtype.kind in "iuf" else np.arange(data.array.sizes[dim])
-    one, along = outputs("1", outer, n_segments=""), (*outer, dim)
+    segment_outputs, along = outputs("1", outer, n_segments=""), (*outer, dim)
     result = apply(
-        partial(_describe, inner=len(series.inner), outer=len(outer), rules=Rules(least, kept, cost, data.better == HIGHER), labels=labels),
+        partial(
+            _describe,
+            inner=len(series.inner),
+            outer=len(outer),
+            rules=Rules(least, least_share, cost, data.better == HIGHER),
+            labels=labels,
+        ),
         data.array,
         core=[data.levels],
         outputs={
             "kind": Output(outer, "", object, "how repetitions become steady"),
             "start": Output(outer, "", float, f"first steady {dim}"),
             "steady_mean": Output(outer, data.units),
-            **one,
+            **segment_outputs,
             "warmup": Output(along, "", bool, "before the steady state"),
             "segment": Output(along, "", float, "number of the segment"),
             "segment_mean": Output(along, data.units),
             "kind_of_all": Output((), "", object, "the kind of all series"),
         },
         coords={name: data.array[name].values for name in along},
-        attrs=data.describe() | {"result": "steady_state", "dim": dim, "order": series.order, "tolerance": least, "share": kept},
+        attrs=data.describe() | {"result": "steady_state", "dim": dim, "order": series.order, "tolerance": least, "share": least_share},
     )
     if "warmup" in data.array.coords:
         marked = as_mark(data.array.coords["warmup"]).drop_vars("warmup")
         inside = [name for name in marked.dims if name in series.inner]
-        before = result["warmup"].attrs
-        result["warmup"] = (result["warmup"] | marked.all(inside)).transpose(*result["warmup"].dims).assign_attrs(before)
-    return noted(result.isel({dim: np.argsort(series.places)}), *data.notes, checks=("steady",))
+        warmup_attrs = result["warmup"].attrs
+        result["warmup"] = (result["warmup"] | marked.all(inside)).transpose(*result["warmup"].dims).assign_attrs(warmup_attrs)
+    return noted(result.isel({dim: np.argsort(series.positions)}), *data.notes, checks=("steady",))
 
 
 def _describe(values: Floats, *, inner: int, outer: int, rules: Rules, labels: Any) -> tuple[Any, ...]:
     """Return what is known of every series and of every cell of timings (..., outer levels, n, inner levels)."""
     ordered = unit_means(values, inner + 1)
-    found = steady(ordered, rules)
-    known = ~np.isnan(found.start)
-    place = np.where(known, found.start, 0).astype(int)
-    before = known[..., None] & (np.arange(ordered.shape[-1]) < place[..., None])
-    start = np.where(known, np.asarray(labels, dtype=float)[place], np.nan)
-    kinds = found.kind.reshape(*found.kind.shape[: found.kind.ndim - outer], -1)
+    steadiness = steady(ordered, rules)
+    has_start = ~np.isnan(steadiness.start)
+    position = np.where(has_start, steadiness.start, 0).astype(int)
+    is_warmup = has_start[..., None] & (np.arange(ordered.shape[-1]) < position[..., None])
+    start = np.where(has_start, np.asarray(labels, dtype=float)[position], np.nan)
+    kinds = steadiness.kind.reshape(*steadiness.kind.shape[: steadiness.kind.ndim - outer], -1)
     common = np.empty(kinds.shape[:-1], dtype=object)
     for cell in np.ndindex(common.shape):  # words
-        there = set(kinds[cell]) - {ABSENT} or {ABSENT}
-        seen = sorted(there - {SHORT}) or [SHORT]
-        common[cell] = seen[0] if len(seen) == 1 else INCONSISTENT
-    return (found.kind, start, found.mean, found.segments.astype(float), before, found.segment, found.segment_mean, common)
+        kinds_of_cell = set(kinds[cell]) - {ABSENT} or {ABSENT}
+        kinds_present = sorted(kinds_of_cell - {SHORT}) or [SHORT]
+        common[cell] = kinds_present[0] if len(kinds_present) == 1 else INCONSISTENT
+    return (
+        steadiness.kind,
+        start,
+        steadiness.mean,
+        steadiness.segments.astype(float),
+        is_warmup,
+        steadiness.segment,
+        steadiness.segment_mean,
+        common,
+    )
 
 
 @check("steady")

@@ -86,12 +86,12 @@ def next_measurement(
     if cost < 0:
         raise ValueError(f"commit_cost={commit_cost!r}: give what a commit costs in runs, 0 or more")
     measured = _labels(changes[dim].values if dim in changes.coords else np.arange(changes.sizes[dim]))
-    every = measured if commits is None else _labels(np.asarray(list(commits), dtype=measured.dtype))
+    all_commits = measured if commits is None else _labels(np.asarray(list(commits), dtype=measured.dtype))
     number = None if change is None else _position(changes, dim, measured, change)
-    labels = every if every.dtype.kind in "OmM" else every.astype(float)
-    search = Search(_among(measured, every, dim), len(every), number, sure, cost, labels)
+    labels = all_commits if all_commits.dtype.kind in "OmM" else all_commits.astype(float)
+    search = Search(_among(measured, all_commits, dim), len(all_commits), number, sure, cost, labels)
     kind: Any = object if labels.dtype.kind == "O" else labels.dtype
-    found = apply(
+    result = apply(
         partial(next_commits, search=search),
         *(changes[name].reset_coords(drop=True) for name in SERIES),
         changes["noise"],
@@ -104,10 +104,10 @@ def next_measurement(
             "culprit_probability": Output((), "1"),
             "posterior": Output(("_commits",), "1", float, "probability that the change was made here"),
         },
-        coords={"_commits": every},
+        coords={"_commits": all_commits},
         attrs={"result": "next_measurement", "dim": dim, "probability": sure, "commit_cost": cost},
     ).rename({"_commits": dim})
-    return noted(found, checks=("bisecting",))
+    return noted(result, checks=("bisecting",))
 
 
 def _checked(changes: xr.Dataset) -> str:
@@ -123,28 +123,28 @@ def _labels(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.astype(object) if values.dtype.kind in "UST" else values
 
 
-def _among(measured: npt.NDArray[Any], every: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
+def _among(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
     """Return where the commits of a history stand among all."""
-    places = {label: place for place, label in enumerate(every.tolist())}
-    missing = [label for label in measured.tolist() if label not in places]
+    index_of = {label: index for index, label in enumerate(all_commits.tolist())}
+    missing = [label for label in measured.tolist() if label not in index_of]
     if missing:
         raise ValueError(f"commits= does not hold {len(missing)} of the {len(measured)} {plural(dim)} of the timings: {listed(missing, 5)}")
-    found = np.array([places[label] for label in measured.tolist()])
-    if (np.diff(found) <= 0).any() or len(places) < len(every):
+    indices = np.array([index_of[label] for label in measured.tolist()])
+    if (np.diff(indices) <= 0).any() or len(index_of) < len(all_commits):
         raise ValueError(
             f"commits= has the {plural(dim)} of the timings in another order, or some twice; give all, each once, the oldest first"
         )
-    return found
+    return indices
 
 
 def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: Hashable) -> int:
     """Return the place of a change among the commits measured."""
-    others = [name for name in changes["change"].dims if name != dim]
-    some = np.flatnonzero(changes["change"].any(others).values)
-    known = labels[some].tolist()
-    if change not in known:
-        raise ValueError(f"change={change!r} is no change of any series; there is {listed(known) if known else 'none'}")
-    return int(some[known.index(change)])
+    cell_dims = [name for name in changes["change"].dims if name != dim]
+    positions = np.flatnonzero(changes["change"].any(cell_dims).values)
+    change_labels = labels[positions].tolist()
+    if change not in change_labels:
+        raise ValueError(f"change={change!r} is no change of any series; there is {listed(change_labels) if change_labels else 'none'}")
+    return int(positions[change_labels.index(change)])
 
 
 @check("bisecting")

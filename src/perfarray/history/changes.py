@@ -174,9 +174,9 @@ def change_points(
     rules |= {"min_size": least, "across": across, "confidence_level": sure}
     core = [dim, *data.levels]
     first = apply(partial(chances, question=question), data.array, core=[core], outputs={"pvalue_any": Output()})["pvalue_any"]
-    every = xr.zeros_like(data.array.isel(dict.fromkeys(data.levels, 0), drop=True), dtype=bool)
-    at_least, at_most = (bound | every for bound in data.bounds)  # a mark may lie along the runs alone
-    found = apply(
+    no_bound = xr.zeros_like(data.array.isel(dict.fromkeys(data.levels, 0), drop=True), dtype=bool)
+    at_least, at_most = (bound | no_bound for bound in data.bounds)  # a mark may lie along the runs alone
+    result = apply(
         partial(describe, question=question),
         data.array,
         _levels(first, level, correction),
@@ -189,11 +189,11 @@ def change_points(
         attrs=data.describe() | rules,
     )
     if dim not in data.array.coords:
-        found = found.drop_vars(dim)
-    found["pvalue_any"] = first
-    found = found.assign(_together(found, dim, across)).drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
-    stopped = data.stopped_note(ONLY_WORSE) if data.n_stopped else None
-    return noted(found, *data.notes, stopped, checks=("changes",))
+        result = result.drop_vars(dim)
+    result["pvalue_any"] = first
+    result = result.assign(_together(result, dim, across)).drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
+    limit_note = data.stopped_note(ONLY_WORSE) if data.n_stopped else None
+    return noted(result, *data.notes, limit_note, checks=("changes",))
 
 
 def _rate(false_alarms: float) -> float:
@@ -225,8 +225,8 @@ def _levels(pvalues: xr.DataArray, alpha: float, correction: str | None) -> xr.D
     if is_chunked(pvalues):
         pvalues = pvalues.chunk(dict.fromkeys(dims, -1))
     kernel = partial(_corrected, axes=len(dims), alpha=alpha, correction=correction)
-    found: xr.DataArray = apply(kernel, pvalues, core=[dims], outputs={"level": Output(tuple(dims))})["level"]
-    return found
+    search_levels: xr.DataArray = apply(kernel, pvalues, core=[dims], outputs={"level": Output(tuple(dims))})["level"]
+    return search_levels
 
 
 def _corrected(pvalues: Floats, *, axes: int, alpha: float, correction: str | None) -> tuple[Floats]:
@@ -259,23 +259,23 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
     )
 
 
-def _together(found: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray]:
+def _together(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray]:
     """Return which changes are common to many benchmarks, and how many of these there are at each commit."""
-    parts = [found[name] for name in ("change", "_first", "_last")]
-    single = across not in found["change"].dims
+    arrays = [result[name] for name in ("change", "_first", "_last")]
+    single = across not in result["change"].dims
     if single:
-        parts = [part.expand_dims(across) for part in parts]
-    elif is_chunked(parts[0]):
-        parts = [part.chunk({across: -1}) for part in parts]
-    both = [across, dim]
-    made = apply(
+        arrays = [array.expand_dims(across) for array in arrays]
+    elif is_chunked(arrays[0]):
+        arrays = [array.chunk({across: -1}) for array in arrays]
+    plane = [across, dim]
+    joint = apply(
         _each_common,
-        *parts,
-        core=[both] * 3,
+        *arrays,
+        core=[plane] * 3,
         outputs={"common": Output((across, dim), "", bool, "with other benchmarks"), "n_common": Output((dim,), "", int)},
     )
-    common = made["common"].isel({across: 0}, drop=True) if single else made["common"]
-    return {"common": common.transpose(*found["change"].dims), "n_common": made["n_common"]}
+    common = joint["common"].isel({across: 0}, drop=True) if single else joint["common"]
+    return {"common": common.transpose(*result["change"].dims), "n_common": joint["n_common"]}
 
 
 def _each_common(change: Any, first: Any, last: Any) -> tuple[Any, Any]:
@@ -307,11 +307,11 @@ def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "{cells} follow a mean that is not positive: a ratio says nothing of them, and the verdict is that of the difference; where values "
         "may be negative, read segment_mean"
     )
-    alike = result["correlation"].values > 0
-    by_chance = alike.size > 1 and alike.sum() < FALSE * alike.size + 2 * np.sqrt(FALSE * alike.size)
+    correlated = result["correlation"].values > 0
+    by_chance = correlated.size > 1 and correlated.sum() < FALSE * correlated.size + 2 * np.sqrt(FALSE * correlated.size)
     return (
         count_note("few_commits", short, (n < needed) if needed else n > 0, "series", needed=needed),
-        None if by_chance else count_note("dependent", dependent, alike, "series"),
+        None if by_chance else count_note("dependent", dependent, correlated, "series"),
         count_note("drift", drift, result["drifting"].values.astype(bool), "series"),
         count_note("no_ratio", ratio, np.isnan(result["estimate"].values[result["change"].values]), "changes"),
         _common_note(result, dim),
@@ -330,10 +330,10 @@ def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
     for cell in np.argwhere(uneven)[:FEW]:
         series = spreads[tuple(cell)].dropna(dim)
         large = series.values**2 > float(series.max() * series.min())
-        place = int(np.flatnonzero(large != large[0])[0])
-        name = "".join(f"{series[other].item()} " for other in spreads.dims[:-1] if other in series.coords)
-        label = series[dim].values[place] if dim in series.coords else place
-        words = "larger" if large[place] else "smaller"
+        position = int(np.flatnonzero(large != large[0])[0])
+        name = "".join(f"{series[dim_of_cell].item()} " for dim_of_cell in spreads.dims[:-1] if dim_of_cell in series.coords)
+        label = series[dim].values[position] if dim in series.coords else position
+        words = "larger" if large[position] else "smaller"
         examples.append(f"{name}from about {label} on, {float(series.max() / series.min()):.2g} times {words}")
     text = (
         f"in {{cells}} the spread of one {dim} about the next changes along the history (the variable relative_noise): "
@@ -345,14 +345,14 @@ def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
 def _common_note(result: xr.Dataset, dim: str) -> Note | None:
     """Say which changes are one: many benchmarks at one commit."""
     numbers = result["n_common"].transpose(dim, ...)
-    places = np.argwhere(numbers.values)
-    if not len(places) or dim not in numbers.coords:
+    indices = np.argwhere(numbers.values)
+    if not len(indices) or dim not in numbers.coords:
         return None
-    said = []
-    for place in places[:FEW]:
-        cell = numbers[tuple(place)]
+    examples = []
+    for index in indices[:FEW]:
+        cell = numbers[tuple(index)]
         where = "".join(f", {name} {cell[name].item()}" for name in numbers.dims[1:] if name in cell.coords)
-        said.append(f"{cell.item()} at {cell[dim].item()}{where}")
-    more = f", and {len(places) - FEW} more" if len(places) > FEW else ""
-    text = f"benchmarks that changed together, by one cause rather than each by itself: {'; '.join(said)}{more}"
-    return Note("common", text, {"commits": len(places)}, aside=True)
+        examples.append(f"{cell.item()} at {cell[dim].item()}{where}")
+    more = f", and {len(indices) - FEW} more" if len(indices) > FEW else ""
+    text = f"benchmarks that changed together, by one cause rather than each by itself: {'; '.join(examples)}{more}"
+    return Note("common", text, {"commits": len(indices)}, aside=True)

@@ -101,14 +101,14 @@ def trend(
     level, margin = check_confidence_level(confidence_level), check_threshold(threshold)
     data = resolve(times, metric, levels, positive="a slope of logs", positive_at=-1, censored="bound")
     labels = history_labels(data.array, dim, data.levels)
-    place, per = _places(data.array, dim)
-    question = Question(len(data.levels), place, level, (1 - margin, 1 + margin), data.better)
-    given = [] if changes is None else [_segments(changes, data.array, dim)]
-    found = apply(
+    positions, per = _places(data.array, dim)
+    question = Question(len(data.levels), positions, level, (1 - margin, 1 + margin), data.better)
+    segments = [] if changes is None else [_segments(changes, data.array, dim)]
+    result = apply(
         partial(log_slopes, question=question),
         data.array,
-        *given,
-        core=[[dim, *data.levels], *[[dim]] * len(given)],
+        *segments,
+        core=[[dim, *data.levels], *[[dim]] * len(segments)],
         outputs=outputs("1", slope=f"factor a {per}", lower="", upper="", pvalue="")
         | {"verdict": Output((), "", object)}
         | outputs("1", total="last / first by the slope", n=f"{plural(dim)} measured", correlation="of neighbours")
@@ -116,13 +116,13 @@ def trend(
         coords={dim: labels},
         attrs=data.describe()
         | {"result": "trend", "dim": dim, "per": per, "better": data.better, "threshold": margin, "confidence_level": level}
-        | {"steps": "given" if given else "found"},
+        | {"steps": "given" if segments else "found"},
     )
-    found = found if dim in data.array.coords else found.drop_vars(dim)
+    result = result if dim in data.array.coords else result.drop_vars(dim)
     if data.bounded:
-        found = _without_limits(found, (data.bounds.at_least | data.bounds.at_most).any(dim))
-    stopped = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
-    return noted(found, *data.notes, stopped, checks=("trend",))
+        result = _without_limits(result, (data.bounds.at_least | data.bounds.at_most).any(dim))
+    limit_note = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
+    return noted(result, *data.notes, limit_note, checks=("trend",))
 
 
 def _places(array: xr.DataArray, dim: str) -> tuple[Floats, str]:
@@ -141,18 +141,20 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
     if not isinstance(changes, xr.Dataset) or "segment" not in changes or dim not in changes["segment"].dims:
         raise ValueError(f"changes= has no segments along {dim!r}; give what change_points(times, dim={dim!r}) returned")
     segment = changes["segment"]
-    same = segment.sizes[dim] == array.sizes[dim] and (dim not in array.coords or segment[dim].equals(array[dim].reset_coords(drop=True)))
-    if not same:
+    same_labels = segment.sizes[dim] == array.sizes[dim] and (
+        dim not in array.coords or segment[dim].equals(array[dim].reset_coords(drop=True))
+    )
+    if not same_labels:
         raise ValueError(f"changes= has other labels along {dim!r} than the timings; find them in the same timings")
     return segment.reset_coords(drop=True).astype(float)
 
 
-def _without_limits(found: xr.Dataset, uncertain: xr.DataArray) -> xr.Dataset:
+def _without_limits(result: xr.Dataset, uncertain: xr.DataArray) -> xr.Dataset:
     """Leave out limits and verdicts of some series: stopped runs hide a part of the slope."""
     for name in ("lower", "upper", "pvalue"):
-        found[name] = found[name].where(~uncertain).assign_attrs(found[name].attrs)
-    found["verdict"] = found["verdict"].where(~uncertain, INCONCLUSIVE)
-    return found
+        result[name] = result[name].where(~uncertain).assign_attrs(result[name].attrs)
+    result["verdict"] = result["verdict"].where(~uncertain, INCONCLUSIVE)
+    return result
 
 
 @check("trend")

@@ -69,21 +69,21 @@ def as_html(content: Content) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(content.title)}</title><style>{STYLE}</style></head>\n<body>\n"
-        + "\n".join(part for part in body if part)
+        + "\n".join(block for block in body if block)
         + f"\n<script>{SCRIPT}</script></body></html>\n"
     )
 
 
 def _section(section: Section) -> str:
     """Write one question and its answer."""
-    parts = [f"<h2>{escape(section.title)}</h2><p>{escape(section.about)}</p>"]
+    blocks = [f"<h2>{escape(section.title)}</h2><p>{escape(section.about)}</p>"]
     if section.picture is not None:
         image = base64.b64encode(section.picture.encode()).decode()
-        parts.append(f'<img alt="{escape(section.title)}: the numbers are in the table below" src="data:image/svg+xml;base64,{image}">')
-    parts += [_table(section)] if section.table is not None else []
-    parts += [f"<p class=note>{escape(note)}</p>" for note in section.notes]
-    parts.append(f"<details><summary>How it was asked</summary><pre>{escape(section.code)}</pre></details>")
-    return "\n".join(parts)
+        blocks.append(f'<img alt="{escape(section.title)}: the numbers are in the table below" src="data:image/svg+xml;base64,{image}">')
+    blocks += [_table(section)] if section.table is not None else []
+    blocks += [f"<p class=note>{escape(note)}</p>" for note in section.notes]
+    blocks.append(f"<details><summary>How it was asked</summary><pre>{escape(section.code)}</pre></details>")
+    return "\n".join(blocks)
 
 
 def _table(section: Section) -> str:

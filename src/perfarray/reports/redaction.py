@@ -50,7 +50,7 @@ class Redaction(NamedTuple):
         hidden = {}
         for name, label in times.coords.items():
             if label.dtype.kind in "OUT" and label.ndim < 2:
-                texts = [self.hide(one) for one in label.values.ravel().tolist()]
+                texts = [self.hide(label_text) for label_text in label.values.ravel().tolist()]
                 hidden[name] = (label.dims, _apart(texts) if name in times.dims else texts, label.attrs) if label.dims else texts[0]
         public = {name: value for name, value in times.attrs.items() if not PRIVATE.search(str(name))}
         return times.assign_coords(hidden).assign_attrs(public)
@@ -67,26 +67,28 @@ class Redaction(NamedTuple):
 
     def content(self, content: Content) -> Content:
         """Return a report in which sentences name nothing that is hidden."""
-        sections = [one._replace(about=self.hide(one.about), notes=tuple(map(self.hide, one.notes))) for one in content.sections]
+        sections = [
+            section._replace(about=self.hide(section.about), notes=tuple(map(self.hide, section.notes))) for section in content.sections
+        ]
         described = {name: self.hide(text) for name, text in content.described.items()}
         return content._replace(described=described, sections=sections, summary=tuple(map(self.hide, content.summary)))
 
 
-def _end_of_path(found: re.Match[str]) -> str:
+def _end_of_path(match: re.Match[str]) -> str:
     """Return a path without its folders: the last part of two may be a user's name."""
-    folders, end = found[3], found[4][1:]
-    shown = end if end and folders.count("/") + folders.count("\\") > 1 else ""
-    return (found[1] or "") + GONE + (f"/{shown}" if shown else "")
+    folders, end = match[3], match[4][1:]
+    name_shown = end if end and folders.count("/") + folders.count("\\") > 1 else ""
+    return (match[1] or "") + GONE + (f"/{name_shown}" if name_shown else "")
 
 
 def _apart(labels: list[Any]) -> list[Any]:
     """Return labels that stay different where hiding made them alike."""
-    seen: dict[Any, int] = {}
+    counts: dict[Any, int] = {}
     for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-    number = dict.fromkeys(seen, 0)
-    found = []
+        counts[label] = counts.get(label, 0) + 1
+    number = dict.fromkeys(counts, 0)
+    distinct = []
     for label in labels:
         number[label] += 1
-        found.append(f"{label} ({number[label]})" if seen[label] > 1 else label)
-    return found
+        distinct.append(f"{label} ({number[label]})" if counts[label] > 1 else label)
+    return distinct

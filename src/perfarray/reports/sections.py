@@ -99,11 +99,11 @@ def gathered(
     times: xr.DataArray | xr.Dataset,
     baseline: object,
     *,
-    given: Mapping[str, Any],
+    nest: Mapping[str, Any],
     judged: Mapping[str, Any],
     priced: Mapping[str, Any],
     dim: str | None,
-    drawn: bool,
+    pictures: bool,
 ) -> Content:
     """Ask every question; what a method warns of is a note of its section.
 
@@ -124,101 +124,101 @@ def gathered(
     -------
     Content
     """
-    given = dict(given)
-    compared = given if dim is None else given | {"dim": dim}
+    nest = dict(nest)
+    compared = nest if dim is None else nest | {"dim": dim}
     bound = {name: value for name, value in judged.items() if name == "threshold"}
     pair = () if baseline is None else (baseline,)
-    asked = [Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", given)]
+    questions = [Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)]
     if pair:
         about = f"Against {baseline}; the larger change first. Intervals and verdicts count independent units, never single values."
         about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
         about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
-        asked.append(Question("What changed", about, "compare", compared | dict(judged), "effect"))
+        questions.append(Question("What changed", about, "compare", compared | dict(judged), "effect"))
         about = "The same question asked of every method of the papers: where they disagree, look at the runs."
-        asked.append(Question("Do the methods agree", about, "agreement", compared | bound | SEED))
+        questions.append(Question("Do the methods agree", about, "agreement", compared | bound | SEED))
     else:
-        asked.append(Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", given))
-    asked += [
+        questions.append(Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", nest))
+    questions += [
         Question(
             "Where the variation comes from",
             "More repetitions of a level average away what varies at it and below it, never what varies above.",
             "variance_components",
-            given,
+            nest,
         ),
-        Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", given),
-        Question(
-            "Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", given | SEED
-        ),
-        *_in_order(times, given),
-        *_since_when(times, given | {name: value for name, value in judged.items() if name in ("threshold", "correction")}),
+        Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", nest),
+        Question("Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", nest | SEED),
+        *_in_order(times, nest),
+        *_since_when(times, nest | {name: value for name, value in judged.items() if name in ("threshold", "correction")}),
         Question(
             "Can such answers be trusted",
             "Halves of the same timings compared, where nothing differs: how often rules see a difference.",
             "calibrate",
-            given | bound | SEED | {"rules": SEEN_RULES, "n_splits": 40},
+            nest | bound | SEED | {"rules": SEEN_RULES, "n_splits": 40},
         ),
         Question(
             "How many repetitions next time",
             f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}.",
             "plan_repetitions",
-            (compared if pair else given) | dict(priced) | {"half_width": HALF_WIDTH},
+            (compared if pair else nest) | dict(priced) | {"half_width": HALF_WIDTH},
         ),
     ]
     with_baseline = ("compare", "agreement", "plan_repetitions")
-    sections = [_answered(times, one, pair if one.method in with_baseline else (), drawn) for one in asked]
-    verdicts = [_changed(one) for one in sections if one.result is not None and one.result.attrs.get("result") in VERDICTS]
-    missing = [UNDRAWN] if drawn and find_spec("matplotlib") is None else []
+    sections = [_answered(times, question, pair if question.method in with_baseline else (), pictures) for question in questions]
+    verdicts = [
+        _changed(question) for question in sections if question.result is not None and question.result.attrs.get("result") in VERDICTS
+    ]
+    missing = [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
     code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, dim)}"]
-    code += [f"print(perfarray.table({one.code}))" for one in sections if one.code]
+    code += [f"print(perfarray.table({question.code}))" for question in sections if question.code]
     return Content(
         "Timings report", (*_counts(times, sections[0].result), *verdicts, *missing), _described(times, dim), sections, "\n".join(code)
     )
 
 
-def _in_order(times: xr.DataArray | xr.Dataset, given: Mapping[str, Any]) -> list[Question]:
+def _in_order(times: xr.DataArray | xr.Dataset, nest_options: Mapping[str, Any]) -> list[Question]:
     """Return what is asked of the order of repetitions, as far as there are enough of them."""
-    nest = given.get("levels") or [dim for dim in LEVELS if dim in times.dims]
-    outer, inner = (nest if isinstance(nest, str) else nest[place] for place in (0, -1)) if nest else ("", "")
-    asked = []
+    nest = nest_options.get("levels") or [dim for dim in LEVELS if dim in times.dims]
+    outer, inner = (nest if isinstance(nest, str) else nest[index] for index in (0, -1)) if nest else ("", "")
+    questions = []
     if times.sizes.get(outer, 0) >= ENOUGH:
         about = (
             f"{plural(outer).capitalize()} in the order measured: how alike neighbours are, and how many independent ones they are worth."
         )
-        asked.append(Question("Do they depend on those before them", about, "autocorrelation", {**given, "dim": outer}))
+        questions.append(Question("Do they depend on those before them", about, "autocorrelation", {**nest_options, "dim": outer}))
     if inner != outer and times.sizes.get(inner, 0) >= ENOUGH:
         about = f"How many series of {plural(inner)} are steady, and from where on."
-        asked.append(Question("Is there a warm-up left", about, "steady_state", {**given, "dim": inner}))
-    return asked
+        questions.append(Question("Is there a warm-up left", about, "steady_state", {**nest_options, "dim": inner}))
+    return questions
 
 
-def _since_when(times: xr.DataArray | xr.Dataset, given: Mapping[str, Any]) -> list[Question]:
+def _since_when(times: xr.DataArray | xr.Dataset, nest_options: Mapping[str, Any]) -> list[Question]:
     """Return what is asked of a history, where there is one that is long enough."""
-    along = [dim for dim in HISTORY if times.sizes.get(dim, 0) >= FEWEST and dim not in given.get("levels", ())]
+    along = [dim for dim in HISTORY if times.sizes.get(dim, 0) >= FEWEST and dim not in nest_options.get("levels", ())]
     about = "Where a benchmark became slower or faster, with the set of {} that may have made it; what these differ by anyway is no change."
-    return [Question("Since when", about.format(plural(dim)), "change_points", {**given, "dim": dim}) for dim in along]
+    return [Question("Since when", about.format(plural(dim)), "change_points", {**nest_options, "dim": dim}) for dim in along]
 
 
-def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], drawn: bool) -> Section:
+def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], pictures: bool) -> Section:
     """Make one call; where it cannot answer, say why."""
     call = question.call(pair)
     empty = Section(question.title, question.about, call)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
         try:
-            found = getattr(times.perf, question.method)(*pair, **question.choices)
+            answer = getattr(times.perf, question.method)(*pair, **question.choices)
         except ValueError as error:
             if question.method in ("compare", "mean_interval"):
                 raise
             return empty._replace(notes=(f"No answer: {error}",))
-        result: xr.Dataset = found.to_dataset() if hasattr(found, "to_dataset") else found
-        table, left = _shown(perfarray.table(result, sort=question.sort))
+        result: xr.Dataset = answer.to_dataset() if hasattr(answer, "to_dataset") else answer
+        table, remarks = _shown(perfarray.table(result, sort=question.sort))
         if table.empty:
-            left = (_reason(question.method, result),)
+            remarks = (_reason(question.method, result),)
         return empty._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
             table=table,
-            notes=(*table.attrs["notes"], *left),
-            picture=_picture(result) if drawn and left != (f"No answer: {FEW_OR_ALIKE}",) else None,
+            notes=(*table.attrs["notes"], *remarks),
+            picture=_picture(result) if pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) else None,
             result=result.compute(),
         )
 
@@ -236,14 +236,14 @@ def _changed(section: Section) -> str:
     assert table is not None
     assert result is not None
     suites = int(table.attrs["suites"])
-    cells, rest = table.iloc[: len(table) - suites], table.iloc[len(table) - suites :]
+    cells, suite_rows = table.iloc[: len(table) - suites], table.iloc[len(table) - suites :]
     history = result.attrs["result"] == "change_points"
     if cells.empty:
         return section.notes[-1] if history else _sentence(ONE_SIDED.removesuffix("."))
     counts = ", ".join(f"{number} {verdict}" for verdict, number in cells["verdict"].value_counts(sort=False).items())
     counts = f"Changes along the {plural(str(result.attrs['dim']))}: {counts}" if history else counts
-    named = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in rest.index]
-    return "; ".join([counts, *(f"{label} together {change}" for label, change in zip(named, rest["change"], strict=True))]) + "."
+    named = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in suite_rows.index]
+    return "; ".join([counts, *(f"{label} together {change}" for label, change in zip(named, suite_rows["change"], strict=True))]) + "."
 
 
 def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -251,9 +251,9 @@ def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
     suites, rows = int(table.attrs["suites"]), len(table)
     if rows <= MOST:
         return table, ()
-    kept = pd.concat([table.iloc[: MOST - suites], table.iloc[rows - suites :]])
-    kept.attrs = table.attrs
-    return kept, (f"{rows - len(kept)} more rows are left out of the table.",)
+    shortened = pd.concat([table.iloc[: MOST - suites], table.iloc[rows - suites :]])
+    shortened.attrs = table.attrs
+    return shortened, (f"{rows - len(shortened)} more rows are left out of the table.",)
 
 
 def _picture(result: xr.Dataset) -> str | None:
@@ -282,12 +282,12 @@ def _counts(times: xr.DataArray | xr.Dataset, counted: xr.Dataset | None) -> tup
     lines = [f"{'; '.join(filter(None, lines)) or 'one value'}."]
     if "format" in attrs:
         lines.append(f"Read as {attrs['format']}, files: {attrs.get('n_files', 1)}.")
-    for name, what in {
+    for name, description in {
         "n_files_skipped": "files skipped", "n_files_broken": "broken files", "n_warmup": "values of warm-up left out",
         "n_failed": "values of failed runs left out", "n_copied": "copied values left out", "n_censored": "runs stopped at a limit",
     }.items():  # fmt: skip
         if attrs.get(name):
-            lines.append(f"{what[0].upper()}{what[1:]}: {attrs[name]}.")
+            lines.append(f"{description[0].upper()}{description[1:]}: {attrs[name]}.")
     return tuple(lines)
 
 
@@ -304,5 +304,8 @@ def _described(times: xr.DataArray | xr.Dataset, dim: str | None) -> dict[str, s
     if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
         return shared
     labels = list(map(str, times[dim].values.tolist()))
-    apart = {str(name): label.values.tolist() for name, label in times.coords.items() if label.dims == (dim,) and name != dim}
-    return shared | {name: ", ".join(f"{one}: {value}" for one, value in zip(labels, own, strict=True)) for name, own in apart.items()}
+    differing = {str(name): label.values.tolist() for name, label in times.coords.items() if label.dims == (dim,) and name != dim}
+    return shared | {
+        name: ", ".join(f"{label}: {value}" for label, value in zip(labels, values_of_labels, strict=True))
+        for name, values_of_labels in differing.items()
+    }

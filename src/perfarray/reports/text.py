@@ -16,19 +16,19 @@ SUITE = "suite_"
 
 def rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Return the titles and the texts of a table, the labels of its rows first."""
-    whole = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
-    return [str(title) for title in whole.columns], [[str(text) for text in row] for row in whole.to_numpy(object).tolist()]
+    full = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
+    return [str(title) for title in full.columns], [[str(text) for text in row] for row in full.to_numpy(object).tolist()]
 
 
 def as_markdown(content: Content) -> str:
     """Return the report as Markdown."""
-    parts = [f"# {content.title}", "\n".join(f"- {plain_markdown(line)}" for line in content.summary)]
-    parts += [_table(["descriptor", "value"], [list(pair) for pair in content.described.items()])] if content.described else []
+    blocks = [f"# {content.title}", "\n".join(f"- {plain_markdown(line)}" for line in content.summary)]
+    blocks += [_table(["descriptor", "value"], [list(pair) for pair in content.described.items()])] if content.described else []
     for section in content.sections:
-        parts += [f"## {section.title}", plain_markdown(section.about)]
-        parts += [_table(*rows(section.table))] if section.table is not None else []
-        parts += ["\n".join(f"> {plain_markdown(note)}" for note in section.notes)] if section.notes else []
-    return "\n\n".join([*parts, "## The code", f"````python\n{content.code}\n````"]) + "\n"
+        blocks += [f"## {section.title}", plain_markdown(section.about)]
+        blocks += [_table(*rows(section.table))] if section.table is not None else []
+        blocks += ["\n".join(f"> {plain_markdown(note)}" for note in section.notes)] if section.notes else []
+    return "\n\n".join([*blocks, "## The code", f"````python\n{content.code}\n````"]) + "\n"
 
 
 def _table(titles: list[str], lines: list[list[str]]) -> str:
@@ -39,16 +39,16 @@ def _table(titles: list[str], lines: list[list[str]]) -> str:
 def as_json(content: Content) -> str:
     """Return the report as JSON: texts, and all numbers of each result."""
     sections = [_section(section) for section in content.sections]
-    whole: dict[str, Any] = {"title": content.title, "perfarray_version": perfarray.__version__, "summary": content.summary}
-    whole |= {"described": content.described, "sections": sections, "code": content.code}
-    return json.dumps(plain(whole), ensure_ascii=False, indent=1, allow_nan=False)
+    document: dict[str, Any] = {"title": content.title, "perfarray_version": perfarray.__version__, "summary": content.summary}
+    document |= {"described": content.described, "sections": sections, "code": content.code}
+    return json.dumps(plain(document), ensure_ascii=False, indent=1, allow_nan=False)
 
 
 def _section(section: Section) -> dict[str, Any]:
-    said = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
+    texts_of_section = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
     if section.table is None or section.result is None:
-        return said | {"rows": [], "result": None}
-    return said | {"rows": _rows(section.table, section.result), "result": _numbers(section.result)}
+        return texts_of_section | {"rows": [], "result": None}
+    return texts_of_section | {"rows": _rows(section.table, section.result), "result": _numbers(section.result)}
 
 
 def _rows(table: pd.DataFrame, result: xr.Dataset) -> list[dict[str, Any]]:
@@ -61,22 +61,22 @@ def _rows(table: pd.DataFrame, result: xr.Dataset) -> list[dict[str, Any]]:
     ends = len(lines) - int(table.attrs["suites"])
     keys = [key if len(named) > 1 else (key,) for key in table.index.tolist()[:ends]] if named else [()] * ends
     suites = [row for row in _cells(result[list(suite)].rename(suite), dims) if row["benchmarks"] > 1] if ends < len(lines) else []
-    found = []
+    collected = []
     for row, line in zip([*(cells[key] for key in keys), *suites], lines, strict=True):
         labels, texts = line[: len(named)], line[len(named) :]
-        found.append(dict(zip(named, labels, strict=True)) | row | {"text": dict(zip(titles[len(named) :], texts, strict=True))})
-    return found
+        collected.append(dict(zip(named, labels, strict=True)) | row | {"text": dict(zip(titles[len(named) :], texts, strict=True))})
+    return collected
 
 
 def _cells(data: xr.Dataset, dims: list[str]) -> list[dict[str, Any]]:
     """Return one row for each cell along those dims that the data have; variables along none of them are of no row."""
-    own = [dim for dim in dims if dim in data.dims]
-    return rows_of(data[[name for name, array in data.items() if not own or set(own) & set(array.dims)]], own)
+    dims_present = [dim for dim in dims if dim in data.dims]
+    return rows_of(data[[name for name, array in data.items() if not dims_present or set(dims_present) & set(array.dims)]], dims_present)
 
 
 def _numbers(data: xr.Dataset) -> Any:
     """Return a result as nested lists."""
     return {"attrs": data.attrs} | {
-        kind: {str(name): {"dims": array.dims, "values": array.values} for name, array in some.items()}
-        for kind, some in (("coords", data.coords), ("variables", data.data_vars))
+        kind: {str(name): {"dims": array.dims, "values": array.values} for name, array in variables.items()}
+        for kind, variables in (("coords", data.coords), ("variables", data.data_vars))
     }

@@ -121,11 +121,11 @@ def report(
     content = gathered(
         hidden.times(times) if hidden else times,
         label,
-        given=_given(levels=levels, metric=metric),
+        nest=_given(levels=levels, metric=metric),
         judged=_given(threshold=threshold, correction=correction),
         priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
         dim=dim,
-        drawn=format == "html",
+        pictures=format == "html",
     )
     text = SHOWN.get(format, Text)(FORMATS[format](hidden.content(content) if hidden else content))
     if path is not None:

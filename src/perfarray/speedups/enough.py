@@ -26,24 +26,24 @@ def with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: s
     fail is tested from `LARGE` runs on.
     """
     nest, sign = pair.candidate.levels, 1.0 if pair.candidate.better == LOWER else -1.0
-    place = unit_place(pair.candidate, unit)
+    depth = unit_place(pair.candidate, unit)
     open_ = result["speedup"].where((result["speedup"] > 1) & ~result["significant"] & (result["n"] > 1))
 
     def kernel(new: Floats, old: Floats, speedup: Floats, level: Floats, failed: Floats, *greater: Floats) -> tuple[Floats]:
-        runs, asked = np.full(speedup.shape, np.nan), ~np.isnan(speedup)
-        risk = 1 - np.where(np.isnan(level), USUAL_LEVEL, level)[asked]
+        runs, open_cells = np.full(speedup.shape, np.nan), ~np.isnan(speedup)
+        risk = 1 - np.where(np.isnan(level), USUAL_LEVEL, level)[open_cells]
         if statistic == "mean":
-            sides = [sign * one_value_per_unit(side, len(nest), place) for side in (old, new)]
-            x, y = (np.broadcast_to(side, (*asked.shape, side.shape[-1]))[asked] for side in sides)
+            sides = [sign * one_value_per_unit(side, len(nest), depth) for side in (old, new)]
+            x, y = (np.broadcast_to(side, (*open_cells.shape, side.shape[-1]))[open_cells] for side in sides)
             needed = runs_for_t(x, y, risk)
         else:
-            needed = runs_for_ranks(greater[0][asked], risk)
-        runs[asked] = np.where(failed[asked] > 0, np.maximum(needed, LARGE), needed)
+            needed = runs_for_ranks(greater[0][open_cells], risk)
+        runs[open_cells] = np.where(failed[open_cells] > 0, np.maximum(needed, LARGE), needed)
         return (runs,)
 
     inputs = [open_, result["confidence_level"], (result["test"] == NO_ANSWER).astype(float)]
     inputs += [result["prob_faster"]] if statistic == "median" else []
-    found = apply(
+    result_of_cells = apply(
         kernel,
         pair.candidate.array,
         pair.baseline.array,
@@ -51,4 +51,4 @@ def with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: s
         core=[nest, nest, *[()] * len(inputs)],
         outputs=outputs(required="runs a side that would make it significant in 80 % of experiments"),
     )
-    return result.assign(required=found["required"].variable)
+    return result.assign(required=result_of_cells["required"].variable)

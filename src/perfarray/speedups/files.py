@@ -127,26 +127,26 @@ def speedup_report(
     illegal = weights == "custom" and not (np.all(times["weight"] >= 0) and times["weight"].sum() > 0)
     with collecting() as notes:
         result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision, correction)
-    shown = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
+    displayed_path = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
     prefix = str(config_csv if output is None else output)
     _write(
         prefix,
         [
             _out_lines(result, benchmarks),
-            _report_lines(result, shown, confidence_level, precision),
-            _warning_lines(warned, benchmarks, shown),
+            _report_lines(result, displayed_path, confidence_level, precision),
+            _warning_lines(warned, benchmarks, displayed_path),
             _error_lines(illegal, began),
         ],
     )
-    every = np.array([one.name for one in benchmarks], dtype=object)
-    return noted(_with_all(result, every).assign_attrs(files=prefix), *notes, *source.notes, _unread(benchmarks))
+    names = np.array([entry.name for entry in benchmarks], dtype=object)
+    return noted(_with_all(result, names).assign_attrs(files=prefix), *notes, *source.notes, _unread(benchmarks))
 
 
 def _unread(benchmarks: Sequence[Entry]) -> Note | None:
     """Name the sample files that cannot be read."""
-    unread = [complaint for one in benchmarks for complaint in _complaints(one)]
+    unread = [complaint for entry in benchmarks for complaint in _complaints(entry)]
     text = f"{len(unread)} sample files cannot be read, and their benchmarks are left out: {listed(unread, 3)}"
-    return Note("unreadable", text, {"files": [file for one in benchmarks for file in one.unreadable]}) if unread else None
+    return Note("unreadable", text, {"files": [file for entry in benchmarks for file in entry.unreadable]}) if unread else None
 
 
 def _with_all(result: xr.Dataset, names: Any) -> xr.Dataset:
@@ -160,12 +160,14 @@ def _with_all(result: xr.Dataset, names: Any) -> xr.Dataset:
 
 def _timings(benchmarks: Sequence[Entry], path: Path) -> xr.DataArray:
     """Return the samples as timings, of the benchmarks that have both."""
-    used = [one for one in benchmarks if not one.unreadable]
+    used = [entry for entry in benchmarks if not entry.unreadable]
     if not used:
-        raise ValueError(f"{path}: no benchmark has both samples: {listed([text for one in benchmarks for text in _complaints(one)], 5)}")
-    own = {"confidence_level": [one.level for one in used], "weight": [one.weight for one in used]}
+        raise ValueError(
+            f"{path}: no benchmark has both samples: {listed([text for entry in benchmarks for text in _complaints(entry)], 5)}"
+        )
+    coordinates = {"confidence_level": [entry.level for entry in used], "weight": [entry.weight for entry in used]}
     times: xr.DataArray = build(table_of_entries(used))[TIME]
-    return times.assign_coords({name: (BENCHMARK, np.array(numbers, dtype=float)) for name, numbers in own.items()})
+    return times.assign_coords({name: (BENCHMARK, np.array(numbers, dtype=float)) for name, numbers in coordinates.items()})
 
 
 def _complaints(benchmark: Entry) -> list[str]:
@@ -179,34 +181,34 @@ def _analyse(
     """Compute everything the files tell, for the benchmarks that have both samples; and the warnings of each of them."""
     level = DEFAULT_LEVEL if confidence_level is None else confidence_level
     pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)
-    parts = []
+    datasets = []
     warned: Warned = {str(name): [] for name in times[BENCHMARK].values}
     for statistic in STATISTICS:
         observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(VERSION, drop=True)
         total = overall_speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights).squeeze(VERSION, drop=True)
-        part = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
-        part |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
+        variables = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
+        variables |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
-            one = tested(pair, None, statistic, confidence_level, "tool", ties="limit")
-            one = one if correction is None else corrected(one, correction)
-            one = noted(one, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
-            for name, applies in zip(warned, one["warned"].transpose(BENCHMARK, "warning").values, strict=True):
-                warned[name] += one["warning"].values[applies].tolist()
-            part |= {name: one[name] for name in TESTED if name in one}
+            test = tested(pair, None, statistic, confidence_level, "tool", ties="limit")
+            test = test if correction is None else corrected(test, correction)
+            test = noted(test, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
+            for name, applies in zip(warned, test["warned"].transpose(BENCHMARK, "warning").values, strict=True):
+                warned[name] += test["warning"].values[applies].tolist()
+            variables |= {name: test[name] for name in TESTED if name in test}
             accelerated = overall_speedup(
-                times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights, significant=one["significant"]
+                times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights, significant=test["significant"]
             ).squeeze(VERSION, drop=True)
-            part |= {name: accelerated[name] for name in ("accelerated_speedup", "accelerated_gain")}
-            share = accelerated_proportion(one, confidence_level=level)
-            part |= {"proportion": share["estimate"]} | {name: share[name] for name in ("accelerated", "lower", "upper", "reliable")}
+            variables |= {name: accelerated[name] for name in ("accelerated_speedup", "accelerated_gain")}
+            share = accelerated_proportion(test, confidence_level=level)
+            variables |= {"proportion": share["estimate"]} | {name: share[name] for name in ("accelerated", "lower", "upper", "reliable")}
             needed = required_benchmarks(share["estimate"].item(), precision=precision, confidence_level=level)
-            part["required_benchmarks"] = xr.DataArray(float(needed))
-        parts.append(xr.Dataset({name: values.variable for name, values in part.items()}, {BENCHMARK: times[BENCHMARK].variable}))
+            variables["required_benchmarks"] = xr.DataArray(float(needed))
+        datasets.append(xr.Dataset({name: values.variable for name, values in variables.items()}, {BENCHMARK: times[BENCHMARK].variable}))
     blanks = {"significant": False, "reliable": False, "test": NOT_TESTED, "warnings": "", "protocol": NOT_TESTED}
     along = xr.IndexVariable("statistic", np.array(STATISTICS, dtype=object))
-    fill: dict[Any, Any] = {name: blanks.get(str(name), np.nan) for part in parts for name in part.data_vars}
+    fill: dict[Any, Any] = {name: blanks.get(str(name), np.nan) for variables in datasets for name in variables.data_vars}
     result: xr.Dataset = xr.concat(
-        parts, along, fill_value=fill, combine_attrs="override", coords="minimal", compat="override", join="exact"
+        datasets, along, fill_value=fill, combine_attrs="override", coords="minimal", compat="override", join="exact"
     )
     attrs = {"result": "speedup_report", "weights": weights} | ({} if correction is None else {"correction": correction})
     return result.transpose(BENCHMARK, "statistic").assign_attrs(attrs), warned
@@ -224,9 +226,9 @@ def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
 
 def _write(prefix: str, contents: Sequence[Sequence[str]]) -> None:
     """Write the files, a line feed after every line."""
-    with replacing(*(Path(f"{prefix}{suffix}") for suffix in SUFFIXES)) as places:
-        for place, lines in zip(places, contents, strict=True):
-            place.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with replacing(*(Path(f"{prefix}{suffix}") for suffix in SUFFIXES)) as paths:
+        for path, lines in zip(paths, contents, strict=True):
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def _rounded(value: float) -> str:
@@ -241,12 +243,12 @@ def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
         head += [f"Speedup{name}", f"Is{name}Significant", f"{name}ConfLevel"]
     head += ["CoefMin", "CoefMean", "CoefMedian"]
     lines = [",".join(f'"{name}"' for name in head)]
-    for one in benchmarks:
-        quoted = '"' + one.name.replace('"', '""') + '"'
-        if one.unreadable:
+    for entry in benchmarks:
+        quoted = '"' + entry.name.replace('"', '""') + '"'
+        if entry.unreadable:
             lines.append(",".join([quoted, *["NA"] * (len(head) - 1)]))
             continue
-        rows = {statistic: result.sel({BENCHMARK: one.name, "statistic": statistic}) for statistic in STATISTICS}
+        rows = {statistic: result.sel({BENCHMARK: entry.name, "statistic": statistic}) for statistic in STATISTICS}
         cells = [quoted, _rounded(rows["min"]["speedup"].item())]
         for statistic in ("mean", "median"):
             row = rows[statistic]
@@ -255,9 +257,9 @@ def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def _report_lines(result: xr.Dataset, shown: str, confidence_level: float | None, precision: float) -> list[str]:
+def _report_lines(result: xr.Dataset, displayed_path: str, confidence_level: float | None, precision: float) -> list[str]:
     """Return the report: gains and speedups of the whole, and the proportions of accelerated benchmarks."""
-    lines = [f"Analysis report of  {shown}"]
+    lines = [f"Analysis report of  {displayed_path}"]
     if "correction" in result.attrs:
         lines.append(f"Significance is decided by p-values adjusted for the number of benchmarks ({result.attrs['correction']}).")
     for statistic in STATISTICS:
@@ -281,21 +283,21 @@ def _report_lines(result: xr.Dataset, shown: str, confidence_level: float | None
         needed = int(row["required_benchmarks"].item())
         lines += [] if row["reliable"].item() else [NOT_ACCURATE]
         if needed > 0:
-            what = f"(in order to have a precision r={precision:.15g})"
-            lines.append(f"The minimal needed number of randomly selected benchmarks is {needed} {what}.")
+            precision_text = f"(in order to have a precision r={precision:.15g})"
+            lines.append(f"The minimal needed number of randomly selected benchmarks is {needed} {precision_text}.")
         lines.append(REMARK)
     return lines
 
 
-def _warning_lines(warned: Warned, benchmarks: Sequence[Entry], shown: str) -> list[str]:
+def _warning_lines(warned: Warned, benchmarks: Sequence[Entry], displayed_path: str) -> list[str]:
     """Return the warnings of every benchmark that has some, and their number."""
-    lines = [f"Warnings regarding analysis of {shown} "]
+    lines = [f"Warnings regarding analysis of {displayed_path} "]
     number = 0
-    for one in benchmarks:
-        own = [*_complaints(one), UNAVAILABLE] if one.unreadable else warned[one.name]
-        if own:
-            lines += [f"{one.name} :", *(f"\t{warning}" for warning in own)]
-        number += len(own)
+    for entry in benchmarks:
+        warnings_of_entry = [*_complaints(entry), UNAVAILABLE] if entry.unreadable else warned[entry.name]
+        if warnings_of_entry:
+            lines += [f"{entry.name} :", *(f"\t{warning}" for warning in warnings_of_entry)]
+        number += len(warnings_of_entry)
     return [*lines, f"{number} warning(s)."]
 
 

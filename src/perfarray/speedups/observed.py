@@ -97,23 +97,25 @@ def speedup(
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
     result = _summaries(pair, statistic, unit)
     sides = (result["baseline"], result["candidate"])
-    one, two = sides if pair.candidate.better == LOWER else sides[::-1]
-    estimate = (one / two).assign_attrs(units="1", long_name="times as fast as the baseline")
+    numerator, denominator = sides if pair.candidate.better == LOWER else sides[::-1]
+    estimate = (numerator / denominator).assign_attrs(units="1", long_name="times as fast as the baseline")
     attrs = {**result.attrs, "result": "speedup"}
     observed = xr.Dataset({"estimate": estimate, "n": result["n"]}, attrs=attrs)
     if pair.bounded:
         bounds = _open(result, pair, statistic, unit)
         observed = bound_interval(observed, bounds).assign(bound=bounds.words)
-    said = [*pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND)]
+    remarks = [*pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND)]
     if level is None:
-        return noted(observed, *said, checks=("one_side",))
-    place = unit_place(pair.candidate, unit)
+        return noted(observed, *remarks, checks=("one_side",))
+    depth = unit_place(pair.candidate, unit)
     if statistic == "median":
         nest = pair.candidate.levels
-        said += [note for side in (pair.candidate, pair.baseline) for note in check_positive(side.array, nest, "a ratio of medians", place)]
-    limits = _limits(pair, place, statistic, level)
+        remarks += [
+            note for side in (pair.candidate, pair.baseline) for note in check_positive(side.array, nest, "a ratio of medians", depth)
+        ]
+    limits = _limits(pair, depth, statistic, level)
     observed = observed.assign({name: limits[name] for name in ("lower", "upper", "kind")}).assign_attrs(confidence_level=level)
-    return noted(observed, *said, checks=("one_side", "speedup_limits"))
+    return noted(observed, *remarks, checks=("one_side", "speedup_limits"))
 
 
 LIMITS: Mapping[str, Callable[..., Any]] = {
@@ -123,21 +125,21 @@ LIMITS: Mapping[str, Callable[..., Any]] = {
 """What gives estimate, limits, df, n and kind of the ratio of one statistic of two samples."""
 
 
-def _limits(pair: Pair, place: int, statistic: str, level: float) -> xr.Dataset:
+def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
     """Return the limits of speedups; where runs were stopped they are open towards what those would have taken."""
     nest = pair.candidate.levels
     sides, bounds = [pair.baseline.array, pair.candidate.array], (pair.baseline.bounds, pair.candidate.bounds)
     if pair.candidate.better != LOWER:
         sides, bounds = sides[::-1], bounds[::-1]
 
-    def kernel(one: Floats, two: Floats) -> Sequence[Any]:
-        values = [one_value_per_unit(side, len(nest), place) for side in (one, two)]
+    def kernel(numerator: Floats, denominator: Floats) -> Sequence[Any]:
+        values = [one_value_per_unit(side, len(nest), depth) for side in (numerator, denominator)]
         estimate, lower, upper, _, _, kind = LIMITS[statistic](*values, levels=1, paired=False, level=level)
         return estimate, lower, upper, kind
 
     named = outputs(estimate="", lower="", upper="") | {"kind": Output((), "", object, "kind of confidence set")}
-    found = apply(kernel, *sides, core=[nest, nest], outputs=named)
-    return bound_interval(found, ratio_bounds(*bounds)) if pair.bounded else found
+    limits = apply(kernel, *sides, core=[nest, nest], outputs=named)
+    return bound_interval(limits, ratio_bounds(*bounds)) if pair.bounded else limits
 
 
 @check("speedup_limits")
@@ -145,12 +147,12 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without limits, or with one alone."""
     n, lower, upper = (result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper"))
     level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
-    one = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread; measure more of them"
+    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread; measure more of them"
     median = result.attrs["statistic"] == "median"
     needed = f"{units_with_limits(level / 100)} {plural(unit)} a side have them" if median else f"measure more {plural(unit)}"
     open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
     ends = (n > 1) & (result.attrs.get(CENSORED) != "bound") & (np.isinf(upper) | (lower <= 0))
-    return count_note("single_unit", one, n == 1), count_note("no_limit", open_ended, ends)
+    return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
 
 
 BOUND = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
@@ -169,11 +171,11 @@ def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bo
 
 def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     """Return one number per side and cell, and the number of values on the smaller side."""
-    nest, place = pair.candidate.levels, unit_place(pair.candidate, unit)
+    nest, depth = pair.candidate.levels, unit_place(pair.candidate, unit)
     summary = SUMMARY_OF[named_end(statistic, pair.candidate.better)]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
-        sides = [one_value_per_unit(side, len(nest), place) for side in (old, new)]
+        sides = [one_value_per_unit(side, len(nest), depth) for side in (old, new)]
         numbers = [(~np.isnan(side)).sum(axis=-1).astype(float) for side in sides]
         return tuple(np.broadcast_arrays(*(summary(side) for side in sides), np.minimum(*numbers)))
 
@@ -183,7 +185,7 @@ def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
         pair.baseline.array,
         core=[nest, nest],
         outputs=outputs(pair.candidate.units, baseline="", candidate="") | outputs(n="values on the smaller side"),
-        attrs={**pair.attrs, "unit": nest[place], "statistic": statistic},
+        attrs={**pair.attrs, "unit": nest[depth], "statistic": statistic},
     )
 
 
@@ -268,10 +270,14 @@ def overall_speedup(
     cells = _summaries(pair, statistic, unit)
     if across not in cells.dims:
         cells = cells.expand_dims(across)
-    before, after = cells["baseline"], cells["candidate"]
+    baseline_times, candidate_times = cells["baseline"], cells["candidate"]
     bounds = _open(cells, pair, statistic, unit) if pair.bounded else None
     surely = True if bounds is None else ~bounds.at_most
-    chosen = (before > after) & surely if significant is None else along_cells(significant, before, (), "significant").astype(bool)
+    chosen = (
+        (baseline_times > candidate_times) & surely
+        if significant is None
+        else along_cells(significant, baseline_times, (), "significant").astype(bool)
+    )
     attrs = {str(key): value for key, value in cells.attrs.items()}
     attrs |= {"result": "overall_speedup", "across": across}
     attrs["weights"] = weights if isinstance(weights, str) else "custom"
@@ -281,9 +287,9 @@ def overall_speedup(
 
     result = apply(
         kernel,
-        before,
-        after,
-        _weights(weights, before, pair, across),
+        baseline_times,
+        candidate_times,
+        _weights(weights, baseline_times, pair, across),
         chosen,
         core=[(across,)] * 4,
         outputs=outputs(speedup="", gain="share of the weighted time saved", n="benchmarks measured on both sides")
@@ -296,33 +302,33 @@ def overall_speedup(
 
 def _overall_bounds(result: xr.Dataset, bounds: Bounds) -> xr.Dataset:
     """Take back what is no bound of an overall speedup, and say which bound the others are."""
-    known = ~(bounds.at_least & bounds.at_most)
+    one_sided = ~(bounds.at_least & bounds.at_most)
     sums = ("speedup", "gain", "accelerated_speedup", "accelerated_gain")
-    kept = {name: result[name].where(known).assign_attrs(result[name].attrs) for name in sums}
-    return result.assign(kept | {"bound": bounds.words})
+    bounded = {name: result[name].where(one_sided).assign_attrs(result[name].attrs) for name in sums}
+    return result.assign(bounded | {"bound": bounds.words})
 
 
-def _weights(weights: Any, before: xr.DataArray, pair: Pair, across: str) -> xr.DataArray:
+def _weights(weights: Any, baseline_times: xr.DataArray, pair: Pair, across: str) -> xr.DataArray:
     """Return a weight per benchmark: numbers whose ratios matter."""
     if isinstance(weights, str):
         check_choice(weights, "weights", ("equal", "fraction", "custom"))
         if weights == "fraction":
-            return before
+            return baseline_times
         if weights == "equal":
-            return xr.ones_like(before[across], dtype=float).reset_coords(drop=True)
+            return xr.ones_like(baseline_times[across], dtype=float).reset_coords(drop=True)
         if WEIGHT not in pair.candidate.array.coords:
             raise ValueError(f"weights='custom' takes the coordinate {WEIGHT!r}, which the data do not have; give numbers, or 'equal'")
         weights = pair.candidate.array.coords[WEIGHT]
-    return check_weights(along_cells(as_weights(weights, before[across]), before, (), "weights"), across)
+    return check_weights(along_cells(as_weights(weights, baseline_times[across]), baseline_times, (), "weights"), across)
 
 
-def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ...], what: str) -> xr.DataArray:
+def along_cells(values: xr.DataArray, array: xr.DataArray, levels: tuple[str, ...], noun: str) -> xr.DataArray:
     """Return numbers per cell, in the order of the data's labels and without other coordinates."""
     values = values.reset_coords([name for name in values.coords if name not in values.dims], drop=True)
     for dim in values.dims:
-        check_dim(array, dim, f"dim of {what}")
+        check_dim(array, dim, f"dim of {noun}")
         if dim in levels:
-            raise ValueError(f"{what} lies along the level {dim!r}; give one value per cell")
+            raise ValueError(f"{noun} lies along the level {dim!r}; give one value per cell")
     labels = {dim: array[dim].values for dim in values.dims if dim in array.coords and dim in values.coords}
     return values.reindex(labels) if labels else values
 

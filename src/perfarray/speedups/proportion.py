@@ -82,11 +82,11 @@ def accelerated_proportion(
         if not np.isin(values[counted], (0.0, 1.0)).all():
             raise ValueError("significant holds values other than True and False (0 and 1, NaN where nothing is known)")
         a, b = np.where(counted, values, 0.0).sum(axis=-1), counted.sum(axis=-1).astype(float)
-        found = proportion_limits(a, b, level, method)
+        limits = proportion_limits(a, b, level, method)
         with np.errstate(divide="ignore", invalid="ignore"):
             reliable = a * (1 - a / b) > VALID_ABOVE
         by_chance = np.where(counted, risks, 0.0).sum(axis=-1)
-        return *found, b, a, reliable, by_chance
+        return *limits, b, a, reliable, by_chance
 
     attrs: dict[str, Hashable] = {"result": "accelerated_proportion", "method": method, "confidence_level": level, "across": across}
     result = apply(

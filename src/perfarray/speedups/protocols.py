@@ -136,8 +136,12 @@ def speedup_test(
 def check_correction(correction: str | None, confidence_level: object, times: xr.DataArray) -> None:
     """Raise where a correction is not known, or no level is given by which corrected p-values could be judged."""
     check_choice(correction, "correction", CORRECTIONS)
-    own = times.coords.get(LEVEL)
-    if correction is not None and confidence_level is None and (own is None or not (is_chunked(own) or own.notnull().any())):
+    cell_levels = times.coords.get(LEVEL)
+    if (
+        correction is not None
+        and confidence_level is None
+        and (cell_levels is None or not (is_chunked(cell_levels) or cell_levels.notnull().any()))
+    ):
         raise ValueError(f"correction={correction!r} adjusts p-values at a level, and levels are searched for; give confidence_level=0.95")
 
 
@@ -150,10 +154,10 @@ def corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
         return adjusted, significant & (searched | (adjusted <= np.round(1 - level, 12)))
 
     names = ("pvalue", "significant", "confidence_level", "searched")
-    whole = [result[name].chunk(-1) if is_chunked(result[name]) else result[name] for name in names]
+    inputs = [result[name].chunk(-1) if is_chunked(result[name]) else result[name] for name in names]
     adjusted = Output(dims, "1", long_name=f"p-value, adjusted for many tests ({correction})")
-    found = apply(kernel, *whole, core=[dims] * len(names), outputs={"pvalue_adjusted": adjusted, "significant": Output(dims, "", bool)})
-    changed = {str(name): variable.variable for name, variable in found.data_vars.items()}
+    answers = apply(kernel, *inputs, core=[dims] * len(names), outputs={"pvalue_adjusted": adjusted, "significant": Output(dims, "", bool)})
+    changed = {str(name): variable.variable for name, variable in answers.data_vars.items()}
     return result.assign(changed).assign_attrs(correction=correction)
 
 
@@ -189,16 +193,16 @@ def tested(
     check_choice(statistic, "statistic", TESTED)
     check_choice(search, "search", SEARCHES)
     check_choice(ties, "ties", TIES)
-    place, nest = unit_place(pair.candidate, unit), pair.candidate.levels
+    depth, nest = unit_place(pair.candidate, unit), pair.candidate.levels
     arrays = (pair.candidate.array, pair.baseline.array, _level_of_cells(pair, confidence_level))
     return apply(
-        _kernel(pair, statistic, search, place, ties=ties),
+        _kernel(pair, statistic, search, depth, ties=ties),
         *(array.drop_vars(LEVEL, errors="ignore") for array in arrays),  # it is a variable of the result
         core=[nest, nest, ()],
         outputs=_outputs(statistic),
         coords={"step": list(STEPS[statistic]), "warning": list(WARNINGS[statistic])},
         attrs={**pair.attrs}
-        | {"result": "speedup_test", "method": "speedup-test", "statistic": statistic, "unit": nest[place], "search": search, "ties": ties},
+        | {"result": "speedup_test", "method": "speedup-test", "statistic": statistic, "unit": nest[depth], "search": search, "ties": ties},
     )
 
 
@@ -208,34 +212,34 @@ def single_unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (single_unit_note(result, "it shows no spread"),)
 
 
-def _kernel(pair: Pair, statistic: str, search: str, place: int, *, ties: str) -> Any:
+def _kernel(pair: Pair, statistic: str, search: str, depth: int, *, ties: str) -> Any:
     """Return the test of one statistic on arrays."""
     nest = len(pair.candidate.levels)
     sign = 1.0 if pair.candidate.better == LOWER else -1.0
 
     def kernel(new: Floats, old: Floats, level: Floats) -> tuple[np.ndarray, ...]:
-        x, y = (sign * one_value_per_unit(side, nest, place) for side in (old, new))
+        x, y = (sign * one_value_per_unit(side, nest, depth) for side in (old, new))
         risk = np.round(1 - level, 12)  # 1 - 0.9 is below 0.1, which few runs may reach
         if statistic == "mean":
             tested = mean_steps(x, y)
             ratio = _ratio(mean_of_measured(x), mean_of_measured(y), sign)
             turns: tuple[Floats, ...] | None = None if search == "tool" else (tested.student, tested.welch, tested.equal_variances)
-            found = conclude(lambda risk: mean_verdict(tested, risk), np.broadcast_to(risk, tested.n.shape), turns)
-            protocol = describe_mean(tested, found, ratio < 1)
+            conclusion = conclude(lambda risk: mean_verdict(tested, risk), np.broadcast_to(risk, tested.n.shape), turns)
+            protocol = describe_mean(tested, conclusion, ratio < 1)
             more: tuple[Floats, ...] = ()
         else:
             shifted = median_steps(x, y, exact_ties=ties == "exact", as_tool=(search, ties) == ("tool", "limit"))
             ratio = _ratio(median(x), median(y), sign)
             turns = None if search == "tool" else (shifted.mann_whitney,)
-            found = conclude(lambda risk: median_verdict(shifted, risk), np.broadcast_to(risk, shifted.n.shape), turns)
-            protocol = describe_median(shifted, found, ratio < 1)
+            conclusion = conclude(lambda risk: median_verdict(shifted, risk), np.broadcast_to(risk, shifted.n.shape), turns)
+            protocol = describe_median(shifted, conclusion, ratio < 1)
             more = (shifted.prob_greater,)
         n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
-        n, m = (np.broadcast_to(number, found.risk.shape) for number in (n, m))
-        given = np.where(np.isnan(level), np.round(1 - found.risk, 10), level)
-        reported = np.where((n > 0) & (m > 0), given, np.nan)
-        searched = np.broadcast_to(np.isnan(level), found.risk.shape)
-        summary = (ratio, found.verdict == YES, reported, protocol.pvalue, protocol.test, protocol.warnings)
+        n, m = (np.broadcast_to(number, conclusion.risk.shape) for number in (n, m))
+        level_given = np.where(np.isnan(level), np.round(1 - conclusion.risk, 10), level)
+        reported = np.where((n > 0) & (m > 0), level_given, np.nan)
+        searched = np.broadcast_to(np.isnan(level), conclusion.risk.shape)
+        summary = (ratio, conclusion.verdict == YES, reported, protocol.pvalue, protocol.test, protocol.warnings)
         return (
             *summary,
             *more,
@@ -243,7 +247,7 @@ def _kernel(pair: Pair, statistic: str, search: str, place: int, *, ties: str) -
             m,
             np.minimum(n, m),
             searched,
-            np.round(1 - found.described, 10),
+            np.round(1 - conclusion.described, 10),
             protocol.sentence,
             protocol.step_pvalue,
             protocol.step_outcome,
@@ -253,10 +257,10 @@ def _kernel(pair: Pair, statistic: str, search: str, place: int, *, ties: str) -
     return kernel
 
 
-def _ratio(one: Floats, two: Floats, sign: float) -> Floats:
+def _ratio(x: Floats, y: Floats, sign: float) -> Floats:
     """Return the speedup from summaries of both sides: x / y of times, y / x of rates."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(one / two if sign > 0 else two / one)
+        return np.asarray(x / y if sign > 0 else y / x)
 
 
 def _outputs(statistic: str) -> dict[str, Output]:
@@ -279,15 +283,15 @@ def _outputs(statistic: str) -> dict[str, Output]:
     }
 
 
-def _level_of_cells(pair: Pair, given: float | xr.DataArray | None) -> xr.DataArray:
+def _level_of_cells(pair: Pair, confidence_level: float | xr.DataArray | None) -> xr.DataArray:
     """Return the level of every cell, NaN where it is searched for: its own, else the call's."""
     array = pair.candidate.array
-    call = np.nan if given is None or isinstance(given, xr.DataArray) else check_confidence_level(given)
-    own = given if isinstance(given, xr.DataArray) else array.coords.get(LEVEL)
-    if own is None:
+    call = np.nan if confidence_level is None or isinstance(confidence_level, xr.DataArray) else check_confidence_level(confidence_level)
+    cell_levels = confidence_level if isinstance(confidence_level, xr.DataArray) else array.coords.get(LEVEL)
+    if cell_levels is None:
         return xr.DataArray(call)
-    own = along_cells(own, array, pair.candidate.levels, "confidence_level").astype(float)
-    wrong = own.values[~np.isnan(own.values) & ~((own.values > 0) & (own.values < 1))]
+    cell_levels = along_cells(cell_levels, array, pair.candidate.levels, "confidence_level").astype(float)
+    wrong = cell_levels.values[~np.isnan(cell_levels.values) & ~((cell_levels.values > 0) & (cell_levels.values < 1))]
     if wrong.size:
         raise ValueError(f"confidence_level holds {listed(wrong, 3)}; give numbers between 0 and 1, or NaN to search for a level")
-    return own.where(own.notnull(), call)
+    return cell_levels.where(cell_levels.notnull(), call)

@@ -31,8 +31,8 @@ def advice_on_nest(counts: Floats, already: Floats, merged: Mask, share: float, 
     once, few = [], []
     for level in range(1, len(levels)):
         if merged[level]:
-            seen = "the pilot shows no variation of its own between them" if not already[level] <= 1 else UNSEEN
-            once.append(f"one {levels[level]} in each {levels[level - 1]}: {seen}")
+            reason = "the pilot shows no variation of its own between them" if not already[level] <= 1 else UNSEEN
+            once.append(f"one {levels[level]} in each {levels[level - 1]}: {reason}")
         elif counts[level] < FEW:
             few.append(
                 f"a count of {counts[level]:.0f} per {levels[level - 1]} at the level {levels[level]} is little to see unusual behaviour by"
@@ -44,9 +44,9 @@ def advice_on_suite(counts: Floats, already: Floats, share: float, n: float, lev
     """Return the remarks on the counts (systems, benchmarks, L) of a suite; benchmarks with the same remark are named together."""
     once, few, labels = [], [], np.array(names)
     for level in range(1, len(levels)):
-        own, unseen = counts[:, :, level], already[:, :, level] <= 1
-        single, small = labels[((own == 1) & ~unseen).any(axis=0)], labels[((own > 1) & (own < FEW)).any(axis=0)]
-        alone = labels[((own == 1) & unseen).any(axis=0)]
+        level_counts, unseen = counts[:, :, level], already[:, :, level] <= 1
+        single, small = labels[((level_counts == 1) & ~unseen).any(axis=0)], labels[((level_counts > 1) & (level_counts < FEW)).any(axis=0)]
+        alone = labels[((level_counts == 1) & unseen).any(axis=0)]
         if len(single):
             once.append(f"one {levels[level]} in each {levels[level - 1]} is best for {listed(single, 3)}")
         if len(alone):

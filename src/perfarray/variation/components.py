@@ -209,45 +209,45 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
 
 def _by_anova(values: Floats, levels: int, units: Texts, negative: str, limits: str, confidence_level: float) -> tuple[np.ndarray, ...]:
     """Estimate by analysis of variance."""
-    found = nested_anova(values, levels, negative)
-    ends = normal = anova_limits(values, found, confidence_level)
+    components = nested_anova(values, levels, negative)
+    ends = normal = anova_limits(values, components, confidence_level)
     if limits == "jackknife":
-        own = jackknife_limits(values, found, confidence_level)
-        ends = normal._replace(lower=np.fmin(own.lower, normal.lower), upper=np.fmax(own.upper, normal.upper))
-    error = np.where(found.variance == 0, np.nan, normal.standard_error) if negative == "zero" else normal.standard_error
-    along, whole = _relative(found, found.variance, found.mean)
-    uneven = unevenness(values, found, LOOKED_AT if limits == "normal" else None)
-    rest = (found.mean, found.standard_error, whole, found.df, *_carried(values, found, units), uneven)
-    return found.variance, ends.lower, ends.upper, error, *along, *rest
+        jackknifed = jackknife_limits(values, components, confidence_level)
+        ends = normal._replace(lower=np.fmin(jackknifed.lower, normal.lower), upper=np.fmax(jackknifed.upper, normal.upper))
+    error = np.where(components.variance == 0, np.nan, normal.standard_error) if negative == "zero" else normal.standard_error
+    along, total_relative = _relative(components, components.variance, components.mean)
+    uneven = unevenness(values, components, LOOKED_AT if limits == "normal" else None)
+    cellwise = (components.mean, components.standard_error, total_relative, components.df, *_carried(values, components, units), uneven)
+    return components.variance, ends.lower, ends.upper, error, *along, *cellwise
 
 
 def _by_likelihood(values: Floats, levels: int, units: Texts, restricted: bool, confidence_level: float) -> tuple[np.ndarray, ...]:
     """Estimate by maximum likelihood, restricted or not; what describes the data is that of the analysis of variance."""
     start = nested_anova(values, levels)
     fit = nested_reml(values, levels, start, restricted, confidence_level)
-    along, whole = _relative(start, fit.variance, fit.mean)
+    along, total_relative = _relative(start, fit.variance, fit.mean)
     limits = (fit.lower, fit.upper, fit.variance_standard_error)
-    rest = (fit.mean, fit.standard_error, whole, fit.df, *_carried(values, start, units), fit.criterion)
-    return fit.variance, *limits, *along, *rest
+    cellwise = (fit.mean, fit.standard_error, total_relative, fit.df, *_carried(values, start, units), fit.criterion)
+    return fit.variance, *limits, *along, *cellwise
 
 
-def _carried(values: Floats, found: Components, units: Texts) -> tuple[Texts, Floats, Floats]:
+def _carried(values: Floats, components: Components, units: Texts) -> tuple[Texts, Floats, Floats]:
     """Return the labels of one or two units that carry a level, "" where there are none, their share, and its p-value."""
-    places = carriers(values, found)
-    first, second = units[places.first], units[places.second]
-    return first + np.where(second == "", "", " and ").astype(object) + second, places.share, places.pvalue
+    units_carrying = carriers(values, components)
+    first, second = units[units_carrying.first], units[units_carrying.second]
+    return first + np.where(second == "", "", " and ").astype(object) + second, units_carrying.share, units_carrying.pvalue
 
 
-def _relative(found: Components, variance: Floats, mean: Floats) -> tuple[tuple[np.ndarray, ...], Floats]:
+def _relative(components: Components, variance: Floats, mean: Floats) -> tuple[tuple[np.ndarray, ...], Floats]:
     """Return along the levels the variance of their means, the relative forms, and what was counted; and the whole relative deviation."""
     positive = np.maximum(variance, 0.0)
     total = np.where(np.isnan(variance).all(axis=-1), np.nan, np.nansum(positive, axis=-1))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = positive / total[..., None]
         relative = np.sqrt(positive) / mean[..., None]
-        level_relative = np.sqrt(found.level_variance) / mean[..., None]
-        whole = np.sqrt(total) / mean
-    return (found.level_variance, share, relative, level_relative, found.repetitions, found.merged), whole
+        level_relative = np.sqrt(components.level_variance) / mean[..., None]
+        total_relative = np.sqrt(total) / mean
+    return (components.level_variance, share, relative, level_relative, components.repetitions, components.merged), total_relative
 
 
 @check("components")
@@ -257,7 +257,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
     alone = f"{{cells}} rest on one {outermost}: its component and the standard error are NaN; measure more of them"
-    found = [
+    cases = [
         count_note("single_unit", alone, single),
         count_note("no_value", "{cells} have no measured value; their answers are NaN", empty),
         _carriers_note(result, outermost),
@@ -265,12 +265,12 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     if result.attrs["method"] == "anova":
         two = f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, and limits are those of normal effects"
         jackknifed = result.attrs["interval_method"] == JACKKNIFE
-        return *found, _uneven(result), count_note("two_units", two, counts[..., 0] == 2) if jackknifed else None
+        return *cases, _uneven(result), count_note("two_units", two, counts[..., 0] == 2) if jackknifed else None
     lost = np.isnan(variance) & ~np.isnan(squares)
     open_ended = (np.isnan(result.variables["lower"].values) | np.isnan(result.variables["upper"].values)) & ~np.isnan(variance)
     nothing = "{cells}: no maximum of the likelihood was found; their components are NaN (method='anova' has an answer)"
     unlimited = "{cells}: some limits of the profile likelihood were not found and are NaN"
-    return *found, count_note("no_maximum", nothing, lost.any(axis=-1)), count_note("no_limits", unlimited, open_ended.any(axis=-1))
+    return *cases, count_note("no_maximum", nothing, lost.any(axis=-1)), count_note("no_limits", unlimited, open_ended.any(axis=-1))
 
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
@@ -281,15 +281,15 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
     if not cells.any():
         return None
     names, examples = cell_names(cells) if cells.ndim else [""], []
-    for place, name in list(zip(np.argwhere(cells.values), names, strict=True))[:EXAMPLES]:
-        cell = result.isel(dict(zip(cells.dims, place, strict=True)))
+    for index, name in list(zip(np.argwhere(cells.values), names, strict=True))[:EXAMPLES]:
+        cell = result.isel(dict(zip(cells.dims, index, strict=True)))
         row = cell.isel({LEVEL: int(np.nanargmin(cell["carried_pvalue"].values))})
         label = row["carried_by"].item()
         text = f"{plural(unit) if ' and ' in label else unit} {label} with {100 * row['carried_share'].item():.0f} % of the squares of "
         examples.append((f"{name}: " if name else "") + text + row[LEVEL].item())
-    shown = "; ".join(examples) + ("; ..." if len(names) > EXAMPLES else "")
+    listing = "; ".join(examples) + ("; ..." if len(names) > EXAMPLES else "")
     text = (
-        f"{{cells}} have a level that one or two {plural(unit)} carry, more than chance makes ({shown}): estimate and limits "
+        f"{{cells}} have a level that one or two {plural(unit)} carry, more than chance makes ({listing}): estimate and limits "
         f"say little of the others; look at these {plural(unit)}, or leave them out"
     )
     return count_note("carried", text, cells.values, units=sorted({str(label) for label in result["carried_by"].values[where.values]}))
@@ -300,14 +300,14 @@ def _uneven(result: xr.Dataset) -> Note | None:
 
     Nearly all timings are, and few who ask for components ask for their limits: it is said with the result, without a warning.
     """
-    found = result.variables["unevenness"].values
-    seen, looked = np.asarray((found >= UNEVEN).any(axis=-1)), np.asarray((~np.isnan(found)).any(axis=-1))
-    asked = int(looked.sum())
-    if result.attrs["interval_method"] == JACKKNIFE or seen.sum() <= SELDOM * asked + 2 * np.sqrt(SELDOM * (1 - SELDOM) * asked):
+    values = result.variables["unevenness"].values
+    is_uneven, looked = np.asarray((values >= UNEVEN).any(axis=-1)), np.asarray((~np.isnan(values)).any(axis=-1))
+    n_looked = int(looked.sum())
+    if result.attrs["interval_method"] == JACKKNIFE or is_uneven.sum() <= SELDOM * n_looked + 2 * np.sqrt(SELDOM * (1 - SELDOM) * n_looked):
         return None
     text = (
         "{cells} vary so unevenly that their mean squares tell less than a third of what normal values would: limits of components may "
         "cover 30 to 80 of 95 %; limits='jackknife' counts with it"
     )
-    note = count_note("uneven", text, seen[looked])
+    note = count_note("uneven", text, is_uneven[looked])
     return replace(note, aside=True) if note else None

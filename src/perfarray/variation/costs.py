@@ -34,15 +34,15 @@ def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, obj
     """
     check_choice(cost_units, "cost_units", COST_UNITS)
     levels, lowest = times.levels, times.levels[-1]
-    given = {} if costs is None else costs
-    if not isinstance(given, Mapping):
+    named = {} if costs is None else costs
+    if not isinstance(named, Mapping):
         raise ValueError(f"costs={costs!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}")
-    unknown = [name for name in given if name not in levels]
+    unknown = [name for name in named if name not in levels]
     if unknown:
         raise ValueError(f"costs= names {listed(unknown)}, which is no level of these timings; the levels are {levels}")
-    stated = _stated(times, [level for level in levels if level not in given], cost_units)
-    missing = [level for level in levels[:-1] if level not in given and level not in stated]
-    alone = cost_units == SECONDS and lowest not in given and lowest not in stated and times.units != SECONDS
+    stated = _stated(times, [level for level in levels if level not in named], cost_units)
+    missing = [level for level in levels[:-1] if level not in named and level not in stated]
+    alone = cost_units == SECONDS and lowest not in named and lowest not in stated and times.units != SECONDS
     untimed = f"{times.array.name or 'the data'} is in {times.units!r}, not seconds"
     if missing:
         free = f"only the lowest level, {lowest!r}, needs none: {'its mean time' if cost_units == SECONDS else 'one costs 1'}"
@@ -53,30 +53,30 @@ def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, obj
     if alone:
         raise ValueError(f"prices are in seconds, and {untimed}; say in costs= what one {lowest} takes")
     default = xr.DataArray(np.nan if cost_units == SECONDS else 1.0)
-    found = [_price(given[level], level, times, chosen or {}) if level in given else stated.get(level, default) for level in levels]
-    joined: xr.DataArray = xr.concat(xr.broadcast(*found), PRICE, coords="minimal", compat="override").transpose(..., PRICE)
+    by_level = [_price(named[level], level, times, chosen or {}) if level in named else stated.get(level, default) for level in levels]
+    joined: xr.DataArray = xr.concat(xr.broadcast(*by_level), PRICE, coords="minimal", compat="override").transpose(..., PRICE)
     return Priced(joined.chunk({PRICE: -1}) if is_chunked(joined) else joined, stated)
 
 
 def _stated(times: Timings, levels: Sequence[str], cost_units: str) -> dict[str, xr.DataArray]:
     """Return what the data say of the prices of some levels, in the unit of costs; the mean time alone is not among them."""
     array, lowest = times.array, times.levels[-1]
-    found = {level: _over_levels(array.coords[price_of(level)], times) for level in levels if price_of(level) in array.coords}
-    one = _one_value(times)
+    by_level = {level: _over_levels(array.coords[price_of(level)], times) for level in levels if price_of(level) in array.coords}
+    mean_time = _one_value(times)
     if cost_units != SECONDS:
-        found.pop(lowest, None)
-        return {} if one is None else {level: seconds / one for level, seconds in found.items()}
+        by_level.pop(lowest, None)
+        return {} if mean_time is None else {level: seconds / mean_time for level, seconds in by_level.items()}
     spent = {LOOPS, price_of(ITERATION)} & set(map(str, array.coords))
-    if lowest in levels and one is not None and (spent or lowest in found):
-        found[lowest] = one + found[lowest].fillna(0.0) if lowest in found and lowest != ITERATION else one
+    if lowest in levels and mean_time is not None and (spent or lowest in by_level):
+        by_level[lowest] = mean_time + by_level[lowest].fillna(0.0) if lowest in by_level and lowest != ITERATION else mean_time
     else:
-        found.pop(lowest, None)
+        by_level.pop(lowest, None)
     measured = array.notnull().any(times.levels) if not is_chunked(array) else None
-    for level, seconds in found.items():
+    for level, seconds in by_level.items():
         if measured is not None and not is_chunked(seconds) and bool((seconds.isnull() & measured).any()):
             cells = cell_names((seconds.isnull() & measured).transpose(*measured.dims))
             raise ValueError(f"the data do not say what one more {level} takes in {listed(cells, 3)}; give it in costs, in {cost_units}")
-    return found
+    return by_level
 
 
 def _numbers(array: xr.DataArray, name: str) -> xr.DataArray:
@@ -114,12 +114,14 @@ def price_note(sides: Sequence[Priced], cost_units: str) -> Note | None:
         return None
     values: dict[str, Any] = {}
     for level in levels:
-        every = [side.stated[level] for side in sides if level in side.stated]
+        stated_prices = [side.stated[level] for side in sides if level in side.stated]
         values[level] = (
-            [] if any(map(is_chunked, every)) else [float(min(own.min() for own in every)), float(max(own.max() for own in every))]
+            []
+            if any(map(is_chunked, stated_prices))
+            else [float(min(array.min() for array in stated_prices)), float(max(array.max() for array in stated_prices))]
         )
-    said = "; ".join(f"one more {level} {_range(values[level], cost_units)}".rstrip() for level in levels)
-    text = f"prices not in costs= are what the data say: {said} (coordinates {LOOPS!r} and those named {price_of('LEVEL')})"
+    sentences = "; ".join(f"one more {level} {_range(values[level], cost_units)}".rstrip() for level in levels)
+    text = f"prices not in costs= are what the data say: {sentences} (coordinates {LOOPS!r} and those named {price_of('LEVEL')})"
     return Note("stated_prices", text, values | {"cost_units": cost_units})
 
 
@@ -163,8 +165,8 @@ def _labelled(value: Any, level: str, times: Timings, chosen: Mapping[str, objec
         if dim in chosen:
             value = _at(value, dim, chosen[dim], level).drop_vars(dim, errors="ignore")
         elif dim not in array.dims or dim in times.levels:
-            others = [name for name in array.dims if name not in times.levels]
-            raise ValueError(f"costs[{level!r}] has the dim {dim!r}, along which the timings have no cells; they have {listed(others)}")
+            cell_dims = [name for name in array.dims if name not in times.levels]
+            raise ValueError(f"costs[{level!r}] has the dim {dim!r}, along which the timings have no cells; they have {listed(cell_dims)}")
         elif dim in value.coords:
             value = _at(value, dim, array[dim].values.tolist(), level)
         elif value.sizes[dim] != array.sizes[dim]:
@@ -179,6 +181,6 @@ def _at(value: xr.DataArray, dim: Any, labels: Any, level: str) -> xr.DataArray:
         selected: xr.DataArray = value.sel({dim: labels})
         return selected
     except KeyError:
-        wanted = labels if isinstance(labels, list) else [labels]
-        missing = [label for label in wanted if label not in value[dim].values.tolist()]
+        names = labels if isinstance(labels, list) else [labels]
+        missing = [label for label in names if label not in value[dim].values.tolist()]
         raise ValueError(f"costs[{level!r}] has no price for {listed(missing)} along {dim!r}") from None

@@ -78,16 +78,16 @@ def run_estimate(
         result, worst = (_estimated(side, statistic, value) for side in (unknown_at_best(data), at_worst(data)))
         bounds = hanging(data, result["estimate"], worst["estimate"])
         result = bound_interval(result, bounds).assign(bound=bounds.words)
-    stopped = data.stopped_note("an estimate that hangs on what they would have taken is a bound, or NaN where it is none")
-    return noted(result, *data.notes, slow_end_note([statistic], data.better), stopped)
+    limit_note = data.stopped_note("an estimate that hangs on what they would have taken is a bound, or NaN where it is none")
+    return noted(result, *data.notes, slow_end_note([statistic], data.better), limit_note)
 
 
 def _estimated(data: Timings, statistic: str, value: str | None) -> xr.Dataset:
     """Return the estimate of every cell from the values at hand."""
-    place, name = value_place(data, value), named_end(statistic, data.better)
+    depth, name = value_place(data, value), named_end(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        runs = values_by_unit(values, len(data.levels), place)
+        runs = values_by_unit(values, len(data.levels), depth)
         return estimate_of_runs(runs, name), (~np.isnan(runs)).sum(axis=(-2, -1)).astype(float)
 
     return apply(
@@ -95,7 +95,7 @@ def _estimated(data: Timings, statistic: str, value: str | None) -> xr.Dataset:
         data.array,
         core=[data.levels],
         outputs=outputs(data.units, estimate=f"{statistic} of the runs") | outputs(n="runs"),
-        attrs=describe_value(data, place) | {"result": "run_estimate", "statistic": statistic},
+        attrs=describe_value(data, depth) | {"result": "run_estimate", "statistic": statistic},
     )
 
 
@@ -176,20 +176,20 @@ def estimator_stability(
     names = check_names(statistics, "statistics")
     for name in names:
         check_choice(name, "statistics", STATISTICS)
-    apart, multiple = check_number(difference, "difference"), check_number(deviations, "deviations")
-    if apart <= 0 or multiple <= 0:
+    relative_difference, multiple = check_number(difference, "difference"), check_number(deviations, "deviations")
+    if relative_difference <= 0 or multiple <= 0:
         raise ValueError(f"difference={difference!r} and deviations={deviations!r} must be positive")
     data = resolve(times, metric, levels)
-    place = value_place(data, value)
+    depth = value_place(data, value)
     if load is not None:
         data = data._replace(array=by_load(data, load, load_bins))
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        by_unit = values_by_unit(values, len(data.levels), place)
+        by_unit = values_by_unit(values, len(data.levels), depth)
         runs = by_unit.reshape(*by_unit.shape[:-2], -1)
-        found = stability_of_estimators(runs, sizes, [named_end(name, data.better) for name in names])
-        required = size_that_separates(np.moveaxis(found.adjusted, -2, -1), sizes, apart, multiple)
-        return *found, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
+        stability = stability_of_estimators(runs, sizes, [named_end(name, data.better) for name in names])
+        required = size_that_separates(np.moveaxis(stability.adjusted, -2, -1), sizes, relative_difference, multiple)
+        return *stability, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
 
     along = ("group_size", "statistic")
     result = apply(
@@ -199,10 +199,10 @@ def estimator_stability(
         outputs=outputs(data.units, along, estimate="mean over the groups")
         | outputs("1", along, relative_standard_deviation="relative standard deviation over the groups")
         | outputs("1", along, adjusted_standard_deviation="relative standard deviation, adjusted for the groups' overlap")
-        | outputs("1", along[1:], required_group_size=f"runs that separate programs {apart:.3g} apart")
+        | outputs("1", along[1:], required_group_size=f"runs that separate programs {relative_difference:.3g} apart")
         | outputs(n="runs"),
         coords={"group_size": sizes, "statistic": list(names)},
-        attrs=describe_value(data, place) | {"result": "estimator_stability", "difference": apart, "deviations": multiple},
+        attrs=describe_value(data, depth) | {"result": "estimator_stability", "difference": relative_difference, "deviations": multiple},
     )
     return noted(result, *data.notes, slow_end_note(names, data.better), checks=("few_runs",))
 

@@ -107,21 +107,21 @@ def ordering_stability(
         if isinstance(baseline, xr.DataArray | xr.Dataset):
             baseline = by_load(resolve(baseline, None, levels), load, load_bins)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    nest, place, better = pair.candidate.levels, value_place(pair.candidate, value), pair.candidate.better
-    own = [named_end(name, better) for name in names]
+    nest, depth, better = pair.candidate.levels, value_place(pair.candidate, value), pair.candidate.better
+    statistic_names = [named_end(name, better) for name in names]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         batch = np.broadcast_shapes(*(side.shape[: side.ndim - len(nest)] for side in (new, old)))
         sides = [np.broadcast_to(side, (*batch, *side.shape[side.ndim - len(nest) :])) for side in (new, old)]
-        by_unit = [values_by_unit(side, len(nest), place) for side in sides]
+        by_unit = [values_by_unit(side, len(nest), depth) for side in sides]
         runs = [side.reshape(*batch, -1) for side in by_unit]
-        one, two = (np.stack([estimate_of_runs(side, name) for name in own], axis=-1) for side in by_unit)
-        right = share_of_right_orders(runs[0], runs[1], sizes, own, one - two)
+        new_estimates, old_estimates = (np.stack([estimate_of_runs(side, name) for name in statistic_names], axis=-1) for side in by_unit)
+        right = share_of_right_orders(runs[0], runs[1], sizes, statistic_names, new_estimates - old_estimates)
         at_size = right.swapaxes(-1, -2)
         required = size_from_which(at_size >= share, ~np.isnan(at_size), sizes)
         number = np.minimum(*((~np.isnan(side)).sum(axis=-1) for side in runs)).astype(float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return right, required, one / two, _pvalue(*(unit_means(side, len(nest)) for side in sides)), number
+            return right, required, new_estimates / old_estimates, _pvalue(*(unit_means(side, len(nest)) for side in sides)), number
 
     along = ("group_size", "statistic")
     result = apply(
@@ -133,7 +133,7 @@ def ordering_stability(
         | outputs("1", along[1:], required=f"runs in a group from which on {100 * share:.4g} % are right", ratio="candidate / baseline")
         | outputs(pvalue="p-value of equal means", n="runs on the smaller side"),
         coords={"group_size": sizes, "statistic": list(names)},
-        attrs={**describe_value(pair.candidate, place), **pair.attrs, "result": "ordering_stability", "share": float(share)},
+        attrs={**describe_value(pair.candidate, depth), **pair.attrs, "result": "ordering_stability", "share": float(share)},
     )
     return noted(result, *pair.notes, slow_end_note(names, better), checks=("orders",))
 

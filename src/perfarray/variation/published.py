@@ -83,17 +83,17 @@ def from_components(components: Mapping[str, Any] | Sequence[xr.Dataset], *, mea
             "variance_components() returned of several pilots"
         )
     units = "1" if units is None else units
-    parts = [xr.DataArray(part).astype(float) for part in components.values()]
-    for name, part in zip(components, parts, strict=True):
-        if bool(((part < 0) | (part == np.inf)).any()):
+    arrays = [xr.DataArray(value).astype(float) for value in components.values()]
+    for name, value in zip(components, arrays, strict=True):
+        if bool(((value < 0) | (value == np.inf)).any()):
             raise ValueError(
-                f"components[{name!r}] holds {float(part.min()):g} to {float(part.max()):g}; a variance is zero or more, and finite"
+                f"components[{name!r}] holds {float(value.min()):g} to {float(value.max()):g}; a variance is zero or more, and finite"
             )
     middle = xr.DataArray(1.0 if mean is None else mean).astype(float)
     if bool(((middle == 0) | ~np.isfinite(middle)).any()):
         raise ValueError(f"mean={mean!r}: give the mean of the timings, not zero")
     level = xr.IndexVariable(LEVEL, np.array(list(components), dtype=object))
-    variance = xr.concat(xr.broadcast(*parts), level).transpose(..., LEVEL)
+    variance = xr.concat(xr.broadcast(*arrays), level).transpose(..., LEVEL)
     return _described(variance, middle, units, GIVEN)
 
 
@@ -119,10 +119,10 @@ def _described(variance: xr.DataArray, mean: xr.DataArray, units: str, method: s
 def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
     """Average relative components by their degrees of freedom; a benchmark that a pilot lacks rests on the others."""
     for name in ("levels", "negative"):
-        said = list(dict.fromkeys(str(pilot.attrs.get(name, "unknown")) for pilot in pilots))
-        if len(said) > 1 or (name == "negative" and said != ["keep"]):
+        stated = list(dict.fromkeys(str(pilot.attrs.get(name, "unknown")) for pilot in pilots))
+        if len(stated) > 1 or (name == "negative" and stated != ["keep"]):
             needed = "the same nest" if name == "levels" else "the estimates themselves, variance_components(negative='keep')"
-            raise ValueError(f"the pilots have {name} {listed(said)}; pooling needs {needed}")
+            raise ValueError(f"the pilots have {name} {listed(stated)}; pooling needs {needed}")
     units = list(dict.fromkeys(str(pilot["mean"].attrs.get("units", "1")) for pilot in pilots))
     if len(units) > 1:
         raise ValueError(f"the pilots are in {listed(units)}; pooling needs one unit")
@@ -130,20 +130,22 @@ def _pooled(pilots: Sequence[xr.Dataset]) -> xr.Dataset:
         [pilot[["variance", "level_variance", "repetitions", "mean"]].reset_coords(drop=True) for pilot in pilots],
         PILOT, join="outer", combine_attrs="drop", data_vars="all", coords="minimal", compat="override",
     )  # fmt: skip
-    total = joined["repetitions"].cumprod(LEVEL)
-    inside = xr.concat([xr.ones_like(total.isel({LEVEL: [0]})), total.isel({LEVEL: slice(None, -1)})], LEVEL)
-    seen = (total - inside.assign_coords({LEVEL: total[LEVEL]})).where(joined["variance"].notnull(), 0.0)
-    weight = seen / seen.sum(PILOT).where(lambda known: known > 0)
+    cumulative = joined["repetitions"].cumprod(LEVEL)
+    inside = xr.concat([xr.ones_like(cumulative.isel({LEVEL: [0]})), cumulative.isel({LEVEL: slice(None, -1)})], LEVEL)
+    level_df = (cumulative - inside.assign_coords({LEVEL: cumulative[LEVEL]})).where(joined["variance"].notnull(), 0.0)
+    weight = level_df / level_df.sum(PILOT).where(lambda total_df: total_df > 0)
     outermost = {LEVEL: 0}
-    mean = joined["mean"].weighted(total.isel(outermost, drop=True).fillna(0.0)).mean(PILOT)
+    mean = joined["mean"].weighted(cumulative.isel(outermost, drop=True).fillna(0.0)).mean(PILOT)
     square, each = mean**2, (joined["mean"] ** 2).where(joined["mean"] != 0)
-    parts = {name: (joined[name] / each * weight).sum(PILOT, min_count=1) * square for name in ("variance", "level_variance")}
-    result = _described(parts["variance"].transpose(..., LEVEL), mean, units[0], POOLED)
-    result = result.assign(level_variance=parts["level_variance"].transpose(..., LEVEL), df=seen.isel(outermost, drop=True).sum(PILOT))
+    averages = {name: (joined[name] / each * weight).sum(PILOT, min_count=1) * square for name in ("variance", "level_variance")}
+    result = _described(averages["variance"].transpose(..., LEVEL), mean, units[0], POOLED)
+    result = result.assign(
+        level_variance=averages["level_variance"].transpose(..., LEVEL), df=level_df.isel(outermost, drop=True).sum(PILOT)
+    )
     result["level_variance"].attrs = {"units": square_units(units[0]), "long_name": "variance of the level's means"}
     result["df"].attrs = {"units": "1"}
-    own = {name: pilots[0].attrs[name] for name in ("metric", "better") if name in pilots[0].attrs}
-    return result.assign_attrs(own)
+    metric_attrs = {name: pilots[0].attrs[name] for name in ("metric", "better") if name in pilots[0].attrs}
+    return result.assign_attrs(metric_attrs)
 
 
 def is_published(times: object) -> TypeGuard[xr.Dataset]:
@@ -153,43 +155,45 @@ def is_published(times: object) -> TypeGuard[xr.Dataset]:
 
 def published(components: xr.Dataset, baseline: object) -> tuple[Systems, tuple[xr.Dataset, ...]]:
     """Return components as what a plan is made for, a system whose timings are its mean, and those of all systems with one nest."""
-    parts: tuple[xr.Dataset, ...] = (components,)
+    datasets: tuple[xr.Dataset, ...] = (components,)
     if baseline is not None:
         if not is_published(baseline):
             raise ValueError(f"components of variance are planned with those of a baseline, not {type(baseline).__name__}: give both alike")
-        parts = _of_one_nest(components, baseline)
-    levels = tuple(map(str, parts[0][LEVEL].values))
+        datasets = _of_one_nest(components, baseline)
+    levels = tuple(map(str, datasets[0][LEVEL].values))
     sides = []
-    for part in parts:
-        mean = part["mean"].broadcast_like(part["variance"].isel({LEVEL: 0}, drop=True))
-        array = mean.expand_dims(dict.fromkeys(levels, 1)).rename(str(part.attrs.get("metric", "time")))
-        sides.append(Timings(array.assign_attrs(part["mean"].attrs), levels, {}))
+    for dataset in datasets:
+        mean = dataset["mean"].broadcast_like(dataset["variance"].isel({LEVEL: 0}, drop=True))
+        array = mean.expand_dims(dict.fromkeys(levels, 1)).rename(str(dataset.attrs.get("metric", "time")))
+        sides.append(Timings(array.assign_attrs(dataset["mean"].attrs), levels, {}))
     attrs: dict[str, Hashable] = {"metric": str(sides[0].array.name), "levels": " ".join(levels), "unit": levels[0]}
     attrs |= {"baseline": "other components"} if baseline is not None else {}
-    return Systems(tuple(sides), attrs, (), {}, tuple(part.attrs.get(ABSENT, ()) for part in parts)), parts
+    return Systems(tuple(sides), attrs, (), {}, tuple(dataset.attrs.get(ABSENT, ()) for dataset in datasets)), datasets
 
 
 def _of_one_nest(*systems: xr.Dataset) -> tuple[xr.Dataset, ...]:
     """Return the components of two systems along the levels of both: a level that one lacks does not vary there."""
-    nests = [[str(level) for level in one[LEVEL].values] for one in systems]
+    nests = [[str(level) for level in dataset[LEVEL].values] for dataset in systems]
     longest = max(nests, key=len)
     for nest in nests:
         if nest != [level for level in longest if level in nest]:
             raise ValueError(f"one nest is no part of the other: the systems have the levels {tuple(nests[0])} and {tuple(nests[1])}")
-    labels = [{str(dim): one[dim].values.tolist() for dim in one.dims if dim != LEVEL and dim in one.coords} for one in systems]
+    labels = [
+        {str(dim): dataset[dim].values.tolist() for dim in dataset.dims if dim != LEVEL and dim in dataset.coords} for dataset in systems
+    ]
     for dim in labels[0].keys() & labels[1].keys():
         if labels[0][dim] != labels[1][dim]:
             raise ValueError(
                 f"the systems have different labels along {dim!r}: {listed(labels[0][dim], 3)} and {listed(labels[1][dim], 3)}"
             )
-    whole = []
-    for one, nest in zip(systems, nests, strict=True):
+    results = []
+    for dataset, nest in zip(systems, nests, strict=True):
         absent = tuple(level for level in longest if level not in nest)
-        same = one.reindex({LEVEL: longest}, fill_value={name: 0.0 for name in ("variance", "level_variance") if name in one})
-        if absent and "df" in one and longest[0] in absent:
-            same = same.assign(df=xr.full_like(one["df"], np.inf))  # what does not vary is known
-        whole.append(same.assign_attrs({**one.attrs, ABSENT: absent}))
-    return tuple(whole)
+        aligned = dataset.reindex({LEVEL: longest}, fill_value={name: 0.0 for name in ("variance", "level_variance") if name in dataset})
+        if absent and "df" in dataset and longest[0] in absent:
+            aligned = aligned.assign(df=xr.full_like(dataset["df"], np.inf))  # what does not vary is known
+        results.append(aligned.assign_attrs({**dataset.attrs, ABSENT: absent}))
+    return tuple(results)
 
 
 def component_arrays(components: Data, biased: bool) -> tuple[list[xr.DataArray], list[Sequence[str]]]:

@@ -57,8 +57,8 @@ class Request:
         attrs: dict[str, Hashable] = {"result": result, "confidence_level": self.confidence_level, "cost_units": self.cost_units}
         attrs |= {"min_units": self.min_units, "negative": self.negative}
         attrs |= {"assurance": self.assurance} if self.assurance is not None else {}
-        wanted = {"budget": self.budget, "half_width_wanted": self.half_width}
-        return attrs | {name: value for name, value in wanted.items() if value is not None}
+        goals = {"budget": self.budget, "half_width_wanted": self.half_width}
+        return attrs | {name: value for name, value in goals.items() if value is not None}
 
 
 class Systems(NamedTuple):
@@ -76,26 +76,26 @@ class Systems(NamedTuple):
     def prices(self, request: Request) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
         costs = request.costs, _costs_of_baseline(request, self.absent[-1], single=len(self.sides) == 1)
-        found = [
-            prices({**(asked or {}), **dict.fromkeys(gone, 0.0)} if gone else asked, side, request.cost_units, own)
-            for side, gone, own, asked in zip(self.sides, self.absent, (None, self.chosen), costs, strict=False)
+        priced = [
+            prices({**(level_costs or {}), **dict.fromkeys(gone, 0.0)} if gone else level_costs, side, request.cost_units, chosen_label)
+            for side, gone, chosen_label, level_costs in zip(self.sides, self.absent, (None, self.chosen), costs, strict=False)
         ]
-        return [side.prices for side in found], price_note(found, request.cost_units)
+        return [side.prices for side in priced], price_note(priced, request.cost_units)
 
 
 def _costs_of_baseline(request: Request, absent: Sequence[str], *, single: bool) -> Any:
     """Return the prices of the baseline: its own, and for what they do not name those of the candidate."""
-    costs, own = request.costs, request.baseline_costs
-    if own is None:
+    costs, named = request.costs, request.baseline_costs
+    if named is None:
         return costs
     if single:
-        raise ValueError(f"baseline_costs={own!r} are the prices of a baseline; name the baseline too")
-    if not isinstance(own, Mapping):
-        raise ValueError(f"baseline_costs={own!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}")
-    lacking = [name for name in own if name in absent]
+        raise ValueError(f"baseline_costs={named!r} are the prices of a baseline; name the baseline too")
+    if not isinstance(named, Mapping):
+        raise ValueError(f"baseline_costs={named!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}")
+    lacking = [name for name in named if name in absent]
     if lacking:
         raise ValueError(f"baseline_costs= names {listed(lacking)}, which the baseline does not have: it costs nothing there")
-    return {**costs, **own} if isinstance(costs, Mapping) else own if costs is None else costs
+    return {**costs, **named} if isinstance(costs, Mapping) else named if costs is None else costs
 
 
 def systems(times: Data, baseline: object, request: Request, metric: str | Sequence[str] | None, positive: str = "") -> Systems:
@@ -104,8 +104,8 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
     if baseline is None:
         if request.paired is not None:
             raise ValueError(f"paired={request.paired!r} matches the units of two systems; name the baseline too")
-        own = resolve(times, metric, request.levels, positive=positive)
-        return Systems((own,), own.describe(), own.notes, {})
+        timings = resolve(times, metric, request.levels, positive=positive)
+        return Systems((timings,), timings.describe(), timings.notes, {})
     dim, levels, paired = request.dim, request.levels, request.paired
     if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
         nests = [resolve(side, metric, None).levels for side in (times, baseline)]

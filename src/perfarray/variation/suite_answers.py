@@ -63,18 +63,22 @@ def plan_suites(arrays: Sequence[Floats], rules: Rules) -> tuple[np.ndarray, ...
     """
     number, levels, benchmarks = len(arrays) // 2, len(rules.levels), len(rules.names)
     inner = [levels + 1] * number + [2] * number
-    outer = np.broadcast_shapes(*(array.shape[: array.ndim - own] for array, own in zip(arrays, inner, strict=True)))
-    whole = [np.broadcast_to(array, (*outer, *array.shape[array.ndim - own :])) for array, own in zip(arrays, inner, strict=True)]
+    outer = np.broadcast_shapes(*(array.shape[: array.ndim - core_dims] for array, core_dims in zip(arrays, inner, strict=True)))
+    broadcast = [
+        np.broadcast_to(array, (*outer, *array.shape[array.ndim - core_dims :])) for array, core_dims in zip(arrays, inner, strict=True)
+    ]
     nothing = _no_plan(4 if number == 1 else 7, benchmarks, levels)
-    found = [np.full((*outer, *np.shape(part)), part, dtype=object if isinstance(part, str) else None) for part in nothing]
+    fields = [np.full((*outer, *np.shape(value)), value, dtype=object if isinstance(value, str) else None) for value in nothing]
     for cell in np.ndindex(*outer):
-        values, dear = [array[cell] for array in whole[:number]], [array[cell] for array in whole[number:]]
+        values, prices = [array[cell] for array in broadcast[:number]], [array[cell] for array in broadcast[number:]]
         answer = (
-            _plan_one(_pilots(values, dear, rules), rules, nothing) if rules.sharing[0].planned else _apart(values, dear, rules, nothing)
+            _plan_one(_pilots(values, prices, rules), rules, nothing)
+            if rules.sharing[0].planned
+            else _apart(values, prices, rules, nothing)
         )
-        for into, part in zip(found, answer, strict=True):
-            into[cell] = part
-    return *np.moveaxis(found[0], -3, 0), *found[1:]
+        for into, value in zip(fields, answer, strict=True):
+            into[cell] = value
+    return *np.moveaxis(fields[0], -3, 0), *fields[1:]
 
 
 def _no_plan(kinds: int, benchmarks: int, levels: int) -> Answer:
@@ -85,35 +89,37 @@ def _no_plan(kinds: int, benchmarks: int, levels: int) -> Answer:
     return Answer(counts=counts, merged=merged, seconds=seconds, by_budget=curve, default_by_budget=curve, advice=NO_PLAN, **scalars)
 
 
-def _apart(values: list[Floats], dear: list[Floats], rules: Rules, nothing: Answer) -> Answer:
+def _apart(values: list[Floats], prices: list[Floats], rules: Rules, nothing: Answer) -> Answer:
     """Plan one suite whose benchmarks share no units; one that was not measured in every system has no plan."""
-    known = ~np.any([np.isnan(own).all(axis=tuple(range(1, own.ndim))) for own in values], axis=0)
-    weights = np.broadcast_to(rules.weights, known.shape)[known]
+    measured = ~np.any([np.isnan(array).all(axis=tuple(range(1, array.ndim))) for array in values], axis=0)
+    weights = np.broadcast_to(rules.weights, measured.shape)[measured]
     pilots = [
         pilot
-        for own, costs in zip(values, dear, strict=True)
-        for pilot in pilots_apart(own[known], costs[known], rules.request.negative, weights)
+        for array, costs in zip(values, prices, strict=True)
+        for pilot in pilots_apart(array[measured], costs[measured], rules.request.negative, weights)
     ]
     if not pilots:
         return nothing._replace(n=0.0)
-    names = tuple(name for name, there in zip(rules.names, known, strict=True) if there)
-    part = nothing._replace(counts=nothing.counts[:, known], merged=nothing.merged[known], seconds=nothing.seconds[known])
-    found = _plan_one(pilots, rules._replace(names=names), part)
+    names = tuple(name for name, has_data in zip(rules.names, measured, strict=True) if has_data)
+    blank = nothing._replace(counts=nothing.counts[:, measured], merged=nothing.merged[measured], seconds=nothing.seconds[measured])
+    answer = _plan_one(pilots, rules._replace(names=names), blank)
     counts, merged, seconds = nothing.counts.copy(), nothing.merged.copy(), nothing.seconds.copy()
-    counts[:, known], merged[known], seconds[known] = found.counts, found.merged, found.seconds
-    return found._replace(counts=counts, merged=merged, seconds=seconds)
+    counts[:, measured], merged[measured], seconds[measured] = answer.counts, answer.merged, answer.seconds
+    return answer._replace(counts=counts, merged=merged, seconds=seconds)
 
 
-def _pilots(values: list[Floats], dear: list[Floats], rules: Rules) -> list[SuitePilot]:
+def _pilots(values: list[Floats], prices: list[Floats], rules: Rules) -> list[SuitePilot]:
     """Estimate the systems of one suite, or their pairs; a benchmark that one of them lacks is left out of both."""
     if len(values) > 1:
-        absent = np.any([np.isnan(own).all(axis=tuple(range(1, own.ndim))) for own in values], axis=0)
-        values = [np.where(absent.reshape(-1, *[1] * len(rules.levels)), np.nan, own) for own in values]
+        absent = np.any([np.isnan(array).all(axis=tuple(range(1, array.ndim))) for array in values], axis=0)
+        values = [np.where(absent.reshape(-1, *[1] * len(rules.levels)), np.nan, array) for array in values]
     negative = rules.request.negative
     if rules.request.paired is not None:
-        sharing = rules.sharing[0]._replace(seen=min(own.seen for own in rules.sharing))
-        return [paired_pilot(values[0], values[1], (dear[0], dear[1]), sharing, negative, rules.weights)]
-    return [suite_pilot(own, price, how, negative, rules.weights) for own, price, how in zip(values, dear, rules.sharing, strict=True)]
+        sharing = rules.sharing[0]._replace(in_pilot=min(sharing_of_side.in_pilot for sharing_of_side in rules.sharing))
+        return [paired_pilot(values[0], values[1], (prices[0], prices[1]), sharing, negative, rules.weights)]
+    return [
+        suite_pilot(array, price, how, negative, rules.weights) for array, price, how in zip(values, prices, rules.sharing, strict=True)
+    ]
 
 
 def _some_variation(stars: list[Star]) -> bool:
@@ -137,11 +143,11 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
     smooth = continuous(stars, min(plan.units), budget=plan.cost)
     more = units_to_add(pilots, plan, request.budget, request.half_width, assurance=sure, confidence_level=level)
     each, seconds = [], []
-    for pilot, own, *rest in zip(pilots, plan.counts, plan.units, smooth.root, smooth.lower, more.units, strict=True):
-        each.append(_counts(pilot, own, *rest))
-        below = np.cumprod(own, axis=1)[:, len(pilot.star.inner) :]
+    for pilot, system_counts, *numbers in zip(pilots, plan.counts, plan.units, smooth.root, smooth.lower, more.units, strict=True):
+        each.append(_counts(pilot, system_counts, *numbers))
+        below = np.cumprod(system_counts, axis=1)[:, len(pilot.star.inner) :]
         alone = 0.0 if rules.sharing[0].planned else pilot.star.root_cost
-        seconds.append(rest[0] * (alone + (below * pilot.star.cost).sum(axis=1)))
+        seconds.append(numbers[0] * (alone + (below * pilot.star.cost).sum(axis=1)))
     # Two systems lie one after the other, as the rows of a pair do: by kind of count, system, benchmark and level.
     counts = np.concatenate(each, axis=1).reshape(4, -1, *nothing.merged.shape)
     merged = counts[1, 0] <= 1 + ROUNDING
@@ -149,15 +155,16 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
     share = 1.0
     if stars[0].cost.shape[1]:
         last = [
-            units * (own.prod(axis=1) * star.cost[:, -1]).sum() for units, own, star in zip(plan.units, plan.counts, stars, strict=True)
+            units * (system_counts.prod(axis=1) * star.cost[:, -1]).sum()
+            for units, system_counts, star in zip(plan.units, plan.counts, stars, strict=True)
         ]
         share = float(sum(last)) / plan.cost
     low, high = pilot_limits(pilots, plan, sure, level)
-    own, budgets = plan.evidence, plan.cost * np.array(FACTORS)
+    system_counts, budgets = plan.evidence, plan.cost * np.array(FACTORS)
     spendable = np.append(budgets, plan.cost if request.budget is None else request.budget)
     by_budget, default = (
-        rescaled(found.half_width, found.units, own.along(), sure, level)
-        for found in (
+        rescaled(curve.half_width, curve.units, system_counts.along(), sure, level)
+        for curve in (
             best_by_budget(stars, budgets, min_units=least, confidence_level=level),
             one_level(stars, spendable, level),
         )
@@ -180,18 +187,18 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules, nothing: Answer) -> Answer
     )
 
 
-def _counts(pilot: SuitePilot, own: Floats, units: float, root: float, lower: Floats, added: float) -> Floats:
+def _counts(pilot: SuitePilot, inside: Floats, units: float, root: float, lower: Floats, added: float) -> Floats:
     """Return (4, benchmarks, L) of one system: repetitions, the continuous ones, those of the pilot, and those still to be run."""
-    number = len(own)
+    number = len(inside)
     totals = np.column_stack([np.full(number, root), lower])
     with np.errstate(invalid="ignore"):
         already = pilot.total / np.column_stack([np.ones(number), pilot.total[:, :-1]])
     counts = np.stack(
         [
-            np.column_stack([np.full(number, units), own]),
+            np.column_stack([np.full(number, units), inside]),
             totals / np.column_stack([np.ones(number), totals[:, :-1]]),
             already,
-            np.column_stack([np.full(number, added), own * (added > 0)]),
+            np.column_stack([np.full(number, added), inside * (added > 0)]),
         ]
     )
     counts[:, pilot.total[:, 0] == 0] = np.nan

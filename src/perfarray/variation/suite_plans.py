@@ -164,10 +164,10 @@ class SuiteRequest(Request):
 @over_metrics
 def _planned(times: Data, baseline: object, *, request: SuiteRequest, weighing: Weighing, metric: str | list[str] | None) -> xr.Dataset:
     """Plan every suite, and note what is amiss."""
-    found = systems(times, baseline, request, metric, positive="a geometric mean")
-    sides, across = found.sides, request.across
+    system = systems(times, baseline, request, metric, positive="a geometric mean")
+    sides, across = system.sides, request.across
     nest, shared = sides[0].levels, _check_shared(sides[0], request)
-    dear, stated = _prices(found, request, shared)
+    prices, stated = _prices(system, request, shared)
     sharing = tuple(Sharing(len(shared), _leading(shared, shared_levels(side, None)), request.correlation) for side in sides)
     labels, shares = sides[0].array[across].values.tolist(), weighing.of(sides[0].array[across].values)
     rules = Rules(request, nest, sharing, tuple(map(str, labels)), EQUAL if shares is None else shares)
@@ -175,17 +175,17 @@ def _planned(times: Data, baseline: object, *, request: SuiteRequest, weighing: 
     result = apply(
         lambda *arrays: plan_suites(arrays, rules),
         *(side.array for side in sides),
-        *dear,
+        *prices,
         core=[*[core] * len(sides), *[[across, PRICE]] * len(sides)],
         outputs=_outputs(across, len(sides)),
         coords={across: labels, LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=found.attrs | request.describe("plan_suite") | _describe_sharing(rules, shared) | weighing.attrs,
+        attrs=system.attrs | request.describe("plan_suite") | _describe_sharing(rules, shared) | weighing.attrs,
     )
     if not any(is_chunked(side.array) for side in sides):
         _check_affordable(result, request, nest[0])
     mixed = name_suites(result, sides[0].array, sides[0].array.notnull().any(nest), across)
-    told = (*found.notes, *weighing.notes, stated, mixed, dependence_note(sides, request.paired is not None))
-    return noted(result, *told, checks=("suite_plans",))
+    all_notes = (*system.notes, *weighing.notes, stated, mixed, dependence_note(sides, request.paired is not None))
+    return noted(result, *all_notes, checks=("suite_plans",))
 
 
 def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:
@@ -193,15 +193,15 @@ def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:
     check_dim(data.array, request.across)
     if request.across in data.levels:
         raise ValueError(f"across={request.across!r} is a level of the nest {data.levels}; benchmarks lie along a dim that is not")
-    wanted = () if request.shared == BINARY and BINARY not in data.levels else request.shared
-    if wanted is None or len(wanted) == 0:
+    named = () if request.shared == BINARY and BINARY not in data.levels else request.shared
+    if named is None or len(named) == 0:
         for name, value in (("paired", request.paired), ("correlation", request.correlation)):
             if value is not None:
                 raise ValueError(
                     f"{name}={value!r} is about units that benchmarks share; name their level with shared=, one of {data.levels}"
                 )
         return ()
-    shared = check_names(wanted, "shared")
+    shared = check_names(named, "shared")
     for name in shared:
         check_choice(name, "shared", data.levels)
     if shared != data.levels[: len(shared)]:
@@ -216,27 +216,27 @@ def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:
     return shared
 
 
-def _leading(shared: tuple[str, ...], seen: Sequence[str]) -> int:
+def _leading(shared: tuple[str, ...], in_pilot: Sequence[str]) -> int:
     """Return how many of the shared levels, from the outside in, are shared in the pilot too."""
     number = 0
-    while number < len(shared) and shared[number] in seen:
+    while number < len(shared) and shared[number] in in_pilot:
         number += 1
     return number
 
 
-def _prices(found: Systems, request: SuiteRequest, shared: tuple[str, ...]) -> tuple[list[xr.DataArray], Note | None]:
+def _prices(system: Systems, request: SuiteRequest, shared: tuple[str, ...]) -> tuple[list[xr.DataArray], Note | None]:
     """Return the prices of every benchmark, a shared unit has one, and a note on those that `costs` does not name."""
     priced, across = [], request.across
-    own, stated = found.prices(request)
-    for side, dear in zip(found.sides, own, strict=True):
-        if across not in dear.dims:
-            priced.append(dear.expand_dims({across: side.array.sizes[across]}).assign_coords({across: side.array[across]}))
+    prices, stated = system.prices(request)
+    for side, side_prices in zip(system.sides, prices, strict=True):
+        if across not in side_prices.dims:
+            priced.append(side_prices.expand_dims({across: side.array.sizes[across]}).assign_coords({across: side.array[across]}))
             continue
-        for place, level in enumerate(shared):
-            one = dear.isel({PRICE: place})
-            if not bool((one == one.isel({across: 0})).all()):
+        for index, level in enumerate(shared):
+            level_price = side_prices.isel({PRICE: index})
+            if not bool((level_price == level_price.isel({across: 0})).all()):
                 raise ValueError(f"costs[{level!r}] differs between benchmarks; one {level} serves them all and has one price")
-        priced.append(dear)
+        priced.append(side_prices)
     return priced, stated
 
 
@@ -245,8 +245,8 @@ def _describe_sharing(rules: Rules, shared: tuple[str, ...]) -> dict[str, Hashab
     attrs: dict[str, Hashable] = {"shared": " ".join(shared)} if shared else {}
     if rules.sharing[0].correlation is not None:
         return attrs
-    seen = min(own.seen for own in rules.sharing)
-    return attrs | {"benchmarks": f"shared: {' '.join(shared[:seen])}" if seen else "independent (assumed)"}
+    n_seen = min(side_sharing.in_pilot for side_sharing in rules.sharing)
+    return attrs | {"benchmarks": f"shared: {' '.join(shared[:n_seen])}" if n_seen else "independent (assumed)"}
 
 
 def _outputs(across: str, systems: int) -> dict[str, Output]:

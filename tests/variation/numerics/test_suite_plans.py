@@ -273,7 +273,7 @@ class TestPilot:
         """The root's variance times B^2 is the sum of variances, plus the covariances: that of Z_j times B, less what lies below."""
         shared = {"binary": correlation} if correlation else None
         times = perfarray.simulate(sizes=self.SIZES, variances=self.VARIANCES, dims={"benchmark": 3}, shared=shared, rng=3)["time"].values
-        found = suite_pilot(times, self.COST, Sharing(seen=1)).star
+        found = suite_pilot(times, self.COST, Sharing(in_pilot=1)).star
         below, squared = inside_units(times), times.mean(axis=(1, 2, 3)) ** 2
         units, lowest = times.mean(axis=(2, 3)), times.var(axis=-1, ddof=1).mean(axis=(1, 2)) / squared
         assert found.root * 9 == pytest.approx(np.log(units).sum(axis=0).var(ddof=1) - below.sum(), rel=1e-9)
@@ -292,13 +292,13 @@ class TestPilot:
         times = perfarray.simulate(sizes=sizes, variances=self.VARIANCES, dims={"benchmark": 3}, shared={"binary": 0.5}, rng=3)[
             "time"
         ].values
-        share, plain = np.array(weights) / np.sum(weights), suite_pilot(times, self.COST, Sharing(seen=1)).star
-        found = suite_pilot(times, self.COST, Sharing(seen=1), weights=np.array(weights))
+        share, plain = np.array(weights) / np.sum(weights), suite_pilot(times, self.COST, Sharing(in_pilot=1)).star
+        found = suite_pilot(times, self.COST, Sharing(in_pilot=1), weights=np.array(weights))
         below, logs = inside_units(times), np.log(times.mean(axis=(2, 3)))
         assert found.unit_variance == pytest.approx((share @ logs).var(ddof=1), rel=1e-9)
         assert found.top == pytest.approx((share @ logs).var(ddof=1) - (share**2 * below).sum(), rel=1e-9)
         np.testing.assert_allclose(found.star.variance, (3 * share[:, None]) ** 2 * plain.variance, rtol=1e-9)
-        pairs = paired_pilot(times, times[:, ::-1], (self.COST, self.COST), Sharing(seen=1), weights=np.array(weights))
+        pairs = paired_pilot(times, times[:, ::-1], (self.COST, self.COST), Sharing(in_pilot=1), weights=np.array(weights))
         assert pairs.unit_variance == pytest.approx((share @ (logs - logs[:, ::-1])).var(ddof=1), rel=1e-9)
 
     def test_sessions_shared_inside_builds(self):
@@ -323,8 +323,8 @@ class TestPilot:
         times = perfarray.simulate(sizes=self.SIZES, variances=self.VARIANCES, dims=dims, rng=3)["time"].values
         common = np.random.default_rng(1).normal(0, 0.05, (1, 1, 400, 1, 1))
         new, old = times + common
-        apart = [suite_pilot(values, self.COST, Sharing(seen=1)).star.root for values in (new, old)]
-        found = paired_pilot(new, old, (self.COST, self.COST), Sharing(seen=1))
+        apart = [suite_pilot(values, self.COST, Sharing(in_pilot=1)).star.root for values in (new, old)]
+        found = paired_pilot(new, old, (self.COST, self.COST), Sharing(in_pilot=1))
         apart_by = np.log(new.mean(axis=(-1, -2))) - np.log(old.mean(axis=(-1, -2)))
         below = inside_units(new) + inside_units(old)
         assert found.star.root * 9 == pytest.approx(apart_by.sum(axis=0).var(ddof=1) - below.sum(), rel=1e-9)
@@ -339,11 +339,11 @@ class TestPilot:
         """NaN at the root; a benchmark without values is left out."""
         cost = self.COST[:2]
         values = np.random.default_rng(1).normal(1, 0.01, (2, 1, 3, 3))
-        assert np.isnan(suite_pilot(values, cost, Sharing(seen=1)).star.root)
+        assert np.isnan(suite_pilot(values, cost, Sharing(in_pilot=1)).star.root)
         values = np.random.default_rng(1).normal(1, 0.01, (2, 9, 3, 3))
-        alone = suite_pilot(values[:1], cost[:1], Sharing(seen=1))
+        alone = suite_pilot(values[:1], cost[:1], Sharing(in_pilot=1))
         values[1] = np.nan
-        beside = suite_pilot(values, cost, Sharing(seen=1))
+        beside = suite_pilot(values, cost, Sharing(in_pilot=1))
         assert beside.star.root == pytest.approx(alone.star.root)
         assert beside.star.cost[1].tolist() == [0, 0]
         assert beside.n == 9
@@ -351,7 +351,7 @@ class TestPilot:
     def test_limits_of_the_root(self):
         """Chi-square limits of the variance of Z, as of any sample of 10; what lies below stays."""
         rng = np.random.default_rng(2)
-        pilot = suite_pilot(rng.normal(1, 0.02, (3, 10, 1, 1)), self.COST, Sharing(seen=1))
+        pilot = suite_pilot(rng.normal(1, 0.02, (3, 10, 1, 1)), self.COST, Sharing(in_pilot=1))
         plan = plan_assured([pilot], None, 0.95, budget=5000.0, min_units=5)
         low, high = pilot_limits([pilot], plan, None, 0.95)
         factors = [9 / 19.0227677986, 9 / 2.70038949998]
@@ -361,7 +361,7 @@ class TestPilot:
     def test_units_to_add_by_trying(self):
         """The fewest more that give the width, and the most that the rest of the budget buys."""
         rng = np.random.default_rng(2)
-        pilot = suite_pilot(rng.normal(1, 0.02, (3, 10, 4, 2)), self.COST, Sharing(seen=1))
+        pilot = suite_pilot(rng.normal(1, 0.02, (3, 10, 4, 2)), self.COST, Sharing(in_pilot=1))
         plan = plan_assured([pilot], None, 0.95, half_width=0.002, min_units=5)
         new = pilot.star.root + variance_inside(pilot.star, plan.counts[0])
 

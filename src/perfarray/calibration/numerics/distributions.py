@@ -42,8 +42,8 @@ def autocorrelated(effects: Floats, correlation: float) -> Floats:
     """
     if not correlation:
         return effects
-    found, fresh = effects.copy(), np.sqrt(1 - correlation**2)
+    series, fresh = effects.copy(), np.sqrt(1 - correlation**2)
     # One after the other, since each needs the one before; all the rest at once.
-    for place in range(1, effects.shape[-1]):
-        found[..., place] = correlation * found[..., place - 1] + fresh * effects[..., place]
-    return found
+    for index in range(1, effects.shape[-1]):
+        series[..., index] = correlation * series[..., index - 1] + fresh * effects[..., index]
+    return series

@@ -89,7 +89,7 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
         Positive or not; NaN where a parent has fewer repetitions than others.
     """
     streams = Streams(key)
-    found = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]
+    arrays = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]
     n_effects, n_counts = sum(side.n_effects for side in sides), sum(side.n_counts for side in sides)
     n_common = max(side.n_common for side in sides)
     at_once = max(1, CACHED // (n_effects + n_common))
@@ -103,11 +103,11 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
             if n_counts:
                 counts[row] = generator.random(n_counts)
         used = counted = 0
-        for side, values in zip(sides, found, strict=True):
-            own = effects[:, used : used + side.n_effects], counts[:, counted : counted + side.n_counts]
-            values[start:stop] = _values(side, *own, effects[:, n_effects:])
+        for side, values in zip(sides, arrays, strict=True):
+            draws_of_side = effects[:, used : used + side.n_effects], counts[:, counted : counted + side.n_counts]
+            values[start:stop] = _values(side, *draws_of_side, effects[:, n_effects:])
             used, counted = used + side.n_effects, counted + side.n_counts
-    return found
+    return arrays
 
 
 def _values(side: Side, effects: Floats, counts: Floats, common: Floats) -> Floats:
@@ -116,19 +116,19 @@ def _values(side: Side, effects: Floats, counts: Floats, common: Floats) -> Floa
     total = np.ones((len(effects), *side.shape(depth - 1)))
     for level, (low, high) in enumerate(side.spans):
         shape = side.shape(level)
-        own = effects[:, used : used + prod(shape)].reshape(-1, *shape)
+        level_effects = effects[:, used : used + prod(shape)].reshape(-1, *shape)
         used += prod(shape)
         if side.shared[level]:
             joint = effects[:, used : used + prod(side.joint_shape(level))].reshape(-1, *side.joint_shape(level))
             used += joint[0].size
-            own = np.sqrt(side.shared[level]) * joint + np.sqrt(1 - side.shared[level]) * own
+            level_effects = np.sqrt(side.shared[level]) * joint + np.sqrt(1 - side.shared[level]) * level_effects
         if side.pairs[level]:
-            both = common[:, matched : matched + prod(shape)].reshape(-1, *shape)
+            common_effects = common[:, matched : matched + prod(shape)].reshape(-1, *shape)
             matched += prod(shape)
-            own = np.sqrt(side.pairs[level]) * both + np.sqrt(1 - side.pairs[level]) * own
-        own = autocorrelated(own, side.autocorrelation[level])
+            level_effects = np.sqrt(side.pairs[level]) * common_effects + np.sqrt(1 - side.pairs[level]) * level_effects
+        level_effects = autocorrelated(level_effects, side.autocorrelation[level])
         below = (...,) + (None,) * (depth - 1 - level)
-        total += np.reshape(side.scales[level], np.shape(side.scales[level]) + (1,) * depth) * own[below]
+        total += np.reshape(side.scales[level], np.shape(side.scales[level]) + (1,) * depth) * level_effects[below]
         if low < high:
             parents = prod(shape[:-1])
             repeated = np.floor(low + counts[:, counted : counted + parents] * (high - low + 1)).reshape(-1, *shape[:-1], 1)

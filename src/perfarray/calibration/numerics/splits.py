@@ -34,19 +34,19 @@ def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integ
         Numbers of units, in ascending order.
     """
     if number_of_splits(n) <= most:
-        every = np.array(list(combinations(range(n), n // 2)))
-        first = every[: number_of_splits(n)]  # of an even number, those without unit 0 are the others' second halves
+        combinations_of_units = np.array(list(combinations(range(n), n // 2)))
+        first = combinations_of_units[: number_of_splits(n)]  # of an even number, those without unit 0 are the others' second halves
     else:
         first = np.empty((0, n // 2), dtype=np.int64)
         while len(first) < most:  # once, but for a few units
-            drawn = np.argsort(rng.random((most, n)), axis=1)
+            orders = np.argsort(rng.random((most, n)), axis=1)
             if n % 2 == 0:
-                drawn = np.where((drawn[:, : n // 2] == 0).any(axis=1)[:, None], drawn, drawn[:, ::-1])
-            both = np.concatenate([first, np.sort(drawn[:, : n // 2], axis=1)])
-            first = both[np.sort(np.unique(both, axis=0, return_index=True)[1])][:most]
-    rest = np.ones((len(first), n), dtype=bool)
-    np.put_along_axis(rest, first, False, axis=1)
-    return first, np.nonzero(rest)[1].reshape(len(first), n - n // 2)
+                orders = np.where((orders[:, : n // 2] == 0).any(axis=1)[:, None], orders, orders[:, ::-1])
+            candidates = np.concatenate([first, np.sort(orders[:, : n // 2], axis=1)])
+            first = candidates[np.sort(np.unique(candidates, axis=0, return_index=True)[1])][:most]
+    is_second = np.ones((len(first), n), dtype=bool)
+    np.put_along_axis(is_second, first, False, axis=1)
+    return first, np.nonzero(is_second)[1].reshape(len(first), n - n // 2)
 
 
 class Pool(NamedTuple):

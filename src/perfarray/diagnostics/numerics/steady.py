@@ -47,20 +47,20 @@ def steady(values: Floats, rules: Rules) -> Steady:
     rows = values.reshape(-1, n)
     kind, start, mean = np.full(len(rows), SHORT, dtype=object), np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     number, segment, levels = np.zeros(len(rows), dtype=np.intp), np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
-    places = np.argsort(np.isnan(rows), axis=-1, kind="stable")
+    order = np.argsort(np.isnan(rows), axis=-1, kind="stable")
     for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):  # each has changes of its own
         if size < LEAST:
             kind[row] = SHORT if size else ABSENT
             continue
-        own = without_outliers(series[:size])
-        starts = change_points(own, rules.penalty * np.log(size), _noise(own, rules.tolerance))
-        means = np.add.reduceat(own, starts) / np.diff([*starts, size])
+        trimmed = without_outliers(series[:size])
+        starts = change_points(trimmed, rules.penalty * np.log(size), _noise(trimmed, rules.tolerance))
+        means = np.add.reduceat(trimmed, starts) / np.diff([*starts, size])
         kind[row], first = classify(starts, means, size, rules)
-        start[row] = places[row, first] if first < size else np.nan
-        mean[row] = own[first:].mean() if first < size else np.nan
-        number[row], there = len(starts), places[row, :size]
-        segment[row, there] = np.repeat(np.arange(len(starts)), np.diff([*starts, size]))
-        levels[row, there] = means[segment[row, there].astype(int)]
+        start[row] = order[row, first] if first < size else np.nan
+        mean[row] = trimmed[first:].mean() if first < size else np.nan
+        number[row], positions = len(starts), order[row, :size]
+        segment[row, positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, size]))
+        levels[row, positions] = means[segment[row, positions].astype(int)]
     return Steady(
         kind.reshape(shape),
         start.reshape(shape),
@@ -79,14 +79,14 @@ def classify(starts: Integers, means: Floats, size: int, rules: Rules) -> tuple[
     """
     last = means[-1]
     worse = (last - means if rules.higher else means - last) / max(abs(last), np.finfo(float).tiny)
-    alike = np.abs(worse) <= rules.tolerance
-    first = len(means) - int(np.argmin([*alike[::-1], False]))
-    place = int(starts[first]) if first < len(means) else 0
-    if alike.all():
+    within_tolerance = np.abs(worse) <= rules.tolerance
+    first = len(means) - int(np.argmin([*within_tolerance[::-1], False]))
+    position = int(starts[first]) if first < len(means) else 0
+    if within_tolerance.all():
         return FLAT, 0
-    if size - place < rules.share * size:
+    if size - position < rules.share * size:
         return UNSTEADY, size
-    return (SLOWDOWN if (worse < -rules.tolerance).any() else WARMUP), place
+    return (SLOWDOWN if (worse < -rules.tolerance).any() else WARMUP), position
 
 
 def without_outliers(series: Floats) -> Floats:
@@ -101,12 +101,12 @@ def without_outliers(series: Floats) -> Floats:
     low, middle, high = np.percentile(around, [10, 50, 90], axis=-1)
     nearest = np.clip((np.arange(n) - window // 2 + step // 2) // step, 0, len(around) - 1)
     far = FAR * (high - low)[nearest]
-    found = np.clip(series, middle[nearest] - far, middle[nearest] + far)
-    bounds = np.flatnonzero(np.diff(np.concatenate([[False], found != series, [False]])))
+    clipped = np.clip(series, middle[nearest] - far, middle[nearest] + far)
+    bounds = np.flatnonzero(np.diff(np.concatenate([[False], clipped != series, [False]])))
     for first, last in bounds.reshape(-1, 2).tolist():  # runs of outliers are few
         if first == 0 or last - first > MOST:
-            found[first:last] = series[first:last]
-    return found
+            clipped[first:last] = series[first:last]
+    return clipped
 
 
 def _noise(series: Floats, tolerance: float) -> float:

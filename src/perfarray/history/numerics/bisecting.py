@@ -21,7 +21,7 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 class Search(NamedTuple):
     """What is asked of every series: the places of its commits among all, their number, which change, when it is sure, prices."""
 
-    places: Integers
+    positions: Integers
     size: int
     number: int | None
     sure: float
@@ -65,14 +65,14 @@ def next_commits(
         if at is None:
             continue
         measured = np.flatnonzero(~np.isnan(level[cell]))
-        own = min(float(within[cell]), float(noise[cell])) if within[cell] > 0 else 0.0
-        spread = Noise((float(noise[cell]) ** 2 - own**2) ** 0.5, own * float(np.mean(1 / units[cell][measured])) ** -0.5)
+        run_noise = min(float(within[cell]), float(noise[cell])) if within[cell] > 0 else 0.0
+        spread = Noise((float(noise[cell]) ** 2 - run_noise**2) ** 0.5, run_noise * float(np.mean(1 / units[cell][measured])) ** -0.5)
         ends = [measured[0], *starts.tolist(), measured[-1] + 1]
         inside = measured[(measured > (ends[at] + ends[at + 1]) / 2 - 1) & (measured < (ends[at + 1] + ends[at + 2]) / 2)]
-        before = measured[np.searchsorted(measured, starts[at]) - 1]
-        levels = np.log(level[cell][[before, starts[at]]])
+        previous = measured[np.searchsorted(measured, starts[at]) - 1]
+        levels = np.log(level[cell][[previous, starts[at]]])
         chances = _chances(np.log(value[cell][inside]), levels, spread.of(units[cell][inside]))
-        posterior[cell] = _shared(chances, search.places[inside], search.size)
+        posterior[cell] = _shared(chances, search.positions[inside], search.size)
         best = int(np.argmax(posterior[cell]))
         culprit[cell], sure[cell] = search.labels[best], posterior[cell][best]
         if sure[cell] < search.sure:
@@ -85,8 +85,8 @@ def _which(starts: Integers, number: int | None) -> int | None:
     """Return which of the changes is meant: the one at a place, or the last; None where it is not there."""
     if number is None:
         return len(starts) - 1 if len(starts) else None
-    found = np.flatnonzero(starts == number)
-    return int(found[0]) if found.size else None
+    positions = np.flatnonzero(starts == number)
+    return int(positions[0]) if positions.size else None
 
 
 def _blank(labels: npt.NDArray[Any]) -> Any:
@@ -106,11 +106,11 @@ def _chances(values: Floats, levels: Floats, spread: Floats) -> Floats:
     return np.asarray(chances / chances.sum())
 
 
-def _shared(chances: Floats, places: Integers, size: int) -> Floats:
+def _shared(chances: Floats, positions: Integers, size: int) -> Floats:
     """Return the posterior over all commits: each of those after one measured and up to the next may as well have made the change."""
     spread = np.zeros(size)
-    for chance, (before, place) in zip(chances, pairwise(places.tolist()), strict=True):
-        spread[before + 1 : place + 1] += chance
+    for chance, (previous, position) in zip(chances, pairwise(positions.tolist()), strict=True):
+        spread[previous + 1 : position + 1] += chance
     return np.asarray(spread / spread.sum())
 
 
@@ -122,8 +122,8 @@ def _runs(step: float, noise: Noise, commit_cost: float) -> float:
     if not (step > 0 and noise.run > 0):
         return 1.0
     number = np.arange(1.0, MOST + 1)
-    told = information(step / noise.of(number)) / (commit_cost + number)
-    return float(number[np.argmax(told)])
+    information_rate = information(step / noise.of(number)) / (commit_cost + number)
+    return float(number[np.argmax(information_rate)])
 
 
 def information(distance: Floats) -> Floats:

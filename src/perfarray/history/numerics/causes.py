@@ -14,7 +14,7 @@ CHANCE = 0.01
 """The chance, at any commit of a history, that so many sets of commits overlap though each lies anywhere."""
 
 
-def hosts_changed(hosts: Integers, places: Integers, first: Integers, last: Integers) -> Mask:
+def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:
     """Return which changes are the host's: another one measured most of the segment, and it came within the set of commits.
 
     Parameters
@@ -24,7 +24,7 @@ def hosts_changed(hosts: Integers, places: Integers, first: Integers, last: Inte
     places, first, last : array of int, shape (changes,)
         Where segments begin, and the ends of the sets.
     """
-    ends = [0, *places, len(hosts)]
+    ends = [0, *starts, len(hosts)]
     usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
     came = np.flatnonzero(np.diff(hosts)) + 1
     within = [bool(np.any((came >= low) & (came <= high))) for low, high in zip(first, last, strict=True)]
@@ -45,25 +45,25 @@ def common_changes(change: Mask, first: Integers, last: Integers) -> tuple[Mask,
     array of int, shape (n,)
     """
     n = change.shape[-1]
-    rows, places = np.nonzero(change)
-    low, high = first[rows, places], last[rows, places]
+    rows, columns = np.nonzero(change)
+    low, high = first[rows, columns], last[rows, columns]
     common, numbers = np.zeros(change.shape, dtype=bool), np.zeros(n, dtype=int)
-    left = np.ones(len(rows), dtype=bool)
-    while left.any():
+    remaining = np.ones(len(rows), dtype=bool)
+    while remaining.any():
         ends = np.zeros(n + 1)
-        np.add.at(ends, low[left], 1)
-        np.add.at(ends, high[left] + 1, -1)
+        np.add.at(ends, low[remaining], 1)
+        np.add.at(ends, high[remaining] + 1, -1)
         counts = np.cumsum(ends[:-1])
         most = round(counts.max())
         shared = np.flatnonzero(counts == counts.max())
-        expected = float(np.sum(high[left] - low[left] + 1)) / n
+        expected = float(np.sum(high[remaining] - low[remaining] + 1)) / n
         if most < FEWEST or n * pdtrc(most - 1, expected) > CHANCE:
             break
-        best = shared[np.argmax([np.sum(left & (places == place)) for place in shared])]
-        together = left & (low <= best) & (high >= best)
-        common[rows[together], places[together]] = True
+        best = shared[np.argmax([np.sum(remaining & (columns == column)) for column in shared])]
+        together = remaining & (low <= best) & (high >= best)
+        common[rows[together], columns[together]] = True
         numbers[best] = most
-        left &= ~together
+        remaining &= ~together
     return common, numbers
 
 
@@ -72,7 +72,7 @@ def is_drift(values: Floats, levels: Floats, errors: Floats, steps: int) -> bool
     if not errors.min() > 0:
         return False
     weights = 1.0 / errors**2
-    places = np.arange(len(values)) - np.average(np.arange(len(values)), weights=weights)
-    line = np.average(values, weights=weights) + places * np.sum(weights * places * values) / np.sum(weights * places**2)
+    positions = np.arange(len(values)) - np.average(np.arange(len(values)), weights=weights)
+    line = np.average(values, weights=weights) + positions * np.sum(weights * positions * values) / np.sum(weights * positions**2)
     stairs, straight = (float(np.sum(np.minimum(np.abs(values - fitted) / errors, 3.0) ** 2)) for fitted in (levels, line))
     return bool(straight + 2 * np.log(len(values)) < stairs + (2 * steps + 1) * np.log(len(values)))

@@ -36,7 +36,7 @@ class Commits(NamedTuple):
     change.
     """
 
-    places: Integers
+    positions: Integers
     values: Floats
     errors: Floats
     counts: Floats
@@ -53,8 +53,8 @@ class Commits(NamedTuple):
 def commits_of(units: Floats) -> Commits:
     """Return what is known of the commits of a series of units (commits, units)."""
     counts = (~np.isnan(units)).sum(axis=-1)
-    places = np.flatnonzero(counts)
-    units, counts = units[places], counts[places].astype(float)
+    positions = np.flatnonzero(counts)
+    units, counts = units[positions], counts[positions].astype(float)
     values = mean_of_measured(units)
     squares, spare = np.nansum((units - values[:, None]) ** 2), float(np.sum(counts - 1))
     within = float(squares / spare) if spare > 0 else np.nan
@@ -62,7 +62,7 @@ def commits_of(units: Floats) -> Commits:
     spreads = relative_spreads(values, errors)
     errors = errors * spreads
     correlation = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
-    return Commits(places, values, errors, counts, within, correlation, spreads)
+    return Commits(positions, values, errors, counts, within, correlation, spreads)
 
 
 def _errors(values: Floats, counts: Floats, within: float) -> Floats:
@@ -72,24 +72,24 @@ def _errors(values: Floats, counts: Floats, within: float) -> Floats:
     """
     if len(values) < 3 or not within > 0 or (counts == counts[0]).all():
         return np.ones(len(values))
-    own = within / counts
-    squares, sums = np.diff(values) ** 2, own[1:] + own[:-1]
+    error_variances = within / counts
+    squares, sums = np.diff(values) ** 2, error_variances[1:] + error_variances[:-1]
     low, high = 0.0, float(np.median(squares)) / (2 * MEDIAN_SQUARE)
     for _ in range(40):
         between = (low + high) / 2
         larger = np.median(squares / (2 * between + sums)) > MEDIAN_SQUARE
         low, high = (between, high) if larger else (low, between)
-    return np.sqrt((low + high) / 2 + own)
+    return np.sqrt((low + high) / 2 + error_variances)
 
 
 def _dependence(values: Floats) -> float:
     """Return the lag-1 correlation of a series' noise, of which the largest step, if that is what makes it, is no part."""
-    found = correlation(values)
-    if found == 0.0:
-        return found
-    place = best_step(values, np.ones(len(values)), 2).splits[0]
-    levels = np.where(np.arange(len(values)) < place, np.median(values[:place]), np.median(values[place:]))
-    return min(found, correlation(values - levels))
+    strongest = correlation(values)
+    if strongest == 0.0:
+        return strongest
+    split = best_step(values, np.ones(len(values)), 2).splits[0]
+    levels = np.where(np.arange(len(values)) < split, np.median(values[:split]), np.median(values[split:]))
+    return min(strongest, correlation(values - levels))
 
 
 def correlation(values: Floats) -> float:
@@ -107,8 +107,8 @@ def correlation(values: Floats) -> float:
     most, margin = CLIP * 1.4826 * float(np.median(far)), 1.0 / np.sqrt(len(values))
     if most == 0.0 or not near.any():
         return 0.0
-    found = float(np.mean(np.minimum(far, most) ** 2) / np.mean(np.minimum(near, most) ** 2)) - 1.0
-    return min(found + CAUTION * margin, MOST) if found > SURE * margin else 0.0
+    estimate = float(np.mean(np.minimum(far, most) ** 2) / np.mean(np.minimum(near, most) ** 2)) - 1.0
+    return min(estimate + CAUTION * margin, MOST) if estimate > SURE * margin else 0.0
 
 
 def whitened(values: Floats, rho: float) -> Floats:

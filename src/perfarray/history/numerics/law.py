@@ -80,14 +80,14 @@ def chance(statistic: float, n: int) -> float:
     """
     if n < LENGTHS[0]:
         return 1.0
-    after = min(int(np.searchsorted(LENGTHS, n)), len(LENGTHS) - 1)
-    limits = TABLE[after]
+    row = min(int(np.searchsorted(LENGTHS, n)), len(LENGTHS) - 1)
+    limits = TABLE[row]
     if n < DISCRETE or np.isinf(limits[-1]):
         reached = np.flatnonzero(statistic >= limits - ROUNDED)
         return CHANCES[reached[-1]] if reached.size else 1.0
-    if n < LENGTHS[after]:
-        share = np.log(n / LENGTHS[after - 1]) / np.log(LENGTHS[after] / LENGTHS[after - 1])
-        limits = np.where(np.isinf(TABLE[after - 1]), limits, TABLE[after - 1] + share * (limits - TABLE[after - 1]))
+    if n < LENGTHS[row]:
+        share = np.log(n / LENGTHS[row - 1]) / np.log(LENGTHS[row] / LENGTHS[row - 1])
+        limits = np.where(np.isinf(TABLE[row - 1]), limits, TABLE[row - 1] + share * (limits - TABLE[row - 1]))
     if statistic >= limits[-1]:
         return float(CHANCES[-1] * np.exp((limits[-1] ** 2 - statistic**2) / 2))
     return float(np.exp(np.interp(statistic, limits, np.log(CHANCES)))) if statistic >= limits[0] else 1.0

@@ -64,9 +64,9 @@ def describe(
     units = unit_means(values, question.levels)
     shape = units.shape[:-2]
     levels = np.broadcast_to(level, shape)
-    own: list[Any] = [np.broadcast_to(part, units.shape[:-1]) for part in (hosts, at_least, at_most)]
+    inputs: list[Any] = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
     rows = [
-        _one(units[cell], float(levels[cell]), own[0][cell], Known(own[1][cell], own[2][cell]), question)
+        _one(units[cell], float(levels[cell]), inputs[0][cell], Known(inputs[1][cell], inputs[2][cell]), question)
         for cell in np.ndindex(shape)  # each has its own commits
     ]
     return tuple(_stack(column, shape) for column in zip(*rows, strict=True))
@@ -78,38 +78,41 @@ def _stack(column: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     return stacked.reshape((*shape, *stacked.shape[1:]))
 
 
-def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Question) -> tuple[Any, ...]:
+def _one(units: Floats, level: float, hosts: Integers, bounds: Known, question: Question) -> tuple[Any, ...]:
     """Return the answers of one series."""
     size, labels = len(units), question.labels
     commits, logs, clean = prepare(units)
-    found, seen = _changes(commits, clean, level, question)
-    places = sorted(found)
+    pvalues, seen_at = _changes(commits, clean, level, question)
+    starts = sorted(pvalues)
     band = (1 - question.threshold, 1 + question.threshold)
-    steps = describe_steps(commits, places, question.least, logs=logs, band=band, level=question.confidence_level)
-    at = commits.places[steps.places]
+    steps = describe_steps(commits, starts, question.least, logs=logs, band=band, level=question.confidence_level)
+    at = commits.positions[steps.positions]
     change = np.zeros(size, dtype=bool)
     change[at] = True
     alarm = np.zeros(size, dtype=bool)
-    alarm[commits.places[seen]] = True
-    before = np.concatenate([[-1], commits.places])[steps.first] + 1
+    alarm[commits.positions[seen_at]] = True
+    earliest = np.concatenate([[-1], commits.positions])[steps.first] + 1
     first, last = (np.zeros(size, dtype=int) for _ in range(2))
-    first[at], last[at] = before, commits.places[steps.last]
-    lower, upper, verdict = _judge(steps, known, at, question)
-    cause = np.where(hosts_changed(hosts[commits.places], steps.places, steps.first, steps.last), "host", "code").astype(object)
-    pvalue = np.array([found[place] for place in places])
+    first[at], last[at] = earliest, commits.positions[steps.last]
+    lower, upper, verdict = _judge(steps, bounds, at, question)
+    cause = np.where(hosts_changed(hosts[commits.positions], steps.positions, steps.first, steps.last), "host", "code").astype(object)
+    pvalue = np.array([pvalues[start] for start in starts])
     scale = 1.0 if logs else abs(float(np.mean(commits.values))) or np.nan if len(commits.values) else np.nan
     within = np.sqrt(commits.within * np.mean(1 / commits.counts)) if len(commits.values) else np.nan
     give = np.exp if logs else np.asarray
     return (
         change,
         np.cumsum(change),
-        *(_along(size, at, part) for part in (steps.estimate, lower, upper, pvalue)),
-        *(_along(size, at, part) for part in (verdict, cause)),
-        *(_along(size, at, labels[part].astype(float) if labels.dtype.kind in "iufb" else labels[part]) for part in (before, last[at])),
-        _along(size, commits.places, steps.probability),
-        *(_along(size, commits.places, give(part)) for part in (commits.values, *_limits(commits, steps, question), steps.levels)),
-        _along(size, commits.places, commits.counts),
-        _along(size, commits.places, commits.spreads),
+        *(_along(size, at, values) for values in (steps.estimate, lower, upper, pvalue)),
+        *(_along(size, at, values) for values in (verdict, cause)),
+        *(
+            _along(size, at, labels[values].astype(float) if labels.dtype.kind in "iufb" else labels[values])
+            for values in (earliest, last[at])
+        ),
+        _along(size, commits.positions, steps.probability),
+        *(_along(size, commits.positions, give(values)) for values in (commits.values, *_limits(commits, steps, question), steps.levels)),
+        _along(size, commits.positions, commits.counts),
+        _along(size, commits.positions, commits.spreads),
         first,
         last,
         float(len(commits.values)),
@@ -117,14 +120,14 @@ def _one(units: Floats, level: float, hosts: Integers, known: Known, question: Q
         within / scale,
         commits.correlation,
         alarm,
-        bool(places)
-        and is_drift(commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(places)),
+        bool(starts)
+        and is_drift(commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(starts)),
     )
 
 
 def _limits(commits: Commits, steps: Steps, question: Question) -> tuple[Floats, Floats]:
     """Return the values of commits less and more what their noise makes of them."""
-    df = max(len(commits.values) - len(steps.places) - 1, 1)
+    df = max(len(commits.values) - len(steps.positions) - 1, 1)
     errors = commits.errors / np.sqrt(np.mean(commits.errors**2)) if len(commits.errors) else commits.errors
     reach = stdtrit(df, (1 + question.confidence_level) / 2) * steps.noise * errors
     return commits.values - reach, commits.values + reach
@@ -133,25 +136,25 @@ def _limits(commits: Commits, steps: Steps, question: Question) -> tuple[Floats,
 def _changes(commits: Commits, clean: Floats, level: float, question: Question) -> tuple[dict[int, float], list[int]]:
     """Return where a series changes with the p-values, and where that is seen by one who watches it."""
     if not question.rate:
-        found = find_changes(clean, commits.errors, question.least, level / commits.doubt) if level > 0 else {}
-        return {place: min(commits.doubt * pvalue, 1.0) for place, pvalue in found.items()}, []
+        pvalues = find_changes(clean, commits.errors, question.least, level / commits.doubt) if level > 0 else {}
+        return {start: min(commits.doubt * pvalue, 1.0) for start, pvalue in pvalues.items()}, []
     alarms = watch(clean, commits.errors, question.least, question.rate)
-    return {alarm.place: alarm.pvalue for alarm in alarms}, [alarm.seen for alarm in alarms]
+    return {alarm.start: alarm.pvalue for alarm in alarms}, [alarm.seen_at for alarm in alarms]
 
 
-def _along(size: int, places: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _along(size: int, positions: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return values at their places along a history, and nothing elsewhere: NaN, NaT or ""."""
     kind = values.dtype.kind
     blank: Any = "" if kind == "O" else np.array("NaT", dtype=values.dtype) if kind in "mM" else np.nan
     full = np.full(size, blank, dtype=values.dtype if kind in "OmM" else float)
-    full[places] = values
+    full[positions] = values
     return full
 
 
-def _judge(steps: Steps, known: Known, at: Integers, question: Question) -> tuple[Floats, Floats, npt.NDArray[Any]]:
+def _judge(steps: Steps, bounds: Known, at: Integers, question: Question) -> tuple[Floats, Floats, npt.NDArray[Any]]:
     """Return limits and verdicts of changes, open towards what stopped runs leave unknown."""
-    ends = [0, *at, len(known.at_least)]
-    sides = [[bool(mask[low:high].any()) for low, high in pairwise(ends)] for mask in known]
+    ends = [0, *at, len(bounds.at_least)]
+    sides = [[bool(mask[low:high].any()) for low, high in pairwise(ends)] for mask in bounds]
     more, less = (np.array(side, dtype=bool) for side in sides)
     ratio = Known(more[1:] | less[:-1], less[1:] | more[:-1])
     tests = steps.tests.bounded_by(ratio)

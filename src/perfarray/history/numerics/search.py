@@ -68,7 +68,7 @@ def find_changes(values: Floats, errors: Floats, least: int, level: float) -> di
     A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation", Biostatistics 5, 2004; L. Dümbgen, V. Spokoiny,
     "Multiscale testing of qualitative hypotheses", Annals of Statistics 29, 2001: what short bumps have to be larger by.
     """
-    found: dict[int, float] = {}
+    pvalues: dict[int, float] = {}
     stretches = [(0, len(values))]
     while stretches:
         first, last = stretches.pop()
@@ -76,9 +76,9 @@ def find_changes(values: Floats, errors: Floats, least: int, level: float) -> di
         pvalue = chance(peak.statistic, last - first)
         if pvalue <= level:
             ends = [first, *(first + split for split in peak.splits), last]
-            found |= dict.fromkeys(ends[1:-1], pvalue)
+            pvalues |= dict.fromkeys(ends[1:-1], pvalue)
             stretches += pairwise(ends)
-    return _settled(found, values, errors, least, level)
+    return _settled(pvalues, values, errors, least, level)
 
 
 def whole_chance(values: Floats, errors: Floats, least: int) -> float:
@@ -115,7 +115,7 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
     """Return the running sums of a stretch's scores, each in proportion to how well its value is known."""
     roots = np.min(errors) / errors
     scores = normal_scores((values - _centre(values, roots)) * roots)
-    return Sums(*(np.concatenate([[0.0], np.cumsum(part)]) for part in (scores * roots, roots * roots)))
+    return Sums(*(np.concatenate([[0.0], np.cumsum(terms)]) for terms in (scores * roots, roots * roots)))
 
 
 def normal_scores(values: Floats) -> Floats:
@@ -140,21 +140,21 @@ def _centre(values: Floats, roots: Floats) -> float:
     return float(values[order[np.searchsorted(weights, weights[-1] / 2)]])
 
 
-def _settled(found: dict[int, float], values: Floats, errors: Floats, least: int, level: float) -> dict[int, float]:
+def _settled(pvalues: dict[int, float], values: Floats, errors: Floats, least: int, level: float) -> dict[int, float]:
     """Return changes at the best places between those beside them, without those that do not hold there."""
-    while found:
-        ends = [0, *sorted(found), len(values)]
+    while pvalues:
+        ends = [0, *sorted(pvalues), len(values)]
         settled: dict[int, float] = {}
         local: dict[int, float] = {}
         low = 0
-        for place, high in pairwise(ends[1:]):  # few
+        for start, high in pairwise(ends[1:]):  # few
             peak = best_step(values[low:high], errors[low:high], least)
             moved = low + peak.splits[0]
-            settled[moved], local[moved] = found[place], chance(peak.statistic, high - low)
+            settled[moved], local[moved] = pvalues[start], chance(peak.statistic, high - low)
             low = moved
         worst = max(local, key=local.__getitem__)
         if local[worst] <= ALONE * level:
             return settled
         del settled[worst]
-        found = settled
-    return found
+        pvalues = settled
+    return pvalues

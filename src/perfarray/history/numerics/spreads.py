@@ -77,11 +77,11 @@ def _split(sizes: Floats) -> int:
     scores = ndtri((1 + ranks / (n + 1)) / 2)
     scores -= scores.mean()
     least = min(SEGMENT, max(FEWEST, n // 8))
-    places = np.arange(least, n - least + 1)
-    contrasts = np.abs(np.cumsum(scores)[places - 1]) / np.sqrt(places * (n - places) / n * np.mean(scores**2))
+    candidates = np.arange(least, n - least + 1)
+    contrasts = np.abs(np.cumsum(scores)[candidates - 1]) / np.sqrt(candidates * (n - candidates) / n * np.mean(scores**2))
     best = int(np.argmax(contrasts))
     limit = np.interp(np.log(n), np.log(list(LIMITS)), list(LIMITS.values()))
-    return int(places[best]) if contrasts[best] >= limit else 0
+    return int(candidates[best]) if contrasts[best] >= limit else 0
 
 
 def _scale(sizes: Floats) -> float:

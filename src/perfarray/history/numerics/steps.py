@@ -23,7 +23,7 @@ class Steps(NamedTuple):
     and `noise` the standard deviation of one commit about it.
     """
 
-    places: Integers
+    positions: Integers
     estimate: Floats
     lower: Floats
     upper: Floats
@@ -49,7 +49,7 @@ class Fit(NamedTuple):
     sharpness: float
 
 
-def describe_steps(commits: Commits, places: list[int], least: int, *, logs: bool, band: tuple[float, float], level: float) -> Steps:
+def describe_steps(commits: Commits, starts: list[int], least: int, *, logs: bool, band: tuple[float, float], level: float) -> Steps:
     """Return what is known of the steps at some places: ratios after / before, limits at a confidence level, tests against a band.
 
     Parameters
@@ -68,37 +68,39 @@ def describe_steps(commits: Commits, places: list[int], least: int, *, logs: boo
         The confidence level.
     """
     n = len(commits.values)
-    fit = _fit(commits, places) if n else Fit(np.full(1, np.nan), np.full(1, np.nan), np.nan, np.nan, 0, 1.0)
-    posterior = _positions(commits, places, fit, least)
-    places = [low + int(np.argmax(chances)) for low, chances in posterior]
-    fit = _fit(commits, places) if places else fit
+    fit = _fit(commits, starts) if n else Fit(np.full(1, np.nan), np.full(1, np.nan), np.nan, np.nan, 0, 1.0)
+    posterior = _positions(commits, starts, fit, least)
+    starts = [low + int(np.argmax(chances)) for low, chances in posterior]
+    fit = _fit(commits, starts) if starts else fit
     probability = np.zeros(n)
-    first, last = np.array(places, dtype=np.intp), np.array(places, dtype=np.intp)
+    first, last = np.array(starts, dtype=np.intp), np.array(starts, dtype=np.intp)
     for number, (low, chances) in enumerate(posterior):  # few
         probability[low : low + len(chances)] += chances
         order = np.argsort(-chances, kind="stable")
         likely = order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
         first[number], last[number] = low + likely.min(), low + likely.max()
-    before, after = fit.levels[:-1], fit.levels[1:]
+    old_levels, new_levels = fit.levels[:-1], fit.levels[1:]
     old, new = fit.variances[:-1], fit.variances[1:]
     reach = stdtrit(max(fit.df, 1), (1 + level) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         if logs:
-            distances, errors = after - before, np.sqrt(old + new)
+            distances, errors = new_levels - old_levels, np.sqrt(old + new)
             estimate, lower, upper = (np.exp(distances + side * reach * errors) for side in (0, -1, 1))
         else:
-            estimate = np.where(before > 0, after / before, np.nan)
-            errors = np.sqrt(new + estimate**2 * old) / np.abs(before)
+            estimate = np.where(old_levels > 0, new_levels / old_levels, np.nan)
+            errors = np.sqrt(new + estimate**2 * old) / np.abs(old_levels)
             lower, upper = estimate - reach * errors, estimate + reach * errors
         tests = []
         for bound in band:
             gap = (
-                (after - before - np.log(bound)) / np.sqrt(old + new) if logs else (after - bound * before) / np.sqrt(new + bound**2 * old)
+                (new_levels - old_levels - np.log(bound)) / np.sqrt(old + new)
+                if logs
+                else (new_levels - bound * old_levels) / np.sqrt(new + bound**2 * old)
             )
             tests += [stdtr(max(fit.df, 1), gap), stdtr(max(fit.df, 1), -gap)]
-    levels = fit.levels[_segments(places, n)]
+    levels = fit.levels[_segments(starts, n)]
     return Steps(
-        places=np.array(places, dtype=np.intp),
+        positions=np.array(starts, dtype=np.intp),
         estimate=estimate,
         lower=lower,
         upper=upper,
@@ -111,17 +113,17 @@ def describe_steps(commits: Commits, places: list[int], least: int, *, logs: boo
     )
 
 
-def _segments(places: list[int], n: int) -> Integers:
+def _segments(starts: list[int], n: int) -> Integers:
     """Return the number of the segment of every value."""
-    return np.searchsorted(np.asarray(places, dtype=np.intp), np.arange(n), side="right")
+    return np.searchsorted(np.asarray(starts, dtype=np.intp), np.arange(n), side="right")
 
 
-def _fit(commits: Commits, places: list[int]) -> Fit:
+def _fit(commits: Commits, starts: list[int]) -> Fit:
     """Return robust levels of the segments, and how well they are known: Huber's estimate, its variance pooled over the series."""
     values, errors, n = commits.values, commits.errors, len(commits.values)
-    bounds = list(zip([0, *places], [*places, n], strict=True))
+    bounds = list(zip([0, *starts], [*starts, n], strict=True))
     levels = np.array([np.median(values[low:high]) for low, high in bounds])
-    segments, spare = _segments(places, n), max(n - len(bounds), 1)
+    segments, spare = _segments(starts, n), max(n - len(bounds), 1)
     weights = 1.0 / errors**2
     for _ in range(15):
         residuals = whitened(values - levels[segments], commits.correlation) / errors
@@ -137,15 +139,15 @@ def _fit(commits: Commits, places: list[int]) -> Fit:
     return Fit(levels, unit / information, scale, noise, n - len(bounds), sharpness)
 
 
-def _positions(commits: Commits, places: list[int], fit: Fit, least: int) -> list[tuple[int, Floats]]:
+def _positions(commits: Commits, starts: list[int], fit: Fit, least: int) -> list[tuple[int, Floats]]:
     """Return for every change the first place it may have and the probability of this and the following ones, all as likely before.
 
     The likelihood is that of Huber's loss between the levels beside the change, in the scale in which its information is that of normal
     values; neighbours stay where they are.
     """
     values = whitened(commits.values, commits.correlation)
-    ends, found = [0, *places, len(values)], []
-    for number in range(len(places)):  # few
+    ends, distributions = [0, *starts, len(values)], []
+    for number in range(len(starts)):  # few
         low, high = ends[number] + least, ends[number + 2] - least + 1
         losses = [
             _loss((values[low - 1 : high - 1] - level) / (commits.errors[low - 1 : high - 1] * fit.scale))
@@ -153,8 +155,8 @@ def _positions(commits: Commits, places: list[int], fit: Fit, least: int) -> lis
         ]
         gains = fit.sharpness * np.cumsum(losses[1] - losses[0])
         chances = np.exp(gains - gains.max())
-        found.append((low, chances / chances.sum()))
-    return found
+        distributions.append((low, chances / chances.sum()))
+    return distributions
 
 
 def _loss(residuals: Floats) -> Floats:

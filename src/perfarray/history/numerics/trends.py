@@ -39,7 +39,7 @@ class Question(NamedTuple):
     """What is asked of every series: where its commits lie, the limits' level, slopes that do not matter (as ratios), which is good."""
 
     levels: int
-    place: Floats
+    positions: Floats
     confidence_level: float
     band: tuple[float, float]
     better: str
@@ -83,51 +83,51 @@ def log_slopes(values: Floats, *segments: Floats, question: Question) -> tuple[n
     units = unit_means(values, question.levels)
     shape, size = units.shape[:-2], units.shape[-2]
     weight, centre, error = (np.full((*shape, len(CORRELATIONS)), np.nan) for _ in range(3))
-    found = Mixture(weight, centre, error, np.full(shape, np.nan))
-    other = Mixture(*(part.copy() for part in found))
-    n, reach, labels = (np.full(own, np.nan) for own in (shape, shape, (*shape, size)))
+    chosen = Mixture(weight, centre, error, np.full(shape, np.nan))
+    alternative = Mixture(*(field.copy() for field in chosen))
+    n, reach, labels = (np.full(segment_numbers, np.nan) for segment_numbers in (shape, shape, (*shape, size)))
     for cell in np.ndindex(shape):  # each has gaps and segments of its own
         commits = commits_of(np.log(np.where(units[cell] > 0, units[cell], np.nan)))
-        y, x, spread = commits.values, question.place[commits.places], commits.errors
+        y, x, spread = commits.values, question.positions[commits.positions], commits.errors
         n[cell], reach[cell] = len(y), np.ptp(x) if len(y) else np.nan
         if not len(y):
             continue
         if segments:
-            own = np.broadcast_to(segments[0], labels.shape)[cell][commits.places]
-            starts: Integers = np.flatnonzero(np.diff(own, prepend=np.nan) != 0)
+            segment_numbers = np.broadcast_to(segments[0], labels.shape)[cell][commits.positions]
+            starts: Integers = np.flatnonzero(np.diff(segment_numbers, prepend=np.nan) != 0)
             more = starts
         else:
             starts, more = _steps(y, x, spread)
-        labels[cell][commits.places] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(y)]))
+        labels[cell][commits.positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(y)]))
         slopes = _robust(y, x, spread, starts)
-        for mixture, parts in ((found, slopes), (other, slopes if more is starts else _robust(y, x, spread, more))):
-            for part, value in zip(mixture, parts or (), strict=False):
-                part[cell] = value
-    answers = _both(_conclude(found, reach, question), _conclude(other, reach, question))
-    return (*answers, n, (found.weight * CORRELATIONS).sum(axis=-1), labels)
+        for mixture, fitted in ((chosen, slopes), (alternative, slopes if more is starts else _robust(y, x, spread, more))):
+            for field, value in zip(mixture, fitted or (), strict=False):
+                field[cell] = value
+    answers = _both(_conclude(chosen, reach, question), _conclude(alternative, reach, question))
+    return (*answers, n, (chosen.weight * CORRELATIONS).sum(axis=-1), labels)
 
 
-def _conclude(found: Mixture, reach: Floats, question: Question) -> tuple[npt.NDArray[Any], ...]:
+def _conclude(mixture: Mixture, reach: Floats, question: Question) -> tuple[npt.NDArray[Any], ...]:
     """Turn mixtures into slopes as ratios, limits, p-values, verdicts, and what the slope makes of the whole series."""
     alpha, (low, high) = 1 - question.confidence_level, np.log(question.band)
-    centre = (found.weight * found.centre).sum(axis=-1)
-    lower, upper = (_quantile(found, share) for share in (alpha / 2, 1 - alpha / 2))
-    above_low, above_high = _below(found, low), _below(found, high)  # of slopes below an edge: what speaks against "above" it
+    centre = (mixture.weight * mixture.centre).sum(axis=-1)
+    lower, upper = (_quantile(mixture, share) for share in (alpha / 2, 1 - alpha / 2))
+    above_low, above_high = _below(mixture, low), _below(mixture, high)  # of slopes below an edge: what speaks against "above" it
     tests = Tests(1 - above_low, above_low, 1 - above_high, above_high)
     verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, question.better)
     with np.errstate(over="ignore"):
-        return (*(np.exp(part) for part in (centre, lower, upper)), tests.two_sided, verdict, np.exp(centre * reach))
+        return (*(np.exp(log_value) for log_value in (centre, lower, upper)), tests.two_sided, verdict, np.exp(centre * reach))
 
 
-def _both(chosen: tuple[npt.NDArray[Any], ...], other: tuple[npt.NDArray[Any], ...]) -> tuple[npt.NDArray[Any], ...]:
+def _both(chosen: tuple[npt.NDArray[Any], ...], alternative: tuple[npt.NDArray[Any], ...]) -> tuple[npt.NDArray[Any], ...]:
     """Return the first of two answers with limits that hold those of both, and a verdict where they agree."""
     slope, lower, upper, pvalue, verdict, total = chosen
     return (
         slope,
-        np.fmin(lower, other[1]),
-        np.fmax(upper, other[2]),
-        np.fmax(pvalue, other[3]),
-        np.where((verdict == other[4]) | np.isnan(other[0]), verdict, INCONCLUSIVE),
+        np.fmin(lower, alternative[1]),
+        np.fmax(upper, alternative[2]),
+        np.fmax(pvalue, alternative[3]),
+        np.where((verdict == alternative[4]) | np.isnan(alternative[0]), verdict, INCONCLUSIVE),
         total,
     )
 
@@ -142,22 +142,22 @@ def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Integers, Integers]:
     penalty, most = 4 * (1 + np.log(len(y))) * _long_run(values / spread) ** 2, len(y) // LEAST_WITH_STEPS
     while len(starts) <= most:
         gains = _gains(values, x, spread, starts)
-        place = int(np.argmax(gains))
-        if not gains[place] > penalty:
+        best = int(np.argmax(gains))
+        if not gains[best] > penalty:
             break
-        starts = _settled(values, x, spread, np.sort([*starts, place]), penalty)
+        starts = _settled(values, x, spread, np.sort([*starts, best]), penalty)
     gains = _gains(values, x, spread, starts)
-    place = int(np.argmax(gains))
-    return starts, np.sort([*starts, place]) if gains[place] > NEARLY * penalty else starts
+    best = int(np.argmax(gains))
+    return starts, np.sort([*starts, best]) if gains[best] > NEARLY * penalty else starts
 
 
 def _settled(y: Floats, x: Floats, spread: Floats, starts: Integers, penalty: float) -> Integers:
     """Return starts, each moved to where it explains most beside the others, without those that do not pay their penalty there."""
     for start in starts[1:].tolist():
-        others = starts[starts != start]
-        gains = _gains(y, x, spread, others)
-        place = int(np.argmax(gains))
-        starts = np.sort([*others, place]) if gains[place] > penalty else others
+        remaining = starts[starts != start]
+        gains = _gains(y, x, spread, remaining)
+        best = int(np.argmax(gains))
+        starts = np.sort([*remaining, best]) if gains[best] > penalty else remaining
     return starts
 
 
@@ -171,12 +171,12 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Floats:
         sums = np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
         return np.asarray(sums[:-1] - np.repeat(sums[[*starts[1:], len(y)]], lengths))
 
-    own, whole = after(weight), np.repeat(np.add.reduceat(weight, starts), lengths)
+    weight_after, weight_of_segment = after(weight), np.repeat(np.add.reduceat(weight, starts), lengths)
     free = x - np.repeat(np.add.reduceat(weight * x, starts) / np.add.reduceat(weight, starts), lengths)
     across = after(weight * free)
-    size = own * (whole - own) / whole - across**2 / (weight * free**2).sum()
+    size = weight_after * (weight_of_segment - weight_after) / weight_of_segment - across**2 / (weight * free**2).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(size > 1e-9 * whole, after(weight * residuals) ** 2 / size, 0.0))
+        return np.asarray(np.where(size > 1e-9 * weight_of_segment, after(weight * residuals) ** 2 / size, 0.0))
 
 
 def _outlying(values: Floats) -> tuple[Floats, Floats]:
@@ -192,13 +192,13 @@ def _long_run(values: Floats) -> float:
     It is the largest that the distances of neighbouring batches show; their medians see no steps, and no slope.
     """
     sums, size = np.concatenate([[0.0], np.cumsum(values - values[0])]), 1
-    found: list[float] = []
+    deviations: list[float] = []
     while size <= 2 or 16 * size <= len(values):
         means = (sums[size:] - sums[:-size]) / size
-        apart = means[size:] - means[:-size]
-        found.append(float(np.median(np.abs(apart - np.median(apart)))) / NORMAL * (size / 2) ** 0.5)
+        differences = means[size:] - means[:-size]
+        deviations.append(float(np.median(np.abs(differences - np.median(differences)))) / NORMAL * (size / 2) ** 0.5)
         size *= 2
-    return max(found)
+    return max(deviations)
 
 
 def _robust(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture | None:
@@ -207,20 +207,20 @@ def _robust(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture |
         return None
     if len(y) > LEAST_WITH_STEPS:  # one far value at an end would draw the line to itself
         spread = spread * _outlying(y / spread)[1]
-    own = spread
+    widened = spread
     for _ in range(ROUNDS):
-        _, residuals = _line(y, x, own, starts)
+        _, residuals = _line(y, x, widened, starts)
         far = np.abs(residuals / spread)
         typical = float(np.median(far[far > 0])) / NORMAL if (far > 0).any() else 0.0
-        own = spread * np.sqrt(np.maximum(1.0, far / (OUTLYING * typical))) if typical > 0 else spread
-    return _mixture(y, x, own, starts)
+        widened = spread * np.sqrt(np.maximum(1.0, far / (OUTLYING * typical))) if typical > 0 else spread
+    return _mixture(y, x, widened, starts)
 
 
 def _line(y: Floats, x: Floats, spread: Floats, starts: Integers) -> tuple[float, Floats]:
     """Return the slope of independent values and what it and the heights of the segments leave."""
     weight, lengths = spread**-2, np.diff([*starts, len(y)])
     total = np.add.reduceat(weight, starts)
-    free = [part - np.repeat(np.add.reduceat(weight * part, starts) / total, lengths) for part in (y, x)]
+    free = [array - np.repeat(np.add.reduceat(weight * array, starts) / total, lengths) for array in (y, x)]
     across = float((weight * free[1] ** 2).sum())
     centre = float((weight * free[0] * free[1]).sum()) / across if across > 0 else 0.0
     return centre, free[0] - centre * free[1]
@@ -231,45 +231,49 @@ def _mixture(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture 
     rho, df = CORRELATIONS[:, None], len(y) - len(starts) - 1
     first = np.zeros(len(y), dtype=bool)
     first[starts] = True
-    height, along, values = (_whitened(part / spread, rho, first) for part in (np.ones_like(y), x - x.mean(), y - y.mean()))
+    height, along, values = (_whitened(array / spread, rho, first) for array in (np.ones_like(y), x - x.mean(), y - y.mean()))
     inner = partial(np.add.reduceat, indices=starts, axis=-1)
     squares = inner(height**2)
-    shares = [inner(height * part) for part in (along, values)]
+    shares = [inner(height * array) for array in (along, values)]
     across = (along**2).sum(axis=-1) - (shares[0] ** 2 / squares).sum(axis=-1)
-    both = (along * values).sum(axis=-1) - (shares[0] * shares[1] / squares).sum(axis=-1)
+    cross_product = (along * values).sum(axis=-1) - (shares[0] * shares[1] / squares).sum(axis=-1)
     if not (across > 1e-9 * (along**2).sum(axis=-1)).all():  # every segment is one place
         return None
-    centre = both / across
-    left = (values**2).sum(axis=-1) - (shares[1] ** 2 / squares).sum(axis=-1) - centre * both
-    if not (left > 1e-20 * max(float((y**2).sum()), 1.0)).all():
+    centre = cross_product / across
+    residual_squares = (values**2).sum(axis=-1) - (shares[1] ** 2 / squares).sum(axis=-1) - centre * cross_product
+    if not (residual_squares > 1e-20 * max(float((y**2).sum()), 1.0)).all():
         return None
-    likely = -df / 2 * np.log(left) + len(starts) / 2 * np.log(1 - rho[:, 0] ** 2) - (np.log(squares).sum(axis=-1) + np.log(across)) / 2
+    likely = (
+        -df / 2 * np.log(residual_squares)
+        + len(starts) / 2 * np.log(1 - rho[:, 0] ** 2)
+        - (np.log(squares).sum(axis=-1) + np.log(across)) / 2
+    )
     weight = np.exp(likely - likely.max())
-    return Mixture(weight / weight.sum(), centre, np.sqrt(left / df / across), np.asarray(float(df)))
+    return Mixture(weight / weight.sum(), centre, np.sqrt(residual_squares / df / across), np.asarray(float(df)))
 
 
 def _whitened(values: Floats, rho: Floats, first: Mask) -> Floats:
     """Return x_t - rho x_(t-1), and the first of each segment with the same variance (correlations, n)."""
-    before = np.concatenate([values[:1], values[:-1]])
-    return np.where(first, np.sqrt(1 - rho**2) * values, values - rho * before)
+    previous = np.concatenate([values[:1], values[:-1]])
+    return np.where(first, np.sqrt(1 - rho**2) * values, values - rho * previous)
 
 
-def _below(found: Mixture, place: Floats | float) -> Floats:
+def _below(mixture: Mixture, value: Floats | float) -> Floats:
     """Return the share of each mixture below a place."""
     from scipy.special import stdtr
 
-    distances = (np.asarray(place)[..., None] - found.centre) / found.error
-    return np.asarray((found.weight * stdtr(found.df[..., None], distances)).sum(axis=-1))
+    distances = (np.asarray(value)[..., None] - mixture.centre) / mixture.error
+    return np.asarray((mixture.weight * stdtr(mixture.df[..., None], distances)).sum(axis=-1))
 
 
-def _quantile(found: Mixture, share: float) -> Floats:
+def _quantile(mixture: Mixture, share: float) -> Floats:
     """Return the place below which a share of each mixture lies: between those of its parts, halved again and again."""
     from scipy.special import stdtrit
 
-    parts = found.centre + found.error * stdtrit(found.df[..., None], share)
-    low, high = parts.min(axis=-1), parts.max(axis=-1)
+    quantiles = mixture.centre + mixture.error * stdtrit(mixture.df[..., None], share)
+    low, high = quantiles.min(axis=-1), quantiles.max(axis=-1)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        under = _below(found, middle) < share
+        under = _below(mixture, middle) < share
         low, high = np.where(under, middle, low), np.where(under, high, middle)
     return np.asarray(low + high) / 2

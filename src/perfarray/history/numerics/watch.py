@@ -22,8 +22,8 @@ RATES = np.array([0.015, 0.0096, 0.0059, 0.0035, 0.002, 0.0011, 0.00051, 0.00025
 class Alarm(NamedTuple):
     """Where a series changed, where this was seen, and the chance of it anywhere in a stable series as long."""
 
-    place: int
-    seen: int
+    start: int
+    seen_at: int
     pvalue: float
 
 
@@ -48,52 +48,52 @@ def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[Alarm
     D. R. McDonald, "A cusum procedure based on sequential ranks", Naval Research Logistics 37, 1990; T. L. Lai, "Sequential changepoint
     detection in quality control and dynamical systems", JRSS B 57, 1995: windows.
     """
-    found: list[Alarm] = []
-    known = max(KNOWN, least)
+    alarms: list[Alarm] = []
+    n_known = max(KNOWN, least)
     first, limit = 0, float(np.interp(-np.log(rate), -np.log(RATES), LIMITS))
-    while len(values) - first > known:
-        statistics, lengths = strangeness(sequential_scores(values[first:], errors[first:], known), least, known)
-        alarms = np.flatnonzero(statistics >= limit)
-        if not alarms.size:
+    while len(values) - first > n_known:
+        statistics, lengths = strangeness(sequential_scores(values[first:], errors[first:], n_known), least, n_known)
+        candidates = np.flatnonzero(statistics >= limit)
+        if not candidates.size:
             break
-        seen = int(alarms[0])
-        strange = float(statistics[seen])
+        alarm_index = int(candidates[0])
+        strange = float(statistics[alarm_index])
         often = float(np.exp(np.interp(strange, LIMITS, np.log(RATES)) - max(strange**2 - LIMITS[-1] ** 2, 0.0) / 2))
-        place = first + seen - int(lengths[seen]) + 1
-        found.append(Alarm(place, first + seen, float(-np.expm1(-often * len(values)))))
-        first = place
-    return found
+        start = first + alarm_index - int(lengths[alarm_index]) + 1
+        alarms.append(Alarm(start, first + alarm_index, float(-np.expm1(-often * len(values)))))
+        first = start
+    return alarms
 
 
-def sequential_scores(values: Floats, errors: Floats, known: int) -> Floats:
+def sequential_scores(values: Floats, errors: Floats, n_known: int) -> Floats:
     """Return the normal score of every value's rank among those up to it; 0 of the first, which have to be `known`.
 
     Where standard errors differ, ranks are those of distances from the median of the values before, in standard errors.
     """
     n = len(values)
-    before: Mask = np.tri(n, k=-1, dtype=bool)
+    earlier: Mask = np.tri(n, k=-1, dtype=bool)
     if np.ptp(errors) == 0:
         distances, last = values[None, :], values[:, None]
     else:
-        centres = np.array([np.median(values[: max(place, 1)]) for place in range(n)])
+        centres = np.array([np.median(values[: max(index, 1)]) for index in range(n)])
         distances = (values[None, :] - centres[:, None]) / errors
         last = np.diagonal(distances)[:, None]
-    smaller = np.sum((distances < last) & before, axis=1)
-    ties = np.sum((distances == last) & before, axis=1)
+    smaller = np.sum((distances < last) & earlier, axis=1)
+    ties = np.sum((distances == last) & earlier, axis=1)
     scores = ndtri((smaller + ties / 2 + 0.5) / np.arange(1, n + 1))
-    scores[:known] = 0.0
+    scores[:n_known] = 0.0
     return np.asarray(scores)
 
 
-def strangeness(scores: Floats, least: int, known: int) -> tuple[Floats, Floats]:
+def strangeness(scores: Floats, least: int, n_known: int) -> tuple[Floats, Floats]:
     """Return at every place the largest sum of the last scores over the root of their number, and this number."""
     sums = np.concatenate([[0.0], np.cumsum(scores)])
     largest, lengths = np.zeros(len(scores)), np.full(len(scores), least)
     length = least
-    while length <= min(WINDOW, len(scores) - known):
-        here = np.zeros(len(scores))
-        here[known + length - 1 :] = np.abs(sums[known + length :] - sums[known:-length]) / np.sqrt(length)
-        better = here > largest
-        largest[better], lengths[better] = here[better], length
+    while length <= min(WINDOW, len(scores) - n_known):
+        statistics = np.zeros(len(scores))
+        statistics[n_known + length - 1 :] = np.abs(sums[n_known + length :] - sums[n_known:-length]) / np.sqrt(length)
+        better = statistics > largest
+        largest[better], lengths[better] = statistics[better], length
         length = max(length + 1, round(length * GROWTH))
     return largest, lengths

@@ -37,10 +37,10 @@ def runs_for_t(x: Floats, y: Floats, risk: Floats) -> Floats:
         )
     still = spread.new + spread.old == 0
     spread = Spread(np.where(still, np.nan, spread.new), spread.old)
-    found = np.empty(np.broadcast_shapes(still.shape, np.shape(risk)))
-    for one in np.unique(risk):
-        found = np.where(risk == one, fewest_units(spread, (means[0] - means[1],), float(one), POWER), found)
-    return found
+    needed = np.empty(np.broadcast_shapes(still.shape, np.shape(risk)))
+    for level in np.unique(risk):
+        needed = np.where(risk == level, fewest_units(spread, (means[0] - means[1],), float(level), POWER), needed)
+    return needed
 
 
 def runs_for_ranks(prob_greater: Floats, risk: Floats) -> Floats:

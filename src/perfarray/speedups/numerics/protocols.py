@@ -65,32 +65,36 @@ class Protocol(NamedTuple):
     warned: Mask
 
 
-def describe_mean(steps: MeanSteps, found: Outcome, slower: Mask) -> Protocol:
+def describe_mean(steps: MeanSteps, conclusion: Outcome, slower: Mask) -> Protocol:
     """Describe the way through the protocol for the mean went; `slower` says where the candidate is."""
-    risk = found.described
+    risk = conclusion.described
     normality = [
         _conditions(p, n, risk, ("normal", "not normal, large sample", "not normal, small sample"))
         for p, n in ((steps.normal_x, steps.n), (steps.normal_y, steps.m))
     ]
-    reached = found.verdict != CANNOT_CONCLUDE
+    reached = conclusion.verdict != CANNOT_CONCLUDE
     equal = steps.equal_variances > risk
-    outcomes = [*normality, np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED), _last(found, slower)]
+    outcomes = [
+        *normality,
+        np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED),
+        _last(conclusion, slower),
+    ]
     pvalue = np.where(reached, mean_pvalue(steps, risk), np.nan)
     pvalues = [steps.normal_x, steps.normal_y, np.where(reached, steps.equal_variances, np.nan), pvalue]
     test = np.where(reached, np.where(equal, STUDENT, WELCH), NO_ANSWER).astype(object)
-    return _protocol(steps, found, (test, pvalue), _mean_warnings(steps, risk), (pvalues, outcomes))
+    return _protocol(steps, conclusion, (test, pvalue), _mean_warnings(steps, risk), (pvalues, outcomes))
 
 
-def describe_median(steps: MedianSteps, found: Outcome, slower: Mask) -> Protocol:
+def describe_median(steps: MedianSteps, conclusion: Outcome, slower: Mask) -> Protocol:
     """Describe the way through the protocol for the median went; `slower` says where the candidate is."""
-    risk = found.described
+    risk = conclusion.described
     smaller = np.minimum(steps.n, steps.m)
     shape = _conditions(steps.same_shape, smaller, risk, ("a shift", "not a shift, large samples", "not a shift, small sample"))
-    reached = found.verdict != CANNOT_CONCLUDE
+    reached = conclusion.verdict != CANNOT_CONCLUDE
     pvalue = np.where(reached, steps.mann_whitney, np.nan)
     test = np.where(reached, MANN_WHITNEY, NO_ANSWER).astype(object)
-    outcomes = [shape, _last(found, slower)]
-    return _protocol(steps, found, (test, pvalue), _median_warnings(steps, risk), ([steps.same_shape, pvalue], outcomes))
+    outcomes = [shape, _last(conclusion, slower)]
+    return _protocol(steps, conclusion, (test, pvalue), _median_warnings(steps, risk), ([steps.same_shape, pvalue], outcomes))
 
 
 def _conditions(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, str]) -> Texts:
@@ -99,10 +103,10 @@ def _conditions(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, 
     return np.select(cases, [NOT_REACHED, "no answer", *words[:2]], words[2]).astype(object)
 
 
-def _last(found: Outcome, slower: Mask) -> Texts:
+def _last(conclusion: Outcome, slower: Mask) -> Texts:
     """Return in words what the last step found."""
-    words = np.where(found.verdict == YES, "significant", np.where(slower, "not significant, slower", "not significant"))
-    return np.where(found.verdict == CANNOT_CONCLUDE, NOT_REACHED, words).astype(object)
+    words = np.where(conclusion.verdict == YES, "significant", np.where(slower, "not significant, slower", "not significant"))
+    return np.where(conclusion.verdict == CANNOT_CONCLUDE, NOT_REACHED, words).astype(object)
 
 
 def _mean_warnings(steps: MeanSteps, risk: Floats) -> list[Mask]:
@@ -119,19 +123,25 @@ def _median_warnings(steps: MedianSteps, risk: Floats) -> list[Mask]:
 
 
 def _protocol(
-    steps: MeanSteps | MedianSteps, found: Outcome, last: tuple[Texts, Floats], warned: list[Mask], along: tuple[list[Floats], list[Texts]]
+    steps: MeanSteps | MedianSteps,
+    conclusion: Outcome,
+    last: tuple[Texts, Floats],
+    warned: list[Mask],
+    along: tuple[list[Floats], list[Texts]],
 ) -> Protocol:
     """Put the words of both protocols together; a benchmark without a sample has one warning only."""
     statistic = "mean" if isinstance(steps, MeanSteps) else "median"
     absent = (steps.n == 0) | (steps.m == 0)
-    applies = np.stack([absent, *(where & ~absent for where in (*warned, found.not_found))], axis=-1)
+    applies = np.stack([absent, *(where & ~absent for where in (*warned, conclusion.not_found))], axis=-1)
     step_pvalue, step_outcome = np.stack(along[0], axis=-1), np.stack(along[1], axis=-1)
     warnings, sentences = np.empty(absent.shape, dtype=object), np.empty(absent.shape, dtype=object)
     for cell in np.ndindex(*absent.shape):  # text is written one cell at a time
         warnings[cell] = JOINT.join(compress(WARNINGS[statistic], applies[cell]))
         sizes = int(steps.n[cell]), int(steps.m[cell])
-        taken = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
-        sentences[cell] = _sentence(sizes, (float(found.risk[cell]), float(found.described[cell])), taken, str(last[0][cell]))
+        steps_of_cell = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
+        sentences[cell] = _sentence(
+            sizes, (float(conclusion.risk[cell]), float(conclusion.described[cell])), steps_of_cell, str(last[0][cell])
+        )
     return Protocol(*last, warnings, sentences, step_pvalue, step_outcome, applies)
 
 
@@ -143,16 +153,16 @@ TESTS = {
 }
 
 
-def _sentence(sizes: tuple[int, int], risks: tuple[float, float], taken: list[tuple[str, float, str]], test: str) -> str:
+def _sentence(sizes: tuple[int, int], risks: tuple[float, float], steps: list[tuple[str, float, str]], test: str) -> str:
     """Tell one cell's way through the protocol."""
     begin = f"n = {sizes[0]} (baseline) and {sizes[1]} (candidate)"
     if 0 in sizes:
         return f"{begin}; nothing to compare"
     risk, at = risks
-    parts = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in taken[:-1] if outcome != NOT_REACHED]
-    _, p, outcome = taken[-1]
+    clauses = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in steps[:-1] if outcome != NOT_REACHED]
+    _, p, outcome = steps[-1]
     end = f"{test}, one-sided: p = {p:.3g}, {outcome}"
     if outcome == NOT_REACHED:
         end = "The conditions of the test do not hold, no conclusion"
     searched = "; no confidence level above 50 % found" if np.isnan(risk) else ""
-    return f"{begin}, risk {100 * at:.3g} %. {'. '.join(parts)}. {end}{searched}."
+    return f"{begin}, risk {100 * at:.3g} %. {'. '.join(clauses)}. {end}{searched}."

@@ -75,8 +75,8 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater
         pvalue = _normal_pvalue(statistic, n, m, pooled.tie_sum, alternative)
     exact = (pooled.n < EXACT_BELOW) & (pooled.m < EXACT_BELOW) & ~pooled.tied & (n * m > 0)
     for a, b in {*zip(pooled.n[exact].tolist(), pooled.m[exact].tolist(), strict=True)}:  # one null distribution for each pair of sizes
-        here = exact & (pooled.n == a) & (pooled.m == b)
-        pvalue[here] = _exact_pvalue(greater[here], a, b, alternative)
+        cells = exact & (pooled.n == a) & (pooled.m == b)
+        pvalue[cells] = _exact_pvalue(greater[cells], a, b, alternative)
     return RankSum(statistic, pvalue, greater / pairs, equal / pairs)
 
 
@@ -99,18 +99,18 @@ def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike, *, exact_ties: bool =
     pooled = _pool(x, y)
     n, m = pooled.n, pooled.m
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.abs(pooled.x_up_to * m[..., None] - pooled.y_up_to * n[..., None])
-        steps = np.where(pooled.measured, apart, 0).max(axis=-1, initial=0)
+        differences = np.abs(pooled.x_up_to * m[..., None] - pooled.y_up_to * n[..., None])
+        steps = np.where(pooled.measured, differences, 0).max(axis=-1, initial=0)
         statistic = np.where(n * m > 0, steps / (n * m), np.nan)
         pvalue = np.asarray(kolmogorov(statistic * np.sqrt(n * m / (n + m))))
     exact = ~pooled.tied & (n * m < EXACT_PRODUCT) & (n * m > 0)
     for a, b in {*zip(n[exact].tolist(), m[exact].tolist(), strict=True)}:  # one lattice for each pair of sizes
-        here = exact & (n == a) & (m == b)
-        distinct, place = np.unique(steps[here], return_inverse=True)
-        pvalue[here] = _prob_as_far(distinct, a, b)[place]
+        cells = exact & (n == a) & (m == b)
+        distinct, index = np.unique(steps[cells], return_inverse=True)
+        pvalue[cells] = _prob_as_far(distinct, a, b)[index]
     if exact_ties:
-        here = pooled.tied & (n * m < EXACT_PRODUCT) & (n * m > 0)
-        pvalue[here] = exact_ks_pvalue(*(np.broadcast_to(side, (*n.shape, np.shape(side)[-1]))[here] for side in (x, y)))
+        cells = pooled.tied & (n * m < EXACT_PRODUCT) & (n * m > 0)
+        pvalue[cells] = exact_ks_pvalue(*(np.broadcast_to(side, (*n.shape, np.shape(side)[-1]))[cells] for side in (x, y)))
     return KolmogorovSmirnov(statistic, pvalue)
 
 
@@ -118,9 +118,9 @@ def _pool(x: npt.ArrayLike, y: npt.ArrayLike) -> _Pooled:
     """Sort both samples together, what was not measured last, and count along the rows."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     batch = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
-    both = np.concatenate([np.broadcast_to(side, (*batch, side.shape[-1])) for side in (x, y)], axis=-1)
-    order = np.argsort(both, axis=-1, kind="stable")
-    ordered = np.take_along_axis(both, order, axis=-1)
+    joined = np.concatenate([np.broadcast_to(side, (*batch, side.shape[-1])) for side in (x, y)], axis=-1)
+    order = np.argsort(joined, axis=-1, kind="stable")
+    ordered = np.take_along_axis(joined, order, axis=-1)
     measured = ~np.isnan(ordered)
     is_x = (order < x.shape[-1]) & measured
     first, last = _tie_bounds(ordered)
@@ -144,13 +144,13 @@ def _pool(x: npt.ArrayLike, y: npt.ArrayLike) -> _Pooled:
 def _tie_bounds(ordered: Floats) -> tuple[Integers, Integers]:
     """Return the first and the last place of every place's ties in ascending rows."""
     width = ordered.shape[-1]
-    places = np.broadcast_to(np.arange(width), ordered.shape)
+    positions = np.broadcast_to(np.arange(width), ordered.shape)
     starts = np.ones(ordered.shape, dtype=bool)
     starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     ends = np.ones(ordered.shape, dtype=bool)
     ends[..., :-1] = starts[..., 1:]
-    first = np.maximum.accumulate(np.where(starts, places, 0), axis=-1)
-    last = np.minimum.accumulate(np.where(ends, places, width)[..., ::-1], axis=-1)[..., ::-1]
+    first = np.maximum.accumulate(np.where(starts, positions, 0), axis=-1)
+    last = np.minimum.accumulate(np.where(ends, positions, width)[..., ::-1], axis=-1)[..., ::-1]
     return first, last
 
 

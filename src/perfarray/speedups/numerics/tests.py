@@ -81,11 +81,11 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
     MeanSteps
         Arrays of shape (...). NaN where a test has too few values, or equal ones.
     """
-    one, two = _moments(x), _moments(y)
+    moments_x, moments_y = _moments(x), _moments(y)
     normal_x, normal_y = shapiro_wilk(x).pvalue, shapiro_wilk(y).pvalue
     with np.errstate(divide="ignore", invalid="ignore"):
-        student, welch = _t_tests(one, two)
-        return MeanSteps(*_broadcast(one.n, two.n, normal_x, normal_y, _f_test(one, two), student, welch))
+        student, welch = _t_tests(moments_x, moments_y)
+        return MeanSteps(*_broadcast(moments_x.n, moments_y.n, normal_x, normal_y, _f_test(moments_x, moments_y), student, welch))
 
 
 def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: bool = False) -> MedianSteps:
@@ -123,16 +123,16 @@ def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     largest = np.fmax.reduce(np.abs(values), axis=-1, initial=0.0)
     with np.errstate(over="ignore"):
         single = ((values == values.astype(np.float32)) | np.isnan(values)).all(axis=-1)
-    whole = ((values == np.round(values)) | np.isnan(values)).all(axis=-1)
+    integral = ((values == np.round(values)) | np.isnan(values)).all(axis=-1)
     step = np.where(single, np.finfo(np.float32).eps, np.finfo(float).eps)
-    near = np.where(whole, 0.0, ROUNDINGS * step * largest)
+    near = np.where(integral, 0.0, ROUNDINGS * step * largest)
     centred = np.concatenate([side - median(side)[..., None] for side in sides], axis=-1)
     order = np.argsort(centred, axis=-1)
-    apart = np.diff(np.take_along_axis(centred, order, axis=-1), axis=-1, prepend=-np.inf) > near[..., None]
-    places = np.empty(centred.shape)
-    np.put_along_axis(places, order, np.cumsum(apart, axis=-1).astype(float), axis=-1)
-    places[np.isnan(centred)] = np.nan
-    return places[..., : x.shape[-1]], places[..., x.shape[-1] :]
+    is_new = np.diff(np.take_along_axis(centred, order, axis=-1), axis=-1, prepend=-np.inf) > near[..., None]
+    ranks = np.empty(centred.shape)
+    np.put_along_axis(ranks, order, np.cumsum(is_new, axis=-1).astype(float), axis=-1)
+    ranks[np.isnan(centred)] = np.nan
+    return ranks[..., : x.shape[-1]], ranks[..., x.shape[-1] :]
 
 
 def median(values: Floats) -> Floats:
@@ -143,13 +143,13 @@ def median(values: Floats) -> Floats:
         return np.full(n.shape, np.nan)
     low, high = np.maximum((n - 1) // 2, 0), n // 2
     high = np.minimum(high, values.shape[-1] - 1)
-    pair = [np.take_along_axis(ordered, place[..., None], axis=-1)[..., 0] for place in (low, high)]
+    pair = [np.take_along_axis(ordered, index[..., None], axis=-1)[..., 0] for index in (low, high)]
     return np.asarray(np.where(n > 0, (pair[0] + pair[1]) / 2, np.nan))
 
 
-def _broadcast(*parts: Floats) -> tuple[Floats, ...]:
+def _broadcast(*arrays: Floats) -> tuple[Floats, ...]:
     """Broadcast, as arrays of their own."""
-    return tuple(np.array(part, dtype=float) for part in np.broadcast_arrays(*parts))
+    return tuple(np.array(array, dtype=float) for array in np.broadcast_arrays(*arrays))
 
 
 def _moments(values: Floats) -> _Moments:
@@ -162,22 +162,22 @@ def _moments(values: Floats) -> _Moments:
         return _Moments(n, np.asarray(mean), np.where(n > 1, squares / (n - 1), np.nan))
 
 
-def _f_test(one: _Moments, two: _Moments) -> Floats:
+def _f_test(x: _Moments, y: _Moments) -> Floats:
     """Return the two-sided p-value of equal variances."""
-    ratio = one.variance / two.variance
-    below, above = fdtr(one.n - 1, two.n - 1, ratio), fdtrc(one.n - 1, two.n - 1, ratio)
+    ratio = x.variance / y.variance
+    below, above = fdtr(x.n - 1, y.n - 1, ratio), fdtrc(x.n - 1, y.n - 1, ratio)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
 
 
-def _t_tests(one: _Moments, two: _Moments) -> tuple[Floats, Floats]:
+def _t_tests(x: _Moments, y: _Moments) -> tuple[Floats, Floats]:
     """Return the one-sided p-values of Student and of Welch."""
-    difference = one.mean - two.mean
-    df = one.n + two.n - 2
-    pooled = ((one.n - 1) * one.variance + (two.n - 1) * two.variance) / df
-    own = one.variance / one.n, two.variance / two.n
-    welch_df = (own[0] + own[1]) ** 2 / (own[0] ** 2 / (one.n - 1) + own[1] ** 2 / (two.n - 1))
-    student = stdtr(df, -difference / np.sqrt(pooled * (1 / one.n + 1 / two.n)))
-    welch = stdtr(welch_df, -difference / np.sqrt(own[0] + own[1]))
+    difference = x.mean - y.mean
+    df = x.n + y.n - 2
+    pooled = ((x.n - 1) * x.variance + (y.n - 1) * y.variance) / df
+    squared_errors = x.variance / x.n, y.variance / y.n
+    welch_df = (squared_errors[0] + squared_errors[1]) ** 2 / (squared_errors[0] ** 2 / (x.n - 1) + squared_errors[1] ** 2 / (y.n - 1))
+    student = stdtr(df, -difference / np.sqrt(pooled * (1 / x.n + 1 / y.n)))
+    welch = stdtr(welch_df, -difference / np.sqrt(squared_errors[0] + squared_errors[1]))
     return np.asarray(student), np.asarray(welch)
 
 
@@ -232,10 +232,10 @@ def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats, turns: tupl
         Without a success the risk is NaN (in the tool's search 0.01, where 0.5 gives a no), and no conclusion is one at every risk.
     """
     searched = np.isnan(risk)
-    found = _bisected(verdict_at, risk.shape) if turns is None else _smallest(verdict_at, turns, risk.shape)
-    verdict = np.where(searched, found.verdict, verdict_at(np.where(searched, LOWEST_RISK, risk))).astype(np.int8)
-    described = np.where(searched, found.described, risk)
-    return Outcome(verdict, np.where(searched, found.risk, risk), searched & found.not_found, described)
+    outcome = _bisected(verdict_at, risk.shape) if turns is None else _smallest(verdict_at, turns, risk.shape)
+    verdict = np.where(searched, outcome.verdict, verdict_at(np.where(searched, LOWEST_RISK, risk))).astype(np.int8)
+    described = np.where(searched, outcome.described, risk)
+    return Outcome(verdict, np.where(searched, outcome.risk, risk), searched & outcome.not_found, described)
 
 
 def _smallest(verdict_at: Callable[[Floats], Integers], turns: tuple[Floats, ...], shape: tuple[int, ...]) -> Outcome:
@@ -300,8 +300,8 @@ def overall(baseline: Floats, candidate: Floats, weights: Floats, included: Mask
     Overall
         Arrays of shape (...); no benchmark gives NaN.
     """
-    here = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
-    n = here.sum(axis=-1).astype(float)
-    before, after = (np.where(here, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate))
+    counted = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
+    n = counted.sum(axis=-1).astype(float)
+    baseline_sum, candidate_sum = (np.where(counted, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Overall(np.where(n > 0, before / after, np.nan), np.where(n > 0, 1 - after / before, np.nan), n)
+        return Overall(np.where(n > 0, baseline_sum / candidate_sum, np.nan), np.where(n > 0, 1 - candidate_sum / baseline_sum, np.nan), n)

@@ -35,9 +35,9 @@ class Task(NamedTuple):
         """Return Student's t for n outermost units."""
         return student_t(n, self.probability)
 
-    def of(self, some: Integers) -> "Task":
+    def of(self, rows: Integers) -> "Task":
         """Return the same of some cells."""
-        return self._replace(variance=self.variance[some], cost=self.cost[some], limit=self.limit[some])
+        return self._replace(variance=self.variance[rows], cost=self.cost[rows], limit=self.limit[rows])
 
 
 def student_t(n: npt.ArrayLike, probability: float) -> Floats:
@@ -58,11 +58,11 @@ def optimal_counts(variance: Floats, cost: Floats) -> Floats:
         joined[..., level - 1] += np.where(merged, joined[..., level], 0.0)
     above, above_cost = variance[..., 0], joined[..., 0]
     for level in range(1, variance.shape[-1]):
-        own, own_cost = variance[..., level], joined[..., level]
+        component, level_cost = variance[..., level], joined[..., level]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            counts[..., level] = np.sqrt(above_cost / own_cost * (np.maximum(own, 0.0) / np.maximum(above, 0.0)))
-        kept = ~np.isnan(own)
-        above, above_cost = np.where(kept, own, above), np.where(kept, own_cost, above_cost)
+            counts[..., level] = np.sqrt(above_cost / level_cost * (np.maximum(component, 0.0) / np.maximum(above, 0.0)))
+        present = ~np.isnan(component)
+        above, above_cost = np.where(present, component, above), np.where(present, level_cost, above_cost)
     return counts
 
 
@@ -98,8 +98,8 @@ def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.Arra
     """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
 
     def rising(n: Floats) -> Mask:
-        here = value(n)
-        return np.isfinite(here) & (here <= value(n + 1))
+        value_here = value(n)
+        return np.isfinite(value_here) & (value_here <= value(n + 1))
 
     return first_true(rising, low, high)
 
@@ -125,8 +125,8 @@ def score(task: Task, n: Floats) -> Floats:
     totals = totals_for(task, n[:, None])[:, 0]
     if not task.by_budget:
         with np.errstate(invalid="ignore"):
-            dear = (totals * task.cost).sum(axis=1)
-        return np.where(np.isfinite(dear), dear, np.inf)
+            price_of_plan = (totals * task.cost).sum(axis=1)
+        return np.where(np.isfinite(price_of_plan), price_of_plan, np.inf)
     return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
 
 
@@ -138,8 +138,8 @@ def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
         lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n, ordered=True)
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            wanted = (task.limit[:, None] / (task.quantile(n) if quantile is None else quantile)) ** 2 - task.variance[:, :1] / n
-        lower = share_out(a, d, rates, top, variance_wanted=wanted, ordered=True)
+            variance_wanted = (task.limit[:, None] / (task.quantile(n) if quantile is None else quantile)) ** 2 - task.variance[:, :1] / n
+        lower = share_out(a, d, rates, top, variance_wanted=variance_wanted, ordered=True)
     return np.concatenate([top, lower[..., ::-1]], axis=-1)
 
 
@@ -161,9 +161,9 @@ def share_out(
         whole_of_it = fixed.sum(axis=-1)
         if not ordered:
             order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
-            free, fixed = (np.take_along_axis(part, order, axis=-1) for part in (free, fixed))
-        summed, held = np.cumsum(free, axis=-1), np.cumsum(fixed, axis=-1)
-        lines = (limit[..., None] - (whole_of_it[..., None] - held)) / summed
+            free, fixed = (np.take_along_axis(array, order, axis=-1) for array in (free, fixed))
+        summed, fixed_so_far = np.cumsum(free, axis=-1), np.cumsum(fixed, axis=-1)
+        lines = (limit[..., None] - (whole_of_it[..., None] - fixed_so_far)) / summed
         if budget is not None:
             scale = np.where(summed > 0, lines, np.inf).min(axis=-1, initial=np.inf)
             scale = np.where(np.isfinite(scale), scale, 0.0)
@@ -187,8 +187,8 @@ def pooled_rates(variance: Floats, cost: Floats) -> Floats:
         for i in range(j + 1):
             least = np.full(variance.shape[:-1], np.inf)
             for k in range(j, length):
-                total, dear = variance[..., i : k + 1].sum(axis=-1), cost[..., i : k + 1].sum(axis=-1)
-                ratio = np.divide(total, dear, out=np.where(total > 0, np.inf, 0.0), where=dear > 0)
+                total, total_cost = variance[..., i : k + 1].sum(axis=-1), cost[..., i : k + 1].sum(axis=-1)
+                ratio = np.divide(total, total_cost, out=np.where(total > 0, np.inf, 0.0), where=total_cost > 0)
                 least = np.minimum(least, ratio)
             rates[..., j] = np.maximum(rates[..., j], least)
     return rates

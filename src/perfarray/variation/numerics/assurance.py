@@ -48,7 +48,7 @@ class Evidence(NamedTuple):
 
     def along(self) -> "Evidence":
         """Return the same for arrays with one more axis at the end."""
-        unit_variance, top, df, growth = (np.asarray(part)[..., None] for part in self[:4])
+        unit_variance, top, df, growth = (np.asarray(field)[..., None] for field in self[:4])
         return Evidence(unit_variance, top, df, growth, self.ratios, None if self.scale is None else self.scale[..., None, :])
 
     def with_scale(self) -> "Evidence":
@@ -105,12 +105,15 @@ def future_variance(df: Floats, below: Floats, evidence: Evidence, assurance: fl
     shape = np.broadcast_shapes(np.shape(df), variance.shape[:-1])
     df, variance = np.broadcast_to(df, shape).reshape(-1), np.broadcast_to(variance, (*shape, NODES)).reshape(-1, NODES)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        one = chdtri(df, 1 - assurance) / df
-        low, high = (np.log(np.maximum(edge, np.finfo(float).tiny)) for edge in (variance.min(axis=-1) * one, variance.max(axis=-1) * one))
+        unit_quantile = chdtri(df, 1 - assurance) / df
+        low, high = (
+            np.log(np.maximum(edge, np.finfo(float).tiny))
+            for edge in (variance.min(axis=-1) * unit_quantile, variance.max(axis=-1) * unit_quantile)
+        )
         uncertain = np.flatnonzero(low < high)
         for start in range(0, len(uncertain), BLOCK):
-            some = uncertain[start : start + BLOCK]
-            low[some], high[some] = _halved(low[some], high[some], df[some], variance[some], assurance)
+            block = uncertain[start : start + BLOCK]
+            low[block], high[block] = _halved(low[block], high[block], df[block], variance[block], assurance)
         return np.asarray(np.exp((low + high) / 2)).reshape(shape)
 
 
@@ -144,15 +147,15 @@ def _newton(root: Floats, df: Floats, variance: Floats, assurance: float) -> tup
     """Return the logarithm of the quantile, better, and how far off it may be: Newton's method where normals are straight."""
     from scipy.special import gammainc, gammaln, ndtri
 
-    half, weight, wanted = df / 2, nodes()[1], ndtri(assurance)
+    half, weight, target = df / 2, nodes()[1], ndtri(assurance)
     logs = np.log(variance / half[:, None])
     for _ in range(STEPS):
-        place = root[:, None] - logs
-        ratio = np.exp(place)
+        argument = root[:, None] - logs
+        ratio = np.exp(argument)
         share = (weight * gammainc(half[:, None], ratio)).sum(axis=-1)
-        slope = (weight * np.exp(half[:, None] * place - ratio - gammaln(half)[:, None])).sum(axis=-1)
+        slope = (weight * np.exp(half[:, None] * argument - ratio - gammaln(half)[:, None])).sum(axis=-1)
         normal = ndtri(share)
-        root = root + (wanted - normal) * np.exp(-(normal**2) / 2) / np.sqrt(2 * np.pi) / slope
+        root = root + (target - normal) * np.exp(-(normal**2) / 2) / np.sqrt(2 * np.pi) / slope
     error = 2 * (np.abs(assurance - share) + NOISE) / slope
     return root, np.where(error * np.sqrt(half) < STRAIGHT, error, np.inf)
 
@@ -163,22 +166,22 @@ def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
         return np.where(variance > 0, _share(np.maximum(variance, 0.0), df, true), 0.0)
 
 
-def _share(found: Floats, df: Floats, variance: Floats) -> Floats:
+def _share(quantile: Floats, df: Floats, variance: Floats) -> Floats:
     """Return the probability of no more than what is `found`, over the true variances at the nodes."""
     from scipy.special import gammainc
 
     half = np.asarray(df)[..., None] / 2
-    return np.asarray((nodes()[1] * gammainc(half, half * np.asarray(found)[..., None] / variance)).sum(axis=-1))
+    return np.asarray((nodes()[1] * gammainc(half, half * np.asarray(quantile)[..., None] / variance)).sum(axis=-1))
 
 
 def true_variances(below: Floats, evidence: Evidence) -> Floats:
     """Return the variances of a unit at the nodes of the pilot's chi-square, along the last axis."""
-    found, top, inside = (np.asarray(part)[..., None] for part in (evidence.unit_variance, evidence.top, below))
+    unit_variance, top, inside = (np.asarray(field)[..., None] for field in (evidence.unit_variance, evidence.top, below))
     if evidence.ratios is not None:
         return np.asarray((np.maximum(top, 0.0) + inside) * evidence.ratios)
     scale = _scale(np.asarray(evidence.df)[..., None]) if evidence.scale is None else evidence.scale
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.maximum(found * scale - (found - top), 0.0) + inside)
+        return np.asarray(np.maximum(unit_variance * scale - (unit_variance - top), 0.0) + inside)
 
 
 def _scale(df: Floats) -> Floats:
@@ -192,5 +195,5 @@ def _scale(df: Floats) -> Floats:
 @lru_cache(maxsize=1)
 def nodes() -> tuple[Floats, Floats]:
     """Return nodes between 0 and 1, and their weights."""
-    place, weight = np.polynomial.legendre.leggauss(NODES)
-    return (place + 1) / 2, weight / 2
+    position, weight = np.polynomial.legendre.leggauss(NODES)
+    return (position + 1) / 2, weight / 2

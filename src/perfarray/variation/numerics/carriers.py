@@ -42,12 +42,12 @@ class _Removal(NamedTuple):
 
     first: Integers
     second: Integers
-    taken: Floats
+    squares: Floats
     df: Floats
     ways: Floats
 
 
-def carriers(values: Floats, found: Components) -> Carriers:
+def carriers(values: Floats, components: Components) -> Carriers:
     """Return the outermost units that carry a level.
 
     Parameters
@@ -62,8 +62,8 @@ def carriers(values: Floats, found: Components) -> Carriers:
     Carriers
         Shape (..., L).
     """
-    levels = found.level_df.shape[-1]
-    nominal = found.level_df.reshape(-1, levels)
+    levels = components.level_df.shape[-1]
+    nominal = components.level_df.reshape(-1, levels)
     answer = Carriers(*(np.full(nominal.shape, NONE) for _ in range(2)), *(np.full(nominal.shape, np.nan) for _ in range(2)))
     for cells, rows in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
         if rows[1].ravel()[-1] > 0:
@@ -72,23 +72,23 @@ def carriers(values: Floats, found: Components) -> Carriers:
         away = means - mean_of_measured(means)[:, None]
         units = np.isfinite(away).sum(axis=1)
         removals = [*map(_below, squares, df), _outermost(away)]
-        totals = [*(own.sum(axis=1) for own in squares), np.nansum(away**2, axis=1)]
+        totals = [*(carried.sum(axis=1) for carried in squares), np.nansum(away**2, axis=1)]
         degrees = [*(each.sum(axis=1) for each in df), units - 1.0]
-        for level, own in enumerate(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)):
-            for whole, part in zip(answer, own, strict=True):
-                whole[rows[0].ravel(), rows[1].ravel()[level]] = part
-    shaped: list[Any] = [part.reshape(found.level_df.shape) for part in answer]
+        for level, carried in enumerate(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)):
+            for field, value in zip(answer, carried, strict=True):
+                field[rows[0].ravel(), rows[1].ravel()[level]] = value
+    shaped: list[Any] = [value.reshape(components.level_df.shape) for value in answer]
     return Carriers(*shaped)
 
 
 def _below(squares: Floats, df: Floats) -> list[_Removal]:
     """Return what the one unit and the two units take that have the largest sums of squares (cells, units) inside them."""
     order = np.argsort(-squares, axis=1)[:, :2]
-    taken, removed = (np.take_along_axis(part, order, axis=1) for part in (squares, df))
+    squares_taken, removed = (np.take_along_axis(array, order, axis=1) for array in (squares, df))
     n = (df > 0).sum(axis=1).astype(float)
     first, second = order[:, 0], order[:, -1]
-    both = _Removal(first, second, taken.sum(axis=1), removed.sum(axis=1), n * (n - 1) / 2)
-    return [_Removal(first, np.full_like(first, NONE), taken[:, 0], removed[:, 0], n), both]
+    two_units = _Removal(first, second, squares_taken.sum(axis=1), removed.sum(axis=1), n * (n - 1) / 2)
+    return [_Removal(first, np.full_like(first, NONE), squares_taken[:, 0], removed[:, 0], n), two_units]
 
 
 def _outermost(away: Floats) -> list[_Removal]:
@@ -96,39 +96,41 @@ def _outermost(away: Floats) -> list[_Removal]:
     n = np.isfinite(away).sum(axis=1)
     order = np.argsort(away, axis=1)  # units that are not there stand last
     last = np.maximum(n - 1, 0)
-    found = []
+    removals = []
     for ends in ([(0,), (last,)], [(0, 1), (last, last - 1), (0, last)]):
-        places = np.stack([np.stack(np.broadcast_arrays(*end, last)[:-1]) for end in ends])  # (choices, units left out, cells)
-        units = np.take_along_axis(order.T[None], np.clip(places, 0, away.shape[1] - 1), axis=1)
+        ranks = np.stack([np.stack(np.broadcast_arrays(*end, last)[:-1]) for end in ends])  # (choices, units left out, cells)
+        units = np.take_along_axis(order.T[None], np.clip(ranks, 0, away.shape[1] - 1), axis=1)
         values = np.take_along_axis(away.T[None], units, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            taken = (values**2).sum(axis=1) + values.sum(axis=1) ** 2 / (n - len(ends[0]))
-        most = np.argmax(np.nan_to_num(taken, nan=-1.0), axis=0)[None]
+            squares_taken = (values**2).sum(axis=1) + values.sum(axis=1) ** 2 / (n - len(ends[0]))
+        most = np.argmax(np.nan_to_num(squares_taken, nan=-1.0), axis=0)[None]
         chosen = np.take_along_axis(units, most[:, None], axis=0)[0]
         second = chosen[1] if len(chosen) > 1 else np.full_like(chosen[0], NONE)
         ways = n * (n - 1) / 2 if len(chosen) > 1 else n
-        found.append(_Removal(chosen[0], second, np.take_along_axis(taken, most, axis=0)[0], np.full(n.shape, float(len(chosen))), ways))
-    return found
+        removals.append(
+            _Removal(chosen[0], second, np.take_along_axis(squares_taken, most, axis=0)[0], np.full(n.shape, float(len(chosen))), ways)
+        )
+    return removals
 
 
 def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Floats, df: Floats) -> Carriers:
     """Return the removal that chance makes least often, of those that leave less than half of the mean square, of each cell."""
-    seen = several & (total > 0) & (df > 1)
+    eligible = several & (total > 0) & (df > 1)
     chances = np.stack([_chance(each, total, df, np.zeros(len(total))) for each in removals])
-    doubtful = np.flatnonzero(seen & (chances.min(axis=0) < DOUBTFUL))
+    doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
     rounding = np.array([_resolution(cells[cell]) ** 2 / 12 for cell in doubtful])
     for row, each in zip(chances, removals, strict=True):
-        some: list[Any] = [part[doubtful] for part in each]
-        row[doubtful] = _chance(_Removal(*some), total[doubtful], df[doubtful], rounding)
+        fields: list[Any] = [field[doubtful] for field in each]
+        row[doubtful] = _chance(_Removal(*fields), total[doubtful], df[doubtful], rounding)
     least = chances.argmin(axis=0)
-    first, second, taken = (np.choose(least, [each[place] for each in removals]) for place in range(3))
+    first, second, squares_taken = (np.choose(least, [each[index] for each in removals]) for index in range(3))
     # There are two looks: at one unit, and at two.
     pvalue = np.minimum(1.0, 2 * chances.min(axis=0))
-    carried = seen & (pvalue < 1)
+    carried = eligible & (pvalue < 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(carried, taken / total, np.nan), np.where(seen, pvalue, np.nan)
+        shares = np.where(carried, squares_taken / total, np.nan), np.where(eligible, pvalue, np.nan)
     # Sums of other blocks of cells differ in their last digits, which are not known: 32 of 53 bits are kept.
-    share, pvalue = (np.ldexp(np.round(np.frexp(part)[0] * 2.0**32) / 2.0**32, np.frexp(part)[1]) for part in shares)
+    share, pvalue = (np.ldexp(np.round(np.frexp(field)[0] * 2.0**32) / 2.0**32, np.frexp(field)[1]) for field in shares)
     return Carriers(np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue)
 
 
@@ -139,12 +141,12 @@ def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> F
     """
     from scipy.special import betainc
 
-    left = df - removal.df
+    remaining_df = df - removal.df
     with np.errstate(divide="ignore", invalid="ignore"):
-        rest = np.maximum(total - removal.taken, 0.0) + left * rounding
-        share = rest / (rest + removal.taken)
-        carried = (left > 0) & (share / left < LEFT / df)
-        chance = betainc(np.where(carried, left, 1.0) / 2, np.where(carried, removal.df, 1.0) / 2, np.where(carried, share, 1.0))
+        remaining = np.maximum(total - removal.squares, 0.0) + remaining_df * rounding
+        share = remaining / (remaining + removal.squares)
+        carried = (remaining_df > 0) & (share / remaining_df < LEFT / df)
+        chance = betainc(np.where(carried, remaining_df, 1.0) / 2, np.where(carried, removal.df, 1.0) / 2, np.where(carried, share, 1.0))
     return np.asarray(np.where(carried, np.minimum(1.0, removal.ways * chance), 1.0))
 
 

@@ -48,7 +48,7 @@ class Moments(NamedTuple):
     spread: Floats
 
 
-def anova_limits(values: Floats, found: Components, confidence_level: float) -> ComponentLimits:
+def anova_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
     """Return two-sided limits of the components, and their standard errors if values are normal.
 
     Parameters
@@ -65,19 +65,21 @@ def anova_limits(values: Floats, found: Components, confidence_level: float) -> 
     ComponentLimits
         Shape (..., L). On ragged cells only the lowest level has a standard error.
     """
-    shape, levels = found.variance.shape, found.variance.shape[-1]
-    squares, df, repetitions = (part.reshape(-1, levels) for part in (found.level_variance, found.level_df, found.repetitions))
-    balanced = found.balanced.ravel()
+    shape, levels = components.variance.shape, components.variance.shape[-1]
+    squares, df, repetitions = (
+        array.reshape(-1, levels) for array in (components.level_variance, components.level_df, components.repetitions)
+    )
+    balanced = components.balanced.ravel()
     if balanced.all() and (len(df) == 1 or (len(df) and np.array_equal(df, np.broadcast_to(df[0], df.shape), equal_nan=True))):
         answers = _limits(squares, tuple(np.nan_to_num(np.concatenate([df[0], repetitions[0]])).tolist()), confidence_level)
-        return ComponentLimits(*(part.reshape(shape) for part in answers))
+        return ComponentLimits(*(array.reshape(shape) for array in answers))
     kinds = np.column_stack([df, np.where(balanced[:, None], repetitions, np.nan)])
     kinds[np.isnan(kinds)] = 0.0
-    patterns, which = np.unique(kinds, axis=0, return_inverse=True)
+    patterns, kind_of_row = np.unique(kinds, axis=0, return_inverse=True)
     result = np.full((3, *squares.shape), np.nan)
     for number, kind in enumerate(patterns):
-        alike = which.ravel() == number
-        result[:, alike] = _limits(squares[alike], tuple(kind.tolist()), confidence_level)
+        rows = kind_of_row.ravel() == number
+        result[:, rows] = _limits(squares[rows], tuple(kind.tolist()), confidence_level)
     cells = values.reshape(-1, *values.shape[values.ndim - levels :])
     _add_ragged(result, cells, squares, np.where(balanced[:, None], np.nan, df), confidence_level)
     return ComponentLimits(*result.reshape(3, *shape))
@@ -142,29 +144,29 @@ def difference_factors(df_x: Any, df_y: Any, confidence_level: float) -> tuple[A
     return *_one_side(df_x, df_y, tail, 1 - tail), *_one_side(df_x, df_y, 1 - tail, tail)
 
 
-def _one_side(df_x: Any, df_y: Any, tail: float, rest: float) -> tuple[Any, Any, Any]:
+def _one_side(df_x: Any, df_y: Any, tail: float, complement: float) -> tuple[Any, Any, Any]:
     """Return the factors of x^2, y^2 and x y of the lower limit; with the two probabilities exchanged, of the upper."""
     from scipy.special import chdtri, fdtri
 
-    own, other = 1 - df_x / chdtri(df_x, tail), df_y / chdtri(df_y, rest) - 1
-    quantile = fdtri(df_x, df_y, rest)
-    return own**2, other**2, ((quantile - 1) ** 2 - own**2 * quantile**2 - other**2) / quantile
+    lower_factor, upper_factor = 1 - df_x / chdtri(df_x, tail), df_y / chdtri(df_y, complement) - 1
+    quantile = fdtri(df_x, df_y, complement)
+    return lower_factor**2, upper_factor**2, ((quantile - 1) ** 2 - lower_factor**2 * quantile**2 - upper_factor**2) / quantile
 
 
 def _add_ragged(result: Floats, cells: Floats, squares: Floats, df: Floats, confidence_level: float) -> None:
     """Write the limits of ragged cells, those with any `df`, above their lowest level; cells with the same levels together, in blocks."""
-    known = df > 0
+    has_df = df > 0
     step = max(1, BLOCK // max(cells[:1].size, 1))
-    for pattern in np.unique(known[known.any(axis=1)], axis=0):
-        alike = np.flatnonzero((known == pattern).all(axis=1))
+    for pattern in np.unique(has_df[has_df.any(axis=1)], axis=0):
+        rows = np.flatnonzero((has_df == pattern).all(axis=1))
         columns = np.flatnonzero(pattern)[::-1]
-        for first in range(0, len(alike), step):
-            chosen = alike[first : first + step]
+        for first in range(0, len(rows), step):
+            chosen = rows[first : first + step]
             moments = square_moments(pool_levels(cells[chosen], ~pattern))
             with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
-                found = ragged_limits(squares[np.ix_(chosen, columns)], moments, confidence_level)
-            for part, limits in zip(result, found, strict=False):
-                part[np.ix_(chosen, columns[1:])] = limits[:, 1:]
+                limits_of_block = ragged_limits(squares[np.ix_(chosen, columns)], moments, confidence_level)
+            for field, limits in zip(result, limits_of_block, strict=False):
+                field[np.ix_(chosen, columns[1:])] = limits[:, 1:]
 
 
 def square_moments(cells: Floats) -> Moments:
@@ -176,24 +178,24 @@ def square_moments(cells: Floats) -> Moments:
     expectation, spread = np.zeros((count, levels, levels)), np.zeros((count, levels, levels, levels))
     number = (~np.isnan(cells)).sum(axis=-1)
     expectation[:, 0, 0], spread[:, 0, 0, 0] = 1.0, 1 / _over_parents(np.maximum(number - 1, 0))
-    parts = [_reciprocal(number)]
+    nodes_by_level = [_reciprocal(number)]
     for level in range(1, levels):
-        parts.append((number > 0).astype(float))
+        nodes_by_level.append((number > 0).astype(float))
         number = (number > 0).sum(axis=-1)
-        share, totals = _reciprocal(number), [part.sum(axis=-1) for part in parts]
+        share, totals = _reciprocal(number), [nodes.sum(axis=-1) for nodes in nodes_by_level]
         df = _over_parents(np.maximum(number - 1, 0))
-        for j, (one, total) in enumerate(zip(parts, totals, strict=True)):
+        for j, (node, total) in enumerate(zip(nodes_by_level, totals, strict=True)):
             expectation[:, level, j] = _over_parents((number - 1) * share * total) / df
             for k in range(j + 1):
-                products = (one * parts[k]).sum(axis=-1) * (1 - 2 * share) + total * totals[k] * share**2
+                products = (node * nodes_by_level[k]).sum(axis=-1) * (1 - 2 * share) + total * totals[k] * share**2
                 spread[:, level, j, k] = spread[:, level, k, j] = _over_parents(products) / df**2
-        parts = [total * share**2 for total in totals]
+        nodes_by_level = [total * share**2 for total in totals]
     return Moments(expectation, spread)
 
 
-def _over_parents(parts: npt.NDArray[Any]) -> Floats:
+def _over_parents(values: npt.NDArray[Any]) -> Floats:
     """Add what the parents of one level have, cell by cell."""
-    return np.asarray(parts.reshape(len(parts), -1).sum(axis=1), dtype=float)
+    return np.asarray(values.reshape(len(values), -1).sum(axis=1), dtype=float)
 
 
 def _reciprocal(number: Integers) -> Floats:
@@ -219,8 +221,8 @@ def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) ->
         for limits, sign, probabilities in ((lower, -1, (tail, 1 - tail)), (upper, 1, (1 - tail, tail))):
             trial = components.copy()
             for _ in range(ROUNDS):
-                own, other, both = _one_side(effective_df(moments, trial, more), df_y, *probabilities)
-                width = np.sqrt(np.maximum(own * x * x + other * y * y + both * x * y, 0.0))
+                more_factor, less_factor, product_factor = _one_side(effective_df(moments, trial, more), df_y, *probabilities)
+                width = np.sqrt(np.maximum(more_factor * x * x + less_factor * y * y + product_factor * x * y, 0.0))
                 trial[:, level] = np.maximum(x - y + sign * width, 0.0)
             limits[:, level] = trial[:, level]
     return lower, upper

@@ -64,12 +64,16 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     reached = np.cumsum(share, axis=-1)
     last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
     most = share.max(axis=-1, keepdims=True)
-    alike = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
+    equal_weights = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
     probability = QUANTILES[statistic]
     rank = probability * (last + 2.0)
-    low = np.where(alike, np.maximum(np.floor(rank + ROUNDING), 1) - 1, (reached < probability - ROUNDING).sum(axis=-1, keepdims=True))
-    high = np.where(alike, np.maximum(np.ceil(rank - ROUNDING), 1) - 1, (reached <= probability + ROUNDING).sum(axis=-1, keepdims=True))
-    around = [np.take_along_axis(ordered, np.minimum(place, last).astype(np.intp), axis=-1)[..., 0] for place in (low, high)]
+    low = np.where(
+        equal_weights, np.maximum(np.floor(rank + ROUNDING), 1) - 1, (reached < probability - ROUNDING).sum(axis=-1, keepdims=True)
+    )
+    high = np.where(
+        equal_weights, np.maximum(np.ceil(rank - ROUNDING), 1) - 1, (reached <= probability + ROUNDING).sum(axis=-1, keepdims=True)
+    )
+    around = [np.take_along_axis(ordered, np.minimum(rank, last).astype(np.intp), axis=-1)[..., 0] for rank in (low, high)]
     return np.asarray((around[0] + around[1]) / 2)
 
 
@@ -102,19 +106,19 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
     """
     batch, runs = values.shape[:-1], values.shape[-1]
     rows, counts = _measured_first(values)
-    found = np.full((2, len(rows), len(sizes), len(statistics)), np.nan)
+    results = np.full((2, len(rows), len(sizes), len(statistics)), np.nan)
     for number, size in enumerate(sizes):
         cells = np.flatnonzero(counts >= max(size, 2))
         step = max(1, BLOCK // (runs * size))
         for start in range(0, len(cells), step):
             block = cells[start : start + step]
-            for place, estimates in enumerate(_estimates(rows[block], counts[block], size, statistics)):
-                found[:, block, number, place] = _spread(estimates, counts[block])
-    estimates, deviations = found.reshape(2, *batch, len(sizes), len(statistics))
+            for index, estimates in enumerate(_estimates(rows[block], counts[block], size, statistics)):
+                results[:, block, number, index] = _spread(estimates, counts[block])
+    estimates, deviations = results.reshape(2, *batch, len(sizes), len(statistics))
     n, k = counts.reshape(*batch, 1, 1), np.array(sizes)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        apart = np.where(2 * k <= n, (n - k) / (n - 1), np.nan)
-        return Stability(estimates, deviations, deviations / np.sqrt(apart))
+        shrinkage = np.where(2 * k <= n, (n - k) / (n - 1), np.nan)
+        return Stability(estimates, deviations, deviations / np.sqrt(shrinkage))
 
 
 def share_of_right_orders(new: Floats, old: Floats, sizes: Sequence[int], statistics: Sequence[str], order: Floats) -> Floats:
@@ -135,20 +139,20 @@ def share_of_right_orders(new: Floats, old: Floats, sizes: Sequence[int], statis
         NaN of groups of more than half of the runs of either program.
     """
     sides, counts = zip(*(_measured_first(side) for side in (new, old)), strict=True)
-    wanted = order.reshape(-1, len(statistics))
-    found = np.full((len(wanted), len(sizes), len(statistics)), np.nan)
+    expected = order.reshape(-1, len(statistics))
+    shares = np.full((len(expected), len(sizes), len(statistics)), np.nan)
     # Every cell has runs of its own number, and sorting beats comparing all pairs.
-    for cell in range(len(wanted)):
-        own = [rows[[cell]][:, : counts_of[cell]] for rows, counts_of in zip(sides, counts, strict=True)]
+    for cell in range(len(expected)):
+        runs = [rows[[cell]][:, : counts_of[cell]] for rows, counts_of in zip(sides, counts, strict=True)]
         for number, size in enumerate(sizes):
-            if 2 * size > min(part.shape[1] for part in own):
+            if 2 * size > min(side_runs.shape[1] for side_runs in runs):
                 break
-            estimates = [_estimates(part, np.array([part.shape[1]]), size, statistics)[:, 0] for part in own]
-            for place, pair in enumerate(zip(*estimates, strict=True)):
+            estimates = [_estimates(side_runs, np.array([side_runs.shape[1]]), size, statistics)[:, 0] for side_runs in runs]
+            for index, pair in enumerate(zip(*estimates, strict=True)):
                 above = _share_above(*pair)
-                found[cell, number, place] = above if wanted[cell, place] > 0 else 1 - above
+                shares[cell, number, index] = above if expected[cell, index] > 0 else 1 - above
     unknown = (np.isnan(order) | (order == 0))[..., None, :]
-    return np.where(unknown, np.nan, found.reshape(*order.shape[:-1], len(sizes), len(statistics)))
+    return np.where(unknown, np.nan, shares.reshape(*order.shape[:-1], len(sizes), len(statistics)))
 
 
 def _share_above(new: Floats, old: Floats) -> float:
@@ -166,22 +170,22 @@ def _measured_first(values: Floats) -> tuple[Floats, Integers]:
 
 def _estimates(rows: Floats, counts: Integers, size: int, statistics: Sequence[str]) -> Floats:
     """Return what every statistic (statistics, rows, runs) is of the group of consecutive runs that starts at each run."""
-    found = np.empty((len(statistics), *rows.shape))
+    estimates = np.empty((len(statistics), *rows.shape))
     step = max(1, BLOCK // (len(rows) * size))
     for first in range(0, rows.shape[-1], step):
         start = np.arange(first, min(first + step, rows.shape[-1]))
-        places = (start[:, None] + np.arange(size))[None] % counts[:, None, None]
-        groups = np.sort(np.take_along_axis(rows[:, None, :], places.reshape(len(rows), 1, -1), axis=-1).reshape(places.shape), axis=-1)
-        for place, statistic in enumerate(statistics):
-            found[place, :, start[0] : start[-1] + 1] = ESTIMATORS[statistic](groups)
-    return found
+        indices = (start[:, None] + np.arange(size))[None] % counts[:, None, None]
+        groups = np.sort(np.take_along_axis(rows[:, None, :], indices.reshape(len(rows), 1, -1), axis=-1).reshape(indices.shape), axis=-1)
+        for index, statistic in enumerate(statistics):
+            estimates[index, :, start[0] : start[-1] + 1] = ESTIMATORS[statistic](groups)
+    return estimates
 
 
 def _spread(estimates: Floats, counts: Integers) -> tuple[Floats, Floats]:
     """Return mean and relative standard deviation over the groups there are: as many as runs."""
-    there = np.arange(estimates.shape[-1]) < counts[:, None]
-    mean = np.where(there, estimates, 0.0).sum(axis=-1) / counts
-    squares = np.where(there, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
+    has_group = np.arange(estimates.shape[-1]) < counts[:, None]
+    mean = np.where(has_group, estimates, 0.0).sum(axis=-1) / counts
+    squares = np.where(has_group, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
     with np.errstate(invalid="ignore"):  # groups of zeros have no relative deviation
         return mean, np.sqrt(squares / (counts - 1)) / mean
 
@@ -206,7 +210,7 @@ def size_that_separates(deviations: Floats, sizes: Sequence[int], difference: fl
     return size_from_which(multiple * deviations <= difference, ~np.isnan(deviations), sizes)
 
 
-def size_from_which(enough: Mask, known: Mask, sizes: Sequence[int]) -> Floats:
+def size_from_which(enough: Mask, is_known: Mask, sizes: Sequence[int]) -> Floats:
     """Return the smallest group size (...) that is enough (..., sizes), and so are all larger ones that are known; NaN where none is."""
-    lasting = np.logical_and.accumulate((enough | ~known)[..., ::-1], axis=-1)[..., ::-1] & enough
+    lasting = np.logical_and.accumulate((enough | ~is_known)[..., ::-1], axis=-1)[..., ::-1] & enough
     return np.where(lasting.any(axis=-1), np.asarray(sizes, dtype=float)[lasting.argmax(axis=-1)], np.nan)

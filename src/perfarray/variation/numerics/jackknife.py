@@ -30,7 +30,7 @@ LEAST_DF = 0.25
 """Degrees of freedom below which limits say nothing that can be written down."""
 
 
-def jackknife_limits(values: Floats, found: Components, confidence_level: float) -> ComponentLimits:
+def jackknife_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
     """Return limits of the components with the degrees of freedom that their mean squares show.
 
     Parameters
@@ -47,15 +47,15 @@ def jackknife_limits(values: Floats, found: Components, confidence_level: float)
     ComponentLimits
         Shape (..., L); no standard errors.
     """
-    squares, nominal = (part.reshape(-1, part.shape[-1]) for part in (found.level_variance, found.level_df))
+    squares, nominal = (array.reshape(-1, array.shape[-1]) for array in (components.level_variance, components.level_df))
     result = np.full((2, *squares.shape), np.nan)
     cells = values.reshape(-1, *values.shape[values.ndim - nominal.shape[-1] :])
     for pooled, rows in patterns(cells, nominal):
         df = np.clip(_df_of(log_variance(pooled)), LEAST_DF, nominal[rows])
         df = np.where(np.isnan(df), nominal[rows], df)
-        for part, limits in zip(result, _limits(pooled, squares[rows], nominal[rows], df, confidence_level), strict=True):
-            part[rows] = limits
-    lower, upper = (part.reshape(found.variance.shape) for part in result)
+        for array, limits in zip(result, _limits(pooled, squares[rows], nominal[rows], df, confidence_level), strict=True):
+            array[rows] = limits
+    lower, upper = (array.reshape(components.variance.shape) for array in result)
     return ComponentLimits(lower, upper, np.full(lower.shape, np.nan))
 
 
@@ -63,11 +63,11 @@ def evenness(means: Floats) -> Floats:
     """Return what share of its degrees of freedom the variance of units (..., units) has by its own variation; 1 where it is not known."""
     units = (~np.isnan(means)).sum(axis=-1)
     nominal = np.maximum(units - 1, 1).astype(float)
-    own = _df_of(log_variance(means.reshape(-1, means.shape[-1]))[:, 0]).reshape(nominal.shape)
-    return np.where(np.isnan(own), 1.0, np.clip(own, LEAST_DF, nominal) / nominal)
+    shown_df = _df_of(log_variance(means.reshape(-1, means.shape[-1]))[:, 0]).reshape(nominal.shape)
+    return np.where(np.isnan(shown_df), 1.0, np.clip(shown_df, LEAST_DF, nominal) / nominal)
 
 
-def unevenness(values: Floats, found: Components, most: int | None = None) -> Floats:
+def unevenness(values: Floats, components: Components, most: int | None = None) -> Floats:
     """Return along the levels how much more the log of a mean square varies than that of normal values would: (..., L).
 
     NaN with fewer than `LEAST_SEEN` outermost units, of which that cannot be seen; with `most`, also in all but so many cells, spread
@@ -75,8 +75,8 @@ def unevenness(values: Floats, found: Components, most: int | None = None) -> Fl
     """
     from scipy.special import polygamma
 
-    levels = found.level_df.shape[-1]
-    nominal = found.level_df.reshape(-1, levels)
+    levels = components.level_df.shape[-1]
+    nominal = components.level_df.reshape(-1, levels)
     step = 1 if most is None else -(-len(nominal) // most) or 1
     looked = slice(None, None, step)
     cells, nominal, result = (
@@ -84,35 +84,35 @@ def unevenness(values: Floats, found: Components, most: int | None = None) -> Fl
         nominal[looked],
         np.full(nominal.shape, np.nan),
     )
-    different, which = np.unique(nominal, return_inverse=True)
-    normal, seen = polygamma(1, different / 2)[which].reshape(nominal.shape), result[looked]
+    different, index = np.unique(nominal, return_inverse=True)
+    normal, looked_rows = polygamma(1, different / 2)[index].reshape(nominal.shape), result[looked]
     for pooled, rows in patterns(cells, nominal):
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
-        seen[rows] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[rows], np.nan)
-    return result.reshape(found.level_df.shape)
+        looked_rows[rows] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[rows], np.nan)
+    return result.reshape(components.level_df.shape)
 
 
 def patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
     """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first."""
-    known = nominal > 0
-    for pattern in np.unique(known[known.any(axis=1)], axis=0):
-        alike = np.flatnonzero((known == pattern).all(axis=1))
+    has_df = nominal > 0
+    for pattern in np.unique(has_df[has_df.any(axis=1)], axis=0):
+        rows = np.flatnonzero((has_df == pattern).all(axis=1))
         step = max(1, BLOCK // max(cells[:1].size, 1))
-        for first in range(0, len(alike), step):
-            chosen = alike[first : first + step]
+        for first in range(0, len(rows), step):
+            chosen = rows[first : first + step]
             yield pool_levels(cells[chosen], ~pattern), np.ix_(chosen, np.flatnonzero(pattern)[::-1])
 
 
 def log_variance(cells: Floats) -> Floats:
     """Return the jackknife's variance of the log mean squares of cells (count, n_L, ..., n_1), lowest level first; NaN without one."""
-    there = np.asarray(~np.isnan(cells).all(axis=tuple(range(2, cells.ndim))))
-    units = there.sum(axis=1)[:, None]
+    measured = np.asarray(~np.isnan(cells).all(axis=tuple(range(2, cells.ndim))))
+    units = measured.sum(axis=1)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        logs = np.where(there[..., None], np.log(left_out(cells)), 0.0)
+        logs = np.where(measured[..., None], np.log(left_out(cells)), 0.0)
         nothing = np.isneginf(logs)
         # A level that varies inside one unit alone: without that unit nothing is left.
-        alone = nothing.any(axis=1) & ~(nothing | ~there[..., None]).all(axis=1)
-        away = np.where(there[..., None], logs - logs.sum(axis=1)[:, None] / units[..., None], 0.0)
+        alone = nothing.any(axis=1) & ~(nothing | ~measured[..., None]).all(axis=1)
+        away = np.where(measured[..., None], logs - logs.sum(axis=1)[:, None] / units[..., None], 0.0)
         variance = (units - 1) / units * (away**2).sum(axis=1)
     variance = np.where(alone, np.inf, variance)
     return np.where((units >= LEAST_UNITS) & ~np.isnan(variance), variance, np.nan)
@@ -122,23 +122,24 @@ def left_out(cells: Floats) -> Floats:
     """Return the mean squares (count, n_L, L), lowest level first, that remain when each outermost unit is left out."""
     squares, df, means = unit_squares(cells)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = [
-            (own.sum(axis=1, keepdims=True) - own) / (each.sum(axis=1, keepdims=True) - each) for own, each in zip(squares, df, strict=True)
+        mean_squares = [
+            (level_squares.sum(axis=1, keepdims=True) - level_squares) / (each.sum(axis=1, keepdims=True) - each)
+            for level_squares, each in zip(squares, df, strict=True)
         ]
         n = (~np.isnan(means)).sum(axis=1, keepdims=True)
         away = np.nan_to_num(means - mean_of_measured(means)[:, None]) ** 2
         # What leaving out one value takes from the sum of squares around the mean, which moves.
-        found.append((away.sum(axis=1, keepdims=True) - away * n / (n - 1)) / (n - 2))
-    return np.stack(found, axis=-1)
+        mean_squares.append((away.sum(axis=1, keepdims=True) - away * n / (n - 1)) / (n - 2))
+    return np.stack(mean_squares, axis=-1)
 
 
 def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
     """Return the sums of squares (count, n_L) inside every outermost unit, lowest level first, their df, and the units' means."""
     squares: list[Floats] = []
     df: list[Floats] = []
-    means, whole = cells, not np.isnan(cells).any()
+    means, no_gaps = cells, not np.isnan(cells).any()
     while means.ndim > 2:
-        means, within, each = _within_units(means) if whole else _within_ragged_units(means)
+        means, within, each = _within_units(means) if no_gaps else _within_ragged_units(means)
         squares.append(within)
         df.append(each)
     return squares, df, means
@@ -156,7 +157,7 @@ def _within_ragged_units(means: Floats) -> tuple[Floats, Floats, Floats]:
     parents = mean_of_measured(means.copy())
     away = np.nan_to_num(means - parents[..., None])
     df = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0)
-    within, df = (part.reshape(*means.shape[:2], -1).sum(axis=-1) for part in (np.vecdot(away, away), df))
+    within, df = (array.reshape(*means.shape[:2], -1).sum(axis=-1) for array in (np.vecdot(away, away), df))
     return parents, within, df.astype(float)
 
 
@@ -186,6 +187,6 @@ def _limits(cells: Floats, squares: Floats, nominal: Floats, df: Floats, confide
         moments = square_moments(cells[ragged])
         more = (nominal / df)[ragged]
         scaled = moments._replace(spread=moments.spread * more[:, :, None, None])
-        for part, limits in zip((lower, upper), ragged_limits(squares[ragged], scaled, confidence_level), strict=True):
-            part[ragged, 1:] = limits[:, 1:]
+        for limit, limits in zip((lower, upper), ragged_limits(squares[ragged], scaled, confidence_level), strict=True):
+            limit[ragged, 1:] = limits[:, 1:]
     return lower, upper

@@ -57,14 +57,14 @@ class Statistics(NamedTuple):
         """Return the statistics of some of the cells, in this order, as often as they are named."""
         count = len(self.values)
         lengths = [np.bincount(tier.cell, minlength=count) for tier in self.tiers]
-        places = [_ranges((np.cumsum(length) - length)[cells], length[cells]) for length in lengths]
+        ranges = [_ranges((np.cumsum(length) - length)[cells], length[cells]) for length in lengths]
         tiers = []
         for t, tier in enumerate(self.tiers):
-            children = np.diff(tier.starts, append=len(tier.cell))[places[t + 1] if t + 1 < len(places) else cells]
+            children = np.diff(tier.starts, append=len(tier.cell))[ranges[t + 1] if t + 1 < len(ranges) else cells]
             cell = np.repeat(np.arange(len(cells)), lengths[t][cells])
-            tiers.append(Tier(cell, np.cumsum(children) - children, tier.offset[places[t]]))
-        entries = places[0] if places else slice(0, 0)
-        one_per_cell = [part[cells] for part in self[1:8]]
+            tiers.append(Tier(cell, np.cumsum(children) - children, tier.offset[ranges[t]]))
+        entries = ranges[0] if ranges else slice(0, 0)
+        one_per_cell = [array[cells] for array in self[1:8]]
         return Statistics._make((self.levels, *one_per_cell, self.size[entries], self.number[entries], self.spread[entries], tuple(tiers)))
 
 
@@ -145,11 +145,11 @@ def _entries(present: Mask, sizes: Floats, means: Floats) -> tuple[tuple[Tier, .
     tiers = []
     while True:
         starts = np.flatnonzero(np.diff(parent, prepend=-1))
-        own = reference
+        references = reference
         lengths = np.diff(starts, append=len(parent))
-        reference = np.add.reduceat(own, starts) / lengths
+        reference = np.add.reduceat(references, starts) / lengths
         cell = _cell_of(above)[parent] if above.ndim > 1 else parent
-        tiers.append(Tier(cell, starts, own - np.repeat(reference, lengths)))
+        tiers.append(Tier(cell, starts, references - np.repeat(reference, lengths)))
         if above.ndim == 1:
             return tuple(tiers), reference, sizes[order][first], number, spread
         parent, above = _parents(above), np.asarray(above.any(axis=-1))
@@ -213,7 +213,7 @@ def _climb(data: Statistics, variances: Floats, spread: Floats, logs: Floats, qu
             shift[0] += tier.offset
             moment = _product(weight, shift)
             sums = [weight, moment, _product(moment, shift)]
-        precision, moment, square = (np.add.reduceat(part, tier.starts, axis=1) for part in sums)
+        precision, moment, square = (np.add.reduceat(array, tier.starts, axis=1) for array in sums)
         inverse = _reciprocal(precision)
         shift = _product(moment, inverse)
         residual = square - _product(moment, shift)
@@ -222,7 +222,7 @@ def _climb(data: Statistics, variances: Floats, spread: Floats, logs: Floats, qu
             logarithm = logarithm + _log(precision, inverse[0])
             above = data.tiers[t + 1].cell
             cells = np.flatnonzero(np.diff(above, prepend=-1))
-            residual, logarithm = (np.add.reduceat(part, cells, axis=1) for part in (residual, logarithm))
+            residual, logarithm = (np.add.reduceat(array, cells, axis=1) for array in (residual, logarithm))
             spread = _embed(inverse, t + 3)
             spread[0] += variances[above, t + 2]
             spread[t + 3] = 1.0
@@ -254,10 +254,10 @@ def _embed(rows: Floats, count: int) -> Floats:
 def _product(a: Floats, b: Floats) -> Floats:
     """Multiply, with derivatives."""
     count, i, j = _pairs(len(a))
-    one, two = a[1 : count + 1], b[1 : count + 1]
+    first, second = a[1 : count + 1], b[1 : count + 1]
     result: Floats = a[0] * b
     result[1:] += b[0] * a[1:]
-    result[count + 1 :] += one[i] * two[j] + one[j] * two[i]
+    result[count + 1 :] += first[i] * second[j] + first[j] * second[i]
     return result
 
 

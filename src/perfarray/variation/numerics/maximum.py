@@ -32,57 +32,57 @@ class Maximum(NamedTuple):
     converged: Mask
 
 
-def maximise(data: Statistics, start: Floats, restricted: bool, held: Integers | None = None) -> Maximum:
+def maximise(data: Statistics, start: Floats, restricted: bool, fixed: Integers | None = None) -> Maximum:
     """Maximise over the components from `start` (cells, L); one of them in each cell, `held`, may stay where it is."""
-    variance, held = start.copy(), np.full(len(start), -1) if held is None else held
-    found = Likelihood(*(np.array(part) for part in evaluate(data, variance, restricted)))
-    converged, active, part = np.zeros(len(variance), dtype=bool), np.arange(len(variance)), data
-    step, promise, last = _step(found, variance, held)
+    variance, fixed = start.copy(), np.full(len(start), -1) if fixed is None else fixed
+    best = Likelihood(*(np.array(statistics) for statistics in evaluate(data, variance, restricted)))
+    converged, active, statistics = np.zeros(len(variance), dtype=bool), np.arange(len(variance)), data
+    step, promise, last = _step(best, variance, fixed)
     shrink = np.ones(len(variance))
     for _ in range(MOST_STEPS):
-        value = found.value[active]
+        value = best.value[active]
         trial = _move(variance[active], shrink[:, None] * step)
-        there = evaluate(part, trial, restricted)
+        at_trial = evaluate(statistics, trial, restricted)
         slack = 1e-11 * (1 + np.abs(value))
         with np.errstate(invalid="ignore"):
-            better = there.value <= value - 1e-4 * shrink * promise + slack
-        done = (better & last) | (~better & (shrink < 1e-12))
-        for into, new in zip((variance, *found), (trial, *there), strict=True):
+            better = at_trial.value <= value - 1e-4 * shrink * promise + slack
+        finished = (better & last) | (~better & (shrink < 1e-12))
+        for into, new in zip((variance, *best), (trial, *at_trial), strict=True):
             into[active[better]] = new[better]
-        if done.any():
-            converged[active[done]] = better[done]
-            left = np.flatnonzero(~done)
-            if not len(left):
+        if finished.any():
+            converged[active[finished]] = better[finished]
+            remaining = np.flatnonzero(~finished)
+            if not len(remaining):
                 break
-            part = part.take(left)
-            active, last, better, held = active[left], last[left], better[left], held[left]
-            step, promise, shrink = step[left], promise[left], shrink[left]
-        fresh = _step(Likelihood(*(whole[active] for whole in found)), variance[active], held)
+            statistics = statistics.take(remaining)
+            active, last, better, fixed = active[remaining], last[remaining], better[remaining], fixed[remaining]
+            step, promise, shrink = step[remaining], promise[remaining], shrink[remaining]
+        fresh = _step(Likelihood(*(field[active] for field in best)), variance[active], fixed)
         step = np.where(better[:, None], fresh[0], step)
         promise, last = np.where(better, fresh[1], promise), np.where(better, fresh[2], last)
         shrink = np.where(better, 1.0, shrink / 4)
-    return Maximum(variance, found, converged)
+    return Maximum(variance, best, converged)
 
 
-def _step(found: Likelihood, here: Floats, held: Integers) -> tuple[Floats, Floats, Mask]:
+def _step(likelihood: Likelihood, variance: Floats, fixed: Integers) -> tuple[Floats, Floats, Mask]:
     """Return a step per cell, what it promises to gain in -2 log likelihood, and whether it is the last."""
-    free = (here > 0) | (found.gradient < 0)
-    free &= held[:, None] != np.arange(free.shape[1])
-    step, gain = _solve(found.expected, found.gradient, free)
-    outward = (here <= 0) & (step < 0) & free
+    free = (variance > 0) | (likelihood.gradient < 0)
+    free &= fixed[:, None] != np.arange(free.shape[1])
+    step, gain = _solve(likelihood.expected, likelihood.gradient, free)
+    outward = (variance <= 0) & (step < 0) & free
     if outward.any():
-        step, gain = _solve(found.expected, found.gradient, free & ~outward)
-    newton, newton_gain = _solve(found.observed, found.gradient, free & ~outward)
-    good = (gain < NEAR) & (newton_gain > 0) & ~((here <= 0) & (newton < 0)).any(axis=1) & (newton_gain < 4 * gain)
+        step, gain = _solve(likelihood.expected, likelihood.gradient, free & ~outward)
+    newton, newton_gain = _solve(likelihood.observed, likelihood.gradient, free & ~outward)
+    good = (gain < NEAR) & (newton_gain > 0) & ~((variance <= 0) & (newton < 0)).any(axis=1) & (newton_gain < 4 * gain)
     step, gain = np.where(good[:, None], newton, step), np.where(good, newton_gain, gain)
     return step, gain, (gain < TOLERANCE) & ~outward.any(axis=1)
 
 
 def _solve(matrix: Floats, gradient: Floats, free: Mask) -> tuple[Floats, Floats]:
     """Return the step that solves matrix step = -gradient over the free components, and its promised gain; nothing else moves."""
-    both = free[:, :, None] & free[:, None, :]
+    free_pairs = free[:, :, None] & free[:, None, :]
     right = np.where(free, -gradient, 0.0)
-    step = solve(np.where(both, matrix, np.eye(matrix.shape[-1])), right)
+    step = solve(np.where(free_pairs, matrix, np.eye(matrix.shape[-1])), right)
     return step, np.asarray((right * step).sum(axis=1))
 
 
@@ -92,17 +92,17 @@ def solve(system: Floats, right: Floats) -> Floats:
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
     scaled = system / (diagonal[:, :, None] * diagonal[:, None, :])
     try:
-        found = np.linalg.solve(scaled, (right / diagonal)[..., None])[..., 0]
+        solution = np.linalg.solve(scaled, (right / diagonal)[..., None])[..., 0]
     except np.linalg.LinAlgError:
-        found = np.matmul(np.linalg.pinv(scaled), (right / diagonal)[..., None])[..., 0]
-    return found / diagonal
+        solution = np.matmul(np.linalg.pinv(scaled), (right / diagonal)[..., None])[..., 0]
+    return solution / diagonal
 
 
-def _move(here: Floats, step: Floats) -> Floats:
+def _move(start: Floats, step: Floats) -> Floats:
     """Go along a step, no further than zero; the lowest level stays positive."""
-    there = np.maximum(here + step, 0.0)
-    there[:, 0] = np.maximum(there[:, 0], here[:, 0] / 10)
-    return there
+    moved = np.maximum(start + step, 0.0)
+    moved[:, 0] = np.maximum(moved[:, 0], start[:, 0] / 10)
+    return moved
 
 
 class Search(NamedTuple):
@@ -116,7 +116,7 @@ class Search(NamedTuple):
     component: Integers
     above: Mask
     estimate: Floats
-    others: Floats
+    components: Floats
     slope: Floats
     least: Floats
     below: Floats
@@ -131,17 +131,17 @@ def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_
     from scipy.special import ndtri
 
     cut = float(ndtri((1 + confidence_level) / 2)) ** 2
-    wanted = np.broadcast_to(top.converged[:, None], top.variance.shape)
-    inside = wanted & (top.variance > 0)
-    upper, lower = np.where(wanted, np.nan, np.nan), np.where(inside, np.nan, 0.0)
+    converged = np.broadcast_to(top.converged[:, None], top.variance.shape)
+    inside = converged & (top.variance > 0)
+    upper, lower = np.where(converged, np.nan, np.nan), np.where(inside, np.nan, 0.0)
     doubtful = inside.copy()
     doubtful[:, 0] = False
     inside[doubtful] = _rise_at_zero(data, top, restricted, *np.nonzero(doubtful)) > cut
     lower[doubtful & ~inside] = 0.0
-    search = _searches(data, top, wanted, inside)
-    found = _crossings(data, search, restricted, cut)
-    upper[search.cell[search.above], search.component[search.above]] = found[search.above]
-    lower[search.cell[~search.above], search.component[~search.above]] = found[~search.above]
+    search = _searches(data, top, converged, inside)
+    crossings = _crossings(data, search, restricted, cut)
+    upper[search.cell[search.above], search.component[search.above]] = crossings[search.above]
+    lower[search.cell[~search.above], search.component[~search.above]] = crossings[~search.above]
     lower[~top.converged] = np.nan
     return lower, upper
 
@@ -152,8 +152,8 @@ def _rise_at_zero(data: Statistics, top: Maximum, restricted: bool, cell: Intege
         return np.empty(0)
     start = top.variance[cell]
     start[np.arange(len(cell)), component] = 0.0
-    there = maximise(data.take(cell), start, restricted, component)
-    return np.where(there.converged, there.likelihood.value - top.likelihood.value[cell], np.inf)
+    constrained = maximise(data.take(cell), start, restricted, component)
+    return np.where(constrained.converged, constrained.likelihood.value - top.likelihood.value[cell], np.inf)
 
 
 def _searches(data: Statistics, top: Maximum, upper: Mask, lower: Mask) -> Search:
@@ -166,20 +166,20 @@ def _searches(data: Statistics, top: Maximum, upper: Mask, lower: Mask) -> Searc
     with np.errstate(divide="ignore", invalid="ignore"):
         expectation = np.sqrt(df / np.diagonal(top.likelihood.expected, axis1=1, axis2=2))
     below = np.maximum(expectation - top.variance, 0.0)
-    pairs = [np.concatenate(part) for part in zip(np.nonzero(upper), np.nonzero(lower), strict=True)]
+    pairs = [np.concatenate(arrays) for arrays in zip(np.nonzero(upper), np.nonzero(lower), strict=True)]
     above = np.arange(len(pairs[0])) < upper.sum()
     cell, component = pairs
-    place = cell, component
+    index = cell, component
     return Search(
         cell=cell,
         component=component,
         above=above,
-        estimate=top.variance[place],
-        others=top.variance[cell],
+        estimate=top.variance[index],
+        components=top.variance[cell],
         slope=_slopes(top.likelihood.observed[cell], top.variance[cell], component),
         least=top.likelihood.value[cell],
-        below=below[place],
-        width=np.sqrt(2 / df)[place] / 3,
+        below=below[index],
+        width=np.sqrt(2 / df)[index] / 3,
     )
 
 
@@ -195,31 +195,31 @@ def _crossings(data: Statistics, search: Search, restricted: bool, cut: float) -
         x = (search.estimate + below) ** (-1 / 3) * np.maximum(1 + np.where(above, -1, 1) * root * search.width, 0.2)
         t = x**-3.0 - below
     t = np.where((t > low) & (t < high), t, _between(low, high, below))
-    others, limit = _follow(search.others, search.slope, t - search.estimate), np.full_like(t, np.nan)
+    components, limit = _follow(search.components, search.slope, t - search.estimate), np.full_like(t, np.nan)
     active = np.arange(len(t))
-    part = data.take(search.cell)
+    statistics = data.take(search.cell)
     for _ in range(MOST_CROSSINGS):
         if not len(active):
             break
-        now, component = t[active], search.component[active]
-        start = others[active]
-        start[np.arange(len(active)), component] = now
-        there = maximise(part, start, restricted, component)
-        rise = np.maximum(there.likelihood.value - search.least[active], 0.0)
+        trial, component = t[active], search.component[active]
+        start = components[active]
+        start[np.arange(len(active)), component] = trial
+        profile = maximise(statistics, start, restricted, component)
+        rise = np.maximum(profile.likelihood.value - search.least[active], 0.0)
         outside = (rise > cut) == above[active]
-        high[active], low[active] = np.where(outside, now, high[active]), np.where(outside, low[active], now)
+        high[active], low[active] = np.where(outside, trial, high[active]), np.where(outside, low[active], trial)
         with np.errstate(divide="ignore", invalid="ignore"):
-            base = now + below[active]
-            slope = -1.5 * there.likelihood.gradient[np.arange(len(active)), component] * base ** (4 / 3) / np.sqrt(rise)
+            base = trial + below[active]
+            slope = -1.5 * profile.likelihood.gradient[np.arange(len(active)), component] * base ** (4 / 3) / np.sqrt(rise)
             jump = (base ** (-1 / 3) - (np.sqrt(rise) - root) / slope) ** -3.0 - below[active]
         good = (jump > low[active]) & (jump < high[active])
         t[active] = np.where(good, jump, _between(low[active], high[active], below[active]))
-        others[active] = _follow(there.variance, _slopes(there.likelihood.observed, there.variance, component), t[active] - now)
-        met = (np.abs(rise - cut) < CLOSE) | (high[active] - low[active] <= 1e-9 * now)
-        limit[active[met & there.converged]] = now[met & there.converged]
-        going = np.flatnonzero(~met & there.converged)
+        components[active] = _follow(profile.variance, _slopes(profile.likelihood.observed, profile.variance, component), t[active] - trial)
+        met = (np.abs(rise - cut) < CLOSE) | (high[active] - low[active] <= 1e-9 * trial)
+        limit[active[met & profile.converged]] = trial[met & profile.converged]
+        going = np.flatnonzero(~met & profile.converged)
         if len(going) < len(active):
-            active, part = active[going], part.take(going)
+            active, statistics = active[going], statistics.take(going)
     return limit
 
 

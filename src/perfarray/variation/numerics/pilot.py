@@ -58,16 +58,16 @@ def units_to_add(
 
     if affordable is not None:
         return More(affordable, promised(affordable))
-    wanted, true = float(half_width or 0.0), true_variances(below, evidence)
+    target, true = float(half_width or 0.0), true_variances(below, evidence)
 
     def reached(more: Floats) -> Mask:
         if assurance is None:
-            return np.asarray(promised(more) <= wanted)
+            return np.asarray(promised(more) <= target)
         n = have + more
         with np.errstate(divide="ignore", invalid="ignore"):
-            left = (n * wanted / t_quantile(probability, np.where(n > 1, n - 1, np.nan) * growth)) ** 2 - have * have_variance
-            share = share_within(left / more, more * growth, true)
-            return np.where(more > 0, share >= assurance, left >= 0)
+            variance_left = (n * target / t_quantile(probability, np.where(n > 1, n - 1, np.nan) * growth)) ** 2 - have * have_variance
+            share = share_within(variance_left / more, more * growth, true)
+            return np.where(more > 0, share >= assurance, variance_left >= 0)
 
     units = first_reached(reached, np.where(np.isnan(below * have_variance * have), np.nan, 0.0))
     return More(units, promised(units))

@@ -86,31 +86,34 @@ def plan_counts(
     shape, levels = variance.shape[:-1], variance.shape[-1]
     a, d = variance.reshape(-1, levels), cost.reshape(-1, levels)
     unrounded = optimal_counts(a, d)
-    seen = np.maximum(np.where(np.isnan(a), 0.0, a), 0.0)
+    components = np.maximum(np.where(np.isnan(a), 0.0, a), 0.0)
     least = _least_price(min_units, d)
-    possible = ~np.isnan(a[:, 0]) & (seen.sum(axis=1) > 0) & ~np.isnan(least)
+    possible = ~np.isnan(a[:, 0]) & (components.sum(axis=1) > 0) & ~np.isnan(least)
     if budget is not None:
         possible &= least <= budget
     repetitions = np.full(a.shape, np.nan)
     limit = np.broadcast_to(np.asarray(half_width if budget is None else budget, dtype=float), shape).reshape(-1)
     possible &= ~np.isnan(limit)
     cells = np.flatnonzero(possible)
-    task = Task(seen[cells], d[cells], limit[cells], budget is not None, min_units, (1 + confidence_level) / 2)
+    task = Task(components[cells], d[cells], limit[cells], budget is not None, min_units, (1 + confidence_level) / 2)
     n, low, high = _window(task)
     widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
     while len(widest):
-        some, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
-        repetitions[cells[some]] = _best(task.of(some), n[some], low[some], high[some], unrounded[cells[some]])
+        block, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
+        repetitions[cells[block]] = _best(task.of(block), n[block], low[block], high[block], unrounded[cells[block]])
     return described(repetitions.reshape(variance.shape), variance, cost, budget, min_units, confidence_level)
 
 
 def described(repetitions: Floats, variance: Floats, cost: Floats, budget: float | None, min_units: int, confidence_level: float) -> Plan:
     """Return counts (..., L) with what they cost and promise."""
-    seen = np.maximum(np.nan_to_num(variance), 0.0)
+    components = np.maximum(np.nan_to_num(variance), 0.0)
     spent, unrounded = price(repetitions, cost), optimal_counts(variance, cost)
     spendable = spent if budget is None else np.where(np.isnan(spent), np.nan, budget)
     unrounded[..., 0] = _unrounded_top(unrounded, cost, spendable)
-    half, default = half_width_of(repetitions, seen, confidence_level), one_level_half_width(seen, cost, spendable, confidence_level)
+    half, default = (
+        half_width_of(repetitions, components, confidence_level),
+        one_level_half_width(components, cost, spendable, confidence_level),
+    )
     return Plan(repetitions, unrounded, spent, half, default, _least_price(min_units, cost))
 
 
@@ -135,42 +138,42 @@ def plan_assured(
     if budget is None and half_width is None:
         return lower_counts(variance, cost, min_units)
     limit: dict[str, Any] = {"budget": budget, "min_units": min_units, "confidence_level": confidence_level}
-    seen = np.maximum(np.nan_to_num(variance), 0.0)
+    components = np.maximum(np.nan_to_num(variance), 0.0)
 
     def below(repetitions: Floats) -> Floats:
         each = np.concatenate([np.ones_like(repetitions[..., :1]), repetitions[..., 1:]], axis=-1)
-        return np.asarray(variance_of_mean(each, seen) - seen[..., 0])
+        return np.asarray(variance_of_mean(each, components) - components[..., 0])
 
     def assured(repetitions: Floats) -> Floats:
         return assured_half_width(repetitions[..., 0], below(repetitions), evidence, assurance, confidence_level)
 
     plan = plan_counts(variance, cost, half_width=half_width, **limit)
     if budget is None and assurance is not None:
-        wanted = float(half_width or 0.0)
+        target = float(half_width or 0.0)
         for _ in range(PASSES):
-            asked = wanted * plan.half_width / assured(plan.repetitions)
-            plan = plan_counts(variance, cost, half_width=asked, **limit)
+            half_width_asked = target * plan.half_width / assured(plan.repetitions)
+            plan = plan_counts(variance, cost, half_width=half_width_asked, **limit)
         counts = plan.repetitions
 
         def reached(n: Floats, true: Floats) -> Mask:
             df = (n - 1) * evidence.growth
-            found = n * (wanted / t_quantile((1 + confidence_level) / 2, df)) ** 2
-            return np.asarray(share_within(found, df, true) >= assurance)
+            counts_assured = n * (target / t_quantile((1 + confidence_level) / 2, df)) ** 2
+            return np.asarray(share_within(counts_assured, df, true) >= assurance)
 
         def cheapest(lower: Floats) -> Floats:
             enough = partial(reached, true=true_variances(below(lower), evidence))
             top = first_reached(enough, np.where(np.isnan(plan.cost), np.nan, min_units))
             return np.concatenate([top[..., None], lower[..., 1:]], axis=-1)
 
-        found, single = cheapest(counts), cheapest(np.where(np.isnan(counts), np.nan, 1.0))
-        found = np.where((price(single, cost) < price(found, cost))[..., None], single, found)
-        plan = described(found, variance, cost, None, min_units, confidence_level)
+        counts_assured, single = cheapest(counts), cheapest(np.where(np.isnan(counts), np.nan, 1.0))
+        counts_assured = np.where((price(single, cost) < price(counts_assured, cost))[..., None], single, counts_assured)
+        plan = described(counts_assured, variance, cost, None, min_units, confidence_level)
     spendable = plan.cost if budget is None else np.where(np.isnan(plan.cost), np.nan, budget)
-    one = affordable(spendable, np.ones_like(cost), cost)
-    default = assured_half_width(one, seen[..., 1:].sum(axis=-1), evidence, assurance, confidence_level)
+    single_units = affordable(spendable, np.ones_like(cost), cost)
+    default = assured_half_width(single_units, components[..., 1:].sum(axis=-1), evidence, assurance, confidence_level)
     if budget is not None and assurance is not None:
-        single = np.concatenate([one[..., None], np.ones_like(cost[..., 1:])], axis=-1)
-        better = (one >= min_units) & (default < assured(plan.repetitions) * (1 - ROUNDING))
+        single = np.concatenate([single_units[..., None], np.ones_like(cost[..., 1:])], axis=-1)
+        better = (single_units >= min_units) & (default < assured(plan.repetitions) * (1 - ROUNDING))
         plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, budget, min_units, confidence_level)
     return plan._replace(half_width=assured(plan.repetitions), default_half_width=default)
 
@@ -205,13 +208,13 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_uni
     d = np.repeat(cost.reshape(-1, levels), points, axis=0)
     limit = budgets.reshape(-1)
     units, below = np.full((2, len(limit)), np.nan)
-    some = np.flatnonzero(_least_price(min_units, d) <= limit)
-    task = Task(a[some], d[some], limit[some], True, min_units, (1 + confidence_level) / 2)
-    units[some] = best_top(task, *top_range(task))
-    totals = totals_for(task, units[some][:, None])[:, 0]
-    below[some] = units[some] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
-    one = affordable(limit, np.ones_like(d), d)
-    return Curves(*(part.reshape(budgets.shape) for part in (units, below, one, a[:, 1:].sum(axis=1))))
+    affordable_rows = np.flatnonzero(_least_price(min_units, d) <= limit)
+    task = Task(a[affordable_rows], d[affordable_rows], limit[affordable_rows], True, min_units, (1 + confidence_level) / 2)
+    units[affordable_rows] = best_top(task, *top_range(task))
+    totals = totals_for(task, units[affordable_rows][:, None])[:, 0]
+    below[affordable_rows] = units[affordable_rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
+    single_units = affordable(limit, np.ones_like(d), d)
+    return Curves(*(array.reshape(budgets.shape) for array in (units, below, single_units, a[:, 1:].sum(axis=1))))
 
 
 def _least_price(min_units: int, cost: Floats) -> Floats:
@@ -237,8 +240,8 @@ def _window(task: Task) -> tuple[Floats, Floats, Floats]:
 def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -> Floats:
     """Return the best whole counts (cells, L): around the continuous optimum, every one of its neighbours completed to the limit."""
     tops = _around(n, low, high)
-    whole_numbers, place = np.unique(tops, return_inverse=True)
-    quantile = task.quantile(whole_numbers)[place].reshape(tops.shape)
+    whole_numbers, index = np.unique(tops, return_inverse=True)
+    quantile = task.quantile(whole_numbers)[index].reshape(tops.shape)
     ratios = ratios_of(totals_for(task, tops, quantile))
     completed, free = _completed(task, tops, ratios, quantile), _with_free_top(task, n, unrounded)
     candidates = np.concatenate([*completed, free], axis=1)
@@ -278,16 +281,16 @@ def _completed(task: Task, tops: Floats, ratios: Floats, quantile: Floats) -> li
     lower = ratios.shape[-1]
     varies = (task.variance[:, 1:] > 0)[:, None] & np.isfinite(ratios)
     down, up = (np.where(varies, np.maximum(1.0, rounded(ratios)), 1.0) for rounded in (whole, np.ceil))
-    found = [np.concatenate([tops[..., None], down], axis=-1)]
+    completed = [np.concatenate([tops[..., None], down], axis=-1)]
     for free in range(lower):
-        others = [level for level in range(lower) if level != free]
+        rounded_levels = [level for level in range(lower) if level != free]
         for choice in product((False, True), repeat=lower - 1):
             counts = down.copy()
-            for level, upwards in zip(others, choice, strict=True):
+            for level, upwards in zip(rounded_levels, choice, strict=True):
                 if upwards:
                     counts[..., level] = up[..., level]
-            found.append(_fill(task, np.concatenate([tops[..., None], counts], axis=-1), free + 1, quantile))
-    return found
+            completed.append(_fill(task, np.concatenate([tops[..., None], counts], axis=-1), free + 1, quantile))
+    return completed
 
 
 def _fill(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
@@ -303,9 +306,9 @@ def _fill(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
             filled = whole((task.limit[:, None] - fixed) / each)
             filled -= fixed + each * filled > task.limit[:, None]
         else:
-            wanted = (task.limit[:, None] / quantile) ** 2
-            left = wanted - (a[..., :level] / above).sum(axis=-1)
-            filled = np.where(left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / left - ROUNDING), np.nan)
+            target_variance = (task.limit[:, None] / quantile) ** 2
+            variance_left = target_variance - (a[..., :level] / above).sum(axis=-1)
+            filled = np.where(variance_left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / variance_left - ROUNDING), np.nan)
     counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
     return counts
 

@@ -71,14 +71,14 @@ def nested_reml(values: Floats, levels: int, start: Components, restricted: bool
     fit = _nothing(len(cells), levels)
     fit.mean[:] = start.mean.ravel()
     # One block at a time: cells whose levels are the same have arrays of one shape, and a block stays in the cache.
-    for chosen, known in _blocks(guess, int(np.prod(nest[:-1]))):
-        removed = ~np.isin(np.arange(levels), known)
-        found = _fit_block(pool_levels(cells[chosen], removed), guess[np.ix_(chosen, known)], restricted, confidence_level)
-        for whole, part in zip(fit, found, strict=True):
-            whole[np.ix_(chosen, known) if part.ndim == 2 else chosen] = part
+    for chosen, levels_known in _blocks(guess, int(np.prod(nest[:-1]))):
+        removed = ~np.isin(np.arange(levels), levels_known)
+        block_fit = _fit_block(pool_levels(cells[chosen], removed), guess[np.ix_(chosen, levels_known)], restricted, confidence_level)
+        for field, field_of_block in zip(fit, block_fit, strict=True):
+            field[np.ix_(chosen, levels_known) if field_of_block.ndim == 2 else chosen] = field_of_block
     plain = ~(fit.variance[:, 0] > 0)
     fit.standard_error[plain], fit.df[plain] = start.standard_error.ravel()[plain], start.df.ravel()[plain]
-    return Fit._make(part.reshape((*batch, *part.shape[1:])) for part in fit)
+    return Fit._make(field_of_block.reshape((*batch, *field_of_block.shape[1:])) for field_of_block in fit)
 
 
 def _nothing(count: int, levels: int) -> Fit:
@@ -92,9 +92,9 @@ def _blocks(guess: Floats, entries: int) -> Iterator[tuple[Integers, Integers]]:
     identified = ~np.isnan(guess)
     step = max(1, ENTRIES // max(entries, 1))
     for pattern in np.unique(identified[identified.any(axis=1)], axis=0):
-        alike = np.flatnonzero((identified == pattern).all(axis=1))
-        for first in range(0, len(alike), step):
-            yield alike[first : first + step], np.flatnonzero(pattern)
+        rows = np.flatnonzero((identified == pattern).all(axis=1))
+        for first in range(0, len(rows), step):
+            yield rows[first : first + step], np.flatnonzero(pattern)
 
 
 def _fit_block(cells: Floats, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:
@@ -115,18 +115,18 @@ def _fit_block(cells: Floats, guess: Floats, restricted: bool, confidence_level:
         fit.standard_error[still] = fit.model_standard_error[still] = 0.0
         fit.df[still] = fit.model_df[still] = data.values[still] - 1
     fit.criterion[still] = -np.inf
-    for part in (fit.variance, fit.lower, fit.upper):
-        part[still, -1] = 0.0
+    for field in (fit.variance, fit.lower, fit.upper):
+        field[still, -1] = 0.0
     return fit
 
 
-def _write(fit: Fit, cells: Mask, columns: slice, found: Fit) -> None:
+def _write(fit: Fit, cells: Mask, columns: slice, block_fit: Fit) -> None:
     """Write the answers of some cells and levels."""
-    for whole, part in zip(fit, found, strict=True):
-        if part.ndim == 2:
-            whole[cells, columns] = part
+    for field, field_of_block in zip(fit, block_fit, strict=True):
+        if field_of_block.ndim == 2:
+            field[cells, columns] = field_of_block
         else:
-            whole[cells] = part
+            field[cells] = field_of_block
 
 
 def _fit(data: Statistics, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:
@@ -138,11 +138,11 @@ def _fit(data: Statistics, guess: Floats, restricted: bool, confidence_level: fl
         lower, upper = np.full((2, *start.shape), np.nan)
     else:
         lower, upper = profile_limits(data, top, restricted, confidence_level)
-    found, squared = top.likelihood, data.scale[:, None] ** 2
+    likelihood, squared = top.likelihood, data.scale[:, None] ** 2
     variance_error, df = _errors(top)
-    error = data.scale / np.sqrt(found.precision[:, 0])
-    along = [np.where(top.converged[:, None], part * squared, np.nan)[:, ::-1] for part in (top.variance, variance_error, lower, upper)]
-    cellwise = [np.where(top.converged, part, np.nan) for part in (found.mean, error, df, error, df, found.value)]
+    error = data.scale / np.sqrt(likelihood.precision[:, 0])
+    along = [np.where(top.converged[:, None], field * squared, np.nan)[:, ::-1] for field in (top.variance, variance_error, lower, upper)]
+    cellwise = [np.where(top.converged, field, np.nan) for field in (likelihood.mean, error, df, error, df, likelihood.value)]
     return Fit._make([*along, *cellwise, top.converged])
 
 
@@ -154,8 +154,8 @@ def _errors(top: Maximum) -> tuple[Floats, Floats]:
     """
     levels = top.variance.shape[1]
     free = top.variance > 0
-    both, identity = free[:, :, None] & free[:, None, :], np.eye(levels)
-    expected, observed = (np.where(both, part, identity) for part in (top.likelihood.expected, top.likelihood.observed))
+    free_pairs, identity = free[:, :, None] & free[:, None, :], np.eye(levels)
+    expected, observed = (np.where(free_pairs, matrix, identity) for matrix in (top.likelihood.expected, top.likelihood.observed))
     covariance = np.stack([2 * solve(expected, np.broadcast_to(row, top.variance.shape)) for row in identity], axis=1)
     error = np.sqrt(np.where(free, np.diagonal(covariance, axis1=1, axis2=2), np.nan))
     precision = top.likelihood.precision

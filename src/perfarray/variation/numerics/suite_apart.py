@@ -40,28 +40,28 @@ def chain(values: Floats, cost: Floats, negative: str, benchmarks: float) -> tup
     benchmarks : float
         In the suite, if all counted as much as this one.
     """
-    found = nested_anova(values[None], len(cost), negative)
-    scale = benchmarks**2 * found.mean[0] ** 2
-    variance = found.variance[0] / scale
-    dear = np.where(np.isnan(cost), found.mean[0], cost)
+    components = nested_anova(values[None], len(cost), negative)
+    scale = benchmarks**2 * components.mean[0] ** 2
+    variance = components.variance[0] / scale
+    prices = np.where(np.isnan(cost), components.mean[0], cost)
     lower = np.nan_to_num(np.maximum(variance[1:], 0.0))
-    star = Star(float(np.maximum(variance[0], 0.0)), float(dear[0]), lower[None], dear[None, 1:])
-    return star, float(found.level_variance[0, 0] / scale), count_repetitions(values[None], len(cost)).total, float(variance[0])
+    star = Star(float(np.maximum(variance[0], 0.0)), float(prices[0]), lower[None], prices[None, 1:])
+    return star, float(components.level_variance[0, 0] / scale), count_repetitions(values[None], len(cost)).total, float(variance[0])
 
 
 def counts_apart(stars: list[Star], budget: float, min_units: int) -> Floats:
     """Return whole counts (benchmarks, L) for a budget, the outermost first."""
-    variance, cost = (np.array(part) for part in zip(*map(_chain, stars), strict=True))
+    variance, cost = (np.array(rows) for rows in zip(*map(_chain, stars), strict=True))
     totals = forest(stars).share_out(np.array(float(min_units)), budget=budget).reshape(variance.shape)
     counts = np.maximum(1.0, np.floor(totals / np.column_stack([np.ones(len(totals)), totals[:, :-1]]) + ROUNDING))
     counts[:, 0] = np.maximum(counts[:, 0], min_units)
     step = np.eye(variance.shape[1])[:, None]
     for _ in range(STEPS * variance.size):
-        further = counts + step
-        dearer = price(further, cost) - price(counts, cost)
-        gain = (variance_of_mean(counts, variance) - variance_of_mean(further, variance)) / np.maximum(dearer, np.finfo(float).tiny)
-        left = budget - float(price(counts, cost).sum())
-        gain = np.where(dearer <= left * (1 + ROUNDING), gain, 0.0)
+        increased = counts + step
+        dearer = price(increased, cost) - price(counts, cost)
+        gain = (variance_of_mean(counts, variance) - variance_of_mean(increased, variance)) / np.maximum(dearer, np.finfo(float).tiny)
+        budget_left = budget - float(price(counts, cost).sum())
+        gain = np.where(dearer <= budget_left * (1 + ROUNDING), gain, 0.0)
         level, benchmark = np.unravel_index(int(np.argmax(gain)), gain.shape)
         if gain[level, benchmark] <= 0:
             break
@@ -90,7 +90,7 @@ def planned_again(stars: list[Star], total: Floats, budget: float, min_units: in
     min_units : int
         Fewest units of each benchmark.
     """
-    variance, cost = (np.array(part) for part in zip(*map(_chain, stars), strict=True))
+    variance, cost = (np.array(rows) for rows in zip(*map(_chain, stars), strict=True))
     order = np.lexsort(np.column_stack([variance, cost, total]).T)  # what is drawn hangs on no order of the benchmarks
     variance, cost, total = variance[order], cost[order], total[order]
     lowest = variance[:, -1:]
@@ -101,30 +101,30 @@ def planned_again(stars: list[Star], total: Floats, budget: float, min_units: in
     for level in range(variance.shape[1] - 2, -1, -1):
         levels[:, level] += levels[:, level + 1] / inside[:, level]
     df = np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0)
-    seen = levels * np.random.Generator(np.random.Philox(0)).chisquare(df, (PILOTS, *df.shape)) / df
-    found = seen.copy()
-    found[..., :-1] -= seen[..., 1:] / inside
-    found = np.maximum(found, 0.0)
-    root = np.sqrt(_pooled_rates(found, cost))
+    mean_squares = levels * np.random.Generator(np.random.Philox(0)).chisquare(df, (PILOTS, *df.shape)) / df
+    components = mean_squares.copy()
+    components[..., :-1] -= mean_squares[..., 1:] / inside
+    components = np.maximum(components, 0.0)
+    root = np.sqrt(_pooled_rates(components, cost))
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.zeros(PILOTS), budget / (cost * root).sum(axis=(1, 2))
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            dear = (cost * np.maximum(min_units, middle[:, None, None] * root)).sum(axis=(1, 2)) > budget
-            low, high = np.where(dear, low, middle), np.where(dear, middle, high)
+            too_dear = (cost * np.maximum(min_units, middle[:, None, None] * root)).sum(axis=(1, 2)) > budget
+            low, high = np.where(too_dear, low, middle), np.where(too_dear, middle, high)
         repetitions = np.maximum(min_units, low[:, None, None] * root)
-        ratios = (variance / repetitions).sum(axis=(1, 2)) / (found / repetitions).sum(axis=(1, 2))
+        ratios = (variance / repetitions).sum(axis=(1, 2)) / (components / repetitions).sum(axis=(1, 2))
     return np.asarray(np.quantile(np.where(np.isnan(ratios), 1.0, ratios), nodes()[0]))
 
 
 def _pooled_rates(variance: Floats, cost: Floats) -> Floats:
     """Return a / d of every chain (..., L) pooled so that none is below that of the level above it: max-min of isotonic means."""
     number = variance.shape[-1]
-    sums = [np.concatenate([np.zeros((*part.shape[:-1], 1)), np.cumsum(part, axis=-1)], axis=-1) for part in (variance, cost)]
+    sums = [np.concatenate([np.zeros((*array.shape[:-1], 1)), np.cumsum(array, axis=-1)], axis=-1) for array in (variance, cost)]
     blocks = {}
     for i in range(number):
         for j in range(i, number):
-            a, d = (part[..., j + 1] - part[..., i] for part in sums)
+            a, d = (array[..., j + 1] - array[..., i] for array in sums)
             blocks[i, j] = np.divide(a, d, out=np.where(a > 0, np.inf, 0.0), where=d > 0)
     rates = [np.maximum.reduce([np.minimum.reduce([blocks[i, j] for j in range(k, number)]) for i in range(k + 1)]) for k in range(number)]
     return np.asarray(np.maximum(np.stack(rates, axis=-1), 0.0))

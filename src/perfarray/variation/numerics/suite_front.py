@@ -49,7 +49,7 @@ def unit_front(star: Star, middles: Floats, window: float, most: float) -> Front
     rows = np.moveaxis(middles[..., inner:], 1, 0)
     joined = reduce(
         lambda first, second: _joined(first, second, most),
-        [_chain_front(*own, window, most) for own in zip(star.variance, star.cost, rows, strict=True)],
+        [_chain_front(*benchmark, window, most) for benchmark in zip(star.variance, star.cost, rows, strict=True)],
     )
     for level in reversed(range(inner)):
         numbers = np.unique(_choices(middles[None, :, 0, level], window, 1))
@@ -65,40 +65,40 @@ def _chain_front(variance: Floats, cost: Floats, middles: Floats, window: float,
     counts, above = np.ones((1, 0)), np.ones(1)
     for level in range(levels):
         ratios = np.divide.outer(np.cumprod(middles, axis=1)[:, level], above).T
-        some = _choices(ratios, window, levels) if variance[level] > 0 else np.ones((len(above), 1))
-        rows = np.repeat(np.arange(len(above)), some.shape[1])
-        counts = np.unique(np.column_stack([counts[rows], some.ravel()]), axis=0)
+        choices = _choices(ratios, window, levels) if variance[level] > 0 else np.ones((len(above), 1))
+        rows = np.repeat(np.arange(len(above)), choices.shape[1])
+        counts = np.unique(np.column_stack([counts[rows], choices.ravel()]), axis=0)
         above = counts.prod(axis=1)
     totals = np.cumprod(counts, axis=1)
     price, noise = (totals * cost).sum(axis=1), (variance / totals).sum(axis=1)
-    kept = _undominated(price, noise, most)
-    return Front(price[kept], noise[kept], counts[kept, None])
+    best = _undominated(price, noise, most)
+    return Front(price[best], noise[best], counts[best, None])
 
 
 def _choices(middles: Floats, window: float, levels: int) -> Floats:
     """Return the counts (parents, choices) tried of one level, of so many inside a unit: all near a middle, and some further away."""
-    place = min(levels, len(NEAR)) - 1
-    near = np.floor(middles)[..., None] + np.arange(-NEAR[place], NEAR[place] + 2)
+    index = min(levels, len(NEAR)) - 1
+    near = np.floor(middles)[..., None] + np.arange(-NEAR[index], NEAR[index] + 2)
     low, high = middles.min(axis=1, keepdims=True) / window, middles.max(axis=1, keepdims=True) * window
-    spaced = np.round(low * (high / low) ** np.linspace(0, 1, SPACED[place]))
+    spaced = np.round(low * (high / low) ** np.linspace(0, 1, SPACED[index]))
     return np.asarray(np.maximum(1.0, np.concatenate([near.reshape(len(middles), -1), spaced], axis=1)))
 
 
 def _joined(first: Front, second: Front, most: float) -> Front:
     """Return the front of two parts of a unit: every inside of the one with every inside of the other."""
     price, variance = (np.add.outer(a, b).ravel() for a, b in ((first.price, second.price), (first.variance, second.variance)))
-    kept = _undominated(price, variance, most)
-    one, other = np.divmod(kept, len(second.price))
-    return Front(price[kept], variance[kept], np.concatenate([first.counts[one], second.counts[other]], axis=1))
+    best = _undominated(price, variance, most)
+    first_index, second_index = np.divmod(best, len(second.price))
+    return Front(price[best], variance[best], np.concatenate([first.counts[first_index], second.counts[second_index]], axis=1))
 
 
 def _repeated(inside: Front, variance: float, cost: float, numbers: Floats, most: float) -> Front:
     """Return the front of a shared level inside the unit, repeated: each repetition holds what `inside` says."""
     price, noise = np.multiply.outer(numbers, cost + inside.price).ravel(), np.divide.outer(variance + inside.variance, numbers).T.ravel()
-    kept = _undominated(price, noise, most)
-    which, point = np.divmod(kept, len(inside.price))
-    own = np.broadcast_to(numbers[which][:, None, None], (len(kept), inside.counts.shape[1], 1))
-    return Front(price[kept], noise[kept], np.concatenate([own, inside.counts[point]], axis=2))
+    best = _undominated(price, noise, most)
+    number_index, point = np.divmod(best, len(inside.price))
+    repetitions = np.broadcast_to(numbers[number_index][:, None, None], (len(best), inside.counts.shape[1], 1))
+    return Front(price[best], noise[best], np.concatenate([repetitions, inside.counts[point]], axis=2))
 
 
 def _undominated(price: Floats, variance: Floats, most: float) -> np.ndarray:
@@ -109,8 +109,8 @@ def _undominated(price: Floats, variance: Floats, most: float) -> np.ndarray:
     order = order[np.append(True, least[1:] < least[:-1])]
     if len(order) <= POINTS:
         return np.asarray(order)
-    dear = price[order]
-    band = np.floor((dear - dear[0]) * ((POINTS - 2) / (dear[-1] - dear[0])))
+    prices = price[order]
+    band = np.floor((prices - prices[0]) * ((POINTS - 2) / (prices[-1] - prices[0])))
     last = np.append(band[1:] > band[:-1], True)
     last[0] = True
     return np.asarray(order[last])

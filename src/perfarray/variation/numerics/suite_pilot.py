@@ -33,7 +33,7 @@ class Sharing(NamedTuple):
     """How many of the outermost levels serve every benchmark in the plan, how many do in the pilot, and a correlation to assume instead."""
 
     planned: int = 1
-    seen: int = 0
+    in_pilot: int = 0
     correlation: float | None = None
 
 
@@ -54,8 +54,8 @@ class SuitePilot(NamedTuple):
     @property
     def n(self) -> float:
         """Outermost units of the benchmark that has the fewest, of those that were measured."""
-        own = self.total[:, 0]
-        return float(own[own > 0].min()) if (own > 0).any() else 0.0
+        units = self.total[:, 0]
+        return float(units[units > 0].min()) if (units > 0).any() else 0.0
 
     @property
     def spent(self) -> float:
@@ -96,26 +96,26 @@ def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = 
         With NaN at the root of the star where fewer than two units stand behind it.
     """
     levels = cost.shape[1]
-    known, variance, level_variance, dear = _relative(values, cost, negative, weights)
+    measured, variance, level_variance, prices = _relative(values, cost, negative, weights)
     total = count_repetitions(values, levels).total
-    logs = _counting(np.log(unit_means(values, levels - max(sharing.seen, 1) + 1)), known, weights)
-    own = _Benchmarks(variance[known], level_variance[known], total[known, 0], logs)
-    shared, unit_variance, df = _shared_components(own, sharing)
-    lower = np.where(known[:, None], np.nan_to_num(np.maximum(variance, 0.0)), 0.0)[:, sharing.planned :] / max(1, known.sum()) ** 2
-    prices = np.where(known[:, None], dear, 0.0)[:, sharing.planned :]
-    inner = np.column_stack([np.nan_to_num(np.maximum(shared[1:], 0.0)), dear[0, 1 : sharing.planned]])
-    star = Star(float(np.maximum(shared[0], 0.0)), float(dear[0, 0]), lower, prices, inner)
+    logs = _counting(np.log(unit_means(values, levels - max(sharing.in_pilot, 1) + 1)), measured, weights)
+    benchmarks = _Benchmarks(variance[measured], level_variance[measured], total[measured, 0], logs)
+    shared, unit_variance, df = _shared_components(benchmarks, sharing)
+    lower = np.where(measured[:, None], np.nan_to_num(np.maximum(variance, 0.0)), 0.0)[:, sharing.planned :] / max(1, measured.sum()) ** 2
+    lower_prices = np.where(measured[:, None], prices, 0.0)[:, sharing.planned :]
+    inner = np.column_stack([np.nan_to_num(np.maximum(shared[1:], 0.0)), prices[0, 1 : sharing.planned]])
+    star = Star(float(np.maximum(shared[0], 0.0)), float(prices[0, 0]), lower, lower_prices, inner)
     return SuitePilot(star, unit_variance, df, total, float(shared[0]))
 
 
 def pilots_apart(values: Floats, cost: Floats, negative: str = "merge", weights: Floats = EQUAL) -> list[SuitePilot]:
     """Return a pilot for each benchmark, where benchmarks share no units; all of them were measured."""
-    found, counts = [], _counts(np.ones(len(values), dtype=bool), weights)
-    for own, dear, count in zip(values, cost, counts.tolist(), strict=True):
-        star, unit_variance, total, top = chain(own, dear, negative, len(values) / count)
+    pilots, counts = [], _counts(np.ones(len(values), dtype=bool), weights)
+    for benchmark_values, prices, count in zip(values, cost, counts.tolist(), strict=True):
+        star, unit_variance, total, top = chain(benchmark_values, prices, negative, len(values) / count)
         n = float(total[0, 0])
-        found.append(SuitePilot(star, unit_variance, n - 1 if n > 1 else np.nan, total, top))
-    return found
+        pilots.append(SuitePilot(star, unit_variance, n - 1 if n > 1 else np.nan, total, top))
+    return pilots
 
 
 def paired_pilot(
@@ -126,19 +126,21 @@ def paired_pilot(
     The root is the variance of the pairs' differences, less what lies below; the price of a pair is that of both its units.
     """
     levels = costs[0].shape[1]
-    parts = [_relative(values, cost, negative, weights) for values, cost in zip((new, old), costs, strict=True)]
-    known = parts[0][0] & parts[1][0]
-    logs = _counting(np.log(unit_means(new, levels)) - np.log(unit_means(old, levels)), known, weights)
+    sides = [_relative(values, cost, negative, weights) for values, cost in zip((new, old), costs, strict=True)]
+    measured = sides[0][0] & sides[1][0]
+    logs = _counting(np.log(unit_means(new, levels)) - np.log(unit_means(old, levels)), measured, weights)
     units = (~np.isnan(logs)).sum(axis=1).astype(float)
-    spread = np.array([np.var(own[~np.isnan(own)], ddof=1) if n > 1 else np.nan for own, n in zip(logs, units, strict=True)])
-    below = sum(level_variance[known, 0] - variance[known, 0] for _, variance, level_variance, _ in parts)
-    own = _Benchmarks((spread - below)[:, None], spread[:, None], units, logs)
-    shared, unit_variance, df = _shared_components(own, sharing)
-    number = max(1, int(known.sum()))
-    lower = np.concatenate([np.where(known[:, None], np.nan_to_num(np.maximum(part[1][:, 1:], 0.0)), 0.0) for part in parts]) / number**2
-    prices = np.concatenate([np.where(known[:, None], part[3][:, 1:], 0.0) for part in parts])
-    star = Star(float(np.maximum(shared[0], 0.0)), float(sum(part[3][0, 0] for part in parts)), lower, prices)
-    total = np.concatenate([np.where(known[:, None], count_repetitions(values, levels).total, 0.0) for values in (new, old)])
+    spread = np.array(
+        [np.var(benchmarks[~np.isnan(benchmarks)], ddof=1) if n > 1 else np.nan for benchmarks, n in zip(logs, units, strict=True)]
+    )
+    below = sum(level_variance[measured, 0] - variance[measured, 0] for _, variance, level_variance, _ in sides)
+    benchmarks = _Benchmarks((spread - below)[:, None], spread[:, None], units, logs)
+    shared, unit_variance, df = _shared_components(benchmarks, sharing)
+    number = max(1, int(measured.sum()))
+    lower = np.concatenate([np.where(measured[:, None], np.nan_to_num(np.maximum(side[1][:, 1:], 0.0)), 0.0) for side in sides]) / number**2
+    prices = np.concatenate([np.where(measured[:, None], side[3][:, 1:], 0.0) for side in sides])
+    star = Star(float(np.maximum(shared[0], 0.0)), float(sum(side[3][0, 0] for side in sides)), lower, prices)
+    total = np.concatenate([np.where(measured[:, None], count_repetitions(values, levels).total, 0.0) for values in (new, old)])
     return SuitePilot(star, unit_variance, df, total, float(shared[0]))
 
 
@@ -147,41 +149,41 @@ def _relative(values: Floats, cost: Floats, negative: str, weights: Floats) -> t
 
     A benchmark that counts twice moves the mean by twice as much.
     """
-    found = nested_anova(values, cost.shape[1], negative)
-    known = ~np.isnan(found.mean)
-    squared = np.where(known & (found.mean != 0), found.mean, np.nan)[:, None] ** 2
-    counts = _counts(known, weights)[:, None] ** 2
-    dear = np.where(np.isnan(cost), found.mean[:, None], cost)
-    return known, counts * (found.variance / squared), counts * (found.level_variance / squared), dear
+    components = nested_anova(values, cost.shape[1], negative)
+    measured = ~np.isnan(components.mean)
+    squared = np.where(measured & (components.mean != 0), components.mean, np.nan)[:, None] ** 2
+    counts = _counts(measured, weights)[:, None] ** 2
+    prices = np.where(np.isnan(cost), components.mean[:, None], cost)
+    return measured, counts * (components.variance / squared), counts * (components.level_variance / squared), prices
 
 
-def _counts(known: Mask, weights: Floats) -> Floats:
+def _counts(measured: Mask, weights: Floats) -> Floats:
     """Return how often each benchmark counts in the mean of those that were measured, 1 on average."""
-    own = np.broadcast_to(weights, known.shape)
-    return np.asarray(own / (own[known].mean() if known.any() else 1.0))
+    shares = np.broadcast_to(weights, measured.shape)
+    return np.asarray(shares / (shares[measured].mean() if measured.any() else 1.0))
 
 
-def _counting(logs: Floats, known: Mask, weights: Floats) -> Floats:
+def _counting(logs: Floats, measured: Mask, weights: Floats) -> Floats:
     """Return logs (benchmarks, ...) of those that were measured, times how often they count."""
-    return np.asarray(logs[known] * _counts(known, weights)[known].reshape(-1, *[1] * (logs.ndim - 1)))
+    return np.asarray(logs[measured] * _counts(measured, weights)[measured].reshape(-1, *[1] * (logs.ndim - 1)))
 
 
-def _shared_components(own: _Benchmarks, sharing: Sharing) -> tuple[Floats, float, float]:
+def _shared_components(benchmarks: _Benchmarks, sharing: Sharing) -> tuple[Floats, float, float]:
     """Return the components of the shared levels, the variance of the pilot's units of the geometric mean, and its degrees of freedom."""
-    number = max(1, len(own.variance))
-    part, deviations = sharing.correlation or 0.0, np.sqrt(np.nan_to_num(np.maximum(own.variance[:, : sharing.planned], 0.0)))
-    shared = ((1 - part) * (deviations**2).sum(axis=0) + part * deviations.sum(axis=0) ** 2) / number**2
-    below = (own.level_variance - own.variance) / number**2
-    if sharing.correlation is None and sharing.seen:
-        seen = sharing.seen
-        common = nested_anova(own.logs.mean(axis=0)[None], seen, "keep")
-        shared[:seen] = common.variance[0]
-        shared[seen - 1] -= below[:, seen - 1].sum()
+    number = max(1, len(benchmarks.variance))
+    correlation, deviations = sharing.correlation or 0.0, np.sqrt(np.nan_to_num(np.maximum(benchmarks.variance[:, : sharing.planned], 0.0)))
+    shared = ((1 - correlation) * (deviations**2).sum(axis=0) + correlation * deviations.sum(axis=0) ** 2) / number**2
+    below = (benchmarks.level_variance - benchmarks.variance) / number**2
+    if sharing.correlation is None and sharing.in_pilot:
+        n_seen = sharing.in_pilot
+        common = nested_anova(benchmarks.logs.mean(axis=0)[None], n_seen, "keep")
+        shared[:n_seen] = common.variance[0]
+        shared[n_seen - 1] -= below[:, n_seen - 1].sum()
         unit_variance, df = common.level_variance[0, 0], common.df[0]
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = own.level_variance[:, 0]
-            unit_variance, df = shared[0] + below[:, 0].sum(), spread.sum() ** 2 / (spread**2 / (own.units - 1)).sum()
+            spread = benchmarks.level_variance[:, 0]
+            unit_variance, df = shared[0] + below[:, 0].sum(), spread.sum() ** 2 / (spread**2 / (benchmarks.units - 1)).sum()
         shared[0] = shared[0] if len(spread) and not np.isnan(spread).any() else np.nan
     return shared, float(unit_variance), float(df)
 
@@ -195,8 +197,8 @@ def evidence_of(pilots: list[SuitePilot], plan: SuitePlan, min_units: int) -> Ev
     with np.errstate(divide="ignore", invalid="ignore"):
         df = spread.sum() ** 2 / (spread**2 / np.array([pilot.df for pilot in pilots])).sum()
         growth = spread.sum() ** 2 / (spread**2 / (np.array(units) - 1)).sum() / (min(units) - 1)
-    apart = len(pilots) == len(total) > 1
-    ratios = planned_again([pilot.star for pilot in pilots], total, plan.cost, min_units) if apart else None
+    unshared = len(pilots) == len(total) > 1
+    ratios = planned_again([pilot.star for pilot in pilots], total, plan.cost, min_units) if unshared else None
     return Evidence(spread.sum(), np.asarray(top), df, growth, ratios)
 
 
@@ -205,33 +207,33 @@ def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_l
 
     Where a half-width is wanted, the plain one that goes with it is asked for, again until the plan keeps it.
     """
-    stars, wanted = [pilot.star for pilot in pilots], limit.pop("half_width", None)
+    stars, target = [pilot.star for pilot in pilots], limit.pop("half_width", None)
 
     def assured(plan: SuitePlan) -> SuitePlan:
         evidence = evidence_of(pilots, plan, limit["min_units"])
         half = rescaled(np.asarray(plan.half_width), np.asarray(min(plan.units)), evidence, assurance, confidence_level)
         return plan._replace(half_width=float(half), evidence=evidence)
 
-    if wanted is None:
+    if target is None:
         return assured(plan_stars(stars, confidence_level=confidence_level, **limit))
-    found, asked = [], wanted
+    plans, half_width_asked = [], target
     for _ in range(1 if assurance is None else TRIES):
-        found.append(assured(plan_stars(stars, half_width=asked, confidence_level=confidence_level, **limit)))
-        half = found[-1].half_width
-        if SHORT * wanted <= half <= wanted:
+        plans.append(assured(plan_stars(stars, half_width=half_width_asked, confidence_level=confidence_level, **limit)))
+        half = plans[-1].half_width
+        if SHORT * target <= half <= target:
             break
-        asked *= wanted / half * (1.0 if half <= wanted else SHORT)
-    kept = [plan for plan in found if plan.half_width <= wanted * (1 + ROUNDING)]
-    return min(kept, key=lambda plan: plan.cost) if kept else min(found, key=lambda plan: plan.half_width)
+        half_width_asked *= target / half * (1.0 if half <= target else SHORT)
+    narrow_enough = [plan for plan in plans if plan.half_width <= target * (1 + ROUNDING)]
+    return min(narrow_enough, key=lambda plan: plan.cost) if narrow_enough else min(plans, key=lambda plan: plan.half_width)
 
 
 def pilot_limits(pilots: list[SuitePilot], plan: SuitePlan, assurance: float | None, confidence_level: float) -> tuple[float, float]:
     """Return what a plan's half-width becomes at either limit of the root component (chi-square; of two systems, Satterthwaite)."""
-    n, own = min(plan.units), plan.evidence
+    n, evidence = min(plan.units), plan.evidence
     inside = n * sum(variance_inside(pilot.star, counts) / m for pilot, m, counts in zip(pilots, plan.units, plan.counts, strict=True))
     low, high = (
-        float(assured_half_width(np.asarray(n), np.asarray(inside), known(top, own.growth), assurance, confidence_level))
-        for top in component_limits(own.top, own.unit_variance, own.df, confidence_level)
+        float(assured_half_width(np.asarray(n), np.asarray(inside), known(top, evidence.growth), assurance, confidence_level))
+        for top in component_limits(evidence.top, evidence.unit_variance, evidence.df, confidence_level)
     )
     return low, high
 
@@ -257,28 +259,28 @@ def units_to_add(
     Two systems grow towards the plan's proportion. The mean of all units is unweighted; the variance of new ones is what this share of
     experiments stays within.
     """
-    own = plan.evidence
+    evidence = plan.evidence
     inside = max(
         0.0,
         min(plan.units)
         * sum(variance_inside(pilot.star, counts) / n for pilot, n, counts in zip(pilots, plan.units, plan.counts, strict=True)),
     )
     stars, have = [pilot.star for pilot in pilots], np.array([pilot.n for pilot in pilots])
-    each = np.array([star.root_cost + price_inside(star, own) for star, own in zip(stars, plan.counts, strict=True)])
-    new = np.array([star.root + variance_inside(star, own) for star, own in zip(stars, plan.counts, strict=True)])
-    seen, wanted = np.array([pilot.unit_variance for pilot in pilots]), np.array(plan.units)
+    each = np.array([star.root_cost + price_inside(star, evidence) for star, evidence in zip(stars, plan.counts, strict=True)])
+    new = np.array([star.root + variance_inside(star, evidence) for star, evidence in zip(stars, plan.counts, strict=True)])
+    unit_variances, planned_units = np.array([pilot.unit_variance for pilot in pilots]), np.array(plan.units)
 
     def added(scale: float) -> Floats:
-        return np.asarray(np.maximum(0.0, np.floor(scale * wanted + ROUNDING) - have))
+        return np.asarray(np.maximum(0.0, np.floor(scale * planned_units + ROUNDING) - have))
 
     def promised(more: Floats) -> float:
         n, factor = have + more, 1.0
         if assurance is not None and more.max() > 0:
-            df = np.asarray(max(1.0, more.min()) * own.growth)
-            factor = float(future_variance(df, np.asarray(inside), own, assurance) / (max(float(own.top), 0.0) + inside))
-        df = (n.min() - 1) * (1.0 if assurance is None else own.growth)
+            df = np.asarray(max(1.0, more.min()) * evidence.growth)
+            factor = float(future_variance(df, np.asarray(inside), evidence, assurance) / (max(float(evidence.top), 0.0) + inside))
+        df = (n.min() - 1) * (1.0 if assurance is None else evidence.growth)
         quantile = t_quantile((1 + confidence_level) / 2, np.where(df > 0, df, np.nan))
-        return float(quantile * np.sqrt(((have * seen + factor * more * new) / n**2).sum()))
+        return float(quantile * np.sqrt(((have * unit_variances + factor * more * new) / n**2).sum()))
 
     def enough(scale: float) -> bool:
         more = added(scale)

@@ -72,12 +72,12 @@ def plan_stars(
     target = _Target(budget, float(half_width or 0.0), min_units, (1 + confidence_level) / 2)
     units = _smooth_units(stars, target)
     rounded = np.floor if budget is not None else np.ceil
-    counts = [np.maximum(1.0, rounded(own)) for own in _smooth_counts(stars, units, target)]
+    counts = [np.maximum(1.0, rounded(star_counts)) for star_counts in _smooth_counts(stars, units, target)]
     best = whole_plan(stars, units.tolist(), counts, target.probability)
     for window in WINDOWS:
-        found = _best_within(stars, best, window, target)
-        if _merit(found, target) < _merit(best, target):
-            best = found
+        candidate = _best_within(stars, best, window, target)
+        if _merit(candidate, target) < _merit(best, target):
+            best = candidate
     return best
 
 
@@ -91,16 +91,16 @@ def _plan_apart(stars: list[Star], budget: float | None, half_width: float | Non
     if budget is not None:
         plan = planned(budget)
         return plan._replace(cost=min(plan.cost, budget)) if plan.cost <= budget * (1 + ULPS) else plan
-    wanted, low = float(half_width or 0.0), least_price(stars, min_units)
+    target, low = float(half_width or 0.0), least_price(stars, min_units)
     best, high = planned(low), low
-    while best.half_width > wanted:
+    while best.half_width > target:
         low, high = high, 2 * high
         best = planned(high)
     while high - low > CLOSE * high and best.cost > low:
         middle = (low + high) / 2
-        found = planned(middle)
-        if found.half_width <= wanted:
-            best, high = found, middle
+        candidate = planned(middle)
+        if candidate.half_width <= target:
+            best, high = candidate, middle
         else:
             low = middle
     return best
@@ -148,9 +148,9 @@ def _best_within(stars: list[Star], best: SuitePlan, window: float, target: _Tar
     spendable = (best.cost if target.budget is None else target.budget) * (1 + ROUNDING)
     fronts = []
     for s, star in enumerate(stars):
-        others = sum(tried[i][0] * _one_of_everything([other]) for i, other in enumerate(stars) if i != s)
-        own = np.stack([*(middle[s] for middle in middles), best.counts[s]])
-        fronts.append(unit_front(star, own, window, (spendable - others) / tried[s][0] - star.root_cost))
+        price_of_others = sum(tried[i][0] * _one_of_everything([other_star]) for i, other_star in enumerate(stars) if i != s)
+        star_middles = np.stack([*(middle[s] for middle in middles), best.counts[s]])
+        fronts.append(unit_front(star, star_middles, window, (spendable - price_of_others) / tried[s][0] - star.root_cost))
     return _best_units(stars, fronts, tried, target)
 
 
@@ -173,11 +173,11 @@ def _best_units(stars: list[Star], fronts: list[Front], tried: list[Floats], tar
     first, inside = stars[0], fronts[0]
     n = tried[0][:, None, None]
     spent, noise = n * (first.root_cost + inside.price), (first.root + inside.variance) / n
-    fewest, other = n, None
+    fewest, second_index = n, None
     if len(stars) > 1:
         m = tried[1][None, :, None]
         fewest = np.minimum(n, m)
-        other, more_spent, more_noise = _second(stars[1], fronts[1], m, spent, noise, target.quantile(fewest), target)
+        second_index, more_spent, more_noise = _second(stars[1], fronts[1], m, spent, noise, target.quantile(fewest), target)
         spent, noise = spent + more_spent, noise + more_noise
     half = np.asarray(target.quantile(fewest) * np.sqrt(noise))
     if target.budget is not None:
@@ -187,9 +187,9 @@ def _best_units(stars: list[Star], fronts: list[Front], tried: list[Floats], tar
     tied = first_score <= first_score.min() * (1 + ROUNDING)
     a, b, c = np.unravel_index(int(np.argmin(np.where(tied, second_score, np.inf))), tied.shape)
     chosen = [(float(tried[0][a]), inside.counts[c])]
-    if other is not None:
-        chosen.append((float(tried[1][b]), fronts[1].counts[other[a, b, c]]))
-    plan = whole_plan(stars, [units for units, _ in chosen], [own for _, own in chosen], target.probability)
+    if second_index is not None:
+        chosen.append((float(tried[1][b]), fronts[1].counts[second_index[a, b, c]]))
+    plan = whole_plan(stars, [units for units, _ in chosen], [star_counts for _, star_counts in chosen], target.probability)
     if target.budget is not None and plan.cost <= target.budget * (1 + ULPS):
         plan = plan._replace(cost=min(plan.cost, target.budget))
     return plan
@@ -200,22 +200,22 @@ def _second(
 ) -> tuple[np.ndarray, Floats, Floats]:
     """Return the best inside of the second system that the first leaves: its place, price and variance (infinite if there is none)."""
     if target.budget is not None:
-        left = (target.budget * (1 + ULPS) - spent) / units - star.root_cost
-        place = np.searchsorted(front.price, left, side="right") - 1
-        possible = place >= 0
+        limit = (target.budget * (1 + ULPS) - spent) / units - star.root_cost
+        index = np.searchsorted(front.price, limit, side="right") - 1
+        possible = index >= 0
     else:
-        left = ((target.half_width / quantile) ** 2 * (1 + ULPS) - noise) * units - star.root
-        place = np.searchsorted(-front.variance, -left, side="left")
-        possible = place < len(front.price)
-    place = np.clip(place, 0, len(front.price) - 1)
-    price = np.where(possible, units * (star.root_cost + front.price[place]), np.inf)
-    return place, price, np.where(possible, (star.root + front.variance[place]) / units, np.inf)
+        limit = ((target.half_width / quantile) ** 2 * (1 + ULPS) - noise) * units - star.root
+        index = np.searchsorted(-front.variance, -limit, side="left")
+        possible = index < len(front.price)
+    index = np.clip(index, 0, len(front.price) - 1)
+    price = np.where(possible, units * (star.root_cost + front.price[index]), np.inf)
+    return index, price, np.where(possible, (star.root + front.variance[index]) / units, np.inf)
 
 
 def whole_plan(stars: list[Star], units: list[float], counts: list[Floats], probability: float) -> SuitePlan:
     """Return a plan with what it costs and promises."""
-    cost = sum(n * (star.root_cost + price_inside(star, own)) for star, n, own in zip(stars, units, counts, strict=True))
-    noise = sum((star.root + variance_inside(star, own)) / n for star, n, own in zip(stars, units, counts, strict=True))
+    cost = sum(n * (star.root_cost + price_inside(star, star_counts)) for star, n, star_counts in zip(stars, units, counts, strict=True))
+    noise = sum((star.root + variance_inside(star, star_counts)) / n for star, n, star_counts in zip(stars, units, counts, strict=True))
     return SuitePlan(units, counts, float(cost), float(student_t(min(units), probability)) * math.sqrt(noise))
 
 
@@ -253,6 +253,6 @@ def one_level(stars: list[Star], budget: npt.ArrayLike, confidence_level: float)
 def best_by_budget(stars: list[Star], budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95) -> Narrowest:
     """Return the continuous plans of budgets; NaN where they do not buy `min_units`."""
     units, half = np.full((2, len(budgets)), np.nan)
-    some = budgets >= least_price(stars, min_units)
-    units[some], half[some] = best_low(stars, budgets[some], min_units, (1 + confidence_level) / 2)
+    affordable = budgets >= least_price(stars, min_units)
+    units[affordable], half[affordable] = best_low(stars, budgets[affordable], min_units, (1 + confidence_level) / 2)
     return Narrowest(units, half)

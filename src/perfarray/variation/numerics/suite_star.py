@@ -56,7 +56,7 @@ class Forest(NamedTuple):
 def forest(stars: list[Star], rooted: bool = True) -> Forest:
     """Return stars side by side, with or without their shared units."""
     trees = [_tree(star, rooted) for star in stars]
-    a, d, rates = (np.concatenate(part) for part in zip(*trees, strict=True))
+    a, d, rates = (np.concatenate(trees_field) for trees_field in zip(*trees, strict=True))
     return Forest(a, d, rates, [len(tree[0]) for tree in trees])
 
 
@@ -64,9 +64,9 @@ def continuous(stars: list[Star], low: float, *, budget: float | None = None, va
     """Return the totals that give the least variance for a budget, or the least price for a variance, none below `low`."""
     trees = forest(stars)
     x = trees.share_out(np.array(float(low)), budget=budget, variance=variance)
-    own = np.split(x, np.cumsum(trees.lengths)[:-1])
-    lower = [_by_benchmark(star, part[1:]) for star, part in zip(stars, own, strict=True)]
-    return Totals([float(part[0]) for part in own], lower, float((trees.variance / x).sum()), float((trees.cost * x).sum()))
+    pieces = np.split(x, np.cumsum(trees.lengths)[:-1])
+    lower = [_by_benchmark(star, piece[1:]) for star, piece in zip(stars, pieces, strict=True)]
+    return Totals([float(piece[0]) for piece in pieces], lower, float((trees.variance / x).sum()), float((trees.cost * x).sum()))
 
 
 def counts_inside(stars: list[Star], units: Floats, *, budget: float | None = None, variance: float | None = None) -> list[Floats]:
@@ -77,9 +77,9 @@ def counts_inside(stars: list[Star], units: Floats, *, budget: float | None = No
         x = trees.share_out(low, budget=budget - sum(star.root_cost * n for star, n in zip(stars, units, strict=True)))
     else:
         x = trees.share_out(low, variance=(variance or 0.0) - sum(star.root / n for star, n in zip(stars, units, strict=True)))
-    own = np.split(np.where(np.isfinite(x), x, low), np.cumsum(trees.lengths)[:-1])
-    lower = [_by_benchmark(star, part) for star, part in zip(stars, own, strict=True)]
-    return [part / np.column_stack([np.full(len(part), n), part[:, :-1]]) for part, n in zip(lower, units, strict=True)]
+    pieces = np.split(np.where(np.isfinite(x), x, low), np.cumsum(trees.lengths)[:-1])
+    lower = [_by_benchmark(star, piece) for star, piece in zip(stars, pieces, strict=True)]
+    return [piece / np.column_stack([np.full(len(piece), n), piece[:, :-1]]) for piece, n in zip(lower, units, strict=True)]
 
 
 def variance_inside(star: Star, counts: Floats) -> float:
@@ -101,10 +101,10 @@ def _tree(star: Star, rooted: bool) -> tuple[Floats, Floats, Floats]:
     top = np.array([[star.root, star.root_cost]]) if rooted else NO_LEVELS
     stem = np.concatenate([top, star.inner])
     benchmarks, levels = star.variance.shape
-    place = np.arange(benchmarks * levels).reshape(benchmarks, levels) + len(stem)
-    chains = np.where(np.arange(levels) == 0, len(stem) - 1, place - 1)
+    nodes = np.arange(benchmarks * levels).reshape(benchmarks, levels) + len(stem)
+    chains = np.where(np.arange(levels) == 0, len(stem) - 1, nodes - 1)
     parent = np.concatenate([np.arange(len(stem)) - 1, chains.ravel()])
-    a, d = (np.concatenate([stem[:, i], own.ravel()]) for i, own in ((0, star.variance), (1, star.cost)))
+    a, d = (np.concatenate([stem[:, i], benchmark_values.ravel()]) for i, benchmark_values in ((0, star.variance), (1, star.cost)))
     return a, d, tree_rates(parent, a, d)
 
 
