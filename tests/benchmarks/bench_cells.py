@@ -12,12 +12,9 @@ import time
 import warnings
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import xarray as xr
 from interleaved import compared, interleaved, ratio, report
-
-import perfarray
 
 MACHINES, BENCHMARKS, RUNS, SOME = 2000, 12, 3, 100
 TAILS = (0.025, 0.975)
@@ -85,22 +82,8 @@ def spread_by_machine(values: np.ndarray) -> list[float]:
     return found
 
 
-def compiled(call: Callable[[], object]) -> Callable[[], object]:
-    """Return the same call with the compiled engine and one thread."""
-
-    def inside() -> object:
-        before, numba.config.NUMBA_NUM_THREADS = numba.config.NUMBA_NUM_THREADS, 1
-        try:
-            with perfarray.set_options(engine="numba"):
-                return call()
-        finally:
-            numba.config.NUMBA_NUM_THREADS = before
-
-    return inside
-
-
 def main() -> None:
-    """Measure in turn, and print ratios: ours beside the peer, and compiled beside ours where there is a twin."""
+    """Measure in turn, and print ratios: ours beside the peer."""
     warnings.simplefilter("ignore")
     suite, one = timings(MACHINES, BENCHMARKS, RUNS), timings(MACHINES, 1, RUNS)
     long, many = timings(MACHINES // 10, 1, 30), timings(2, 29, 20)
@@ -128,13 +111,10 @@ def main() -> None:
             "a loop", lambda: spread_by_machine(suite.values[1]),
         ),
     }  # fmt: skip
-    twins = {"percentile ratio of scores", "randomization", "randomization, 29 x 20", "relative variation of means"}
     for name, (ours, peer, theirs) in rows.items():
-        calls = {name: ours, peer: theirs} | ({f"{name}, numba": compiled(ours)} if name in twins else {})
-        found = interleaved(calls, rounds=5, clock=time.process_time)
+        found = interleaved({name: ours, peer: theirs}, rounds=5, clock=time.process_time)
         report(name, found)
-        for own in [own for own in calls if own != peer]:
-            compared(f"{own}, {peer}", "ours", ratio(found, peer, own))
+        compared(f"{name}, {peer}", "ours", ratio(found, peer, name))
 
 
 if __name__ == "__main__":

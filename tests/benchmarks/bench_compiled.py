@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 import numba
 import numpy as np
-import xarray as xr
 from interleaved import compared, interleaved, ratio, report
 
 import perfarray
@@ -25,12 +24,9 @@ import warnings, numba, numpy, perfarray, xarray
 warnings.simplefilter("ignore")
 perfarray.set_options(engine="numba")
 runs = xarray.DataArray(numpy.random.default_rng(1).normal(9, 1, (4, 35)), dims=("benchmark", "execution"))
-pair = xarray.concat([runs[:, :3], runs[:, 3:6]], xarray.Variable("version", ["old", "new"]))
 """
 FIRST = {
     "fit_mixture": "runs.perf.fit_mixture()",
-    "five_number_summary": "runs.perf.five_number_summary(n_resamples=100, rng=1)",
-    "score_ratio_interval": "pair.perf.score_ratio_interval('old', method='percentile', n_resamples=100, rng=1)",
 }
 
 
@@ -68,16 +64,8 @@ def shared_work():
     """Return calls whose work threads share."""
     rng = np.random.default_rng(1)
     samples = perfarray.from_samples({f"b{place}": rng.lognormal(0, 0.2, 35) for place in range(200)}, dim="benchmark")
-    machines, long = (
-        xr.DataArray(rng.lognormal(0, 0.02, (2, *shape)), {"version": ["old", "new"]}, ("version", "machine", "benchmark", "execution"))
-        for shape in ((2000, 12, 3), (40, 29, 20))
-    )
     return {
         "fit_mixture of 200 samples": partial(perfarray.fit_mixture, samples),
-        "score_ratio_interval, 2,000 x 12 x 3": partial(
-            perfarray.score_ratio_interval, machines, "old", method="percentile", n_resamples=500, rng=1
-        ),
-        "randomization_test, 40 x 29 x 20": partial(perfarray.randomization_test, long, "old", n_resamples=1000, rng=1),
     }
 
 

@@ -373,15 +373,6 @@ def test_joint_draws_have_the_same_blocks(monkeypatch):
     assert np.corrcoef(drawn)[0, 1] > 0.999999
 
 
-def test_the_compiled_engine_draws_what_numpy_draws(suite):
-    """Redrawing has no compiled twin: with `engine="numba"` the numbers are the same, and the attr says who made them."""
-    pytest.importorskip("numba")
-    plain = suite.perf.bootstrap_distribution(resample="all", rng=1)
-    with perfarray.set_options(engine="numba"):
-        xr.testing.assert_identical(suite.perf.bootstrap_distribution(resample="all", rng=1), plain)
-    assert plain.attrs["engine"] == "numpy"
-
-
 def test_warnings_say_what_is_too_little(suite):
     """Percentile, basic and BCa below 30 units, in one warning; studentized does not warn; too few replicates."""
     small = suite.isel(execution=slice(10))

@@ -108,25 +108,6 @@ def test_memory_batches_change_nothing(machines, monkeypatch):
     xr.testing.assert_identical(machines.perf.score_distribution(rng=1), expected)
 
 
-@pytest.mark.parametrize("mean", MEANS)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_engines_draw_the_same_scores(machines, mean, seed):
-    """numba looks the same random bits up, whatever NumPy makes of the key (of seed 0 it rounds it); spreads are the same, too."""
-    pytest.importorskip("numba")
-
-    def results():
-        yield machines.perf.score_distribution(rng=seed, mean=mean, n_resamples=50)
-        yield machines.perf.relative_variation(rng=seed, mean=mean, n_resamples=50, statistic="mean", method="monte_carlo")
-
-    expected = list(results())
-    with perfarray.set_options(engine="numba"):
-        found = list(results())
-    for one, other in zip(found, expected, strict=True):
-        assert one.attrs.pop("engine") == "numba"
-        assert other.attrs.pop("engine") == "numpy"
-        xr.testing.assert_identical(one, other)
-
-
 def test_ragged_runs_weigh_units_alike():
     """Two binaries with one and two executions: the lone execution has half of the weight."""
     times = suite([[[1.0, np.nan], [2.0, 3.0]]], benchmark=0, binary=0, execution=0)

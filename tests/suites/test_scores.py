@@ -168,32 +168,6 @@ def test_the_question_is_in_the_result(suite):
     assert suite.perf.score_ratio_interval("v1", shared="execution").attrs["benchmarks"] == "shared: execution"
 
 
-@pytest.mark.parametrize(
-    "keywords",
-    [{}, {"method": "bca", "shared": "execution"}, {"weights": {"a": 3, "b": 1, "c": 2}, "mean": "arithmetic"}, {"sensitivity": True},
-     {"random_benchmarks": True}],
-)  # fmt: skip
-def test_engines_give_the_same_limits(keywords):
-    """To the last bit: of three runs with ties, of gaps, and of a lazy rate of one benchmark."""
-    pytest.importorskip("numba")
-    values = np.random.default_rng(1).normal(9, 1, (2, 4, 3, 3)).round()
-    whole = xr.DataArray(values, dims=("version", "machine", "benchmark", "execution")).assign_coords(
-        version=["old", "new"], benchmark=["a", "b", "c"]
-    )
-    some = whole.copy()
-    some[0, 1, 2, 1] = some[1, 2, 1] = np.nan
-    rate = (1 / whole.astype("float32")).chunk({"machine": 3}).assign_attrs(better="higher", units="1/s")
-    given = {"method": "percentile", "n_resamples": 40, "rng": 0} | keywords
-    for times in (whole, some) if "weights" in keywords else (whole, some, rate.isel(benchmark=[0])):
-        with warnings.catch_warnings(action="ignore"):
-            expected = times.perf.score_ratio_interval("old", **given)
-            with perfarray.set_options(engine="numba"):
-                found = times.perf.score_ratio_interval("old", **given)
-            assert found.attrs.pop("engine") == "numba"
-            assert expected.attrs.pop("engine") == "numpy"
-            xr.testing.assert_identical(found.compute(), expected.compute())
-
-
 def test_one_run_of_each_benchmark(suite):
     """No limits for this very suite, and a warning that says why; limits for programs like these."""
     times = suite.isel(execution=[0])

@@ -206,8 +206,8 @@ def in_words(compared: Comparison, frame: "pd.DataFrame") -> str:
     """Write how many there are of every verdict, and what became of the suite where there is one."""
     verdicts = [row["verdict"] for row in compared.named().values()]
     numbers = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
-    compared = f"{len(verdicts)} compared{' by their medians' if compared.attrs.get('statistic') == 'median' else ''}"
+    count = f"{len(verdicts)} compared{' by their medians' if compared.attrs.get('statistic') == 'median' else ''}"
     if frame.attrs["suites"] != 1:
-        return f"{compared}: {numbers}"
+        return f"{count}: {numbers}"
     change, verdict = (str(frame[title].iloc[-1]) for title in ("change", "verdict"))
-    return f"{compared}: {numbers}; all together {change}{'' if f'x {verdict} (' in change else f', {verdict}'}"
+    return f"{count}: {numbers}; all together {change}{'' if f'x {verdict} (' in change else f', {verdict}'}"

@@ -38,12 +38,11 @@ Drawer = Callable[[slice], Floats]
 
 
 class Draws(NamedTuple):
-    """What is drawn: which levels (outermost first), how often, from which key, by which engine where it can be chosen."""
+    """What is drawn: which levels (outermost first), how often, from which key."""
 
     resampled: tuple[bool, ...]
     n_resamples: int
     key: Key
-    engine: str = "numpy"
 
 
 class DrawKeys(NamedTuple):

@@ -36,14 +36,11 @@ class Streams:
     ----------
     key : tuple of two int
         What all streams of the call begin with.
-    engine : {"numpy", "numba"}
-        What makes the words, which are the same.
     """
 
-    __slots__ = ("_counter", "_philox", "_room", "_state", "engine", "key")
+    __slots__ = ("_counter", "_philox", "_room", "_state", "key")
 
-    def __init__(self, key: Key, engine: str = "numpy") -> None:
-        self.engine = engine
+    def __init__(self, key: Key) -> None:
         self._philox = np.random.Philox(key=list(key))
         self._state: Any = self._philox.state
         self._counter: Words = self._state["state"]["counter"]
@@ -69,11 +66,6 @@ class Streams:
         -------
         array of uint64, shape (n, count)
         """
-        if self.engine == "numba":
-            from perfarray.numerics.compiled import words_of
-
-            block, skipped = words_of(self.key, np.asarray(cells if isinstance(cells, np.ndarray) else list(cells)), stream, count, start)
-            return block[:, skipped : skipped + count]
         keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
         skipped = start % 4
         rows = np.empty((len(keys), count), np.uint64) if out is None else out[: len(keys) * count].reshape(-1, count)

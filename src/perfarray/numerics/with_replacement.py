@@ -4,7 +4,6 @@ Few values can be drawn in few ways. One whole number stands for several draws, 
 gathers than n draws: 27 ways for three values, 900 for a pair of 30. How many draws go together depends on n alone.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -131,11 +130,6 @@ def one_of_each(
 
     It stands at the same place in the tables of all kinds.
     """
-    if streams.engine == "numba":
-        entries = np.empty((*tables.shape[:-1], rows)) if out is None else out
-        entries[:] = 0.0
-        _add_compiled(entries, tables, cells, streams, [(stream, slice(None))], start)
-        return entries
     kinds, number, _, size = tables.shape
     flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
     if rows <= step:
@@ -160,7 +154,7 @@ def add_one_of_each(
         The tables.
     cells, stream, streams, start :
         Of the random numbers of the rows, as for `one_of_each`.
-    apart : bool
+    own_streams : bool
         Whether each table has a stream of its own, `stream` and those after it.
     """
     turns = (
@@ -168,9 +162,6 @@ def add_one_of_each(
         if own_streams
         else [(stream, slice(None))]
     )
-    if streams.engine == "numba":
-        _add_compiled(sums[:, None], tables, cells, streams, turns, start)
-        return
     size = max(1, SUMMED // (sums.shape[-1] * tables.shape[1] // len(turns)))
     for first in range(0, len(cells), size):
         block = slice(first, first + size)
@@ -178,24 +169,6 @@ def add_one_of_each(
             entries = one_of_each(tables[:, tables_of_turn, block], cells[block], stream_of_turn, streams, sums.shape[-1], start)
             for position in range(entries.shape[1]):
                 sums[:, block] += entries[:, position]
-
-
-def _add_compiled(sums: Floats, tables: Floats, cells: Integers, streams: Streams, turns: Sequence[tuple[int, slice]], start: int) -> None:
-    """Add to rows (kinds, 1 or tables, cells, rows) one entry of each table; each turn is a stream, and the tables that it serves."""
-    from perfarray.numerics.compiled import combine, in_parts
-
-    plain = Streams(streams.key)
-
-    def work(block: slice) -> None:
-        for stream, tables_of_turn in turns:
-            refused = combine(sums, tables[:, tables_of_turn], streams.key, cells, stream, start, at=block)
-            if refused.any():
-                refused_cells = block.start + np.flatnonzero(refused)
-                entries = one_of_each(tables[:, tables_of_turn, refused_cells], cells[refused_cells], stream, plain, sums.shape[-1], start)
-                for position in range(entries.shape[1]):
-                    sums[:, min(position, sums.shape[1] - 1), refused_cells] += entries[:, position]
-
-    in_parts(work, len(cells), sums.shape[-1] * tables.shape[1])
 
 
 class LongRow:

@@ -66,5 +66,5 @@ def ratio_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
     name = next(name for name in OBSERVED if name in result)
     named = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")
     labels = {"edge": range(number + 1), "bin": range(number)}
-    found = apply(lambda ratios: histogram(ratios, number), result[name], core=[[REPLICATE]], outputs=named, coords=labels)
-    return result.drop_dims(REPLICATE).rename({OBSERVED[name]: "observed"}).assign(found).assign_attrs(result=name)
+    counted = apply(lambda ratios: histogram(ratios, number), result[name], core=[[REPLICATE]], outputs=named, coords=labels)
+    return result.drop_dims(REPLICATE).rename({OBSERVED[name]: "observed"}).assign(counted).assign_attrs(result=name)

@@ -124,12 +124,12 @@ def score_distribution(
         return draw_scores(suite, cells, drawing), central_score(suite, mean)
 
     named = outputs(units, (REPLICATE,), score="") | outputs(units, suite_score="")
-    found = over_cells(kernel, runs, named, {REPLICATE: range(drawing.n_resamples)})
-    attrs = runs.describe(drawn=True) | {"result": "score_distribution", "units": units}
-    said = movement_notes(found.assign_attrs(attrs)) if runs.moving and not is_chunked(found["score"]) else ()
-    scores = found["score"].assign_coords(suite_score=found["suite_score"]).transpose(..., REPLICATE)
+    result = over_cells(kernel, runs, named, {REPLICATE: range(drawing.n_resamples)})
+    attrs = runs.describe(random=True) | {"result": "score_distribution", "units": units}
+    notes = movement_notes(result.assign_attrs(attrs)) if runs.moving and not is_chunked(result["score"]) else ()
+    scores = result["score"].assign_coords(suite_score=result["suite_score"]).transpose(..., REPLICATE)
     scores.name = str(runs.system.data.array.name or "time")
-    return describe_one(scores, runs.system, attrs, *said, *runs.weighing.notes)
+    return describe_one(scores, runs.system, attrs, *notes, *runs.weighing.notes)
 
 
 @each_suite
@@ -218,20 +218,20 @@ def five_number_summary(
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if method == "exact":
             *five, lower, upper = exact_numbers(suite, mean, after_each=None if bar is None else bar.update)
-            others = [part for bounds in zip(lower, upper, strict=True) for part in bounds]
+            spreads = [limits for bounds in zip(lower, upper, strict=True) for limits in bounds]
         else:
             *five, deviation = summarise_scores(suite, cells, drawing)
-            others = [deviation]
-        return *five, five[4] - five[0], five[3] - five[1], *others, units_of(suite)
+            spreads = [deviation]
+        return *five, five[4] - five[0], five[3] - five[1], *spreads, units_of(suite)
 
     bounds = [f"{name}_{side}" for name in QUARTILES for side in ("lower", "upper")]
     names = ["minimum", *QUARTILES, "maximum", "range", "interquartile_range"]
     names += bounds if method == "exact" else ["standard_deviation"]
     named = outputs(runs.system.data.units, **dict.fromkeys(names, "")) | outputs(n="independent units")
     with nullcontext() if bar is None else bar:
-        found = over_cells(kernel, runs, named, drawn=method == "monte_carlo")
-    attrs = runs.describe(drawn=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
-    return describe_one(found, runs.system, attrs, *runs.weighing.notes, checks=("suite_single_runs", *runs.moving))
+        result = over_cells(kernel, runs, named, in_key_order=method == "monte_carlo")
+    attrs = runs.describe(random=method == "monte_carlo") | {"result": "five_number_summary", "method": method}
+    return describe_one(result, runs.system, attrs, *runs.weighing.notes, checks=("suite_single_runs", *runs.moving))
 
 
 @each_suite
@@ -322,7 +322,7 @@ def relative_variation(
     )  # fmt: skip
     runs = resolve_runs(times, request)
     if statistic == "geometric" and mean == "arithmetic":
-        positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.place)
+        positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.depth)
         runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing = runs.system.data, runs.drawing
     of_runs, aim = named_end(statistic, data.better), AIM if n_resamples is None else np.inf
@@ -330,36 +330,36 @@ def relative_variation(
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         n = units_of(suite)
         if method == "monte_carlo":
-            known, random = drawn_spread(suite, cells, of_runs, drawing), n > 1
+            spread, random = drawn_spread(suite, cells, of_runs, drawing), n > 1
         else:
-            known = exact_spread(suite, of_runs, mean)
-            random = (n > 1) & np.isnan(known.standard_deviation)
+            spread = exact_spread(suite, of_runs, mean)
+            random = (n > 1) & np.isnan(spread.standard_deviation)
             if random.any():
-                some = suite._replace(runs=suite.runs[random], shares=None if suite.shares is None else suite.shares[random])
-                for whole, part in zip(known[1:], filled_spread(some, cells[random], of_runs, drawing, aim)[1:], strict=True):
-                    whole[random] = part
-        deviation, error = (np.where(n > 1, part, np.nan) for part in (known.standard_deviation, known.error))
-        return known.performance, deviation, deviation / known.performance, error, n, random, np.where(random, known.draws, 0)
+                random_suite = suite._replace(runs=suite.runs[random], shares=None if suite.shares is None else suite.shares[random])
+                for field, values in zip(spread[1:], filled_spread(random_suite, cells[random], of_runs, drawing, aim)[1:], strict=True):
+                    field[random] = values
+        deviation, error = (np.where(n > 1, values, np.nan) for values in (spread.standard_deviation, spread.error))
+        return spread.performance, deviation, deviation / spread.performance, error, n, random, np.where(random, spread.draws, 0)
 
     named = outputs(data.units, performance="", standard_deviation="")
     named |= outputs(relative_variation="", monte_carlo_error="standard error by chance, a share of the variation", n="independent units")
-    found = over_cells(kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1)
-    attrs = runs.describe(drawn=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
-    attrs = _as_done(attrs, found, given=n_resamples is not None)
+    result = over_cells(kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1)
+    attrs = runs.describe(random=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
+    attrs = _as_done(attrs, result, named=n_resamples is not None)
     checks = ("suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.moving)
-    return describe_one(found.drop_vars("_draws"), runs.system, attrs, data.selected, *runs.weighing.notes, checks=checks)
+    return describe_one(result.drop_vars("_draws"), runs.system, attrs, data.selected, *runs.weighing.notes, checks=checks)
 
 
-def _as_done(attrs: dict[str, Hashable], found: xr.Dataset, *, given: bool) -> dict[str, Hashable]:
+def _as_done(attrs: dict[str, Hashable], result: xr.Dataset, *, named: bool) -> dict[str, Hashable]:
     """Return attrs that say what was drawn; of a lazy result nobody knows yet. `given`: whether the caller named a number of draws."""
-    asked = attrs["method"]
-    if is_chunked(found["drawn"]):
-        return attrs if given or asked != "exact" else {name: value for name, value in attrs.items() if name != "n_resamples"}
-    some, every = bool(found["drawn"].any()), bool((found["drawn"] | (found["n"] <= 1)).all())
-    if asked == "exact":
-        attrs = attrs | {"method": "monte_carlo" if some and every else "exact, monte_carlo" if some else "exact"}
-    drawn = attrs | {"n_resamples": int(found["_draws"].max())}
-    return drawn if some else {name: value for name, value in drawn.items() if name not in DRAWN}
+    method = attrs["method"]
+    if is_chunked(result["drawn"]):
+        return attrs if named or method != "exact" else {name: value for name, value in attrs.items() if name != "n_resamples"}
+    any_drawn, all_drawn = bool(result["drawn"].any()), bool((result["drawn"] | (result["n"] <= 1)).all())
+    if method == "exact":
+        attrs = attrs | {"method": "monte_carlo" if any_drawn and all_drawn else "exact, monte_carlo" if any_drawn else "exact"}
+    described = attrs | {"n_resamples": int(result["_draws"].max())}
+    return described if any_drawn else {name: value for name, value in described.items() if name not in DRAWN}
 
 
 DRAWN = ("n_resamples", "engine", RNG_KEY)
@@ -369,13 +369,13 @@ DRAWN = ("n_resamples", "engine", RNG_KEY)
 @check("suite_redrawn")
 def redrawn(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells that have no closed form."""
-    drawn = result["drawn"]
-    error = float(result["monte_carlo_error"].where(drawn).max()) if drawn.any() else 0.0
+    without_form = result["drawn"]
+    error = float(result["monte_carlo_error"].where(without_form).max()) if without_form.any() else 0.0
     text = (
         f"{{cells}} have no closed form (more than {FEW} units, of several runs or of a harmonic mean): their spread is that of redrawn "
         f"experiments, with a standard error of {100 * error:.1f} % of it at most"
     )
-    return (count_note("redrawn", text, drawn, error=error),)
+    return (count_note("redrawn", text, without_form, error=error),)
 
 
 @check("suite_single_runs")

@@ -116,19 +116,19 @@ def hierarchical_performance_test(
         del cells
         matched = match_sides(new, old, shared=False, paired=False)
         larger, smaller = (matched.old, matched.new) if lower_is_better else (matched.new, matched.old)
-        found = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
-        speedup = np.where(found.speedup < 1 / FAR, 0.0, found.speedup)
-        counts = found.larger, found.smaller, smallest_number(matched), *count(matched)
-        return found.confidence, 1 - found.confidence, speedup, *counts
+        result = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
+        speedup = np.where(result.speedup < 1 / FAR, 0.0, result.speedup)
+        counts = result.larger, result.smaller, smallest_number(matched), *count(matched)
+        return result.confidence, 1 - result.confidence, speedup, *counts
 
     better, factor = "confidence that the candidate is better", "factor by which the candidate is better at least"
     named = outputs(confidence=better, pvalue="", speedup=factor)
     named |= outputs(better_benchmarks="benchmarks that are better by their own test", worse_benchmarks="benchmarks that are worse")
     named |= outputs(n="independent units on the smaller side")
-    found = over_suites(kernel, systems, named | counted(across))
+    result = over_suites(kernel, systems, named | counted(across))
     attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
     attrs |= {"sides": sides, "question": RANKED}
-    return describe_two(found, systems, attrs, checks=("suite_benchmarks", "suite_ranks", "suite_direction"))
+    return describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_ranks", "suite_direction"))
 
 
 @check("suite_ranks")
@@ -163,5 +163,5 @@ def direction_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         "{cells} have more benchmarks that are worse than better; only whether the candidate is better was tested: exchange the sides "
     )
     against += "to test whether it is worse"
-    told = count_note("no_difference", equal, (better == 0) & (worse == 0)), count_note("other_direction", against, worse > better)
-    return tuple(replace(note, aside=True) for note in told if note is not None)
+    counted_notes = count_note("no_difference", equal, (better == 0) & (worse == 0)), count_note("other_direction", against, worse > better)
+    return tuple(replace(note, aside=True) for note in counted_notes if note is not None)

@@ -36,7 +36,7 @@ class OneSystem(NamedTuple):
 
     data: Timings
     across: str
-    kept: xr.DataArray
+    complete: xr.DataArray
     unmatched: tuple[str, ...]
 
 
@@ -59,7 +59,7 @@ class TwoSystems(NamedTuple):
 
     pair: Pair
     across: str
-    place: int
+    depth: int
     paired: str | None
 
     @property
@@ -70,12 +70,12 @@ class TwoSystems(NamedTuple):
     @property
     def shared(self) -> bool:
         """Whether a unit is the same for every benchmark."""
-        return set(self.pair.candidate.levels[: self.place + 1]) <= set(self.pair.shared)
+        return set(self.pair.candidate.levels[: self.depth + 1]) <= set(self.pair.shared)
 
-    def labels(self, *, drawn: bool) -> np.ndarray:
+    def labels(self, *, in_key_order: bool) -> np.ndarray:
         """Return the benchmarks in the order in which a formula of `over_suites` gets them."""
         labels = along(self.pair.candidate, self.across)[self.across].values
-        return np.asarray(labels[order_of_labels(labels)] if drawn else labels)
+        return np.asarray(labels[order_of_labels(labels)] if in_key_order else labels)
 
     @property
     def benchmarks(self) -> str:
@@ -88,34 +88,34 @@ def match_cells(data: Timings, across: str) -> OneSystem:
     """Find the benchmarks that every cell has; cells without any value do not count."""
     array = along(data, across)
     present = array.notnull().any(data.levels).reset_coords(drop=True)
-    others = [dim for dim in present.dims if dim != across]
-    kept = (present | ~present.any(across)).all(others)
-    if is_chunked(kept):
-        return OneSystem(_read_again(data, kept), across, kept.chunk({across: -1}), ())
-    if not kept.any() and bool(present.any()):
+    further_dims = [dim for dim in present.dims if dim != across]
+    complete = (present | ~present.any(across)).all(further_dims)
+    if is_chunked(complete):
+        return OneSystem(_read_again(data, complete), across, complete.chunk({across: -1}), ())
+    if not complete.any() and bool(present.any()):
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
-            f"common (dims {tuple(str(dim) for dim in others)}){suites_hint(array, across)}"
+            f"common (dims {tuple(str(dim) for dim in further_dims)}){suites_hint(array, across)}"
         )
-    return OneSystem(data, across, kept, tuple(str(label) for label in kept[across].values[~kept.values]))
+    return OneSystem(data, across, complete, tuple(str(label) for label in complete[across].values[~complete.values]))
 
 
-def _read_again(data: Timings, kept: xr.DataArray) -> Timings:
+def _read_again(data: Timings, complete: xr.DataArray) -> Timings:
     """Return lazy timings that are read once more after it is known which benchmarks count: else all chunks would wait for it in memory."""
     from dask.graph_manipulation import bind
 
-    return data._replace(array=data.array.copy(data=bind(data.array.data, kept.data)))
+    return data._replace(array=data.array.copy(data=bind(data.array.data, complete.data)))
 
 
 def describe_one(
     result: Result, system: OneSystem, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
 ) -> Result:
     """Write the attrs of a result on one system's suite, and what there is to say of it."""
-    attrs = attrs | {"across": system.across} | ({} if is_chunked(system.kept) else {"n_benchmarks": int(system.kept.sum())})
+    attrs = attrs | {"across": system.across} | ({} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.sum())})
     result = _bounded_scores(result, system) if system.data.bounded else result
     result = result.assign_attrs(attrs | _unmatched(system.unmatched))
     notes = (*notes, system.data.stopped_note("a score of theirs is a bound, and its spread NaN"))
-    suites = name_suites(result, system.data.array, system.kept, system.across, by=True)
+    suites = name_suites(result, system.data.array, system.complete, system.across, by=True)
     slow = slow_end_note([attrs.get("statistic")], system.data.better)
     return noted(result, *system.data.notes, slow, *notes, suites, _left_out(system), checks=checks)
 
@@ -127,11 +127,11 @@ SPREADS = ("range", "interquartile_range", "standard_deviation", "relative_varia
 def _bounded_scores(result: Result, system: OneSystem) -> Result:
     """Take back what is no bound: spreads of suites with stopped runs, and everything where a run's limit is not known."""
     at_least, at_most = system.data.bounds.over(system.across)
-    known, spread = ~(at_least & at_most), ~(at_least | at_most)
+    one_sided, spread = ~(at_least & at_most), ~(at_least | at_most)
     if isinstance(result, xr.DataArray):
-        return result.where(known).transpose(*result.dims).assign_attrs(result.attrs)
-    kept = {name: known if name not in SPREADS else spread for name in result.data_vars if name != "n"}
-    changed = {name: result[name].where(where).transpose(*result[name].dims) for name, where in kept.items()}
+        return result.where(one_sided).transpose(*result.dims).assign_attrs(result.attrs)
+    conditions = {name: one_sided if name not in SPREADS else spread for name in result.data_vars if name != "n"}
+    changed = {name: result[name].where(where).transpose(*result[name].dims) for name, where in conditions.items()}
     return result.assign({name: variable.assign_attrs(result[name].attrs) for name, variable in changed.items()})
 
 
@@ -150,48 +150,48 @@ def resolve_systems(times: Data, baseline: object, request: Request) -> TwoSyste
         censored=request.censored,
     )
     check_across(request.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    place = unit_place(pair.candidate, request.unit)
-    if request.paired is not None and place:
-        given = f"paired={request.paired!r} matches the outermost units, and unit={request.unit!r} takes others as independent"
-        raise ValueError(f"{given}; give one of them")
-    return TwoSystems(pair, request.across, place, request.paired)
+    depth = unit_place(pair.candidate, request.unit)
+    if request.paired is not None and depth:
+        conflict = f"paired={request.paired!r} matches the outermost units, and unit={request.unit!r} takes others as independent"
+        raise ValueError(f"{conflict}; give one of them")
+    return TwoSystems(pair, request.across, depth, request.paired)
 
 
 def over_suites(
-    kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None, *, drawn: bool = False
+    kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None, *, in_key_order: bool = False
 ) -> xr.Dataset:
     """Give a formula the units (suites, benchmarks, units) of both systems and the keys of the suites, and label what it returns.
 
     Where random numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
     """
-    across, levels, place = systems.across, systems.pair.candidate.levels, systems.place
+    across, levels, depth = systems.across, systems.pair.candidate.levels, systems.depth
     sides = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
     labels = sides[0][across].values
-    order = order_of_labels(labels) if drawn else np.arange(len(labels))
+    order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     back = np.argsort(order)
 
     def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        units = [suite_units(side, cells.shape, len(levels), place)[:, order] for side in (new, old)]
-        found = kernel(units[0], units[1], cells.ravel())
-        parts = [part.reshape((*cells.shape, *part.shape[1:])) for part in found]
-        return tuple(part[..., back] if across in output.dims else part for part, output in zip(parts, outputs.values(), strict=True))
+        units = [suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old)]
+        answers = kernel(units[0], units[1], cells.ravel())
+        arrays = [array.reshape((*cells.shape, *array.shape[1:])) for array in answers]
+        return tuple(array[..., back] if across in output.dims else array for array, output in zip(arrays, outputs.values(), strict=True))
 
     core = [[across, *levels], [across, *levels], []]
     names = (coords or {}) | {across: labels.tolist()}
     return apply(unfolded, *sides, cell_keys(sides, levels, across), core=core, outputs=outputs, coords=names)
 
 
-def bounded_result(found: xr.Dataset, systems: TwoSystems, *, null: float = 1.0, alternative: str = "two-sided") -> xr.Dataset:
+def bounded_result(result: xr.Dataset, systems: TwoSystems, *, null: float = 1.0, alternative: str = "two-sided") -> xr.Dataset:
     """Open the limits, and take back the p-values, towards what stopped runs leave unknown of ratios over the matched benchmarks."""
     if not systems.pair.bounded:
-        return found
-    return bound_interval(found, bounds_within(found, systems).over(systems.across), lowest=0.0, null=null, alternative=alternative)
+        return result
+    return bound_interval(result, bounds_within(result, systems).over(systems.across), lowest=0.0, null=null, alternative=alternative)
 
 
-def bounds_within(found: xr.Dataset, systems: TwoSystems) -> Bounds:
+def bounds_within(result: xr.Dataset, systems: TwoSystems) -> Bounds:
     """Return what stopped runs leave unknown of the benchmarks that count, or would if the limit of their runs were known."""
     bounds = systems.pair.bounds
-    counts = found["_matched"].reset_coords(drop=True) | (bounds.at_least & bounds.at_most)
+    counts = result["_matched"].reset_coords(drop=True) | (bounds.at_least & bounds.at_most)
     return Bounds(*(side & counts for side in bounds))
 
 
@@ -225,30 +225,30 @@ def moving(request: Request, joint: bool) -> tuple[str, ...]:
 
 
 def describe_two(
-    found: xr.Dataset, systems: TwoSystems, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
+    answers: xr.Dataset, systems: TwoSystems, attrs: dict[str, Hashable], *notes: Note | None, checks: tuple[str, ...] = ()
 ) -> xr.Dataset:
     """Write the attrs of a comparison, and what there is to say of it; of a lazy result, what can be said without computing."""
-    pair, across, matched = systems.pair, systems.across, found["_matched"]
-    result = found.drop_vars(["_matched", "_incomplete"])
+    pair, across, matched = systems.pair, systems.across, answers["_matched"]
+    result = answers.drop_vars(["_matched", "_incomplete"])
     if not any(across in variable.dims for variable in result.data_vars.values()):
         result = result.drop_vars(across, errors="ignore")
-    unit = pair.candidate.levels[systems.place]
+    unit = pair.candidate.levels[systems.depth]
     attrs = {**pair.attrs, "unit": unit, "across": across, "benchmarks": systems.benchmarks} | attrs
     attrs |= {"paired": systems.paired} if systems.paired else {}
     lacking = [] if is_chunked(matched) else _lacking(matched, across)
     result = result.assign_attrs(attrs | _unmatched((*pair.unmatched, *map(str, lacking))))
     suites = name_suites(result, pair.candidate.array, matched, across, by=True)
-    left_out = 0 if is_chunked(matched) else int(found["_incomplete"].sum())
+    left_out = 0 if is_chunked(matched) else int(answers["_incomplete"].sum())
     incomplete = None
     if left_out:
         result.attrs["n_incomplete_units"] = left_out
         text = f"{left_out} shared units ({unit}) lack some benchmarks and are left out"
         incomplete = Note("incomplete_units", text, {"units": left_out})
-    apart = suites_hint(pair.candidate.array, across) if suites is None else ""
-    missing = _missing(lacking, matched.sizes[across], across, apart)
+    hint = suites_hint(pair.candidate.array, across) if suites is None else ""
+    missing = _missing(lacking, matched.sizes[across], across, hint)
     slow = slow_end_note([attrs.get("statistic")], systems.better)
-    said = (*pair.notes, slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE))
-    return noted(result, *said, suites, missing, incomplete, *notes, checks=checks)
+    remarks = (*pair.notes, slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE))
+    return noted(result, *remarks, suites, missing, incomplete, *notes, checks=checks)
 
 
 def along(side: Timings, across: str) -> xr.DataArray:
@@ -265,7 +265,7 @@ def _unmatched(labels: tuple[str, ...]) -> dict[str, Hashable]:
 
 def _left_out(system: OneSystem) -> Note | None:
     """Name the benchmarks that are left out of every cell."""
-    labels, number, across = system.unmatched, system.kept.size, system.across
+    labels, number, across = system.unmatched, system.complete.size, system.across
     if not labels:
         return None
     text = f"{len(labels)} of {number} labels of {across!r} were not measured in every cell and are left out of all, so that all cells "
@@ -279,18 +279,18 @@ def _lacking(matched: xr.DataArray, across: str) -> list[Hashable]:
     return list(matched[across].values[~pairs[pairs.any(axis=1)].all(axis=0)].tolist())
 
 
-def _missing(labels: list[Hashable], number: int, across: str, apart: str) -> Note | None:
+def _missing(labels: list[Hashable], number: int, across: str, hint: str) -> Note | None:
     """Name the benchmarks that some pair lacks."""
     if not labels:
         return None
     text = f"{len(labels)} of {number} along {across!r} are missing in some cells: {listed(labels)}"
-    text += f"; each ratio is over the benchmarks measured on both sides{apart}"
+    text += f"; each ratio is over the benchmarks measured on both sides{hint}"
     return Note("unmatched", text, {"labels": [str(label) for label in labels], "dim": across})
 
 
-def count_empty(empty: xr.DataArray, what: str) -> Note | None:
+def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
     """Count the cells that have nothing to go by."""
-    return count_note("no_value", f"{{cells}} have {what}; their answers are NaN", empty)
+    return count_note("no_value", f"{{cells}} have {reason}; their answers are NaN", empty)
 
 
 @check("suite_benchmarks")

@@ -34,7 +34,6 @@ from perfarray.timings.apply import is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, named_end
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
@@ -147,41 +146,41 @@ def randomization_test(
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
-    draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng), engine()) if method == "monte_carlo" else None
+    draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     weighing = weigh(times, across, weights)
     systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
     joint = systems.shared or (paired is not None and shared is None)  # what a session did to a pair, it may have done to all benchmarks
-    shares = weighing.of(systems.labels(drawn=draws is not None))
+    shares = weighing.of(systems.labels(in_key_order=draws is not None))
     how = Exchange(mean, named_end(statistic, systems.better), joint, paired is not None, shares)
 
     length = (draws.n_resamples if draws is not None else _most_exchanges(systems, how)) if distribution else None
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=how.shared, paired=how.paired)
-        found = randomization(sides, cells, how, alternative, draws, plus_one, length=length)
-        return *found, smallest_number(sides), *count(sides), *movement(sides, joint=how.shared, paired=how.paired)
+        result = randomization(sides, cells, how, alternative, draws, plus_one, length=length)
+        return *result, smallest_number(sides), *count(sides), *movement(sides, joint=how.shared, paired=how.paired)
 
     named = outputs(statistic="candidate / baseline", pvalue="", smallest_pvalue="p-value of a ratio that no other exchange reaches")
     named |= outputs(n_exchanges="exchanges counted")
     named |= {} if length is None else outputs("1", (REPLICATE,), null_distribution="candidate / baseline after an exchange")
     named |= outputs(n="independent units on the smaller side") | counted(across) | moved()
-    found = over_suites(kernel, systems, named, {} if length is None else {REPLICATE: range(length)}, drawn=draws is not None)
-    if length is not None and draws is None and not is_chunked(found["n_exchanges"]):
-        found = found.isel({REPLICATE: slice(int(found["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # room that nothing needed
+    result = over_suites(kernel, systems, named, {} if length is None else {REPLICATE: range(length)}, in_key_order=draws is not None)
+    if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
+        result = result.isel({REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # room that nothing needed
     names = {"statistic": "estimate"}
-    found = bounded_result(found.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
+    result = bounded_result(result.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION} | weighing.attrs
     attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
     if draws is not None:
-        attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine, "plus_one": int(plus_one)} | describe_key(draws.key)
-    return describe_two(found, systems, attrs, *weighing.notes, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
+        attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy", "plus_one": int(plus_one)} | describe_key(draws.key)
+    return describe_two(result, systems, attrs, *weighing.notes, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
 
 
 def _most_exchanges(systems: TwoSystems, how: Exchange) -> int:
     """Return how many exchanges a cell has at most, by the sizes of the arrays."""
     sides, across = [system.array.sizes for system in (systems.pair.candidate, systems.pair.baseline)], systems.across
-    runs = systems.pair.candidate.levels[: systems.place + 1]
+    runs = systems.pair.candidate.levels[: systems.depth + 1]
     new, old = (prod(sizes[level] for level in runs) for sizes in sides)
     return most_outcomes(sides[0].get(across, 1), (new, old), how)
 

@@ -107,51 +107,51 @@ def required_runs(
     for value, name, choices in ((mean, "mean", MEANS), (statistic, "statistic", SUMMARIES), (method, "method", METHODS)):
         check_choice(value, name, choices)
     check_standard_error(method, statistic)
-    level, first, wanted = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
-    if wanted <= 0:
+    level, first, target = check_confidence_level(confidence_level), check_count(start, "start", 2), check_number(width, "width")
+    if target <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared)
     weighing = weigh(times, across, weights)
     systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
-    shares = weighing.of(systems.labels(drawn=draws is not None))
+    shares = weighing.of(systems.labels(in_key_order=draws is not None))
     score = Score(mean, named_end(statistic, systems.better), systems.shared, False, False, level, "two-sided", weights=shares)
     most = _most(systems, first)
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=score.shared, paired=False)
-        found = numerics.required_runs(sides, cells, score, draws, method, width=wanted, start=first)
+        result = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first)
         numbers = smallest_numbers(sides)
-        remarks = _remarks(found, np.minimum(*numbers), first)
+        remarks = _remarks(result, np.minimum(*numbers), first)
         together = movement(sides, joint=score.shared, paired=False)
-        return *found, *numbers, remarks, *together, _unused(sides), sides.incomplete.astype(float), sides.matched
+        return *result, *numbers, remarks, *together, _unused(sides), sides.incomplete.astype(float), sides.matched
 
-    found = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)}, drawn=draws is not None)
+    result = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)}, in_key_order=draws is not None)
     attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
-    attrs |= {"confidence_level": level, "width": wanted, "start": first} | weighing.attrs
+    attrs |= {"confidence_level": level, "width": target, "start": first} | weighing.attrs
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_start", "suite_pilot", *moving(request, score.shared))
-    return describe_two(found.drop_vars("_unused"), systems, attrs, _note_unused(found), *weighing.notes, checks=checks)
+    return describe_two(result.drop_vars("_unused"), systems, attrs, _note_unused(result), *weighing.notes, checks=checks)
 
 
 def _most(systems: TwoSystems, start: int) -> int:
     """Return how many runs the smaller side has room for; raise where that is less than the search begins with."""
-    nest, place = systems.pair.candidate.levels, systems.place
+    nest, depth = systems.pair.candidate.levels, systems.depth
     sides = (systems.pair.candidate, systems.pair.baseline)
-    most = min(int(np.prod([side.array.sizes[name] for name in nest[: place + 1]])) for side in sides)
+    most = min(int(np.prod([side.array.sizes[name] for name in nest[: depth + 1]])) for side in sides)
     if most < start:
-        remedy = more_units(systems.pair.candidate.describe(), unit=True) if most == 1 and not place else "measure more"
-        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[place]}) a side; lower start=, or {remedy}")
+        remedy = more_units(systems.pair.candidate.describe(), unit=True) if most == 1 and not depth else "measure more"
+        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[depth]}) a side; lower start=, or {remedy}")
     return most
 
 
-def _remarks(found: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
+def _remarks(search: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
     """Return for every suite why no number of its runs is enough; "" where one is."""
     remarks = same_text("", n.shape)
     # Text is made cell by cell, where there is something to say.
-    for cell in np.flatnonzero(np.isnan(found.required)):
-        runs, further = int(n[cell]), found.extrapolated[cell]
-        widths = found.width[cell][~np.isnan(found.width[cell])]
+    for cell in np.flatnonzero(np.isnan(search.required)):
+        runs, extrapolated = int(n[cell]), search.extrapolated[cell]
+        widths = search.width[cell][~np.isnan(search.width[cell])]
         if not runs:
             remarks[cell] = "no benchmark measured on both sides"
         elif runs < first:
@@ -159,7 +159,11 @@ def _remarks(found: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray:
         elif not len(widths):
             remarks[cell] = "the runs show no interval"
         else:
-            promise = "ten million runs would not do either" if np.isnan(further) else f"{further:.0f} would do, if they vary as these do"
+            promise = (
+                "ten million runs would not do either"
+                if np.isnan(extrapolated)
+                else f"{extrapolated:.0f} would do, if they vary as these do"
+            )
             remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; {promise}"
     return remarks
 
@@ -171,16 +175,16 @@ def _unused(sides: Sides) -> Floats:
     return np.asarray(sum(number.sum(axis=-1) - used for number in numbers))
 
 
-def _note_unused(found: xr.Dataset) -> Note | None:
+def _note_unused(result: xr.Dataset) -> Note | None:
     """Count the runs that are not used, and those a side; a lazy result is not looked at."""
-    unused = found["_unused"]
+    unused = result["_unused"]
     if is_chunked(unused) or not (unused > 0).any():
         return None
     cells, runs = int((unused > 0).sum()), int(unused.sum())
-    sides = f"{_numbers(found['n_candidate'])} (candidate) and {_numbers(found['n_baseline'])} (baseline)"
+    sides = f"{_numbers(result['n_candidate'])} (candidate) and {_numbers(result['n_baseline'])} (baseline)"
     where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
-    taken = f"as many are taken of every benchmark and side, and the fewest are {sides}"
-    return Note("unused_runs", f"{where}{runs} runs are not used: {taken}", {"cells": cells, "of": unused.size, "runs": runs})
+    explanation = f"as many are taken of every benchmark and side, and the fewest are {sides}"
+    return Note("unused_runs", f"{where}{runs} runs are not used: {explanation}", {"cells": cells, "of": unused.size, "runs": runs})
 
 
 def _numbers(n: xr.DataArray) -> str:

@@ -14,7 +14,6 @@ from perfarray.suites.matching import INDEPENDENT, OneSystem, match_cells, moved
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.across import MOVEMENT, Weights
 from perfarray.timings.apply import Output, apply, is_chunked
-from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.units import describe_value, pooled, value_place
@@ -44,9 +43,9 @@ class Runs(NamedTuple):
     """The suite of one system, the place of its runs in the nest, what is drawn, and whether somebody said which units are shared."""
 
     system: OneSystem
-    place: int
+    depth: int
     drawing: Drawing
-    said: bool
+    shared_named: bool
     weighing: Weighing
 
     @property
@@ -63,16 +62,14 @@ class Runs(NamedTuple):
     @property
     def moving(self) -> tuple[str, ...]:
         """The check of units that move together, where nobody said whether benchmarks share them."""
-        return () if self.shared or self.said else (MOVEMENT,)
+        return () if self.shared or self.shared_named else (MOVEMENT,)
 
-    def describe(self, *, drawn: bool) -> dict[str, Hashable]:
+    def describe(self, *, random: bool) -> dict[str, Hashable]:
         """Return the attrs of the result."""
         data = self.system.data
         benchmarks = f"shared: {' '.join(data.shared)}" if data.shared else INDEPENDENT
-        attrs = describe_value(data, self.place) | {"mean": self.drawing.mean, "benchmarks": benchmarks} | self.weighing.attrs
-        return attrs | (
-            {"n_resamples": self.drawing.n_resamples, "engine": self.drawing.engine} | describe_key(self.drawing.key) if drawn else {}
-        )
+        attrs = describe_value(data, self.depth) | {"mean": self.drawing.mean, "benchmarks": benchmarks} | self.weighing.attrs
+        return attrs | ({"n_resamples": self.drawing.n_resamples, "engine": "numpy"} | describe_key(self.drawing.key) if random else {})
 
 
 def resolve_runs(times: Data, request: Request) -> Runs:
@@ -81,12 +78,12 @@ def resolve_runs(times: Data, request: Request) -> Runs:
     positive = "" if request.mean == "arithmetic" else f"mean={request.mean!r}"
     weighing = weigh(times, request.across, request.weights)
     data = pooled(resolve(weighing.kept(times), request.metric, request.levels, shared=request.shared, censored="bound"), request.unit)
-    place = value_place(data, request.value)
-    data = check_positive_values(data, positive, place) if positive else data
+    depth = value_place(data, request.value)
+    data = check_positive_values(data, positive, depth) if positive else data
     system = match_cells(data, request.across)
     check_dim(data.array, request.across, "across")
-    drawing = Drawing(check_count(request.n_resamples, "n_resamples", 2), request.mean, key_of(request.rng), engine())
-    return Runs(system, place, drawing, request.shared is not None, weighing)
+    drawing = Drawing(check_count(request.n_resamples, "n_resamples", 2), request.mean, key_of(request.rng))
+    return Runs(system, depth, drawing, request.shared is not None, weighing)
 
 
 def over_cells(
@@ -96,7 +93,7 @@ def over_cells(
     coords: dict[str, Any] | None = None,
     *,
     most: int | None = None,
-    drawn: bool = True,
+    in_key_order: bool = True,
 ) -> xr.Dataset:
     """Give a formula the runs of the matched benchmarks and the keys of the cells; `most` levels are drawn together, if given.
 
@@ -104,34 +101,39 @@ def over_cells(
     numbers are `drawn`, benchmarks come in an order that depends on their labels alone, not on that of the data.
     """
     data, across = runs.system.data, runs.system.across
-    depth, place, mean, jointly = len(data.levels), runs.place, runs.drawing.mean, runs.shared  # not `runs`: tasks would carry the timings
+    depth, value_depth, mean, jointly = (
+        len(data.levels),
+        runs.depth,
+        runs.drawing.mean,
+        runs.shared,
+    )  # not `runs`: tasks would carry the timings
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
     joint = joint if most is None else min(joint, most)
 
     labels = data.array[across].values
-    order = order_of_labels(labels) if drawn else np.arange(len(labels))
+    order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     shares = runs.weighing.of(labels)
 
-    def arranged(values: Floats, cells: Any, kept: Any) -> tuple[np.ndarray, ...]:
-        places = order[kept.reshape(-1)[order]]
-        chosen = values.take(places, axis=values.ndim - depth - 1)
+    def arranged(values: Floats, cells: Any, complete: Any) -> tuple[np.ndarray, ...]:
+        positions = order[complete.reshape(-1)[order]]
+        chosen = values.take(positions, axis=values.ndim - depth - 1)
         if mean != "arithmetic":
             # Data in memory were refused; a lazy cell with such a value has no score.
-            means = unit_means(chosen, depth - place)
+            means = unit_means(chosen, depth - value_depth)
             axes = tuple(range(values.ndim - depth - 1, means.ndim))
             wrong = np.asarray((means <= 0).any(axis=axes))
             chosen = np.where(wrong[(..., *(np.newaxis,) * (depth + 1))], np.nan, chosen)
         units = unit_means(chosen, depth)
         units = units.reshape(-1, *units.shape[-2:])
         together = [np.full(len(units), np.nan)] * 2 if jointly else common_movement(units)
-        suite = arrange(chosen, depth, place, joint)
-        suite = suite if shares is None else suite._replace(counts=shares[places] / shares[places].mean())
-        found = (*kernel(suite, cells.ravel()), *together)
-        return tuple(part.reshape((*values.shape[: -depth - 1], *part.shape[1:])) for part in found)
+        suite = arrange(chosen, depth, value_depth, joint)
+        suite = suite if shares is None else suite._replace(counts=shares[positions] / shares[positions].mean())
+        answers = (*kernel(suite, cells.ravel()), *together)
+        return tuple(array.reshape((*values.shape[: -depth - 1], *array.shape[1:])) for array in answers)
 
     numbers = _held_back(runs.cells, data.array) if is_chunked(data.array) else runs.cells
     core = [(across, *data.levels), (), (across,)]
-    return apply(arranged, data.array, numbers, runs.system.kept, core=core, outputs=outputs | moved(), coords=coords)
+    return apply(arranged, data.array, numbers, runs.system.complete, core=core, outputs=outputs | moved(), coords=coords)
 
 
 def _held_back(keys: xr.DataArray, array: xr.DataArray) -> xr.DataArray:
@@ -139,5 +141,5 @@ def _held_back(keys: xr.DataArray, array: xr.DataArray) -> xr.DataArray:
     from dask.array import map_blocks
 
     first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(*keys.dims)
-    own = keys.chunk(first.chunksizes).data
-    return keys.copy(data=map_blocks(lambda number, _: number, own, first.data, dtype=keys.dtype))  # type: ignore[no-untyped-call]
+    chunked_keys = keys.chunk(first.chunksizes).data
+    return keys.copy(data=map_blocks(lambda number, _: number, chunked_keys, first.data, dtype=keys.dtype))  # type: ignore[no-untyped-call]

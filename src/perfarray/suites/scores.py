@@ -39,7 +39,6 @@ from perfarray.timings.best import BEST, SUMMARIES, named_end
 from perfarray.timings.censored import Bounds, bound_interval
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.options import engine
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -125,21 +124,21 @@ def suite_score(
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
     weighing = weigh(times, across, weights)
     data = resolve(weighing.kept(times), metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
-    place = unit_place(data, unit)
+    unit_depth = unit_place(data, unit)
     system, depth, of_runs = match_cells(data, across), len(data.levels), named_end(statistic, data.better)
 
     shares = weighing.of(along(data, across)[across].values)
 
-    def kernel(values: Floats, kept: Mask) -> tuple[Floats]:
-        own = values.compress(kept.reshape(-1), axis=-depth - 1)
-        units = suite_units(own, own.shape[: -depth - 1], depth, place)
-        scores = run_statistic(units, of_runs).reshape(own.shape[:-depth])
-        return (suite_mean(scores, mean, weights=None if shares is None else shares[kept.reshape(-1)]),)
+    def kernel(values: Floats, complete: Mask) -> tuple[Floats]:
+        complete_values = values.compress(complete.reshape(-1), axis=-depth - 1)
+        units = suite_units(complete_values, complete_values.shape[: -depth - 1], depth, unit_depth)
+        scores = run_statistic(units, of_runs).reshape(complete_values.shape[:-depth])
+        return (suite_mean(scores, mean, weights=None if shares is None else shares[complete.reshape(-1)]),)
 
     named = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
-    found = apply(kernel, along(system.data, across), system.kept, core=[[across, *data.levels], [across]], outputs=named)
-    attrs = describe_unit(data, place) | {"result": "suite_score", "mean": mean, "statistic": statistic} | weighing.attrs
-    return describe_one(found, system, attrs, *weighing.notes, checks=("suite_score",))
+    result = apply(kernel, along(system.data, across), system.complete, core=[[across, *data.levels], [across]], outputs=named)
+    attrs = describe_unit(data, unit_depth) | {"result": "suite_score", "mean": mean, "statistic": statistic} | weighing.attrs
+    return describe_one(result, system, attrs, *weighing.notes, checks=("suite_score",))
 
 
 @check("suite_score")
@@ -267,37 +266,37 @@ def score_ratio_interval(
     level = check_confidence_level(confidence_level)
     if not random_benchmarks:
         check_standard_error(method, statistic)
-    kept = check_count(n_resamples, "n_resamples", 2) if distribution else 0
-    draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng), engine())
+    n_kept = check_count(n_resamples, "n_resamples", 2) if distribution else 0
+    draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
     weighing = weigh(times, across, weights)
     systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
     score = Score(mean, named_end(statistic, systems.better), joint, paired is not None, bool(random_benchmarks), level, alternative)
-    score = score._replace(weights=weighing.of(systems.labels(drawn=draws is not None)))
-    found = over_suites(
-        _ratio_kernel(score, draws, method, sensitivity, kept), systems, _ratio_outputs(across, sensitivity, kept > 0),
-        {REPLICATE: range(kept)} if kept else {}, drawn=draws is not None,
+    score = score._replace(weights=weighing.of(systems.labels(in_key_order=draws is not None)))
+    result = over_suites(
+        _ratio_kernel(score, draws, method, sensitivity, n_kept), systems, _ratio_outputs(across, sensitivity, n_kept > 0),
+        {REPLICATE: range(n_kept)} if n_kept else {}, in_key_order=draws is not None,
     )  # fmt: skip
-    found = _without_bounds(bounded_result(found, systems, alternative=alternative), systems) if systems.pair.bounded else found
+    result = _without_bounds(bounded_result(result, systems, alternative=alternative), systems) if systems.pair.bounded else result
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED} | weighing.attrs
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
-    attrs |= {"n_resamples": draws.n_resamples, "engine": draws.engine} | describe_key(draws.key) if draws is not None else {}
+    attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *moving(request, joint))
-    return describe_two(found, systems, attrs, *weighing.notes, checks=checks)
+    return describe_two(result, systems, attrs, *weighing.notes, checks=checks)
 
 
-def _without_bounds(found: xr.Dataset, systems: TwoSystems) -> xr.Dataset:
+def _without_bounds(result: xr.Dataset, systems: TwoSystems) -> xr.Dataset:
     """Open the limits of the answers that leave out a benchmark as those of the others are open."""
-    if "estimate_without" not in found:
-        return found
+    if "estimate_without" not in result:
+        return result
     across = systems.across
-    sides = [side.astype(int) for side in bounds_within(found, systems)]
-    others = Bounds(*((side.sum(across) - side > 0) if across in side.dims else side > 0 for side in sides))
+    sides = [side.astype(int) for side in bounds_within(result, systems)]
+    bounds_without = Bounds(*((side.sum(across) - side > 0) if across in side.dims else side > 0 for side in sides))
     names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
-    bounded = bound_interval(found[list(names)].rename(names), others, lowest=0.0)
-    return found.assign({name: bounded[plain] for name, plain in names.items()})
+    bounded = bound_interval(result[list(names)].rename(names), bounds_without, lowest=0.0)
+    return result.assign({name: bounded[plain] for name, plain in names.items()})
 
 
 @check("suite_limits")
@@ -338,37 +337,39 @@ def _ratio_outputs(across: str, sensitivity: bool, distribution: bool) -> dict[s
     return named | counted(across) | moved() | (without if sensitivity else {}) | (ratios if distribution else {})
 
 
-def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: bool, kept: int) -> Kernel:
+def _ratio_kernel(score: Score, draws: Draws | None, method: str, sensitivity: bool, n_kept: int) -> Kernel:
     """Return the formula of the interval, with or without the answers that leave out one benchmark, and with so many ratios kept."""
 
     def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
         sides = match_sides(new, old, shared=score.shared, paired=score.paired)
         if draws is None:
-            whole = t_interval(sides, sides.matched, score)
+            answers = t_interval(sides, sides.matched, score)
             less = _without_each(sides.matched, partial(t_interval, sides, score=score)) if sensitivity else ()
-            less = (*less, t_places(whole, kept)) if kept else less
+            less = (*less, t_places(answers, n_kept)) if n_kept else less
         else:
-            parts = []
-            for _, drawn in draw_scores(sides, cells, draws, score, each=sensitivity or score.random_benchmarks):
-                interval = partial(bootstrap_interval, drawn, score=score, draws=draws, method=method)
-                others = _without_each(drawn.sides.matched, interval) if sensitivity else ()
-                answer = interval(drawn.sides.matched)
-                ratios = (np.where(answer.n[..., None] > 1, redrawn_ratios(drawn, drawn.sides.matched, score, draws), np.nan),) * bool(kept)
-                parts.append((*answer, *others, *ratios))
-            joined = [np.concatenate(field) for field in zip(*parts, strict=True)]
-            whole, less = ScoreRatio(*joined[:7]), tuple(joined[7:])
-        return *whole, *count(sides), *movement(sides, joint=score.shared, paired=False), *less
+            rows = []
+            for _, replicates in draw_scores(sides, cells, draws, score, each=sensitivity or score.random_benchmarks):
+                interval = partial(bootstrap_interval, replicates, score=score, draws=draws, method=method)
+                without = _without_each(replicates.sides.matched, interval) if sensitivity else ()
+                answer = interval(replicates.sides.matched)
+                ratios = (
+                    np.where(answer.n[..., None] > 1, redrawn_ratios(replicates, replicates.sides.matched, score, draws), np.nan),
+                ) * bool(n_kept)
+                rows.append((*answer, *without, *ratios))
+            joined = [np.concatenate(field) for field in zip(*rows, strict=True)]
+            answers, less = ScoreRatio(*joined[:7]), tuple(joined[7:])
+        return *answers, *count(sides), *movement(sides, joint=score.shared, paired=False), *less
 
     return kernel
 
 
 def _without_each(matched: Mask, interval: Callable[[Mask], ScoreRatio]) -> tuple[Floats, ...]:
     """Return estimate and limits without each benchmark in turn; NaN for a benchmark that does not count, or the only one."""
-    found = np.full((3, *matched.shape), np.nan)
+    limits = np.full((3, *matched.shape), np.nan)
     # Each benchmark left out is a suite of its own: the loop keeps the memory of one.
-    for place in range(matched.shape[-1]):
-        others = matched & (np.arange(matched.shape[-1]) != place)
-        answer = interval(others)
-        counts = matched[..., place] & others.any(axis=-1)
-        found[..., place] = [np.where(counts, part, np.nan) for part in (answer.estimate, answer.lower, answer.upper)]
-    return tuple(found)
+    for index in range(matched.shape[-1]):
+        remaining = matched & (np.arange(matched.shape[-1]) != index)
+        answer = interval(remaining)
+        counts = matched[..., index] & remaining.any(axis=-1)
+        limits[..., index] = [np.where(counts, values, np.nan) for values in (answer.estimate, answer.lower, answer.upper)]
+    return tuple(limits)

@@ -39,9 +39,8 @@ class set_options:
     Parameters
     ----------
     engine : {"numpy", "numba"}, optional
-        `numba` lets those formulas that have a compiled twin use it (extra `fast`): mixtures; drawn scores, their five numbers and their
-        variation; redrawn intervals of score ratios; randomization tests. Random numbers are the same. All others stay with NumPy, and a
-        result's attr `engine` says which one made it. A lazy result keeps the engine it was built with.
+        `numba` fits mixtures by compiled code (extra `fast`). Everything else stays with NumPy, and a result's attr `engine` says which
+        one made it. A lazy result keeps the engine it was built with.
     max_file_bytes : int, optional
         Bytes a file may hold, packed or not; 1 GiB at first.
     max_unpack_ratio : int, optional

@@ -202,10 +202,7 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
     if lazy and request.budget is not None and not any(map(is_chunked, prices)):
         _check_affordable(request.min_units * reduce(add, [price.sum(PRICE, skipna=False) for price in prices]), request, nest[0])
     inputs = [component_arrays(dataset, request.biased) for dataset in components] or [([side.array], [nest]) for side in sides]
-    arrays, core = (
-        [array for side_arrays, _ in inputs for array in side_arrays],
-        [dims for _, side_arrays in inputs for dims in side_arrays],
-    )
+    arrays, core = [array for group, _ in inputs for array in group], [dims for _, group in inputs for dims in group]
     first = len(inputs[0][0])
 
     def plan(variance: Floats, candidate: Floats, cost: Floats, total: Floats, n: Floats, *evidence: Floats) -> tuple[np.ndarray, ...]:
@@ -215,8 +212,8 @@ def _planned(times: Data, baseline: object, *, request: Request, metric: str | l
         values, costs = arguments[: len(arrays)], arguments[len(arrays) :]
         by_side = (values[:first], values[first:])
         pilots = [
-            _known_pilot(side_arrays, cost, request.biased) if components else _pilot(side_arrays[0], cost, request)
-            for side_arrays, cost in zip(by_side, costs, strict=False)
+            _known_pilot(group, cost, request.biased) if components else _pilot(group[0], cost, request)
+            for group, cost in zip(by_side, costs, strict=False)
         ]
         pilot = pilots[0] if len(pilots) == 1 else _of_ratio(*pilots)
         inputs = [pilot.variance, pilot.candidate, pilot.cost, pilot.total, pilot.n, *pilot.evidence[:4]]

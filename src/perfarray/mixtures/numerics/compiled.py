@@ -24,7 +24,8 @@ a function is written into its caller (`_as_part`), and others keep the order of
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -33,7 +34,9 @@ from numba.extending import intrinsic
 
 from perfarray.mixtures.numerics.pool import Pool, Run, Theta
 from perfarray.mixtures.numerics.stops import FLOOR, GAIN, LOG_2PI, MOST_STEPS, MOVED, SETTLED, TINY, Task
-from perfarray.numerics.compiled import compiled, in_all_threads
+from perfarray.mixtures.numerics.threads import in_threads
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 LOG2E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
@@ -59,6 +62,12 @@ BLOCK = 1 << 14
 
 FEW = 4
 """Blocks below which one thread takes them all: where the other cores are busy, to begin threads costs more than they bring."""
+
+
+def compiled(**options: Any) -> Callable[[F], F]:
+    """Compile a function, and keep it for the next process."""
+    decorate: Callable[[F], F] = numba.njit(cache=True, nogil=True, **options)
+    return decorate
 
 
 def _write_exp(context: Any, x: Any) -> Any:  # noqa: ARG001 (numba asks for the arguments that it compiles for)
@@ -176,7 +185,7 @@ def _run(pool: Pool, theta: Theta, task: Task) -> Run:
     load = np.cumsum(pool.load)
     edges = np.unique([0, *np.searchsorted(load, np.arange(BLOCK, load[-1] if load[-1] >= FEW * BLOCK else 0, BLOCK)), size])
     # Those with the most components stand last, and are begun first: the last to begin should not be the longest.
-    in_all_threads(work, [slice(*pair) for pair in itertools.pairwise(edges)][::-1])
+    in_threads(work, [slice(*pair) for pair in itertools.pairwise(edges)][::-1], int(cast(Any, numba).config.NUMBA_NUM_THREADS))
     steps, converged, floored = ended.T
     return Run(Theta(*points[0].T.copy()), logliks, steps, converged > 0, floored > 0)
 

@@ -5,7 +5,7 @@ with an entry for every combination of their runs, and one random number picks a
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from perfarray.numerics.types import Floats, Integers
 TABLE = 1 << 10
 """Most entries of a table of combinations: a power of two, small enough for the cache."""
 
-BATCH, BATCH_COMPILED = 1 << 16, 1 << 21
+BATCH = 1 << 16
 """Scores drawn at once: what bounds the memory. It changes no number, since every cell has random numbers of its own."""
 
 
@@ -38,12 +38,11 @@ class Suite(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """How many scores are drawn, by which mean, from which key, by which engine."""
+    """How many scores are drawn, by which mean, from which key."""
 
     n_resamples: int
     mean: str
     key: tuple[int, int]
-    engine: str = "numpy"
 
 
 class Block(NamedTuple):
@@ -52,15 +51,15 @@ class Block(NamedTuple):
     `parts` has shape (benchmarks, cells, runs), the benchmarks filled up to a multiple of the `together` that share a table.
     """
 
-    places: Integers
+    rows: Integers
     cells: Integers
-    parts: Floats
+    contributions: Floats
     together: int
 
     @property
     def stream(self) -> int:
         """Where the random numbers come from: suites with other numbers of runs take others."""
-        return SCORES | int(self.parts.shape[2])
+        return SCORES | int(self.contributions.shape[2])
 
 
 class Summary(NamedTuple):
@@ -100,9 +99,9 @@ def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
     if not joint:
         return Suite(runs, None)
     present = np.asarray(~np.isnan(runs[..., 0]))
-    whole = np.asarray(present.all(axis=1))
-    shares = unit_weights(np.where(whole, 1.0, np.nan).reshape(len(runs), sizes[0], -1)).reshape(whole.shape)
-    return Suite(np.where(whole[:, None, :, None], runs, np.nan), shares)
+    complete = np.asarray(present.all(axis=1))
+    shares = unit_weights(np.where(complete, 1.0, np.nan).reshape(len(runs), sizes[0], -1)).reshape(complete.shape)
+    return Suite(np.where(complete[:, None, :, None], runs, np.nan), shares)
 
 
 def parts_of(values: Floats, mean: str, benchmarks: Floats | float) -> Floats:
@@ -145,23 +144,23 @@ def units_of(suite: Suite) -> Floats:
 
 def draw_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Floats:
     """Draw scores, shape (cells, n_resamples); NaN where a benchmark was not measured."""
-    found = np.full((len(cells), drawing.n_resamples), np.nan)
+    drawn_scores = np.full((len(cells), drawing.n_resamples), np.nan)
     for block in _blocks(suite, cells, drawing):
-        found[block.places] = _block_scores(block, drawing)
-    for place, scores in _irregular_scores(suite, cells, drawing):
-        found[place] = scores
-    return found
+        drawn_scores[block.rows] = _look_up(block, drawing)
+    for cell, scores in _irregular_scores(suite, cells, drawing):
+        drawn_scores[cell] = scores
+    return drawn_scores
 
 
 def summarise_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Summary:
     """Draw scores and keep their five numbers and standard deviation."""
-    found = np.full((6, len(cells)), np.nan)
+    summary = np.full((6, len(cells)), np.nan)
     for block in _blocks(suite, cells, drawing):
-        found[:, block.places] = _block_summary(block, drawing)
-    for place, scores in _irregular_scores(suite, cells, drawing):
-        found[:, place] = five_numbers(scores)
-    found[5, found[0] == found[4]] = 0.0  # equal scores differ from their rounded mean
-    return Summary(*found)
+        summary[:, block.rows] = five_numbers(_look_up(block, drawing))
+    for cell, scores in _irregular_scores(suite, cells, drawing):
+        summary[:, cell] = five_numbers(scores)
+    summary[5, summary[0] == summary[4]] = 0.0  # equal scores differ from their rounded mean
+    return Summary(*summary)
 
 
 def five_numbers(scores: Floats) -> Summary:
@@ -187,9 +186,9 @@ def equal_counts(suite: Suite) -> Integers:
         number = suite.runs[0, 0].size if suite.runs.size else 0
         return np.full(len(suite.runs), number if number <= TABLE else 0)
     inside = measured.sum(axis=-1)
-    alike = ((inside == inside.max(axis=-1, keepdims=True)) | (inside == 0)).all(axis=(-1, -2))
+    equal = ((inside == inside.max(axis=-1, keepdims=True)) | (inside == 0)).all(axis=(-1, -2))
     total = inside.sum(axis=-1)
-    usable = alike & (total == total[:, :1]).all(axis=-1) & (total[:, 0] <= TABLE)
+    usable = equal & (total == total[:, :1]).all(axis=-1) & (total[:, 0] <= TABLE)
     return np.where(usable, total[:, 0], 0)
 
 
@@ -206,90 +205,46 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[Block]:
     counts, benchmarks = equal_counts(suite), suite.runs.shape[1]
     for count in np.unique(counts[counts > 0]).tolist():
         together = _per_table(count, benchmarks)
-        kept = drawing.n_resamples * -(-benchmarks // together)
-        size = max(1, (BATCH_COMPILED if drawing.engine == "numba" else BATCH) // kept)
-        every = np.flatnonzero(counts == count)
-        for first in range(0, len(every), size):
-            places = every[first : first + size]
-            yield Block(
-                places, cells[places], _padded_parts(suite._replace(runs=suite.runs[places]), count, together, drawing.mean), together
-            )
+        n_values = drawing.n_resamples * -(-benchmarks // together)
+        size = max(1, BATCH // n_values)
+        cells_of_count = np.flatnonzero(counts == count)
+        for first in range(0, len(cells_of_count), size):
+            rows = cells_of_count[first : first + size]
+            yield Block(rows, cells[rows], _padded_parts(suite._replace(runs=suite.runs[rows]), count, together, drawing.mean), together)
 
 
 def _padded_parts(suite: Suite, count: int, together: int, mean: str) -> Floats:
     """Return what every run contributes to the score (benchmarks, cells, runs), filled up with benchmarks that contribute nothing."""
     cells, benchmarks = suite.runs.shape[:2]
     flat = np.sort(suite.runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]
-    parts = np.full((-(-benchmarks // together) * together, cells, count), 1.0 if mean == "geometric" else 0.0)
-    parts[:benchmarks] = np.moveaxis(parts_of(flat, mean, suite.parts[:, None]), 1, 0)
-    return parts
-
-
-def _block_scores(block: Block, drawing: Drawing) -> Floats:
-    """Return the scores of a block, shape (cells, n_resamples)."""
-    return _drawn_compiled(block, drawing) if drawing.engine == "numba" else _look_up(block, drawing)
-
-
-def _block_summary(block: Block, drawing: Drawing) -> Summary | Floats:
-    """Return the five numbers and the standard deviation of the scores of a block, shape (6, cells)."""
-    if drawing.engine != "numba":
-        return five_numbers(_look_up(block, drawing))
-    from perfarray.numerics.compiled import in_parts
-    from perfarray.suites.numerics.compiled import summary_compiled
-
-    scores, found = _drawn_compiled(block, drawing), np.empty((6, len(block.cells)))
-
-    def describe(part: slice) -> None:
-        found[:, part] = summary_compiled(scores[part])
-
-    in_parts(describe, *scores.shape)
-    return found
-
-
-def _drawn_compiled(block: Block, drawing: Drawing) -> Floats:
-    """Return the scores of a block (cells, n_resamples) as compiled code draws them, in threads."""
-    from perfarray.numerics.compiled import combine, in_parts
-
-    multiply = drawing.mean == "geometric"
-    scores = np.full((len(block.cells), drawing.n_resamples), 1.0 if multiply else 0.0)
-    how: dict[str, Any] = {"together": block.together, "multiply": multiply}
-    key = Streams(drawing.key).key
-
-    def work(part: slice) -> None:
-        refused = combine(scores[None, None], block.parts[None], key, block.cells, block.stream, at=part, **how)
-        if drawing.mean == "harmonic":
-            np.divide(1.0, scores[part], out=scores[part], where=~refused[:, None])
-        if refused.any():
-            left = part.start + np.flatnonzero(refused)
-            scores[left] = _look_up(block._replace(cells=block.cells[left], parts=block.parts[:, left]), drawing)
-
-    in_parts(work, len(scores), drawing.n_resamples * len(block.parts) // block.together)
-    return scores
+    contributions = np.full((-(-benchmarks // together) * together, cells, count), 1.0 if mean == "geometric" else 0.0)
+    contributions[:benchmarks] = np.moveaxis(parts_of(flat, mean, suite.parts[:, None]), 1, 0)
+    return contributions
 
 
 def _look_up(block: Block, drawing: Drawing) -> Floats:
     """Return the scores (cells, n_resamples): each takes one entry of every table."""
-    together, number, (_, cells, count) = block.together, drawing.n_resamples, block.parts.shape
+    together, number, (_, cells, count) = block.together, drawing.n_resamples, block.contributions.shape
     combine = np.multiply if drawing.mean == "geometric" else np.add
-    tables = block.parts[::together]
-    for place in range(1, together):
-        tables = combine(block.parts[place::together, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
+    tables = block.contributions[::together]
+    for index in range(1, together):
+        tables = combine(block.contributions[index::together, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
     entries = count**together
-    picks = Streams(drawing.key, drawing.engine).below(entries, block.cells, block.stream, number * len(tables))
+    picks = Streams(drawing.key).below(entries, block.cells, block.stream, number * len(tables))
     picks += np.arange(cells)[:, None] * entries
     scores = np.full((cells, number), float(combine.identity))
-    for place, table in enumerate(tables):
-        combine(scores, table.ravel().take(picks[:, place :: len(tables)], mode="clip"), out=scores)
+    for index, table in enumerate(tables):
+        combine(scores, table.ravel().take(picks[:, index :: len(tables)], mode="clip"), out=scores)
     return 1.0 / scores if drawing.mean == "harmonic" else scores
 
 
 def _irregular_scores(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[int, Floats]]:
     """Return the places of the other cells and their scores, one by one: each has runs of its own shape."""
-    others = (equal_counts(suite) == 0) & (units_of(suite) > 0)
-    streams = Streams(drawing.key, drawing.engine)
-    for place in np.flatnonzero(others).tolist():
-        shares = None if suite.shares is None else suite.shares[place]
-        yield place, _draw_runs(suite.runs[place], shares, suite.counts, cells[[place]], streams, drawing)
+    irregular = (equal_counts(suite) == 0) & (units_of(suite) > 0)
+    streams = Streams(drawing.key)
+    for cell in np.flatnonzero(irregular).tolist():
+        shares = None if suite.shares is None else suite.shares[cell]
+        yield cell, _draw_runs(suite.runs[cell], shares, suite.counts, cells[[cell]], streams, drawing)
 
 
 def _draw_runs(runs: Floats, shares: Floats | None, counts: Floats, cell: Integers, streams: Streams, drawing: Drawing) -> Floats:
@@ -303,13 +258,13 @@ def _draw_runs(runs: Floats, shares: Floats | None, counts: Floats, cell: Intege
     scores = np.empty(drawing.n_resamples)
     size = max(1, BATCH // len(runs))
     for start in range(0, drawing.n_resamples, size):
-        part = scores[start : start + size]
-        place = len(part) * len(runs), start * len(runs)
+        block = scores[start : start + size]
+        window = len(block) * len(runs), start * len(runs)
         if shares is None:
-            unit = streams.below(units, cell, RUNS, *place).reshape(len(part), -1)
+            unit = streams.below(units, cell, RUNS, *window).reshape(len(block), -1)
         else:
             bounds = np.cumsum(shares)
-            unit = np.searchsorted(bounds, streams.uniform(cell, RUNS, len(part), start)[0][:, None] * bounds[-1], side="right")
-        run = streams.below(inside[each, unit].reshape(1, -1), cell, RUNS | 1, *place).reshape(len(part), -1)
-        part[:] = score_of(runs[each, unit, run], drawing.mean, counts)
+            unit = np.searchsorted(bounds, streams.uniform(cell, RUNS, len(block), start)[0][:, None] * bounds[-1], side="right")
+        run = streams.below(inside[each, unit].reshape(1, -1), cell, RUNS | 1, *window).reshape(len(block), -1)
+        block[:] = score_of(runs[each, unit, run], drawing.mean, counts)
     return scores

@@ -97,9 +97,9 @@ def _exact_cell(scaled: Floats, shares: Floats | None) -> tuple[Floats, Floats]:
         used: Integers = np.flatnonzero(shares > 0)
         groups = [scaled[:, [unit]] for unit in used]
         weights = [Fraction(float(shares[unit])).limit_denominator(1 << 20) for unit in used]
-    points = [[points_of(own) for own in group] for group in groups]
-    least = min(sum(float(values[0]) for values, _ in part) for part in points)
-    largest = max(sum(float(values[-1]) for values, _ in part) for part in points)
+    points = [[points_of(values_of_benchmark) for values_of_benchmark in group] for group in groups]
+    least = min(sum(float(values[0]) for values, _ in group) for group in points)
+    largest = max(sum(float(values[-1]) for values, _ in group) for group in points)
     extremes = np.array([least, largest]) / len(scaled)
     return extremes, np.clip(np.array(quantiles_of_sum(points, weights, QUARTERS)) / len(scaled), *extremes)
 
@@ -117,7 +117,7 @@ def points_of(runs: Floats) -> Points:
     return np.array(values), np.array([counts[value] for value in values])
 
 
-def quantiles_of_sum(parts: Sequence[Sequence[Points]], shares: Sequence[Fraction], probabilities: Sequence[Fraction]) -> Quantiles:
+def quantiles_of_sum(groups: Sequence[Sequence[Points]], shares: Sequence[Fraction], probabilities: Sequence[Fraction]) -> Quantiles:
     """Return quantiles of a sum of one draw per benchmark; of a mixture of such laws where units are shared.
 
     Parameters
@@ -134,39 +134,39 @@ def quantiles_of_sum(parts: Sequence[Sequence[Points]], shares: Sequence[Fractio
     Quantiles
         Of shape (probabilities,).
     """
-    totals = [prod(int(counts.sum()) for _, counts in part) for part in parts]
-    whole = lcm(*((share / total).denominator for share, total in zip(shares, totals, strict=True)))
-    weights = [int(share / total * whole) for share, total in zip(shares, totals, strict=True)]
-    targets = [-(-p.numerator * whole // p.denominator) for p in probabilities]
-    if sum(prod(len(values) for values, _ in part) for part in parts) <= LISTED:
-        found = _listed(parts, weights, targets, whole)
-        return Quantiles(found, found, found)
-    return _on_lattice(parts, weights, targets, whole)
+    totals = [prod(int(counts.sum()) for _, counts in group) for group in groups]
+    denominator = lcm(*((share / total).denominator for share, total in zip(shares, totals, strict=True)))
+    weights = [int(share / total * denominator) for share, total in zip(shares, totals, strict=True)]
+    targets = [-(-p.numerator * denominator // p.denominator) for p in probabilities]
+    if sum(prod(len(values) for values, _ in group) for group in groups) <= LISTED:
+        quantiles = _listed(groups, weights, targets, denominator)
+        return Quantiles(quantiles, quantiles, quantiles)
+    return _on_lattice(groups, weights, targets, denominator)
 
 
-def _listed(parts: Sequence[Sequence[Points]], weights: Sequence[int], targets: Sequence[int], whole: int) -> Floats:
+def _listed(groups: Sequence[Sequence[Points]], weights: Sequence[int], targets: Sequence[int], denominator: int) -> Floats:
     """Return the least of all sums at which the weights reach each target."""
-    kind: Any = np.int64 if whole < WHOLE else object
-    number = sum(prod(len(values) for values, _ in part) for part in parts)
+    kind: Any = np.int64 if denominator < WHOLE else object
+    number = sum(prod(len(values) for values, _ in group) for group in groups)
     if number <= SORTED:
-        laws = [_sums(part, weight, kind) for part, weight in zip(parts, weights, strict=True)]
+        laws = [_sums(group, weight, kind) for group, weight in zip(groups, weights, strict=True)]
         sums, multiplicities = (np.concatenate(pieces) for pieces in zip(*laws, strict=True))
         return _reached(sums, multiplicities, targets)
-    halves = [_halves(part, weight, kind) for part, weight in zip(parts, weights, strict=True)]
-    ends = [[float(own.short[place] + own.long[place]) for own in halves] for place in (0, -1)]
+    halves = [_halves(group, weight, kind) for group, weight in zip(groups, weights, strict=True)]
+    ends = [[float(half.short[end] + half.long[end]) for half in halves] for end in (0, -1)]
     extent = max(map(abs, (*ends[0], *ends[1])))
-    start = Bracket(min(ends[0]) - extent, max(ends[1]) + extent, 0, whole)
-    found = []
+    start = Bracket(min(ends[0]) - extent, max(ends[1]) + extent, 0, denominator)
+    quantiles = []
     for target in targets:
-        bracket = _narrowed(partial(_weights_below, halves), target, start, least=NARROW * extent, few=whole * SORTED // number)
-        found.append(_within(halves, bracket, target, tied=bracket.width <= NARROW * extent))
-    return np.array(found)
+        bracket = _narrowed(partial(_weights_below, halves), target, start, least=NARROW * extent, few=denominator * SORTED // number)
+        quantiles.append(_within(halves, bracket, target, tied=bracket.width <= NARROW * extent))
+    return np.array(quantiles)
 
 
-def _sums(part: Sequence[Points], weight: int, kind: Any) -> tuple[Floats, np.ndarray]:
+def _sums(group: Sequence[Points], weight: int, kind: Any) -> tuple[Floats, np.ndarray]:
     """Return all sums of one value of every benchmark, in ascending order, and how much each weighs."""
     sums, multiplicities = np.zeros(1), np.array([weight], dtype=kind)
-    for values, counts in part:
+    for values, counts in group:
         sums = np.add.outer(sums, values).ravel()
         multiplicities = np.multiply.outer(multiplicities, counts.astype(kind)).ravel()
     order = np.argsort(sums)
@@ -189,44 +189,44 @@ class Halves(NamedTuple):
     upto: np.ndarray
 
 
-def _halves(part: Sequence[Points], weight: int, kind: Any) -> Halves:
+def _halves(group: Sequence[Points], weight: int, kind: Any) -> Halves:
     """Split the benchmarks into two parts, of which the one that is searched has so many times as many sums."""
     halves: tuple[list[Points], list[Points]] = [], []
     sizes = [1, 1]
-    for points in sorted(part, key=lambda points: -len(points[0])):
+    for points in sorted(group, key=lambda points: -len(points[0])):
         next_one = int(sizes[1] < LONGER * sizes[0])
         halves[next_one].append(points)
         sizes[next_one] *= len(points[0])
-    (short, weights), (long, others) = _sums(halves[0], 1, kind), _sums(halves[1], weight, kind)
-    return Halves(short, weights, long, np.concatenate([np.zeros(1, kind), np.cumsum(others)]))
+    (short, weights), (long, long_weights) = _sums(halves[0], 1, kind), _sums(halves[1], weight, kind)
+    return Halves(short, weights, long, np.concatenate([np.zeros(1, kind), np.cumsum(long_weights)]))
 
 
-def _places(own: Halves, sums: Floats) -> npt.NDArray[np.int64]:
+def _places(half: Halves, sums: Floats) -> npt.NDArray[np.int64]:
     """Return for every sum (n,) and every sum of the short half how many of the long half do not exceed what is left: (n, short)."""
-    return np.searchsorted(own.long, sums[:, None] - own.short, side="right")
+    return np.searchsorted(half.long, sums[:, None] - half.short, side="right")
 
 
 def _weights_below(halves: Sequence[Halves], sums: Floats) -> np.ndarray:
     """Return the weight of all that does not exceed each sum."""
-    return np.asarray(sum((own.upto[_places(own, sums)] * own.weights).sum(axis=-1) for own in halves))
+    return np.asarray(sum((half.upto[_places(half, sums)] * half.weights).sum(axis=-1) for half in halves))
 
 
 def _within(halves: Sequence[Halves], bracket: "Bracket", target: int, *, tied: bool) -> float:
     """Return the least sum inside a bracket at which the weights reach a target; of sums that differ by rounding, the largest."""
-    found, multiplicities = [], []
-    for own in halves:
-        first, last = _places(own, np.array([bracket.low, bracket.high]))
+    sums_inside, multiplicities = [], []
+    for half in halves:
+        first, last = _places(half, np.array([bracket.low, bracket.high]))
         if tied:
             inside = last > first
-            found.append(own.short[inside] + own.long[last[inside] - 1])
+            sums_inside.append(half.short[inside] + half.long[last[inside] - 1])
             continue
         short = np.repeat(np.arange(len(first)), last - first)
         long = np.arange(len(short)) + np.repeat(first - np.cumsum(last - first) + (last - first), last - first)
-        found.append(own.short[short] + own.long[long])
-        multiplicities.append(own.weights[short] * (own.upto[long + 1] - own.upto[long]))
+        sums_inside.append(half.short[short] + half.long[long])
+        multiplicities.append(half.weights[short] * (half.upto[long + 1] - half.upto[long]))
     if tied:
-        return float(max(sums.max(initial=-np.inf) for sums in found))
-    return float(_reached(np.concatenate(found), np.concatenate(multiplicities), [target - bracket.below])[0])
+        return float(max(sums.max(initial=-np.inf) for sums in sums_inside))
+    return float(_reached(np.concatenate(sums_inside), np.concatenate(multiplicities), [target - bracket.below])[0])
 
 
 class Bracket(NamedTuple):
@@ -253,79 +253,86 @@ def _narrowed(
     """
     while bracket.width > least and bracket.above - bracket.below > few:
         guess = bracket.low + bracket.width * float((target - bracket.below) / (bracket.above - bracket.below))
-        places = np.array([guess - BESIDE * bracket.width, guess + BESIDE * bracket.width, bracket.low + bracket.width / 2])
+        points = np.array([guess - BESIDE * bracket.width, guess + BESIDE * bracket.width, bracket.low + bracket.width / 2])
         inside = min(least, bracket.width / 2)
-        places = np.sort(np.clip(np.rint(places) if lattice else places, bracket.low + inside, bracket.high - inside))
-        for place, reached in zip(places.tolist(), weights(places).tolist(), strict=True):
+        points = np.sort(np.clip(np.rint(points) if lattice else points, bracket.low + inside, bracket.high - inside))
+        for point, reached in zip(points.tolist(), weights(points).tolist(), strict=True):
             if reached >= target:
-                bracket = bracket._replace(high=place, above=reached)
+                bracket = bracket._replace(high=point, above=reached)
                 break
-            bracket = bracket._replace(low=place, below=reached)
+            bracket = bracket._replace(low=point, below=reached)
     return bracket
 
 
-def _on_lattice(parts: Sequence[Sequence[Points]], weights: Sequence[int], targets: Sequence[int], whole: int) -> Quantiles:
+def _on_lattice(groups: Sequence[Sequence[Points]], weights: Sequence[int], targets: Sequence[int], denominator: int) -> Quantiles:
     """Return quantiles of sums of rounded values, with bounds on those of the sums themselves.
 
     The lattice has as many steps as bring the bounds as near as `POINTS` would, were every value moved by half a step.
     """
-    least = min(sum(float(values[0]) for values, _ in part) for part in parts)
-    largest = max(sum(float(values[-1]) for values, _ in part) for part in parts)
-    wanted = POINTS / len(parts[0])
-    steps = wanted * max(sum(_expected_arc(len(values)) for values, _ in part) for part in parts) / FINER
+    least = min(sum(float(values[0]) for values, _ in group) for group in groups)
+    largest = max(sum(float(values[-1]) for values, _ in group) for group in groups)
+    finest = POINTS / len(groups[0])
+    steps = finest * max(sum(_expected_arc(len(values)) for values, _ in group) for group in groups) / FINER
     moved = np.inf
-    while moved * wanted > steps:
+    while moved * finest > steps:
         steps *= FINER
         step = (largest - least) / steps
-        rounded = [_rounded(part, step) for part in parts]
-        begins = np.array([own.begin for own in rounded])
-        apart = np.rint(begins - begins[0])  # of a mixture, what is left of a step is moved, too
-        moved = max(own.moved + 2 * left for own, left in zip(rounded, np.abs(begins - begins[0] - apart).tolist(), strict=True))
-    scale = 1 if whole < WHOLE else whole
-    laws = [_lattice_law(own, int(place), weight, scale) for own, place, weight in zip(rounded, apart, weights, strict=True)]
-    ends = [[place + sum(values[end] for values in own.places) for own, place in zip(rounded, apart, strict=True)] for end in (0, -1)]
-    start = Bracket(float(min(ends[0])) - 1.0, float(max(ends[1])), 0.0, whole / scale)
+        rounded = [_rounded(group, step) for group in groups]
+        begins = np.array([law.begin for law in rounded])
+        offsets = np.rint(begins - begins[0])  # of a mixture, what is left of a step is moved, too
+        moved = max(
+            law.moved + 2 * remainder for law, remainder in zip(rounded, np.abs(begins - begins[0] - offsets).tolist(), strict=True)
+        )
+    scale = 1 if denominator < WHOLE else denominator
+    laws = [_lattice_law(law, int(offset), weight, scale) for law, offset, weight in zip(rounded, offsets, weights, strict=True)]
+    ends = [
+        [offset + sum(values[end] for values in law.positions) for law, offset in zip(rounded, offsets, strict=True)] for end in (0, -1)
+    ]
+    start = Bracket(float(min(ends[0])) - 1.0, float(max(ends[1])), 0.0, denominator / scale)
     slack = 0.0 if scale == 1 else ROUNDING
-    places = [
+    positions = [
         [
             _narrowed(partial(_lattice_weights, laws), target / scale * (1 + side * slack), start, least=1, lattice=True).high
             for target in targets
         ]
         for side in ((0, -1, 1) if slack else (0,))
     ]
-    values, lower, upper = step * (begins[0] + np.array(places if slack else places * 3))
+    values, lower, upper = step * (begins[0] + np.array(positions if slack else positions * 3))
     return Quantiles(values, lower - step * moved / 2, upper + step * moved / 2)
 
 
 def _expected_arc(number: int) -> float:
     """Return how long an arc that holds so many random places on a circle of length 1 has to be, on average."""
-    return 1 - sum(1 / place for place in range(1, number + 1)) / number
+    return 1 - sum(1 / rank for rank in range(1, number + 1)) / number
 
 
 class Rounded(NamedTuple):
     """Values as places on a lattice from `begin` on, in steps, by benchmark, their counts, and how far apart rounding can move two sums."""
 
-    places: list[Integers]
+    positions: list[Integers]
     counts: list[npt.NDArray[np.int64]]
     begin: float
     moved: float
 
 
-def _rounded(part: Sequence[Points], step: float) -> Rounded:
+def _rounded(group: Sequence[Points], step: float) -> Rounded:
     """Round values to steps, those of each benchmark from a place of its own on, so that they are moved least.
 
     What is left of a step beyond a whole number lies on a circle: the middle of the shortest arc that holds it all is that place.
     """
-    places, begin, moved = [], 0.0, 0.0
-    for values, _ in part:
+    positions, begin, moved = [], 0.0, 0.0
+    for values, _ in group:
         first = float(values[0])
-        left = sorted((value - first) / step % 1.0 for value in values.tolist())
-        gap, end = max((after - before, before) for before, after in zip(left, [*left[1:], left[0] + 1.0], strict=True))
+        remainders = sorted((value - first) / step % 1.0 for value in values.tolist())
+        gap, end = max(
+            (following - preceding, preceding)
+            for preceding, following in zip(remainders, [*remainders[1:], remainders[0] + 1.0], strict=True)
+        )
         arc = 1.0 - gap
-        own = end - arc / 2
-        places.append(np.rint((values - first) / step - own).astype(np.int64))
-        begin, moved = begin + own + first / step, moved + arc
-    return Rounded(places, [counts for _, counts in part], begin, moved)
+        shift = end - arc / 2
+        positions.append(np.rint((values - first) / step - shift).astype(np.int64))
+        begin, moved = begin + shift + first / step, moved + arc
+    return Rounded(positions, [counts for _, counts in group], begin, moved)
 
 
 class LatticeLaw(NamedTuple):
@@ -337,14 +344,14 @@ class LatticeLaw(NamedTuple):
     weights: Floats
 
 
-def _lattice_weights(laws: Sequence[LatticeLaw], places: Floats) -> Floats:
+def _lattice_weights(laws: Sequence[LatticeLaw], limits: Floats) -> Floats:
     """Return the weight of all that does not exceed each place."""
-    found = np.zeros(len(places))
-    for own in laws:
+    weights = np.zeros(len(limits))
+    for law in laws:
         # Before the first place nothing is reached, after the last all is.
-        left = places.astype(np.int64)[:, None] - own.short - (own.begin - 1)
-        found += own.upto.take(left, mode="clip") @ own.weights
-    return found
+        positions = limits.astype(np.int64)[:, None] - law.short - (law.begin - 1)
+        weights += law.upto.take(positions, mode="clip") @ law.weights
+    return weights
 
 
 def _lattice_law(rounded: Rounded, begin: int, weight: int, scale: int) -> LatticeLaw:
@@ -353,42 +360,47 @@ def _lattice_law(rounded: Rounded, begin: int, weight: int, scale: int) -> Latti
     Rounding of a Fourier transform would decide where F is a quarter exactly; whole numbers below 2^53 add up exactly, as do their shares
     but for a relative error. The benchmarks with the widest ranges are listed: what they would add to is longest.
     """
-    order = sorted(range(len(rounded.places)), key=lambda place: int(rounded.places[place][-1] - rounded.places[place][0]))
-    places = [rounded.places[place] for place in order]
-    totals = [int(rounded.counts[place].sum()) for place in order]
+    order = sorted(range(len(rounded.positions)), key=lambda index: int(rounded.positions[index][-1] - rounded.positions[index][0]))
+    positions = [rounded.positions[index] for index in order]
+    totals = [int(rounded.counts[index].sum()) for index in order]
     units = [1] * len(totals) if prod(totals) < LARGE else totals
-    shares = [rounded.counts[place] / unit for place, unit in zip(order, units, strict=True)]
-    number, kept = 1, len(places)
-    while kept > 1 and number * len(places[kept - 1]) <= SHORT:
-        kept -= 1
-        number *= len(places[kept])
+    shares = [rounded.counts[index] / unit for index, unit in zip(order, units, strict=True)]
+    number, n_long = 1, len(positions)
+    while n_long > 1 and number * len(positions[n_long - 1]) <= SHORT:
+        n_long -= 1
+        number *= len(positions[n_long])
     short, multiplicities = np.zeros(1, dtype=np.int64), np.ones(1)
-    for own, counts in zip(places[kept:], shares[kept:], strict=True):
-        short, multiplicities = np.add.outer(short, own).ravel(), np.multiply.outer(multiplicities, counts).ravel()
-    upto = _upto([own - own[0] for own in places[:kept]], shares[:kept])
-    return LatticeLaw(begin + sum(int(own[0]) for own in places[:kept]), upto, short, multiplicities * (weight * prod(units) / scale))
+    for benchmark_positions, counts in zip(positions[n_long:], shares[n_long:], strict=True):
+        short, multiplicities = np.add.outer(short, benchmark_positions).ravel(), np.multiply.outer(multiplicities, counts).ravel()
+    upto = _upto([benchmark_positions - benchmark_positions[0] for benchmark_positions in positions[:n_long]], shares[:n_long])
+    return LatticeLaw(
+        begin + sum(int(benchmark_positions[0]) for benchmark_positions in positions[:n_long]),
+        upto,
+        short,
+        multiplicities * (weight * prod(units) / scale),
+    )
 
 
-def _upto(places: Sequence[Integers], shares: Sequence[Floats]) -> Floats:
+def _upto(positions: Sequence[Integers], shares: Sequence[Floats]) -> Floats:
     """Return how much of the law of a sum of places that begin with 0 does not exceed -1, 0, 1, ...
 
     What does not exceed a place adds up as what lies there does; before the first place are as many zeros as the widest benchmark needs.
     """
-    ranges = [int(own[-1]) for own in places]
-    before = 1 + max(ranges)
+    ranges = [int(benchmark_positions[-1]) for benchmark_positions in positions]
+    margin = 1 + max(ranges)
     # Two arrays serve in turn: new ones of megabytes would be zeroed by the system each time.
-    law, wider = np.zeros((2, before + 1 + sum(ranges)))
-    law[before] = 1.0
-    end = before + 1
-    for own, counts, longer in zip(places, shares, ranges, strict=True):
+    law, wider = np.zeros((2, margin + 1 + sum(ranges)))
+    law[margin] = 1.0
+    end = margin + 1
+    for benchmark_positions, counts, longer in zip(positions, shares, ranges, strict=True):
         law[end : end + longer] = law[end - 1]
         end += longer
         moved = (
-            law[before - place : end - place] if count == 1 else law[before - place : end - place] * count
-            for place, count in zip(own.tolist(), counts.tolist(), strict=True)
+            law[margin - shift : end - shift] if count == 1 else law[margin - shift : end - shift] * count
+            for shift, count in zip(benchmark_positions.tolist(), counts.tolist(), strict=True)
         )
-        into = np.add(next(moved), next(moved, 0.0), out=wider[before:end])
-        for part in moved:
-            into += part
+        into = np.add(next(moved), next(moved, 0.0), out=wider[margin:end])
+        for term in moved:
+            into += term
         law, wider = wider, law
-    return law[before - 1 :]
+    return law[margin - 1 :]

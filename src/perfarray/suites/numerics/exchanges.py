@@ -38,8 +38,8 @@ class Block(NamedTuple):
     old: Floats
     together: bool  # whether the benchmarks' units change hands together
     weights: Floats  # (suites, benchmarks)
-    which: Integers  # (suites,)
-    place: int  # among the blocks of each suite: what its random numbers hang on
+    suites: Integers  # (suites,)
+    position: int  # among the blocks of each suite: what its random numbers hang on
 
     def outcomes(self, paired: bool) -> int:
         """Return in how many ways the units of one benchmark, or of all together, can be exchanged."""
@@ -49,14 +49,14 @@ class Block(NamedTuple):
     @property
     def rows(self) -> Integers | slice:
         """Where the suites stand among all: a slice if they are side by side, which is a view and no copy."""
-        first, stop = int(self.which[0]), int(self.which[-1]) + 1
-        return slice(first, stop) if stop - first == len(self.which) else self.which
+        first, stop = int(self.suites[0]), int(self.suites[-1]) + 1
+        return slice(first, stop) if stop - first == len(self.suites) else self.suites
 
     def in_parts(self, suites: int) -> Iterator["Block"]:
         """Yield the same of so many suites at a time, of one at least."""
         size = max(1, suites)
-        for part in (slice(first, first + size) for first in range(0, len(self.which), size)):
-            yield self._replace(new=self.new[part], old=self.old[part], weights=self.weights[part], which=self.which[part])
+        for rows in (slice(first, first + size) for first in range(0, len(self.suites), size)):
+            yield self._replace(new=self.new[rows], old=self.old[rows], weights=self.weights[rows], suites=self.suites[rows])
 
 
 def blocks_of(sides: Sides, how: Exchange) -> list[Block]:
@@ -72,52 +72,52 @@ def blocks_of(sides: Sides, how: Exchange) -> list[Block]:
     # Behind the last block of a suite stand the benchmarks that are not matched.
     last = np.diff(suites, append=len(new)) > 0
     stop = np.where(last, sides.matched.sum(axis=-1)[suites], np.roll(first, -1))
-    same = np.stack([np.cumsum(begins, axis=-1)[begins] - 1, ordered[begins], stop - first])
-    unlike, names = np.unique(same, axis=1, return_inverse=True)
-    found = []
-    for (place, _, number), of in zip(unlike.T.tolist(), _places(names.ravel()), strict=True):
-        which = suites[of]
-        at = which[:, None], order[which[:, None], first[of][:, None] + np.arange(number)]
-        units = [side[at][own[at]].reshape(len(which), number, -1) for side, own in zip((new, old), has, strict=True)]
-        found.append(Block(units[0], units[1], how.shared, weights[at[1]], which, place))
-    return found
+    descriptions = np.stack([np.cumsum(begins, axis=-1)[begins] - 1, ordered[begins], stop - first])
+    unlike, names = np.unique(descriptions, axis=1, return_inverse=True)
+    blocks = []
+    for (index, _, number), of in zip(unlike.T.tolist(), _places(names.ravel()), strict=True):
+        rows = suites[of]
+        at = rows[:, None], order[rows[:, None], first[of][:, None] + np.arange(number)]
+        units = [side[at][mask[at]].reshape(len(rows), number, -1) for side, mask in zip((new, old), has, strict=True)]
+        blocks.append(Block(units[0], units[1], how.shared, weights[at[1]], rows, index))
+    return blocks
 
 
 def number_of_outcomes(blocks: list[Block], suites: int, paired: bool) -> Any:
     """Return in how many ways all units of every suite can be exchanged: the product over what is exchanged by itself."""
-    found = np.ones(suites, dtype=object)  # of Python's whole numbers, which have no end
+    outcomes = np.ones(suites, dtype=object)  # of Python's whole numbers, which have no end
     for block in blocks:
-        found[block.which] *= block.outcomes(paired) ** (1 if block.together else block.new.shape[1])
-    return found
+        outcomes[block.suites] *= block.outcomes(paired) ** (1 if block.together else block.new.shape[1])
+    return outcomes
 
 
 def most_outcomes(benchmarks: int, units: tuple[int, int], how: Exchange) -> int:
     """Return in how many ways so many units a side can be exchanged, if that many are measured in every benchmark; at most `MOST`."""
     new, old = units
-    own: int = 2 ** min(units) if how.paired else comb(new + old, new)
-    every: int = own ** (1 if how.shared else benchmarks)
-    return min(MOST, every)
+    per_benchmark: int = 2 ** min(units) if how.paired else comb(new + old, new)
+    total: int = per_benchmark ** (1 if how.shared else benchmarks)
+    return min(MOST, total)
 
 
-def enumerated(sides: Sides, some: Integers, how: Exchange) -> Iterator[tuple[Integers, int]]:
+def enumerated(sides: Sides, rows: Integers, how: Exchange) -> Iterator[tuple[Integers, int]]:
     """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged: at most `MOST`."""
-    _, names = np.unique(np.sort(_kinds(of_suites(sides, some)), axis=-1), axis=0, return_inverse=True)
-    for alike in _places(names.ravel()) if len(some) else ():
-        (number,) = number_of_outcomes(blocks_of(of_suites(sides, some[alike[:1]]), how), 1, how.paired)
+    _, names = np.unique(np.sort(_kinds(of_suites(sides, rows)), axis=-1), axis=0, return_inverse=True)
+    for equal_rows in _places(names.ravel()) if len(rows) else ():
+        (number,) = number_of_outcomes(blocks_of(of_suites(sides, rows[equal_rows[:1]]), how), 1, how.paired)
         if number > MOST:
             raise ValueError(f"method='exact' would enumerate {number:,} exchanges, and at most {MOST:,} are; use method='monte_carlo'")
-        yield some[alike], number
+        yield rows[equal_rows], number
 
 
-def sorted_suites(sides: Sides, some: Integers) -> Integers:
+def sorted_suites(sides: Sides, rows: Integers) -> Integers:
     """Return suites with like numbers of units side by side."""
-    kinds = np.sort(_kinds(of_suites(sides, some)), axis=-1)
-    return some[np.lexsort(kinds.T[::-1])]
+    kinds = np.sort(_kinds(of_suites(sides, rows)), axis=-1)
+    return rows[np.lexsort(kinds.T[::-1])]
 
 
-def of_suites(sides: Sides, which: Integers) -> Sides:
+def of_suites(sides: Sides, rows: Integers) -> Sides:
     """Return some suites."""
-    return Sides(sides.new[which], sides.old[which], sides.matched[which], sides.incomplete[which])
+    return Sides(sides.new[rows], sides.old[rows], sides.matched[rows], sides.incomplete[rows])
 
 
 def _kinds(sides: Sides) -> Integers:

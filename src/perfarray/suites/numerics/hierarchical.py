@@ -59,12 +59,12 @@ def _sums_of_subsets(ranks: tuple[int, ...], size: int) -> Floats:
 @lru_cache(maxsize=1024)
 def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
     """Return the distribution of the sum of the ranks that get a plus, each sign a fair coin."""
-    found = np.zeros(sum(ranks) + 1)
-    found[0] = 1.0
+    probabilities = np.zeros(sum(ranks) + 1)
+    probabilities[0] = 1.0
     for rank in ranks:
-        found[rank:] += found[: len(found) - rank].copy()
-        found /= 2
-    return found
+        probabilities[rank:] += probabilities[: len(probabilities) - rank].copy()
+        probabilities /= 2
+    return probabilities
 
 
 def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
@@ -150,26 +150,26 @@ def fewest_runs(alpha: float, tails: int) -> int:
 def rank_sum_pvalues(x: Floats, y: Floats, tails: int = 2) -> Floats:
     """Return the p-value of every pair of samples (..., units), NaN where not measured; those without ties are looked up together."""
     n, m = ((~np.isnan(side)).sum(axis=-1) for side in (x, y))
-    found = np.full(n.shape, np.nan)
+    result = np.full(n.shape, np.nan)
     exact = (n > 0) & (m > 0) & (n < EXACT) & (m < EXACT)
     ours, theirs = (np.sort(side[exact], axis=-1)[:, :EXACT] for side in (x, y))  # however wide the gaps beside them
-    both = np.concatenate([ours, theirs], axis=-1)
-    order = np.argsort(both, axis=-1)
-    ordered, places = np.take_along_axis(both, order, axis=-1), np.arange(1, both.shape[-1] + 1)
+    joined = np.concatenate([ours, theirs], axis=-1)
+    order = np.argsort(joined, axis=-1)
+    ordered, ranks = np.take_along_axis(joined, order, axis=-1), np.arange(1, joined.shape[-1] + 1)
     untied = ~(ordered[:, 1:] == ordered[:, :-1]).any(axis=-1)
     ranked = (order < ours.shape[-1]) & ~np.isnan(ordered)
     size_x, size_y = n[exact], m[exact]
-    distances = np.abs(2 * np.where(ranked, places, 0).sum(axis=-1) - size_x * (size_x + size_y + 1))
+    distances = np.abs(2 * np.where(ranked, ranks, 0).sum(axis=-1) - size_x * (size_x + size_y + 1))
     pvalues = np.full(len(size_x), np.nan)
     # A table for every pair of sample sizes; what has ties has a law of its own.
     for sizes in set(zip(size_x[untied].tolist(), size_y[untied].tolist(), strict=True)):
         chosen = untied & (size_x == sizes[0]) & (size_y == sizes[1])
         pvalues[chosen] = _untied_pvalues(*sizes, tails)[distances[chosen]]
-    found[exact] = pvalues
-    for place in np.argwhere((n > 0) & (m > 0) & np.isnan(found)):
-        one, other = x[tuple(place)], y[tuple(place)]
-        found[tuple(place)] = rank_sum_pvalue(one[~np.isnan(one)], other[~np.isnan(other)], tails)
-    return found
+    result[exact] = pvalues
+    for cell in np.argwhere((n > 0) & (m > 0) & np.isnan(result)):
+        first, second = x[tuple(cell)], y[tuple(cell)]
+        result[tuple(cell)] = rank_sum_pvalue(first[~np.isnan(first)], second[~np.isnan(second)], tails)
+    return result
 
 
 def kept_differences(x: Floats, y: Floats, alpha: float, tails: int = 2) -> Floats:
@@ -204,16 +204,16 @@ def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: floa
     """
     batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     sides = [np.broadcast_to(side, (*batch, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (x, y)]
-    found = np.full((len(Performance._fields), len(sides[0])), np.nan)
+    fields = np.full((len(Performance._fields), len(sides[0])), np.nan)
     able: Mask = np.asarray((smallest_pvalues(sides[0], sides[1], tails) <= alpha).any(axis=-1))
     step = max(1, BLOCK // max(1, sum(side[:1].size for side in sides)))
     # Some cells at a time bound the memory: the runs of each are divided, sorted and counted.
     for start in range(0, len(able), step):
         cells = start + np.flatnonzero(able[start : start + step])
         if len(cells):
-            own, other = (np.sort(side[cells], axis=-1) for side in sides)
-            found[:, cells] = _tested(own, other, alpha, confidence_level, zeros, tails)
-    return Performance(*(part.reshape(batch) for part in found))
+            x_sorted, y_sorted = (np.sort(side[cells], axis=-1) for side in sides)
+            fields[:, cells] = _tested(x_sorted, y_sorted, alpha, confidence_level, zeros, tails)
+    return Performance(*(field.reshape(batch) for field in fields))
 
 
 def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int) -> Performance:
@@ -221,7 +221,7 @@ def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: 
 
     def confidence_in(differences: Floats) -> Floats:
         # The law of signed ranks depends on a cell's own ties and zeros.
-        return np.array([1.0 - signed_rank_pvalue(own[~np.isnan(own)], zeros) for own in differences])
+        return np.array([1.0 - signed_rank_pvalue(row[~np.isnan(row)], zeros) for row in differences])
 
     def confidence(x: Floats, y: Floats, factor: Floats) -> Floats:
         return confidence_in(kept_differences(x / factor[:, None, None], y, alpha, tails))

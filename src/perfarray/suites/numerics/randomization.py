@@ -42,7 +42,7 @@ class Tally(NamedTuple):
 
 
 def randomize(
-    sides: Sides, cells: Integers, how: Exchange, draws: Draws | None, kept: Floats | None = None
+    sides: Sides, cells: Integers, how: Exchange, draws: Draws | None, room: Floats | None = None
 ) -> Iterator[tuple[Integers, Tally]]:
     """Exchange the units of every suite (suites, benchmarks, units): at random, or in every way where `draws` is None.
 
@@ -69,17 +69,17 @@ def randomize(
     ValueError
         When there are more than `MOST` exchanges to enumerate.
     """
-    some = np.flatnonzero(sides.matched.any(axis=-1))
-    streams = Streams((0, 0)) if draws is None else Streams(draws.key, draws.engine)
-    for alike, number in enumerated(sides, some, how) if draws is None else [(sorted_suites(sides, some), draws.n_resamples)]:
-        for first in range(0, len(alike), size := max(1, KEPT // number)):
-            which = alike[first : first + size]
-            blocks = blocks_of(of_suites(sides, which), how)
-            sums, weights = _observed(blocks, len(which), how)
-            exchanges = _every_exchange(blocks, how) if draws is None else _drawn_exchanges(blocks, how, number, streams, cells[which])
-            logs = (_log_ratio(part, weights, how) for part in exchanges)
-            tally = _tally(_log_ratio(sums, weights, how), logs, number_of_outcomes(blocks, len(which), how.paired), which, kept)
-            yield which, tally
+    rows = np.flatnonzero(sides.matched.any(axis=-1))
+    streams = Streams((0, 0)) if draws is None else Streams(draws.key)
+    for equal_rows, number in enumerated(sides, rows, how) if draws is None else [(sorted_suites(sides, rows), draws.n_resamples)]:
+        for first in range(0, len(equal_rows), size := max(1, KEPT // number)):
+            block_rows = equal_rows[first : first + size]
+            blocks = blocks_of(of_suites(sides, block_rows), how)
+            sums, weights = _observed(blocks, len(block_rows), how)
+            exchanges = _every_exchange(blocks, how) if draws is None else _drawn_exchanges(blocks, how, number, streams, cells[block_rows])
+            logs = (_log_ratio(exchanged, weights, how) for exchanged in exchanges)
+            tally = _tally(_log_ratio(sums, weights, how), logs, number_of_outcomes(blocks, len(block_rows), how.paired), block_rows, room)
+            yield block_rows, tally
 
 
 def _observed(blocks: list[Block], suites: int, how: Exchange) -> tuple[Floats, Floats]:
@@ -87,8 +87,8 @@ def _observed(blocks: list[Block], suites: int, how: Exchange) -> tuple[Floats, 
     sums, weights = np.zeros((2, suites, 1)), np.zeros((suites, 1))
     for block in blocks:
         for total, side in zip(sums, block[:2], strict=True):
-            total[block.which, 0] += (block.weights * _scores(side, how)).sum(axis=-1)
-        weights[block.which, 0] += block.weights.sum(axis=-1)
+            total[block.suites, 0] += (block.weights * _scores(side, how)).sum(axis=-1)
+        weights[block.suites, 0] += block.weights.sum(axis=-1)
     return sums, weights
 
 
@@ -112,24 +112,24 @@ def _log_ratio(sums: Floats, weights: Floats, how: Exchange) -> Floats:
     return np.asarray(sign * np.log(sums[0] / sums[1]))
 
 
-def _tally(observed: Floats, logs: Iterator[Floats], possible: Any, which: Integers, kept: Floats | None) -> Tally:
+def _tally(observed: Floats, logs: Iterator[Floats], possible: Any, rows: Integers, room: Floats | None) -> Tally:
     """Count the exchanges whose ratio is as large as the observed one, and as small; keep the ratios, where they are wanted."""
-    counts, number = np.zeros((2, len(which)), dtype=np.intp), 0
-    for part in logs:
-        if kept is not None:
-            kept[which, number : number + part.shape[-1]] = np.exp(part)
-        counts[0] += np.count_nonzero(part >= observed - TIES, axis=-1)
-        counts[1] += np.count_nonzero(part <= observed + TIES, axis=-1)
-        number += part.shape[-1]
+    counts, number = np.zeros((2, len(rows)), dtype=np.intp), 0
+    for exchanged in logs:
+        if room is not None:
+            room[rows, number : number + exchanged.shape[-1]] = np.exp(exchanged)
+        counts[0] += np.count_nonzero(exchanged >= observed - TIES, axis=-1)
+        counts[1] += np.count_nonzero(exchanged <= observed + TIES, axis=-1)
+        number += exchanged.shape[-1]
     return Tally(np.exp(observed[:, 0]), counts[0], counts[1], number, possible)
 
 
 @lru_cache(maxsize=16)
 def _subsets(n: int, m: int) -> Mask:
     """Return, for every way to choose n of n + m units, which are chosen: (outcomes, n + m)."""
-    places = np.fromiter(chain.from_iterable(combinations(range(n + m), n)), dtype=np.intp).reshape(-1, n)
-    chosen = np.zeros((len(places), n + m), dtype=bool)
-    np.put_along_axis(chosen, places, True, axis=1)
+    positions = np.fromiter(chain.from_iterable(combinations(range(n + m), n)), dtype=np.intp).reshape(-1, n)
+    chosen = np.zeros((len(positions), n + m), dtype=bool)
+    np.put_along_axis(chosen, positions, True, axis=1)
     return chosen
 
 
@@ -145,15 +145,15 @@ def _table(block: Block, how: Exchange) -> Floats:
     pool = np.concatenate([block.new, block.old], axis=-1)
     suites, benchmarks, units = pool.shape
     chosen = _swaps(block.new.shape[-1]) if how.paired else _subsets(block.new.shape[-1], block.old.shape[-1])
-    found = np.empty((2, suites, 1 if block.together else benchmarks, len(chosen)))
+    table = np.empty((2, suites, 1 if block.together else benchmarks, len(chosen)))
     step = max(1, BLOCK // (benchmarks * units))
     # A part of the exchanges at a time bounds the memory.
     for start in range(0, len(chosen), step):
-        part = slice(start, start + step)
-        for side, own in zip(found, (chosen[part], ~chosen[part]), strict=True):
-            scores = block.weights[..., None] * _exchanged(pool, own, how)
-            side[..., part] = scores.sum(axis=1, keepdims=True) if block.together else scores
-    return found
+        block_of_outcomes = slice(start, start + step)
+        for side, members in zip(table, (chosen[block_of_outcomes], ~chosen[block_of_outcomes]), strict=True):
+            scores = block.weights[..., None] * _exchanged(pool, members, how)
+            side[..., block_of_outcomes] = scores.sum(axis=1, keepdims=True) if block.together else scores
+    return table
 
 
 def _exchanged(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
@@ -165,7 +165,7 @@ def _exchanged(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
 
 def _every_exchange(blocks: list[Block], how: Exchange) -> Iterator[Floats]:
     """Yield the sums of every exchange of the units of all blocks, (2, suites, exchanges)."""
-    sums = np.zeros((2, len(blocks[0].which), 1))
+    sums = np.zeros((2, len(blocks[0].suites), 1))
     for block in blocks:
         for more in np.moveaxis(_table(block, how), 2, 0):
             sums = (sums[..., None] + more[..., None, :]).reshape(*sums.shape[:2], -1)
@@ -176,14 +176,14 @@ def _drawn_exchanges(blocks: list[Block], how: Exchange, number: int, streams: S
     """Yield the sums of exchanges drawn at random, or their differences (2 or 1, suites, exchanges), some at a time."""
     size = max(1, KEPT // len(cells))
     for start in range(0, number, size):
-        part = slice(start, min(start + size, number))
-        sums = np.zeros((1 if how.mean == "geometric" else 2, len(cells), part.stop - part.start))
+        window = slice(start, min(start + size, number))
+        sums = np.zeros((1 if how.mean == "geometric" else 2, len(cells), window.stop - window.start))
         for block in blocks:
             tabulated = block.outcomes(how.paired) <= TABLE
             add = _add_entries if tabulated else _add_permuted
-            kept = max(part.stop - part.start, block.outcomes(how.paired)) * block.new.shape[1]
-            for own in block.in_parts(KEPT // kept if tabulated else _size(block, how, streams) // (part.stop - part.start)):
-                add(sums, own, how, streams, cells[own.which], part)
+            n_values = max(window.stop - window.start, block.outcomes(how.paired)) * block.new.shape[1]
+            for subset in block.in_parts(KEPT // n_values if tabulated else _size(block) // (window.stop - window.start)):
+                add(sums, subset, how, streams, cells[subset.suites], window)
         yield sums
 
 
@@ -192,62 +192,52 @@ def _difference(scores: Floats, how: Exchange) -> Floats:
     return scores[:1] - scores[1:] if how.mean == "geometric" else scores
 
 
-def _add_entries(sums: Floats, block: Block, how: Exchange, streams: Streams, cells: Integers, part: slice) -> None:
+def _add_entries(sums: Floats, block: Block, how: Exchange, streams: Streams, cells: Integers, window: slice) -> None:
     """Add one entry of every benchmark's table to every experiment, the same entry for both sides."""
     table, total = _difference(_table(block, how), how), sums[:, block.rows]
-    add_one_of_each(total, table.swapaxes(1, 2), cells, EXCHANGES | block.place, streams, part.start)
+    add_one_of_each(total, table.swapaxes(1, 2), cells, EXCHANGES | block.position, streams, window.start)
     if not np.may_share_memory(total, sums):
         sums[:, block.rows] = total
 
 
-def _add_permuted(sums: Floats, block: Block, how: Exchange, streams: Streams, cells: Integers, part: slice) -> None:
+def _add_permuted(sums: Floats, block: Block, how: Exchange, streams: Streams, cells: Integers, window: slice) -> None:
     """Add the scores of exchanges that are too many to tabulate: units change hands anew in every experiment."""
-    step = max(1, _size(block, how, streams) // len(block.which))
-    for start in range(part.start, part.stop, step):
-        some = slice(start, min(start + step, part.stop))
-        sums[:, block.rows, some.start - part.start : some.stop - part.start] += _permuted(block, how, streams, cells, some)
+    step = max(1, _size(block) // len(block.suites))
+    for start in range(window.start, window.stop, step):
+        block_window = slice(start, min(start + step, window.stop))
+        sums[:, block.rows, block_window.start - window.start : block_window.stop - window.start] += _permuted(
+            block, how, streams, cells, block_window
+        )
 
 
-def _size(block: Block, how: Exchange, streams: Streams) -> int:
-    """Return of how many experiments and suites units are permuted together: compiled code keeps no units, only their averages."""
-    kept: int = block.new.shape[1] if _is_compiled(how, streams) else block.new[0].size + block.old[0].size
-    return (KEPT if _is_compiled(how, streams) else BLOCK) // kept
+def _size(block: Block) -> int:
+    """Return of how many experiments and suites units are permuted together."""
+    return BLOCK // int(block.new[0].size + block.old[0].size)
 
 
-def _is_compiled(how: Exchange, streams: Streams) -> bool:
-    """Return whether there is compiled code for what is permuted; all random words have it."""
-    return streams.engine == "numba" and how.statistic in AVERAGES and not how.paired
-
-
-def _permuted(block: Block, how: Exchange, streams: Streams, cells: Integers, part: slice) -> Floats:
+def _permuted(block: Block, how: Exchange, streams: Streams, cells: Integers, window: slice) -> Floats:
     """Return the sums over the benchmarks of some experiments (2 or 1, suites, experiments)."""
     pool = np.concatenate([block.new, block.old], axis=-1)
-    if _is_compiled(how, streams):
-        from perfarray.suites.numerics.compiled_exchanges import averages_compiled
-
-        n, own = block.new.shape[-1], 1 if block.together else pool.shape[1]
-        scores = _of_averages(averages_compiled(pool, n, own, cells, streams.key, EXCHANGES | block.place, part), how)
-    else:
-        chosen = _swapped(block, streams, cells, part) if how.paired else _smallest(block, streams, cells, part)
-        scores = _chosen_scores(pool, chosen, how)
+    chosen = _swapped(block, streams, cells, window) if how.paired else _smallest(block, streams, cells, window)
+    scores = _chosen_scores(pool, chosen, how)
     return _difference((block.weights[:, None] * scores).sum(axis=-1), how)
 
 
-def _swapped(block: Block, streams: Streams, cells: Integers, part: slice) -> Mask:
+def _swapped(block: Block, streams: Streams, cells: Integers, window: slice) -> Mask:
     """Return which units are the candidate's (suites, experiments, benchmarks or 1, units) when pairs are swapped at random."""
     _, benchmarks, n = block.new.shape
-    own, rows = 1 if block.together else benchmarks, part.stop - part.start
-    drawn = streams.below(2, cells, EXCHANGES | block.place, rows * own * n, part.start * own * n)
-    swapped = drawn.reshape(len(cells), rows, own, n) == 1
+    n_streams, rows = 1 if block.together else benchmarks, window.stop - window.start
+    numbers = streams.below(2, cells, EXCHANGES | block.position, rows * n_streams * n, window.start * n_streams * n)
+    swapped = numbers.reshape(len(cells), rows, n_streams, n) == 1
     return np.concatenate([~swapped, swapped], axis=-1)
 
 
-def _smallest(block: Block, streams: Streams, cells: Integers, part: slice) -> Mask:
+def _smallest(block: Block, streams: Streams, cells: Integers, window: slice) -> Mask:
     """Return the same when all units change hands: the candidate's are those with the smallest words of 64 bits, no two of them equal."""
     benchmarks, n = block.new.shape[1:]
-    own, units = 1 if block.together else benchmarks, n + block.old.shape[-1]
-    width, rows = own * units, part.stop - part.start
-    words = streams.words(cells, EXCHANGES | block.place, rows * width, part.start * width).reshape(len(cells), rows, own, units)
+    n_streams, units = 1 if block.together else benchmarks, n + block.old.shape[-1]
+    width, rows = n_streams * units, window.stop - window.start
+    words = streams.words(cells, EXCHANGES | block.position, rows * width, window.start * width).reshape(len(cells), rows, n_streams, units)
     # The upper halves are sorted faster, and tell nearly always which words are the smallest.
     halves = np.ascontiguousarray(words.view(np.uint32)[..., 1 - LOWER_HALF :: 2])
     chosen = halves <= np.sort(halves, axis=-1)[..., n - 1 : n]
@@ -262,10 +252,10 @@ def _chosen_scores(pool: Floats, chosen: Mask, how: Exchange) -> Floats:
     if how.statistic not in AVERAGES:
         units, candidate = np.broadcast_to(pool[:, None], shape), np.broadcast_to(chosen, shape)
         return np.stack([_scores(units[side].reshape(*shape[:3], -1), how) for side in (candidate, ~candidate)])
-    number, masks, found = int(chosen[0, 0, 0].sum()), chosen.astype(float), np.empty((2, *shape[:3]))
-    np.einsum("sebu,sbu->seb", masks, pool, out=found[0])
-    np.einsum("sebu,sbu->seb", np.subtract(1.0, masks, out=masks), pool, out=found[1])
-    return _of_averages(found / np.reshape([number, shape[-1] - number], (2, 1, 1, 1)), how)
+    number, masks, sums = int(chosen[0, 0, 0].sum()), chosen.astype(float), np.empty((2, *shape[:3]))
+    np.einsum("sebu,sbu->seb", masks, pool, out=sums[0])
+    np.einsum("sebu,sbu->seb", np.subtract(1.0, masks, out=masks), pool, out=sums[1])
+    return _of_averages(sums / np.reshape([number, shape[-1] - number], (2, 1, 1, 1)), how)
 
 
 def pvalue(tally: Tally, alternative: str, plus_one: bool) -> Floats:
@@ -293,10 +283,10 @@ def randomization(
 
     With a length the ratios of the exchanges, too, (suites, length), NaN behind the last.
     """
-    found = np.full((4, len(cells)), np.nan)
-    kept = None if length is None else np.full((len(cells), length), np.nan)
+    fields = np.full((4, len(cells)), np.nan)
+    room = None if length is None else np.full((len(cells), length), np.nan)
     added = plus_one and draws is not None
-    for which, tally in randomize(sides, cells, how, draws, kept):
-        found[0, which], found[1, which] = tally.statistic, pvalue(tally, alternative, added)
-        found[2, which], found[3, which] = smallest_pvalue(tally, alternative, added), tally.number
-    return (*found,) if kept is None else (*found, kept)
+    for rows, tally in randomize(sides, cells, how, draws, room):
+        fields[0, rows], fields[1, rows] = tally.statistic, pvalue(tally, alternative, added)
+        fields[2, rows], fields[3, rows] = smallest_pvalue(tally, alternative, added), tally.number
+    return (*fields,) if room is None else (*fields, room)

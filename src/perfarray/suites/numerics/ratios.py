@@ -70,18 +70,18 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
         see `_weighted_sample`, which is the same where all w are 1/B.
     """
     log = log_ratio(sides, matched, score)
-    parts = _over_benchmarks(sides, matched, score) if score.random_benchmarks else _over_units(sides, matched, score)
-    counts = parts.n > 0
+    contributions = _over_benchmarks(sides, matched, score) if score.random_benchmarks else _over_units(sides, matched, score)
+    counts = contributions.n > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(counts, parts.variance, 0.0).sum(axis=-1)
-        df = total**2 / np.where(counts, parts.variance**2 / (parts.n - 1), 0.0).sum(axis=-1)
+        total = np.where(counts, contributions.variance, 0.0).sum(axis=-1)
+        df = total**2 / np.where(counts, contributions.variance**2 / (contributions.n - 1), 0.0).sum(axis=-1)
     error = np.sqrt(total)
     certain = error < CERTAIN
     error = np.where(certain, 0.0, error)
-    df = np.where(certain, np.where(counts, parts.n - 1, 0.0).sum(axis=-1), df)
+    df = np.where(certain, np.where(counts, contributions.n - 1, 0.0).sum(axis=-1), df)
     n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(sides, matched)
-    known = (n > 1) & ~np.isnan(log)
-    error, df = np.where(known, error, np.nan), np.where(known, df, np.nan)
+    estimable = (n > 1) & ~np.isnan(log)
+    error, df = np.where(estimable, error, np.nan), np.where(estimable, df, np.nan)
     half = t_quantile((1 + score.tails) / 2, df) * error
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         lower, upper = np.exp(log - half), np.exp(log + half)
@@ -90,11 +90,11 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     return ScoreRatio(np.exp(log), *_limits(lower, upper, score), error, df, _pvalue(below, above, score), n)
 
 
-def t_places(found: ScoreRatio, number: int) -> Floats:
+def t_places(interval: ScoreRatio, number: int) -> Floats:
     """Return so many equally probable places (..., number) of the distribution that a t interval is read off, in ascending order."""
-    half = t_quantile((np.arange(number) + 0.5) / number, found.df[..., None]) * found.standard_error[..., None]
+    half = t_quantile((np.arange(number) + 0.5) / number, interval.df[..., None]) * interval.standard_error[..., None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        return np.exp(np.log(found.estimate)[..., None] + half)
+        return np.exp(np.log(interval.estimate)[..., None] + half)
 
 
 def _units(sides: Sides, matched: Mask) -> Floats:
@@ -110,11 +110,11 @@ def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
     """
     influence = [_influence(side, matched, score) for side in (sides.new, sides.old)]
     if score.shared:
-        influence = [np.where(matched[..., None], part, 0.0).sum(axis=-2, keepdims=True) for part in influence]
+        influence = [np.where(matched[..., None], contribution, 0.0).sum(axis=-2, keepdims=True) for contribution in influence]
     samples = [influence[0] - influence[1]] if score.paired else influence
-    found = [summarise_units(sample) for sample in samples]
-    counts = np.concatenate([_counting(matched, score)] * len(found), axis=-1)
-    mean, variance, n = (np.concatenate(field, axis=-1) for field in zip(*found, strict=True))
+    summaries = [summarise_units(sample) for sample in samples]
+    counts = np.concatenate([_counting(matched, score)] * len(summaries), axis=-1)
+    mean, variance, n = (np.concatenate(field, axis=-1) for field in zip(*summaries, strict=True))
     return UnitSummary(mean, variance, np.where(counts, n, 0.0))
 
 
@@ -135,13 +135,13 @@ def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
     """Return the one part of the paired t over benchmarks: log ratios, or their counterparts for the other means."""
     scores = [run_statistic(side, score.statistic) for side in (sides.new, sides.old)]
     if score.mean == "geometric":
-        parts = [transform(side, "geometric") for side in scores]
+        transformed = [transform(side, "geometric") for side in scores]
     else:
         sign = matched.sum(axis=-1, keepdims=True) * (1.0 if score.mean == "arithmetic" else -1.0)
-        parts = [sign * suite_weights(side, score.mean, matched, score.weights) for side in scores]
-    ratios = np.where(matched, parts[0] - parts[1], np.nan)
-    found = summarise_units(ratios) if score.weights is None else _weighted_sample(ratios, matched, score)
-    return UnitSummary(*(np.asarray(part)[..., None] for part in found))
+        transformed = [sign * suite_weights(side, score.mean, matched, score.weights) for side in scores]
+    ratios = np.where(matched, transformed[0] - transformed[1], np.nan)
+    summary = summarise_units(ratios) if score.weights is None else _weighted_sample(ratios, matched, score)
+    return UnitSummary(*(np.asarray(field)[..., None] for field in summary))
 
 
 def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary:
@@ -157,17 +157,17 @@ def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary
         shares = counts / counts.sum(axis=-1, keepdims=True)
         mean = np.where(matched, shares * ratios, 0.0).sum(axis=-1)
         number = matched.sum(axis=-1, keepdims=True)
-        apart = ratios - mean[..., None] if score.mean == "geometric" else ratios / (number * shares)
-        squares, others = shares**2, _others(shares)
-        scale = (shares * others).sum(axis=-1)
-        spread = np.where(matched, shares * apart**2, 0.0).sum(axis=-1) / scale
-        n = 1 + scale**2 / (squares * (others**2 + _others(squares))).sum(axis=-1)
+        deviations = ratios - mean[..., None] if score.mean == "geometric" else ratios / (number * shares)
+        squares, remaining = shares**2, _others(shares)
+        scale = (shares * remaining).sum(axis=-1)
+        spread = np.where(matched, shares * deviations**2, 0.0).sum(axis=-1) / scale
+        n = 1 + scale**2 / (squares * (remaining**2 + _others(squares))).sum(axis=-1)
     return UnitSummary(mean, spread * squares.sum(axis=-1), np.where(matched.any(axis=-1), n, 0.0))
 
 
 def _others(values: Floats) -> Floats:
     """Return the sum of all but each along the last axis: not as a difference, which leaves nothing where one is nearly all."""
-    ends = [np.cumsum(part, axis=-1) for part in (values[..., :-1], values[..., :0:-1])]
+    ends = [np.cumsum(values_in_order, axis=-1) for values_in_order in (values[..., :-1], values[..., :0:-1])]
     none = np.zeros_like(values[..., :1])
     return np.asarray(np.concatenate([none, ends[0]], axis=-1) + np.concatenate([ends[1][..., ::-1], none], axis=-1))
 
@@ -190,43 +190,43 @@ def _pvalue(below: Floats, above: Floats, score: Score) -> Floats:
     return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
 
 
-def bootstrap_interval(drawn: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
+def bootstrap_interval(replicates: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
     """Return the percentile, basic or BCa interval of the ratio of two scores over the matched benchmarks."""
-    estimate = np.exp(log_ratio(drawn.sides, matched, score))
-    replicates = redrawn_ratios(drawn, matched, score, draws)
-    influence = _left_out(drawn.sides, matched, score, estimate) if method == "bca" else ()
-    found = percentile_family(method, estimate, replicates, influence)
-    n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(drawn.sides, matched)
-    return _read_off(found, np.where(np.isnan(estimate), 0.0, n), n, score)
+    estimate = np.exp(log_ratio(replicates.sides, matched, score))
+    ratios = redrawn_ratios(replicates, matched, score, draws)
+    influence = _left_out(replicates.sides, matched, score, estimate) if method == "bca" else ()
+    bootstrap = percentile_family(method, estimate, ratios, influence)
+    n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(replicates.sides, matched)
+    return _read_off(bootstrap, np.where(np.isnan(estimate), 0.0, n), n, score)
 
 
-def redrawn_ratios(drawn: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
+def redrawn_ratios(replicates: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
     """Return the ratio of the two scores over the matched benchmarks in every replicate, shape (suites, R)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        new, old = (_redrawn_score(side, drawn, matched, score, draws) for side in (drawn.new, drawn.old))
+        new, old = (_redrawn_score(side, replicates, matched, score, draws) for side in (replicates.new, replicates.old))
         return np.asarray(new / old)
 
 
-def _read_off(found: Bootstrap, known: Floats, n: Floats, score: Score) -> ScoreRatio:
+def _read_off(bootstrap: Bootstrap, n_known: Floats, n: Floats, score: Score) -> ScoreRatio:
     """Read limits, p-value and standard error off the replicates; one unit shows no spread."""
-    limits = limits_of(found, score.tails)
+    limits = limits_of(bootstrap, score.tails)
     lower, upper = _limits(limits.lower, limits.upper, score)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.std(np.log(found.replicates), axis=-1, ddof=1)
-    pvalue = _pvalue(*one_sided(found, 1.0), score)
-    lower, upper, error, pvalue = (np.where(known > 1, part, np.nan) for part in (lower, upper, error, pvalue))
-    return ScoreRatio(found.estimate, lower, upper, error, np.full(n.shape, np.nan), pvalue, n)
+        error = np.std(np.log(bootstrap.replicates), axis=-1, ddof=1)
+    pvalue = _pvalue(*one_sided(bootstrap, 1.0), score)
+    lower, upper, error, pvalue = (np.where(n_known > 1, values, np.nan) for values in (lower, upper, error, pvalue))
+    return ScoreRatio(bootstrap.estimate, lower, upper, error, np.full(n.shape, np.nan), pvalue, n)
 
 
-def _redrawn_score(scores: Floats, drawn: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
+def _redrawn_score(scores: Floats, replicates: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
     """Return the mean over the matched benchmarks in every replicate, shape (suites, R); the benchmarks are redrawn if they are random."""
     weights = score.weights
     if scores.ndim == 2:  # summed
         return restore(scores / counting(matched, weights).sum(axis=-1, keepdims=True), score.mean)
     if score.random_benchmarks:
-        streams, rows = Streams(draws.key, draws.engine), zip(scores, drawn.cells.tolist(), matched, strict=True)
-        redrawn = [_redraw_benchmarks(*one, draws, streams, score) for one in rows]
-        scores, drawn_weights = (np.stack(part) for part in zip(*redrawn, strict=True))
+        streams, rows = Streams(draws.key), zip(scores, replicates.cells.tolist(), matched, strict=True)
+        redrawn = [_redraw_benchmarks(*row, draws, streams, score) for row in rows]
+        scores, drawn_weights = (np.stack(arrays) for arrays in zip(*redrawn, strict=True))
         weights = None if weights is None else np.swapaxes(drawn_weights, -1, -2)
         matched = np.broadcast_to(np.arange(matched.shape[-1]) < matched.sum(axis=-1, keepdims=True), matched.shape)
     return mean_of_transformed(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :], weights)
@@ -238,15 +238,15 @@ def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, s
     A benchmark drawn twice has its units redrawn twice: it takes them from another replicate. Shared units stay together.
     """
     number = int(matched.sum())
-    found, weights = np.full(scores.shape, np.nan), np.ones(scores.shape if score.weights is not None else ())
+    redrawn, weights = np.full(scores.shape, np.nan), np.ones(scores.shape if score.weights is not None else ())
     if number == 0:
-        return found, weights
+        return redrawn, weights
     picks = np.flatnonzero(matched)[streams.below(number, [cell], BENCHMARKS, number * draws.n_resamples).reshape(-1, number).T]
     columns = np.arange(draws.n_resamples) + (0 if score.shared else np.arange(number)[:, None])
-    found[:number] = scores[picks, columns % draws.n_resamples]
+    redrawn[:number] = scores[picks, columns % draws.n_resamples]
     if score.weights is not None:
         weights[:number] = score.weights[picks]
-    return found, weights
+    return redrawn, weights
 
 
 def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
@@ -256,29 +256,32 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
     """
     logs = [weighed(run_statistic(side, score.statistic), score.mean, score.weights) for side in (sides.new, sides.old)]
     if score.random_benchmarks:
-        changed = [_mean_log(part, matched, score, without=True) for part in logs]
+        changed = [_mean_log(logs_of_side, matched, score, without=True) for logs_of_side in logs]
         return (influence_of(estimate, np.where(matched, np.exp(changed[0] - changed[1]), np.nan)),)
-    whole = [_mean_log(part, matched, score) for part in logs]
-    less = [_without_each(side, score) - part[..., None] for side, part in zip((sides.new, sides.old), logs, strict=True)]
+    full = [_mean_log(logs_of_side, matched, score) for logs_of_side in logs]
+    less = [_without_each(side, score) - logs_of_side[..., None] for side, logs_of_side in zip((sides.new, sides.old), logs, strict=True)]
     if score.shared:
-        less = [np.where(matched[..., None], part, 0.0).sum(axis=-2, keepdims=True) for part in less]
+        less = [np.where(matched[..., None], logs_of_side, 0.0).sum(axis=-2, keepdims=True) for logs_of_side in less]
     count = counting(matched, score.weights).sum(axis=-1)[..., None, None]
-    rows = [(np.where(matched, part, 0.0).sum(axis=-1)[..., None, None] + change) / count for part, change in zip(logs, less, strict=True)]
+    rows = [
+        (np.where(matched, logs_of_side, 0.0).sum(axis=-1)[..., None, None] + change) / count
+        for logs_of_side, change in zip(logs, less, strict=True)
+    ]
     moved = [_log_of(row, score) for row in rows]
     if score.paired:
         ratios = [np.exp(moved[0] - moved[1])]
     else:
-        ratios = [np.exp(moved[0] - whole[1][..., None, None]), np.exp(whole[0][..., None, None] - moved[1])]
+        ratios = [np.exp(moved[0] - full[1][..., None, None]), np.exp(full[0][..., None, None] - moved[1])]
     counts = _counting(matched, score)[..., None]
     return tuple(influence_of(estimate[..., None], np.where(counts, ratio, np.nan)).reshape(len(estimate), -1) for ratio in ratios)
 
 
-def _mean_log(parts: Floats, matched: Mask, score: Score, *, without: bool = False) -> Floats:
+def _mean_log(weighed_logs: Floats, matched: Mask, score: Score, *, without: bool = False) -> Floats:
     """Return the log of the mean that weighed scores add up to, or that without each benchmark in turn."""
     counts = counting(matched, score.weights)
-    total, count = np.where(matched, parts, 0.0).sum(axis=-1), counts.sum(axis=-1)
+    total, count = np.where(matched, weighed_logs, 0.0).sum(axis=-1), counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        average = (total[..., None] - parts) / (count[..., None] - counts) if without else total / count
+        average = (total[..., None] - weighed_logs) / (count[..., None] - counts) if without else total / count
     return _log_of(average, score)
 
 
@@ -294,6 +297,6 @@ def _log_of(average: Floats, score: Score) -> Floats:
 def _without_each(units: Floats, score: Score) -> Floats:
     """Return what a benchmark adds to the sum without each of its runs in turn, shape of `units`; NaN where there is none."""
     number = units.shape[-1]
-    others = np.where(np.eye(number, dtype=bool), np.nan, units[..., None, :])
+    remaining = np.where(np.eye(number, dtype=bool), np.nan, units[..., None, :])
     weights = None if score.weights is None else score.weights[:, None]
-    return np.where(np.isnan(units), np.nan, weighed(run_statistic(others, score.statistic), score.mean, weights))
+    return np.where(np.isnan(units), np.nan, weighed(run_statistic(remaining, score.statistic), score.mean, weights))

@@ -25,7 +25,7 @@ from perfarray.numerics.with_replacement import (
     ways,
 )
 
-BLOCK, KEPT, SUMS, SUMS_COMPILED = 1 << 17, 1 << 19, 1 << 16, 1 << 18
+BLOCK, KEPT, SUMS = 1 << 17, 1 << 19, 1 << 16
 """Redrawn units that are looked at together, scores of benchmarks, and sums of them: what bounds the memory. They change no number."""
 
 
@@ -86,34 +86,34 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, ea
     slice, Drawn
         The next block may be written over it.
     """
-    benchmarks, number, every = sides.matched.shape[-1], draws.n_resamples, slice(0, len(cells))
-    streams = Streams(draws.key, draws.engine)
-    kept = max(1, KEPT // max(1, benchmarks * number))
-    room = np.empty((2, min(kept, len(cells)) * benchmarks * number))
+    benchmarks, number, all_rows = sides.matched.shape[-1], draws.n_resamples, slice(0, len(cells))
+    streams = Streams(draws.key)
+    n_suites = max(1, KEPT // max(1, benchmarks * number))
+    room = np.empty((2, min(n_suites, len(cells)) * benchmarks * number))
     # A block of suites at a time bounds the memory, and finds it where the one before was.
     each = each or benchmarks < 2  # nothing to sum
-    for whole in _blocks(every, kept if each else kept * max(1, (SUMS_COMPILED if draws.engine == "numba" else SUMS) // (kept * number))):
-        sums = None if each else _summed(sides, cells, whole, streams, number, score)
+    for block_rows in _blocks(all_rows, n_suites if each else n_suites * max(1, SUMS // (n_suites * number))):
+        sums = None if each else _summed(sides, cells, block_rows, streams, number, score)
         if sums is not None:
-            yield whole, Drawn(_some(sides, whole), cells[whole], *sums)
+            yield block_rows, Drawn(_some(sides, block_rows), cells[block_rows], *sums)
             continue
-        for part in _blocks(whole, kept):
-            block = _some(sides, part)
+        for rows in _blocks(block_rows, n_suites):
+            block = _some(sides, rows)
             new, old = (
-                _redrawn(side, cells[part], stream, streams, number, score, own)
-                for side, stream, own in zip(block[:2], _streams(score), room, strict=True)
+                _redrawn(side, cells[rows], stream, streams, number, score, buffer)
+                for side, stream, buffer in zip(block[:2], _streams(score), room, strict=True)
             )
-            yield part, Drawn(block, cells[part], new, old)
+            yield rows, Drawn(block, cells[rows], new, old)
 
 
-def _blocks(every: slice, size: int) -> Iterator[slice]:
+def _blocks(rows: slice, size: int) -> Iterator[slice]:
     """Return blocks of a size, one after the other."""
-    return (slice(start, min(start + size, every.stop)) for start in range(every.start, every.stop, size))
+    return (slice(start, min(start + size, rows.stop)) for start in range(rows.start, rows.stop, size))
 
 
-def _some(sides: Sides, part: slice) -> Sides:
+def _some(sides: Sides, rows: slice) -> Sides:
     """Return some suites."""
-    return Sides(sides.new[part], sides.old[part], sides.matched[part], sides.incomplete[part])
+    return Sides(sides.new[rows], sides.old[rows], sides.matched[rows], sides.incomplete[rows])
 
 
 def _streams(score: Score) -> tuple[int, int]:
@@ -121,9 +121,9 @@ def _streams(score: Score) -> tuple[int, int]:
     return UNITS, UNITS | (not score.paired) << 32
 
 
-def _summed(sides: Sides, cells: Integers, part: slice, streams: Streams, number: int, score: Score) -> list[Floats] | None:
+def _summed(sides: Sides, cells: Integers, rows: slice, streams: Streams, number: int, score: Score) -> list[Floats] | None:
     """Return the sums over the benchmarks (suites, R) of both sides; None where units are too many to tabulate, or not as many in each."""
-    block, found = _some(sides, part), []
+    block, sums = _some(sides, rows), []
     numbers = [(~np.isnan(units)).sum(axis=-1) for units in block[:2]]
     if any(not counts.min() or counts.min() < counts.max() or grouping(int(counts.max())).picks > 1 for counts in numbers):
         return None
@@ -132,9 +132,9 @@ def _summed(sides: Sides, cells: Integers, part: slice, streams: Streams, number
         table = _table(_ordered(units, score)[..., :count], score)
         table = table if score.weights is None else score.weights[:, None, None] * table
         table = table.sum(axis=0, keepdims=True) if score.shared else table
-        found.append(np.zeros((len(units), number)))
-        add_one_of_each(found[-1][None], table[None], cells[part], stream | count, streams)
-    return found
+        sums.append(np.zeros((len(units), number)))
+        add_one_of_each(sums[-1][None], table[None], cells[rows], stream | count, streams)
+    return sums
 
 
 def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, room: Floats) -> Floats:
@@ -143,14 +143,14 @@ def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, numb
     # Suites whose benchmarks have the same numbers of units are drawn at once, benchmarks with as many side by side: mostly all of them.
     if counts.size and counts.min() == (count := int(counts.max())) > 0:
         return _redraw_units(values[..., :count], cells, stream | count, streams, number, score, room)
-    found = np.full((*counts.shape, number), np.nan)
+    scores = np.full((*counts.shape, number), np.nan)
     for kind in np.unique(counts, axis=0):
         suites = np.flatnonzero((counts == kind).all(axis=-1))
         for count in sorted(set(kind.tolist()) - {0}):
             rows = np.flatnonzero(kind == count)
-            own = values[suites[:, None], rows, :count]
-            found[suites[:, None], rows] = _redraw_units(own, cells[suites], stream | count, streams, number, score)
-    return found
+            block_values = values[suites[:, None], rows, :count]
+            scores[suites[:, None], rows] = _redraw_units(block_values, cells[suites], stream | count, streams, number, score)
+    return scores
 
 
 def _ordered(units: Floats, score: Score) -> Floats:
@@ -172,38 +172,38 @@ def _redraw_units(
 ) -> Floats:
     """Draw units within every benchmark (suites, benchmarks, units), shared ones for all at once; return their scores (..., R)."""
     suites, benchmarks, count = values.shape
-    own = 1 if score.shared else benchmarks
+    n_streams = 1 if score.shared else benchmarks
     if grouping(count).picks == 1:  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
-        tables = _table(values, score).reshape(benchmarks // own, own, suites, -1)
+        tables = _table(values, score).reshape(benchmarks // n_streams, n_streams, suites, -1)
         out = None if room is None else room[: benchmarks * suites * number].reshape(*tables.shape[:-1], number)
-        drawn = one_of_each(tables, cells, stream, streams, number, out=out)
-        return drawn.reshape(benchmarks, suites, number).swapaxes(0, 1)
+        entries_drawn = one_of_each(tables, cells, stream, streams, number, out=out)
+        return entries_drawn.reshape(benchmarks, suites, number).swapaxes(0, 1)
     sums = score.statistic in ("mean", "geometric")
-    found, table = np.empty((suites, benchmarks, number)), sum_tables(values) if sums else values
+    statistics, table = np.empty((suites, benchmarks, number)), sum_tables(values) if sums else values
     first = np.arange(0, table.size, table.shape[-1]).reshape(suites, 1, benchmarks, 1)
     size = max(1, BLOCK // (suites * benchmarks * count))
     for start in range(0, number, size):
-        part = slice(start, min(start + size, number))
-        rows, shape = (part.stop - start) * own, (suites, part.stop - start, own, -1)
+        window = slice(start, min(start + size, number))
+        rows, shape = (window.stop - start) * n_streams, (suites, window.stop - start, n_streams, -1)
         if sums:
-            entries = drawn_entries(count, np.zeros((1, rows), np.int64), cells, stream, streams, rows, start * own).reshape(shape)
-            found[..., part] = (summed(table, entries + first) / count).swapaxes(1, 2)
+            entries = drawn_entries(count, np.zeros((1, rows), np.int64), cells, stream, streams, rows, start * n_streams).reshape(shape)
+            statistics[..., window] = (summed(table, entries + first) / count).swapaxes(1, 2)
         else:
-            draw = drawn_places(count, cells, stream, streams, rows, start * own).reshape(shape)
-            found[..., part] = _statistic(table.ravel().take(draw + first, mode="clip"), score).swapaxes(1, 2)
-    return _scores(found, score)
+            draw = drawn_places(count, cells, stream, streams, rows, start * n_streams).reshape(shape)
+            statistics[..., window] = _statistic(table.ravel().take(draw + first, mode="clip"), score).swapaxes(1, 2)
+    return _scores(statistics, score)
 
 
-def _scores(found: Floats, score: Score) -> Floats:
+def _scores(statistics: Floats, score: Score) -> Floats:
     """Return statistics as the mean over the benchmarks wants them; geometric ones come as logs."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return transform(np.exp(found) if score.statistic == "geometric" else found, score.mean)
+        return transform(np.exp(statistics) if score.statistic == "geometric" else statistics, score.mean)
 
 
-def _statistic(drawn: Floats, score: Score) -> Floats:
+def _statistic(units: Floats, score: Score) -> Floats:
     """Return the statistic of redrawn units along the last axis, none missing; logs are averaged."""
     if score.statistic == "median":
-        return median(drawn)
+        return median(units)
     if score.statistic in ("min", "max"):
-        return np.asarray(drawn.min(axis=-1) if score.statistic == "min" else drawn.max(axis=-1))
-    return np.asarray(drawn.mean(axis=-1))
+        return np.asarray(units.min(axis=-1) if score.statistic == "min" else units.max(axis=-1))
+    return np.asarray(units.mean(axis=-1))

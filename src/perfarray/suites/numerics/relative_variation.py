@@ -34,7 +34,7 @@ FEW = 8
 BLOCK = 1 << 20
 """Values looked at together: what bounds the memory. It changes no number."""
 
-PIECE, PIECE_COMPILED = 1 << 15, 1 << 18
+PIECE = 1 << 15
 """Scores that are drawn at once from tables: they stay in the cache, or are enough for several threads. They change no number."""
 
 AIM, MOST = 0.02, 10_000
@@ -92,7 +92,7 @@ def exact_spread(suite: Suite, statistic: str, mean: str) -> Spread:
         return Spread.without_chance(performance, np.full_like(performance, np.nan))
     cells, benchmarks = suite.runs.shape[:2]
     rows = suite.runs.reshape(cells * benchmarks, *suite.runs.shape[2:])
-    expected, variance = (part.reshape(cells, benchmarks) for part in _moments(rows, statistic, mean, np.tile(suite.parts, cells)))
+    expected, variance = (moment.reshape(cells, benchmarks) for moment in _moments(rows, statistic, mean, np.tile(suite.parts, cells)))
     return Spread.without_chance(performance, _deviation(expected, variance, mean))
 
 
@@ -130,9 +130,9 @@ def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
 
     Summed row by row: products of matrices round otherwise for other numbers of rows.
     """
-    apart = support - support[..., :1]
-    shift = (apart * probability).sum(axis=-1)
-    return support[..., 0] + shift, ((apart - shift[..., None]) ** 2 * probability).sum(axis=-1)
+    deviations = support - support[..., :1]
+    shift = (deviations * probability).sum(axis=-1)
+    return support[..., 0] + shift, ((deviations - shift[..., None]) ** 2 * probability).sum(axis=-1)
 
 
 def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: float) -> tuple[float, float]:
@@ -141,8 +141,8 @@ def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: float
         return _averaged_moments(statistic_of(units[:, None], statistic), mean, benchmarks)
     if len(units) > FEW:
         return np.nan, np.nan
-    drawn, probability = redraws(len(units))
-    expected, variance = _weighted(parts_of(statistic_of(units[drawn], statistic), mean, benchmarks), probability)
+    ways_to_redraw, probability = redraws(len(units))
+    expected, variance = _weighted(parts_of(statistic_of(units[ways_to_redraw], statistic), mean, benchmarks), probability)
     return float(expected), float(variance)
 
 
@@ -163,63 +163,63 @@ def _spread_of(values: Floats) -> float:
 
 def redraws(number: int) -> tuple[Integers, Floats]:
     """Return all ways to draw as many units as there are, without regard to order (ways, units), and their probabilities."""
-    drawn = np.array(list(combinations_with_replacement(range(number), number)))
-    repeats = [np.bincount(way, minlength=number) for way in drawn]
-    ways = [factorial(number) / prod(factorial(int(times)) for times in repeat) for repeat in repeats]
-    return drawn, np.array(ways) / float(number) ** number
+    ways_to_redraw = np.array(list(combinations_with_replacement(range(number), number)))
+    repeats = [np.bincount(way, minlength=number) for way in ways_to_redraw]
+    numbers_of_orders = [factorial(number) / prod(factorial(int(times)) for times in repeat) for repeat in repeats]
+    return ways_to_redraw, np.array(numbers_of_orders) / float(number) ** number
 
 
 def _shared_spread(suite: Suite, statistic: str, mean: str) -> Floats:
     """Return the standard deviation where units are redrawn for all benchmarks at once, cell by cell: each has units of its own."""
-    found = np.full(len(suite.runs), np.nan)
+    deviations = np.full(len(suite.runs), np.nan)
     for cell, runs in enumerate(suite.runs):
         units = runs[:, ~np.isnan(runs[:, :, 0]).any(axis=0)]
         benchmarks, number, _ = units.shape
         if (statistic, mean) in (("geometric", "geometric"), ("mean", "arithmetic")) and number:
             each = statistic_of(units.reshape(benchmarks * number, 1, -1), statistic).reshape(benchmarks, number)
             scores = score_of(each.T, mean, suite.counts)
-            found[cell] = np.sqrt(_averaged_moments(scores, mean, 1)[1])
+            deviations[cell] = np.sqrt(_averaged_moments(scores, mean, 1)[1])
         elif 0 < number <= FEW:
-            drawn, probability = redraws(number)
-            scores = _scores_of_draws(units, drawn, statistic, mean, suite.counts)
-            found[cell] = np.sqrt(_weighted(scores, probability)[1])
-    return found
+            ways_to_redraw, probability = redraws(number)
+            scores = _scores_of_draws(units, ways_to_redraw, statistic, mean, suite.counts)
+            deviations[cell] = np.sqrt(_weighted(scores, probability)[1])
+    return deviations
 
 
-def _scores_of_draws(units: Floats, drawn: Integers, statistic: str, mean: str, counts: Floats) -> Floats:
+def _scores_of_draws(units: Floats, draws: Integers, statistic: str, mean: str, counts: Floats) -> Floats:
     """Return the scores of experiments that redraw units (benchmarks, units, runs) for all benchmarks at once (draws, units)."""
-    return score_of(np.stack([statistic_of(own[drawn], statistic) for own in units], axis=-1), mean, counts)
+    return score_of(np.stack([statistic_of(benchmark_units[draws], statistic) for benchmark_units in units], axis=-1), mean, counts)
 
 
 def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Spread:
     """Return the score and its standard deviation over redrawn experiments, drawn at random."""
-    found, errors = np.full((2, len(cells)), np.nan)
+    deviations, errors = np.full((2, len(cells)), np.nan)
     counts = equal_counts(suite)
     single = (suite.runs.shape[-1] == 1) & (counts > 0) & (statistic in ORDER_STATISTICS)
     tabled = single & (counts.astype(float) ** counts <= TABLE)
     for number in np.unique(counts[tabled]).tolist():
-        places = np.flatnonzero(tabled & (counts == number))
+        rows = np.flatnonzero(tabled & (counts == number))
         law = order_law(number, statistic)
         # Every way to redraw the runs is as likely as any other: a value counts as often as ways lead to it.
         often = np.rint(law.probability * number**number).astype(int)
         size = max(1, BLOCK // drawing.n_resamples)
-        for block in np.split(places, range(size, len(places), size)):
+        for block in np.split(rows, range(size, len(rows), size)):
             values = np.sort(suite.runs[block, :, :, 0], axis=-1)
             support = (values[..., law.low] + values[..., law.high]) / 2
             likely = suite._replace(runs=np.repeat(support, often, axis=-1)[:, :, None])
-            found[block], errors[block] = _of_scores(draw_scores(likely, cells[block], drawing))
+            deviations[block], errors[block] = _of_scores(draw_scores(likely, cells[block], drawing))
     listed = [number for number in np.unique(counts).tolist() if number and grouping(number).picks == 1]
     few = (suite.runs.shape[-1] == 1) & ~tabled & np.isin(counts, listed)
     for number in np.unique(counts[few]).tolist():
-        places = np.flatnonzero(few & (counts == number))
-        size = max(1, (PIECE_COMPILED if drawing.engine == "numba" else PIECE) // drawing.n_resamples)
-        for block in np.split(places, range(size, len(places), size)):
-            some = suite._replace(runs=suite.runs[block])
-            found[block], errors[block] = _of_scores(_redraw_few(some, cells[block], statistic, drawing))
-    for place in _measured(suite, ~tabled & ~few):
-        found[place], errors[place] = _of_scores(_redraw(suite, int(place), cells[[place]], statistic, drawing))
+        rows = np.flatnonzero(few & (counts == number))
+        size = max(1, PIECE // drawing.n_resamples)
+        for block in np.split(rows, range(size, len(rows), size)):
+            subset = suite._replace(runs=suite.runs[block])
+            deviations[block], errors[block] = _of_scores(_redraw_few(subset, cells[block], statistic, drawing))
+    for cell in _measured(suite, ~tabled & ~few):
+        deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, drawing))
     draws = np.full(len(cells), float(drawing.n_resamples))
-    return Spread(performance_of(suite, statistic, drawing.mean), found, errors, draws)
+    return Spread(performance_of(suite, statistic, drawing.mean), deviations, errors, draws)
 
 
 def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> Spread:
@@ -228,21 +228,21 @@ def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawin
     Benchmarks that share no units are drawn for one by one: what each contributes to the score has moments of its own, and those of the
     score follow from them with an error that is smaller by the square root of the number of benchmarks.
     """
-    found, errors, draws = np.full((3, len(cells)), np.nan)
-    apart = suite.shares is None and drawing.mean != "harmonic"
-    for place in _measured(suite, np.ones(len(cells), dtype=bool)):
-        wanted = drawing
+    deviations, errors, draws = np.full((3, len(cells)), np.nan)
+    by_benchmark = suite.shares is None and drawing.mean != "harmonic"
+    for cell in _measured(suite, np.ones(len(cells), dtype=bool)):
+        request = drawing
         while True:
-            if apart:
-                parts = _redraw_each(suite, int(place), cells[[place]], statistic, wanted)
-                found[place], errors[place] = _of_parts(parts_of(parts, drawing.mean, suite.parts[:, None]), drawing.mean)
+            if by_benchmark:
+                statistics = _redraw_each(suite, int(cell), cells[[cell]], statistic, request)
+                deviations[cell], errors[cell] = _of_parts(parts_of(statistics, drawing.mean, suite.parts[:, None]), drawing.mean)
             else:
-                found[place], errors[place] = _of_scores(_redraw(suite, int(place), cells[[place]], statistic, wanted))
-            draws[place] = number = wanted.n_resamples
-            if not errors[place] > aim or number >= MOST:
+                deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, request))
+            draws[cell] = number = request.n_resamples
+            if not errors[cell] > aim or number >= MOST:
                 break
-            wanted = wanted._replace(n_resamples=min(MOST, int(number * max(1.5, 1.1 * (errors[place] / aim) ** 2))))
-    return Spread(performance_of(suite, statistic, drawing.mean), found, errors, draws)
+            request = request._replace(n_resamples=min(MOST, int(number * max(1.5, 1.1 * (errors[cell] / aim) ** 2))))
+    return Spread(performance_of(suite, statistic, drawing.mean), deviations, errors, draws)
 
 
 def _measured(suite: Suite, where: Mask) -> Integers:
@@ -252,48 +252,48 @@ def _measured(suite: Suite, where: Mask) -> Integers:
 
 def _drawn_moments(values: Floats) -> _Moments:
     """Return the moments of draws; equal ones have no variance, where that from their rounded mean is not zero."""
-    apart = values - values[..., :1]
-    shift = apart.mean(axis=-1, keepdims=True)
-    squares, number = (apart - shift) ** 2, values.shape[-1]
+    deviations = values - values[..., :1]
+    shift = deviations.mean(axis=-1, keepdims=True)
+    squares, number = (deviations - shift) ** 2, values.shape[-1]
     variance = squares.sum(axis=-1) / (number - 1)
     return _Moments((values[..., :1] + shift)[..., 0], variance, squares.var(axis=-1) / number)
 
 
 def _of_scores(scores: Floats) -> tuple[Floats, Floats]:
     """Return the standard deviation of scores, and its Monte Carlo error as a share of it."""
-    found = _drawn_moments(scores)
-    return np.sqrt(found.variance), _share(np.sqrt(found.chance), 2 * found.variance)
+    moments = _drawn_moments(scores)
+    return np.sqrt(moments.variance), _share(np.sqrt(moments.chance), 2 * moments.variance)
 
 
-def _of_parts(parts: Floats, mean: str) -> tuple[Floats, Floats]:
+def _of_parts(contributions: Floats, mean: str) -> tuple[Floats, Floats]:
     """Return the same of the score that parts (benchmarks, draws) make up, to first order."""
-    found = _drawn_moments(parts)
-    deviation = _deviation(found.mean, found.variance, mean)
+    moments = _drawn_moments(contributions)
+    deviation = _deviation(moments.mean, moments.variance, mean)
     if mean == "arithmetic":
-        return deviation, _share(np.sqrt(found.chance.sum()), 2 * deviation**2)
-    relative = found.variance / found.mean**2
+        return deviation, _share(np.sqrt(moments.chance.sum()), 2 * deviation**2)
+    relative = moments.variance / moments.mean**2
     total = np.expm1(np.log1p(relative).sum())
-    slopes = (1 + total) / (1 + relative) / found.mean**2
-    return deviation, _share(np.sqrt((slopes**2 * found.chance).sum()), 2 * total)
+    slopes = (1 + total) / (1 + relative) / moments.mean**2
+    return deviation, _share(np.sqrt((slopes**2 * moments.chance).sum()), 2 * total)
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
+def _share(numerator: Floats, denominator: Floats) -> Floats:
     """Return a part as a share; 0 of nothing."""
-    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0)
+    return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator > 0)
 
 
-def _redraw(suite: Suite, place: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
+def _redraw(suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
     if suite.shares is None:
-        each = _redraw_each(suite, place, cell, statistic, drawing)
+        each = _redraw_each(suite, index, cell, statistic, drawing)
         return score_of(each.T, drawing.mean, suite.counts)
-    runs, streams = suite.runs[place], Streams(drawing.key, drawing.engine)
+    runs, streams = suite.runs[index], Streams(drawing.key)
     units = runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
-    parts = []
+    blocks = []
     for start, number in _blocks(drawing.n_resamples, runs.size):
-        drawn = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
-        parts.append(_scores_of_draws(units, drawn, statistic, drawing.mean, suite.counts))
-    return np.concatenate(parts)
+        picks = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
+        blocks.append(_scores_of_draws(units, picks, statistic, drawing.mean, suite.counts))
+    return np.concatenate(blocks)
 
 
 def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
@@ -301,23 +301,23 @@ def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing)
     runs, benchmarks = suite.runs[..., 0], suite.runs.shape[1]
     measured = ~np.isnan(runs)
     count = int(measured[0, 0].sum())
-    every = runs[measured].reshape(len(cells), benchmarks, count)[..., ways(count, count)]
-    tables = to_scale(statistic_of(every.reshape(-1, count, 1), statistic), drawing.mean).reshape(len(cells), benchmarks, -1)
+    values_by_way = runs[measured].reshape(len(cells), benchmarks, count)[..., ways(count, count)]
+    tables = to_scale(statistic_of(values_by_way.reshape(-1, count, 1), statistic), drawing.mean).reshape(len(cells), benchmarks, -1)
     tables = np.moveaxis(tables * suite.counts[:, None], 1, 0)
     total = np.zeros((len(cells), drawing.n_resamples))
-    add_one_of_each(total[None], tables[None], cells, UNITS, Streams(drawing.key, drawing.engine), own_streams=True)
+    add_one_of_each(total[None], tables[None], cells, UNITS, Streams(drawing.key), own_streams=True)
     return from_scale(total / benchmarks, drawing.mean)
 
 
-def _redraw_each(suite: Suite, place: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
+def _redraw_each(suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the statistic of every benchmark's redrawn units (benchmarks, draws), each benchmark drawn by itself."""
-    runs, streams = suite.runs[place], Streams(drawing.key, drawing.engine)
+    runs, streams = suite.runs[index], Streams(drawing.key)
     each = np.empty((len(runs), drawing.n_resamples))
     for start, number in _blocks(drawing.n_resamples, runs.size):
-        for benchmark, own in enumerate(runs):
-            units = own[~np.isnan(own[:, 0])]
-            drawn = drawn_places(len(units), cell, UNITS | benchmark, streams, number, start)[0]
-            each[benchmark, start : start + number] = statistic_of(units[drawn], statistic)
+        for benchmark, benchmark_runs in enumerate(runs):
+            units = benchmark_runs[~np.isnan(benchmark_runs[:, 0])]
+            picks = drawn_places(len(units), cell, UNITS | benchmark, streams, number, start)[0]
+            each[benchmark, start : start + number] = statistic_of(units[picks], statistic)
     return each
 
 

@@ -37,8 +37,11 @@ def ratio_intervals(sides: Sides, cells: Integers, score: Score, draws: Draws | 
     """Return the interval of every suite (suites, benchmarks, units), by t (no draws) or redrawn block by block."""
     if draws is None:
         return t_interval(sides, sides.matched, score)
-    parts = [bootstrap_interval(drawn, drawn.sides.matched, score, draws, method) for _, drawn in draw_scores(sides, cells, draws, score)]
-    return ScoreRatio(*(np.concatenate(field) for field in zip(*parts, strict=True)))
+    intervals = [
+        bootstrap_interval(replicates, replicates.sides.matched, score, draws, method)
+        for _, replicates in draw_scores(sides, cells, draws, score)
+    ]
+    return ScoreRatio(*(np.concatenate(field) for field in zip(*intervals, strict=True)))
 
 
 def required_runs(
@@ -71,22 +74,22 @@ def required_runs(
     """
     available = smallest_number(sides)
     runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
-    found = np.full((4, *available.shape, len(runs)), np.nan)
+    fields = np.full((4, *available.shape, len(runs)), np.nan)
     # Each number of runs has an interval of its own.
-    for place, number in enumerate(runs):
+    for index, number in enumerate(runs):
         first = sides._replace(new=_first(sides.new, int(number)), old=_first(sides.old, int(number)))
         interval = ratio_intervals(first, cells, score, draws, method)
         enough = available >= number
-        for row, part in zip(found, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
-            row[..., place] = np.where(enough, part, np.nan)
-    widths = found[2] - found[1]
+        for row, values in zip(fields, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
+            row[..., index] = np.where(enough, values, np.nan)
+    widths = fields[2] - fields[1]
     with np.errstate(invalid="ignore"):
         narrow = widths <= width
     required = np.where(narrow.any(axis=-1), runs[np.argmax(narrow, axis=-1)].astype(float), np.nan)
     last = np.maximum((~np.isnan(widths)).sum(axis=-1) - 1, 0)[..., None]
-    lower, upper, df = (np.take_along_axis(part, last, axis=-1)[..., 0] for part in found[1:])
-    further = extrapolate(lower, upper, df, runs[last[..., 0]].astype(float), score, width)
-    return RequiredRuns(required, np.where(np.isnan(required), further, required), found[0], found[1], found[2], widths)
+    lower, upper, df = (np.take_along_axis(values, last, axis=-1)[..., 0] for values in fields[1:])
+    extrapolated = extrapolate(lower, upper, df, runs[last[..., 0]].astype(float), score, width)
+    return RequiredRuns(required, np.where(np.isnan(required), extrapolated, required), fields[0], fields[1], fields[2], widths)
 
 
 def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: Score, width: float) -> Floats:
@@ -97,16 +100,16 @@ def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: S
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, half = np.sqrt(lower * upper), np.log(upper / lower) / 2
-    known = np.isfinite(half)
+    finite = np.isfinite(half)
     normal = np.where(np.isnan(df), np.inf, df)
 
     def wide(number: Floats) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = normal * (number - 1) / (runs - 1)
-            quantiles = [t_quantile((1 + score.confidence_level) / 2, part) for part in (freedom, normal)]
+            quantiles = [t_quantile((1 + score.confidence_level) / 2, df_of_kind) for df_of_kind in (freedom, normal)]
             reached = half * np.sqrt(runs / number) * quantiles[0] / quantiles[1]
             return np.asarray(2 * centre * np.sinh(reached) > width)
 
     far = np.full(runs.shape, float(FURTHEST))
-    found = first_true(lambda number: ~wide(number), np.where(known, runs + 1, far), far)  # the width falls with the runs
-    return np.where(known & ~wide(far), found, np.nan)
+    fewest = first_true(lambda number: ~wide(number), np.where(finite, runs + 1, far), far)  # the width falls with the runs
+    return np.where(finite & ~wide(far), fewest, np.nan)
