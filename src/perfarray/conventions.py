@@ -4,14 +4,14 @@ import math as _math  # no public names: the glossary has an entry for every one
 from typing import Any as _Any
 from typing import Final
 
+# Repetition dims, outermost first: what the readers and `levels=None` know as levels
 LEVELS: Final = ("binary", "session", "execution", "iteration")
-"""Repetition dims, outermost first: what the readers and `levels=None` know as levels."""
 
+# Dims a table's columns may be named after: what is compared or broadcasts, never a level
 COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuning", "jvm_args", "file")
-"""Dims a table's columns may be named after: what is compared or broadcasts, never a level."""
 
+# Dims along which a metric has a history
 HISTORY: Final = ("commit", "date", "build")
-"""Dims along which a metric has a history."""
 
 BENCHMARK: Final = "benchmark"
 SESSION: Final = "session"
@@ -20,51 +20,52 @@ ITERATION: Final = "iteration"
 MACHINE: Final = "machine"
 VERSION: Final = "version"
 
+# Boolean coordinates: values marked with one of them are left out of every answer, and counted
 MARKS: Final = ("warmup", "censored", "failed", "copied")
-"""Boolean coordinates: values marked with one of them are left out of every answer, and counted."""
 
+# Coordinate: how many times what a value states was run to take it (loops, iterations): taking it costs so many times a stored time
 LOOPS: Final = "loops"
-"""Coordinate: how many times what a value states was run to take it (loops, iterations): taking it costs so many times a stored time."""
 
 CENSORED: Final = "censored"
 FAILED: Final = "failed"
 COPIED: Final = "copied"
+# The coordinate (or variable) that says at which limit a run was stopped, in the units of the values
 CENSORED_AT: Final = "censored_at"
-"""The coordinate (or variable) that says at which limit a run was stopped, in the units of the values."""
 
+# A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)
 UNKNOWN: Final = "unknown"
-"""A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)."""
 
+# The attr of timings read from files that names the reader
 FORMAT: Final = "format"
-"""The attr of timings read from files that names the reader."""
+# The attr that counts the files of an archive
 N_FILES: Final = "n_files"
-"""The attr that counts the files of an archive."""
 
+# The attr that names the level which several sessions were merged into
 SEVERAL_SESSIONS: Final = "several_sessions"
-"""The attr that names the level which several sessions were merged into."""
 
+# The coordinate that says which suite a benchmark belongs to: sides of different suites are not compared
 SUITE: Final = "suite"
-"""The coordinate that says which suite a benchmark belongs to: sides of different suites are not compared."""
 
 METRIC: Final = "metric"
+# The attr of results that draw: what `rng=` takes to have the same random numbers again
 RNG_KEY: Final = "rng_key"
-"""The attr of results that draw: what `rng=` takes to have the same random numbers again."""
 
 TIME: Final = "time"
 THROUGHPUT: Final = "throughput"
 LOWER: Final = "lower"
 HIGHER: Final = "higher"
+# The attr that says which direction is good
 BETTER: Final = "better"
-"""The attr that says which direction is good."""
+# What `better` may be
 DIRECTIONS: Final = (LOWER, HIGHER)
-"""What `better` may be."""
+# Variables without a unit of which more is better
 SCORES: Final = ("ratio", "score", "score_rate", "score_speed")
-"""Variables without a unit of which more is better."""
 
+# The attr of simulated timings, their distribution: a normal one goes below 0 where no time could
 SIMULATED: Final = "simulated"
-"""The attr of simulated timings, their distribution: a normal one goes below 0 where no time could."""
 
 SECONDS: Final = "s"
+# Factors to seconds: after reading, a time is in seconds
 TIME_UNITS: Final = {
     "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9,
     "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "usec": 1e-6, "microsecond": 1e-6, "microseconds": 1e-6,
@@ -73,11 +74,10 @@ TIME_UNITS: Final = {
     "min": 60.0, "minute": 60.0, "minutes": 60.0,
     "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0,
 }  # fmt: skip
-"""Factors to seconds: after reading, a time is in seconds."""
 
 
+# What a time may be of: `ns/op` is a time
 OPERATIONS: Final = ("op", "iter", "iteration", "call", "run", "loop", "execution", "invocation")
-"""What a time may be of: `ns/op` is a time."""
 
 
 def seconds_factor(units: str) -> float | None:
@@ -147,12 +147,12 @@ def square_units(units: str) -> str:
     return f"{units}2" if units.isalpha() else f"({units})2"
 
 
+# The variable of comparisons that says at which level each interval holds; of other results the attr `confidence_level` does
 INTERVAL_LEVEL: Final = "interval_level"
-"""The variable of comparisons that says at which level each interval holds; of other results the attr `confidence_level` does."""
 
 
+# What stands behind a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)
 BY_PVALUE: Final = "*"
-"""What stands behind a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)."""
 
 
 def level_of_intervals(result: _Any) -> str:

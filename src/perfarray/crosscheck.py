@@ -25,31 +25,31 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_confidence_level, check_count
 
+# The verdict of a method that does not speak of the suite, or not of single benchmarks
 UNANSWERED = "not asked"
-"""The verdict of a method that does not speak of the suite, or not of single benchmarks."""
 
+# A dim no timings have: every benchmark is then a suite of its own
 OWN_SUITE = "_suite"
-"""A dim no timings have: every benchmark is then a suite of its own."""
 
+# What came of a method: a verdict; it could have seen something and did not; these data cannot give it a verdict, whatever the truth
 CONCLUSIVE, NO_EVIDENCE, NOT_APPLICABLE = "conclusive", "no evidence", "not applicable"
-"""What came of a method: a verdict; it could have seen something and did not; these data cannot give it a verdict, whatever the truth."""
 
+# What methods are grouped by where they differ, in this order
 KINDS = (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE, NOT_APPLICABLE)
-"""What methods are grouped by where they differ, in this order."""
 
+# What a method is asked for, and what stands where it was not asked
 ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {"verdict": UNANSWERED, "outcome": UNANSWERED, "remark": ""}
-"""What a method is asked for, and what stands where it was not asked."""
 
+# Codes of notes on the units that all methods rest on
 OF_UNITS = ("single_unit", "two_units", "few_noisy_units", "move_together")
-"""Codes of notes on the units that all methods rest on."""
 
 TOO_FEW, NOT_MEASURED = "too few units for an interval", "not measured on both sides"
 UNPAIRED = "does not use that units are paired"
 STOPPED = "what stopped runs would have taken decides"
 
 
+# Variables without labels: those of the two systems are the same, and all that methods say of them would be aligned again and again
 Answer = dict[str, xr.Variable]
-"""Variables without labels: those of the two systems are the same, and all that methods say of them would be aligned again and again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

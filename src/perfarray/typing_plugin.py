@@ -13,17 +13,17 @@ from mypy.types import CallableType, Instance, NoneType, Type, UnionType, get_pr
 
 ACCESSOR = "perfarray.accessor"
 
+# The classes that have `.perf`, and what it is
 OWNERS = {
     "xarray.core.dataarray.DataArray": "TimingsAccessor",
     "xarray.core.dataset.Dataset": "TimingsAccessor",
     "pandas.core.frame.DataFrame": "FrameAccessor",
 }
-"""The classes that have `.perf`, and what it is."""
 
 USES = re.compile(r"\.\s*perf\b")
 
+# What the accessor stands on: made to wait for it, they would form a circle with it, in which mypy loses signatures
 BELOW = ("perfarray", "xarray", "pandas")
-"""What the accessor stands on: made to wait for it, they would form a circle with it, in which mypy loses signatures."""
 
 
 class AccessorPlugin(Plugin):

@@ -35,6 +35,7 @@ SERIES: Final = (
 )
 STEADY: Final = "kind start steady_mean n_segments warmup segment segment_mean kind_of_all "
 
+# By the name of the function: of a public one, or of one that says what a picture draws
 ANSWER_NAMES: Final = {
     "against": "value beside",
     "agreement": COMPARED + "better_benchmarks worse_benchmarks "
@@ -105,4 +106,3 @@ ANSWER_NAMES: Final = {
     "carried_by carried_share carried_pvalue",
     "violins": "place x density q1 median q3",
 }  # fmt: skip
-"""By the name of the function: of a public one, or of one that says what a picture draws."""

@@ -24,11 +24,11 @@ from perfarray.timings.weights import WEIGHTS
 
 SORTS = ("effect", "name")
 
+# How the variables of suite rows begin
 SUITE = "suite_"
-"""How the variables of suite rows begin."""
 
+# Cells whose values are in memory as Python's own at a time
 BATCH = 1000
-"""Cells whose values are in memory as Python's own at a time."""
 
 
 class Table(pd.DataFrame):
@@ -174,10 +174,10 @@ class Cells(NamedTuple):
     """The cells of a result along some dims, one after the other: what they hold by the name of the variable, and their labels."""
 
     dims: list[str]
+    # The first axis has the cells, others are inner dims
     values: dict[str, npt.NDArray[Any]]
-    """The first axis has the cells, others are inner dims."""
+    # By dim; the units and directions of cells as well
     labels: dict[str, Texts]
-    """By dim; the units and directions of cells as well."""
     size: int
 
     def at(self, positions: Integers) -> Iterator[Cell]:

@@ -9,11 +9,11 @@ from perfarray.results.words import NOTHING, Cell, Columns, percent, quantity_be
 
 COMPONENT = "principal_component"
 
+# Components along which places are shown, as in a biplot
 SHOWN = 2
-"""Components along which places are shown, as in a biplot."""
 
+# Samples that are named in a cell of the table
 NAMED = 5
-"""Samples that are named in a cell of the table."""
 
 
 def components(_: xr.Dataset) -> Columns:

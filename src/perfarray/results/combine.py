@@ -11,8 +11,8 @@ from perfarray.conventions import UNKNOWN
 from perfarray.results.models import FittedModel
 from perfarray.timings.notes import Note, noted, notes
 
+# The attr that names what was combined
 RESULTS = "results"
-"""The attr that names what was combined."""
 
 
 def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> xr.Dataset:

@@ -57,8 +57,8 @@ def slopes(data: xr.Dataset) -> Columns:
     }
 
 
+# What the kinds of series are called
 STEADY = {"flat": "flat", "warmup": "warm-up", "slowdown": "slowdown", "no_steady_state": "never steady", "unknown": "too short"}
-"""What the kinds of series are called."""
 
 
 def steadiness(_: xr.Dataset) -> Columns:
@@ -89,8 +89,8 @@ def origins(_: xr.Dataset) -> Columns:
     }
 
 
+# Components of a mixture that are written out
 HEAVIEST = 3
-"""Components of a mixture that are written out."""
 
 
 def mixtures(data: xr.Dataset) -> Columns:

@@ -15,18 +15,19 @@ class Kind(NamedTuple):
     """How one kind of result is shown: as a table, as a picture, and in sentences below the table."""
 
     layout: Layout = PLAIN
+    # The function of `perfarray.plots` that draws it; none where the kind has no picture
     picture: str = ""
-    """The function of `perfarray.plots` that draws it; none where the kind has no picture."""
+    # The function, as topic.curves.name, that computes what the picture draws, where the result itself does not carry it
     curves: str = ""
-    """The function, as topic.curves.name, that computes what the picture draws, where the result itself does not carry it."""
+    # Writes what the limits are, where that is more than the level of the intervals
     precision: Callable[[xr.Dataset], list[str]] | None = None
-    """Writes what the limits are, where that is more than the level of the intervals."""
+    # Writes what else a reader of the table must know
     remarks: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
-    """Writes what else a reader of the table must know."""
+    # Writes the answer of a table without rows
     empty: Callable[[xr.Dataset], str] | None = None
-    """Writes the answer of a table without rows."""
 
 
+# By the attr `result` of an answer, or of the curves made from one
 KINDS: Final = {
     "compare": Kind(Layout(layouts.changes_columns, ratio=True), picture="ratio_intervals", remarks=sentences.statistic_remarks),
     "pairwise": Kind(Layout(layouts.changes_columns, ratio=True), picture="ratio_intervals", remarks=sentences.pair_remarks),
@@ -92,7 +93,6 @@ KINDS: Final = {
     "score_distribution": Kind(picture="score_densities", curves="suites.curves.densities"),
     "speedup_report": Kind(picture="reported"),
 }
-"""By the attr `result` of an answer, or of the curves made from one."""
 
 
 def kind_of(data: xr.Dataset) -> Kind:

@@ -13,8 +13,8 @@ from perfarray.results.words import NOTHING, Cell, Columns, change, number, perc
 from perfarray.timings.apply import LEVEL
 
 CHANGE, N = "change", "n"
+# Columns that a suite row has as well
 OF_SUITE = (CHANGE, N, "verdict")
-"""Columns that a suite row has as well."""
 
 
 class Layout(NamedTuple):
@@ -24,10 +24,10 @@ class Layout(NamedTuple):
     main: str = "estimate"
     inner: tuple[str, ...] = ()
     ratio: bool = False
+    # Whether every column is there of suites as well
     whole_suites: bool = False
-    """Whether every column is there of suites as well."""
+    # Whether 0 is an answer, and not what is there of a cell without one
     zero: bool = False
-    """Whether 0 is an answer, and not what is there of a cell without one."""
 
 
 def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:

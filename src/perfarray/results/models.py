@@ -25,8 +25,8 @@ class FittedModel:
 
     dataset: xr.Dataset
 
+    # Dims that belong together: they cannot be selected from
     WHOLE: ClassVar[tuple[str, ...]] = ()
-    """Dims that belong together: they cannot be selected from."""
 
     def to_dataset(self) -> xr.Dataset:
         """Return the estimates as labelled arrays, which can be stored in netCDF and Zarr.

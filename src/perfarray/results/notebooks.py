@@ -10,8 +10,8 @@ from perfarray.results.combine import as_dataset
 from perfarray.results.models import FittedModel
 from perfarray.timings.notes import is_lazy
 
+# Rows that are shown
 MOST = 60
-"""Rows that are shown."""
 
 
 def view(result: xr.Dataset | FittedModel) -> str:

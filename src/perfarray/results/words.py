@@ -6,19 +6,19 @@ from typing import Any
 
 from perfarray.conventions import HIGHER, SECONDS
 
+# The values of one cell of a result by the name of their variable, and under `coords` its labels
 Cell = Mapping[str, Any]
-"""The values of one cell of a result by the name of their variable, and under `coords` its labels."""
 
+# By the title of a column, what writes its cells
 Columns = dict[str, Callable[[Cell], str]]
-"""By the title of a column, what writes its cells."""
 
 PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
+# What stands for a number that is not there
 NOTHING = "-"
-"""What stands for a number that is not there."""
 
+# From here on a number is written with its power of ten
 BIG = 1e5
-"""From here on a number is written with its power of ten."""
 
 
 def decimals(spread: float, most: int = 6) -> int:

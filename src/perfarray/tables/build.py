@@ -16,14 +16,14 @@ from perfarray.numerics.types import Floats, Integers, same_text
 from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
 from perfarray.timings.options import options
 
+# Cells an array may have however few of them are measured
 SMALL = 2**24
-"""Cells an array may have however few of them are measured."""
 
+# Bytes of memory that systems hand out at once for large arrays
 LARGE_PAGE = 2**21
-"""Bytes of memory that systems hand out at once for large arrays."""
 
+# Numbers below this are exact as floats; a descriptor beyond it is kept as text
 EXACT = 2**53
-"""Numbers below this are exact as floats; a descriptor beyond it is kept as text."""
 
 
 def build(table: Table) -> xr.Dataset:

@@ -12,8 +12,8 @@ from perfarray.tables.roles import depends_only_on
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
+# Labels from which 0, 1, 2 look like a numbering of repetitions, and not like a setting with two values
 LEAST_NUMBERING = 3
-"""Labels from which 0, 1, 2 look like a numbering of repetitions, and not like a setting with two values."""
 
 
 def compared_columns(columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series]) -> list[str]:

@@ -20,8 +20,8 @@ from perfarray.timings.notes import NOTES, keeping, notes, once
 from perfarray.timings.resolve import Data, as_mark, metrics_of
 from perfarray.timings.validation import check_choice, listed
 
+# Kinds of coordinates (true or false, dates) that a table holds as text, and that are made of it again
 AS_TEXT = "bMm"
-"""Kinds of coordinates (true or false, dates) that a table holds as text, and that are made of it again."""
 
 
 def join(first: Data, second: Data, /, *others: Data, along: str | None = None) -> xr.Dataset:

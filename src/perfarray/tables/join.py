@@ -16,8 +16,8 @@ from perfarray.tables.columns import Column, Descriptor, Metric, Table, level_or
 from perfarray.tables.roles import depends_only_on
 from perfarray.timings.validation import listed
 
+# What a table says that says nothing
 SILENT = Descriptor(dims=(), values={(): None})
-"""What a table says that says nothing."""
 
 
 def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]) -> Table:

@@ -12,26 +12,26 @@ from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 from perfarray.timings.values import out_of_range
 
+# Columns of values and their units where nothing else says
 VALUES = {TIME: SECONDS, "cpu_time": SECONDS, "energy": "J", "energy_j": "J", THROUGHPUT: "ops/s"}
-"""Columns of values and their units where nothing else says."""
 
+# Columns of times that are called by their unit
 UNITS_AS_NAMES = {
     "seconds": SECONDS, "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "ms": "ms", "us": "us", "ns": "ns",
 }  # fmt: skip
-"""Columns of times that are called by their unit."""
 
 TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
 
+# Around a unit behind the name of a column
 BRACKETS = {"]": "[", ")": "("}
-"""Around a unit behind the name of a column."""
 
 LIKE_VALUES = re.compile(r"time|duration|elapsed|latency|runtime|seconds|(?:^|[_\s(\[])(?:ns|us|ms|s|sec)[)\]]?$", re.I)
 LIKE_BENCHMARKS = re.compile(r"bench|program|test|workload|kernel|query|name", re.I)
+# How people call the columns that this package calls otherwise: a proposal in a message, never a rule
 UNIT_AT_END = re.compile(r"(?:^|[_\s(\[])([a-zµμ]+)[)\]]?$", re.I)
-"""How people call the columns that this package calls otherwise: a proposal in a message, never a rule."""
 
+# Columns that hold the unit of the values row by row
 UNITS_OF_ROWS = ("unit", "units", "time_unit")
-"""Columns that hold the unit of the values row by row."""
 
 
 def value_column(name: str) -> tuple[str, str, bool] | None:

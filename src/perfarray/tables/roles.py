@@ -15,10 +15,10 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import direction_of
 
+# What people write where they mean a time: `Ms`, `S`, `millisec`, `sec.`, `secs`
 LIKE_TIME = re.compile(
     r"\s*(?:[num\u00b5\u03bck]|nano|micro|milli|kilo)?[- ]?(?:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)\.?\s*(?:/\s*op\w*\s*)?", re.I
 )
-"""What people write where they mean a time: `Ms`, `S`, `millisec`, `sec.`, `secs`."""
 
 KNOWN_TIMES = "ns, us, ms, s, min and h, their names in full, and each of them per operation as in 'ns/op'"
 

@@ -19,11 +19,11 @@ from perfarray.timings.resolve import Data, as_mark, check_dim
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
 
+# The attr that names the suites that one mean is taken over
 SUITES = "suites"
-"""The attr that names the suites that one mean is taken over."""
 
+# The attr that names benchmarks which not everybody has, for people; as data they travel in the note of that code
 UNMATCHED = "unmatched"
-"""The attr that names benchmarks which not everybody has, for people; as data they travel in the note of that code."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,8 +42,8 @@ def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compar
         check_dim(array, across, "across")
 
 
+# How much each benchmark counts: by label, or in the order of the labels; only ratios matter
 Weights = xr.DataArray | pd.Series | Mapping[Any, float] | Sequence[float]
-"""How much each benchmark counts: by label, or in the order of the labels; only ratios matter."""
 
 
 def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
@@ -168,11 +168,11 @@ def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]
     return cast(Callable[P, xr.Dataset], wrapper)
 
 
+# What the names of variables of suite rows begin with
 OF_SUITE = "suite_"
-"""What the names of variables of suite rows begin with."""
 
+# Codes of notes that are on suite rows
 SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
-"""Codes of notes that are on suite rows."""
 
 
 def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str) -> tuple[dict[str, Any], list[Note]]:
@@ -321,8 +321,8 @@ def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, acr
     return Note("several_suites", text, {"suites": mixed})
 
 
+# The check of benchmarks that are taken for independent
 MOVEMENT = "movement"
-"""The check of benchmarks that are taken for independent."""
 
 
 @check(MOVEMENT)

@@ -11,15 +11,15 @@ import xarray as xr
 
 LEVEL = "level"
 
+# Object dtype that xarray knows to hold text, so that lazy arrays are written without being computed first to find out
 TEXT = np.dtype(object, metadata={"element_type": str})
-"""Objects that are texts, in xarray's words: what is lazy is then written without having been computed once to see what it is."""
 
 
+# Bytes of input that a formula is given at once; its intermediate results may need ten times as many
 BLOCK = 1 << 21
-"""Bytes of what a formula is given at once, where it works on one cell after another: on its way it may need ten times as many."""
 
+# A formula: takes arrays with their core axes last, returns one array for each variable
 Kernel = Callable[..., Sequence[Any]]
-"""A formula: of arrays with the dims it works on last, one array for each variable that it returns."""
 
 
 class Output(NamedTuple):
@@ -32,7 +32,7 @@ class Output(NamedTuple):
 
 
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
-    """Return variables of one unit along the same dims, by name: what each is in full, or "" where its name says it."""
+    """Return outputs of one unit along the same dims, by name, with their long names ("" where the name says it all)."""
     return {name: Output(dims, units, long_name=text) for name, text in named.items()}
 
 
@@ -44,7 +44,7 @@ def apply(
     coords: Mapping[str, Any] | None = None,
     attrs: Mapping[str, Hashable] | None = None,
 ) -> xr.Dataset:
-    """Run a formula over the core dims of some arrays and label what it returns.
+    """Apply a formula over the core dims of some arrays and label what it returns.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def run(
     outputs: Mapping[str, Output],
     coords: Mapping[str, Any] | None = None,
 ) -> tuple[dict[Hashable, xr.Variable], xr.Coordinates]:
-    """Do what `apply` does, and return variables and labels apart: many variables are dear to put together."""
+    """Do what `apply` does, but return variables and coordinates: building a Dataset of many variables is slow."""
     coords = dict(coords or {})
     used = {dim for dims in core for dim in dims}
     if len(arrays) > 1 and not _same_labels(arrays, used):
@@ -98,80 +98,84 @@ def compute(
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int] | None = None,
 ) -> dict[Hashable, xr.Variable]:
-    """Run a formula as `apply` does, on arrays without labels; `sizes` are those of the dims that only outputs have."""
-    chunked = any(is_chunked(array) for array in arrays)
-    if chunked:
+    """Apply a formula to arrays without labels; `sizes` are those of the dims that only outputs have."""
+    if any(is_chunked(array) for array in arrays):
         _check_chunks(arrays, core)
-    computed = _lazily(kernel, arrays, core, outputs, sizes or {}) if chunked else _at_once(kernel, arrays, core, outputs)
+        variables = _chunked(kernel, arrays, core, outputs, sizes or {})
+    else:
+        variables = _in_memory(kernel, arrays, core, outputs)
     order = tuple(dict.fromkeys(dim for array in arrays for dim in array.dims))
-    for output, variable in zip(outputs.values(), computed, strict=True):
+    for position, (output, variable) in enumerate(zip(outputs.values(), variables, strict=True)):
         if output.units or output.long_name:
             variable.attrs = {key: value for key, value in (("units", output.units), ("long_name", output.long_name)) if value}
-    return {name: in_order(variable, order) for name, variable in zip(outputs, computed, strict=True)}
+        if output.dims:
+            variables[position] = in_order(variable, order)
+    return dict(zip(outputs, variables, strict=True))
 
 
 def together(*kernels: Kernel) -> Kernel:
-    """Return one formula that gives what several give, one after the other."""
+    """Return one formula that returns the results of several, one after the other."""
     return lambda *values: [array for kernel in kernels for array in kernel(*values)]
 
 
-def _at_once(
+def _in_memory(
     kernel: Kernel, arrays: Sequence[xr.Variable], core: Sequence[Sequence[str]], outputs: Mapping[str, Output]
 ) -> list[xr.Variable]:
-    """Call the formula on arrays in memory: what apply_ufunc does, without its price (0.1 ms for ten outputs)."""
-    batch = list(dict.fromkeys(dim for array, dims in zip(arrays, core, strict=True) for dim in array.dims if dim not in dims))
-    values = []
+    """Call the formula on arrays in memory, as apply_ufunc does, which takes 0.1 ms for ten outputs."""
+    broadcast = list(dict.fromkeys(dim for array, dims in zip(arrays, core, strict=True) for dim in array.dims if dim not in dims))
+    operands, n_bytes = [], 0
     for array, dims in zip(arrays, core, strict=True):
-        order = (*(dim for dim in batch if dim in array.dims), *dims)
-        values_in_order = (array if array.dims == order else array.transpose(*order)).data
-        values.append(values_in_order[(*(slice(None) if dim in array.dims else np.newaxis for dim in batch), ...)])
-    returned = by_blocks(kernel, values, len(batch), -(-sum(values_in_order.nbytes for values_in_order in values) // BLOCK))
-    return [xr.Variable((*batch, *output.dims), array, fastpath=True) for output, array in zip(outputs.values(), returned, strict=True)]
+        order = (*(dim for dim in broadcast if dim in array.dims), *dims)
+        values = (array if array.dims == order else array.transpose(*order)).data
+        operands.append(values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)])
+        n_bytes += values.nbytes
+    results = by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
+    return [xr.Variable((*broadcast, *output.dims), array, fastpath=True) for output, array in zip(outputs.values(), results, strict=True)]
 
 
-def by_blocks(kernel: Kernel, values: Sequence[npt.NDArray[Any]], axes: int, blocks: int) -> list[npt.NDArray[Any]]:
-    """Call a formula on so many blocks along the longest of the first axes, so that what it needs on its way stays small."""
-    sizes = [max(array.shape[axis] for array in values) for axis in range(axes)]
+def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, blocks: int) -> list[npt.NDArray[Any]]:
+    """Call a formula block by block along the longest of the first axes, which bounds the memory of its intermediate results."""
+    sizes = [max(array.shape[axis] for array in operands) for axis in range(axes)]
     blocks = min(blocks, max(sizes, default=1))
     if blocks < 2:
-        return [np.asarray(array) for array in kernel(*values)]
+        return [np.asarray(array) for array in kernel(*operands)]
     length, axis = max(sizes), sizes.index(max(sizes))
     results: list[npt.NDArray[Any]] = []
     for number in range(blocks):
         block = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
-        returned = [np.asarray(array) for array in kernel(*(array[block] if array.shape[axis] > 1 else array for array in values))]
+        returned = [np.asarray(array) for array in kernel(*(array[block] if array.shape[axis] > 1 else array for array in operands))]
         results = results or [np.empty((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype) for array in returned]
         for result, array in zip(results, returned, strict=True):
             result[block] = array
-        del returned, array  # the next block needs the room
+        del returned, array  # the next block needs the memory
     return results
 
 
-def _lazily(
+def _chunked(
     kernel: Kernel,
     arrays: Sequence[xr.Variable],
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int],
-) -> Sequence[xr.Variable]:
-    """Let dask call the formula, chunk by chunk, when the answer is wanted."""
-    returned = {dim for output in outputs.values() for dim in output.dims}
+) -> list[xr.Variable]:
+    """Let dask call the formula chunk by chunk when the result is computed."""
+    output_dims = {dim for output in outputs.values() for dim in output.dims}
     returned = xr.apply_ufunc(
         kernel if len(outputs) > 1 else lambda *values: kernel(*values)[0],
         *arrays,
         input_core_dims=[list(dims) for dims in core],
         output_core_dims=[list(output.dims) for output in outputs.values()],
-        exclude_dims={dim for dims in core for dim in dims} - returned,
+        exclude_dims={dim for dims in core for dim in dims} - output_dims,
         dask="parallelized",
         output_dtypes=[TEXT if output.dtype is object else output.dtype for output in outputs.values()],
         dask_gufunc_kwargs={"output_sizes": dict(sizes)},
         keep_attrs=False,
     )
-    return returned if isinstance(returned, tuple) else (returned,)
+    return list(returned) if isinstance(returned, tuple) else [returned]
 
 
 def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
-    """Return whether what broadcasts has the very same indexes wherever it occurs, or none and one size: that need not be aligned."""
+    """Return whether the dims that broadcast have identical indexes, or sizes, in all arrays: these need no alignment."""
     first: dict[Hashable, Any] = {}
     for array in arrays:
         for name, label in {**array.sizes, **array.xindexes}.items():
@@ -181,29 +185,28 @@ def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
 
 
 def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]) -> xr.Coordinates:
-    """Return the labels of the result: those of the inputs that do not lie along core dims, and those of the new dims.
-
-    Indexes are handed on: xarray makes them anew from anything else.
-    """
+    """Return the coordinates of the result: those of the inputs that do not lie along core dims, and those of the new dims."""
     variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
-    labelled = [array.coords for array in reversed(arrays)] + [_labels(name, tuple(values)) for name, values in coords.items()]
-    for number, labels in enumerate(labelled):
-        labelled_variables = {
-            name: label for name, label in labels.variables.items() if number >= len(arrays) or not used.intersection(label.dims)
-        }
-        variables |= labelled_variables
-        indexes |= {name: index for name, index in labels.xindexes.items() if name in labelled_variables}
+    for array in reversed(arrays):
+        labels = {name: label for name, label in array.coords.variables.items() if not used.intersection(label.dims)}
+        variables |= labels
+        # Indexes are passed on, since xarray would rebuild them from plain variables.
+        indexes |= {name: index for name, index in array.xindexes.items() if name in labels}
+    for name, values in coords.items():
+        new_labels = _labels(name, tuple(values))
+        variables |= new_labels.variables
+        indexes |= new_labels.xindexes
     return xr.Coordinates(variables, indexes)
 
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
-    """Return whether an array is lazy (`array.chunks` tells the same ten times slower)."""
-    return not isinstance(array.data, np.ndarray)
+    """Return whether an array is lazy."""
+    return not isinstance(array.data, np.ndarray)  # ten times faster than `array.chunks is not None`
 
 
 def _check_chunks(arrays: Sequence[xr.Variable], core: Sequence[Sequence[str]]) -> None:
-    """Dims that broadcast may be chunked; a level must be whole."""
+    """Raise where a core dim has several chunks; dims that broadcast may be chunked."""
     for array, dims in zip(arrays, core, strict=True):
         for dim in dims:
             pieces = array.chunksizes.get(dim, ()) if is_chunked(array) else ()
@@ -213,19 +216,13 @@ def _check_chunks(arrays: Sequence[xr.Variable], core: Sequence[Sequence[str]]) 
 
 @lru_cache(maxsize=64)
 def _labels(name: str, values: tuple[Any, ...]) -> xr.Coordinates:
-    """Return labels of a new dim; text is object dtype, so that it survives every join and file. Indexes are dear: they are kept."""
+    """Return the labels of a new dim, cached, since building an index is slow; text has object dtype, which every join and file keeps."""
     array = np.asarray(values)
     index = pd.Index(array, dtype=object if array.dtype.kind in "US" else None)
     return xr.Coordinates({name: xr.IndexVariable((name,), index)})
 
 
 def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
-    """Put the dims that broadcast in the order of the input; new dims stay at the end."""
-    dims = _ordered(variable.dims, order)
+    """Transpose the dims that broadcast to the order of the input; new dims stay at the end."""
+    dims = (*(dim for dim in order if dim in variable.dims), *(dim for dim in variable.dims if dim not in order))
     return variable if dims == variable.dims else variable.transpose(*dims)
-
-
-@lru_cache(maxsize=256)
-def _ordered(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return dims in an order, and those that it does not name at the end: the variables of a result have few sets of dims."""
-    return tuple(sorted(dims, key=lambda dim: order.index(dim) if dim in order else len(order)))

@@ -1,4 +1,4 @@
-"""The undisturbed end of a sample: the smallest of times, the largest of rates."""
+"""The least disturbed value of a sample: the smallest time, the largest rate."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -8,14 +8,14 @@ from perfarray.timings.notes import Note
 
 Statistic = TypeVar("Statistic")
 
+# The statistic that takes the least disturbed run, whichever direction is good
 BEST = "best"
-"""The statistic that takes the run disturbed least, whichever direction is good."""
 
+# Statistics of one benchmark's runs
 SUMMARIES = ("mean", "median", "min", BEST, "geometric")
-"""Statistics of one benchmark's runs."""
 
+# Statistics of the lower end, which holds the most disturbed runs of a rate
 SLOW_END = ("min", "quartile")
-"""Statistics of the lower end: of rates, the runs disturbed most."""
 
 
 def named_end(statistic: Statistic, better: str) -> Statistic | str:
@@ -26,11 +26,11 @@ def named_end(statistic: Statistic, better: str) -> Statistic | str:
 
 
 def slow_end_note(statistics: Iterable[object], better: str) -> Note | None:
-    """Return the note that the lower end of rates holds their slowest runs, where it was asked for."""
+    """Return a note where a statistic of the lower end is taken of rates: it describes the slowest runs."""
     slow = [name for name in statistics if name in SLOW_END]
     if better != HIGHER or not slow:
         return None
     names = " and ".join(repr(name) for name in slow)
     take = "takes" if len(slow) == 1 else "take"
-    text = f"more is better here: {names} {take} the slowest runs, those disturbed most; 'best' takes the undisturbed end"
+    text = f"higher is better here: {names} {take} the slowest runs, which were disturbed most; use 'best' for the least disturbed ones"
     return Note("slow_end", text, {"statistics": slow})

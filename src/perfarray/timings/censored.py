@@ -17,8 +17,8 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import number_of
 
+# What may be done with stopped runs: count them as their limit, or leave them out
 CHOICES = ("bound", "drop")
-"""What may be done with stopped runs: count them as their limit, or leave them out."""
 
 
 def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
@@ -33,11 +33,11 @@ def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
     return filled.assign_coords({CENSORED: mask.variable})
 
 
+# What follows for a ratio of means
 ONLY_WORSE = (
     "the stopped side is never called better or equivalent, the limit towards what is not known is open, and where both sides were stopped "
     "nothing is concluded"
 )
-"""What follows for a ratio of means."""
 
 
 class Bounds(NamedTuple):

@@ -9,8 +9,8 @@ from perfarray.timings.apply import is_chunked
 
 Data = TypeVar("Data", bound=xr.DataArray | xr.Dataset)
 
+# What the encoding of a variable that was read from a store says of its chunks there
 STORED = ("chunks", "preferred_chunks", "shards")
-"""What the encoding of a variable that was read from a store says of its chunks there."""
 
 
 def chunk_lengths(array: xr.DataArray) -> dict[Hashable, int]:

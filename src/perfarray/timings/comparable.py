@@ -13,8 +13,8 @@ from perfarray.timings.resolve import cell_names
 from perfarray.timings.validation import listed
 
 COPIES = "copies"
+# Coordinates that say how many of a benchmark ran at once
 SETTINGS = (COPIES, "threads")
-"""Coordinates that say how many of a benchmark ran at once."""
 
 
 def check_sides(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim: str | None) -> tuple[Note, ...]:

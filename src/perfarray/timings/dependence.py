@@ -13,8 +13,8 @@ from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, count_note, in_all
 from perfarray.timings.resolve import Timings
 
+# The check of units that depend on each other
 DEPENDENCE = "dependence"
-"""The check of units that depend on each other."""
 
 PVALUE = "dependence_pvalue"
 

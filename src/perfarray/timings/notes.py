@@ -16,14 +16,14 @@ import xarray as xr
 
 from perfarray.numerics.types import Floats, Mask
 
+# The attr that keeps the notes of a result, as JSON
 NOTES = "notes"
-"""The attr that keeps the notes of a result, as JSON."""
 
+# The code of the note on what labels of the data are called in an answer, since a variable has their name
 DATA_NAMES = "data_names"
-"""The code of the note on what labels of the data are called in an answer, since a variable has their name."""
 
+# The attr that names what could not be counted because the result was lazy
 UNCHECKED = "unchecked"
-"""The attr that names what could not be counted because the result was lazy."""
 
 Told = TypeVar("Told", xr.Dataset, xr.DataArray, pd.DataFrame)
 Check = Callable[[xr.Dataset], "tuple[Note | None, ...]"]

@@ -24,11 +24,11 @@ class Options(NamedTuple):
     allow_outside: bool = False
 
 
+# Plain calls in their order; of each option the last one that names it is in force
 _process: list["set_options"] = []
-"""Plain calls in their order; of each option the last one that names it is in force."""
 
+# What is in force inside the innermost `with` block of this thread or task
 _context: ContextVar[Options | None] = ContextVar("perfarray_options", default=None)
-"""What is in force inside the innermost `with` block of this thread or task."""
 
 
 class set_options:

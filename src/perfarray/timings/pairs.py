@@ -17,10 +17,10 @@ from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
 
+# A value worse than any that is measured: ranks and medians take it, and its square is finite
 WORST = 1e150
-"""A value worse than any that is measured: ranks and medians take it, and its square is finite."""
+# A ratio beyond this is one of runs at their worst: of too many stopped runs
 FAR = WORST**0.5
-"""A ratio beyond this is one of runs at their worst: of too many stopped runs."""
 
 
 class Pair(NamedTuple):

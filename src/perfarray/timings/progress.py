@@ -6,8 +6,8 @@ import xarray as xr
 
 from perfarray.timings.apply import is_chunked
 
+# Seconds after which a bar that nobody asked for appears
 PATIENCE = 5.0
-"""Seconds after which a bar that nobody asked for appears."""
 
 
 def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:

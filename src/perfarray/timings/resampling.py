@@ -15,8 +15,8 @@ from perfarray.timings.resolve import Timings, check_names
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_count, listed
 
+# Units below which percentile and BCa intervals are too narrow to be used
 FEW = 30
-"""Units below which percentile and BCa intervals are too narrow to be used."""
 
 Resample = str | tuple[str, ...] | None
 

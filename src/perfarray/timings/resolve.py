@@ -18,7 +18,7 @@ Data = xr.DataArray | xr.Dataset
 
 
 class Timings(NamedTuple):
-    """One metric, ready to compute with: marked values are NaN, the nest is known."""
+    """One metric, ready to compute with: its marked values are NaN, and its nest is known."""
 
     array: xr.DataArray
     levels: tuple[str, ...]
@@ -31,21 +31,21 @@ class Timings(NamedTuple):
 
     @property
     def bounds(self) -> Bounds:
-        """Of every cell, whether stopped runs leave its mean known only as a bound."""
+        """Whether the mean of each cell is only a bound, because runs were stopped."""
         if not self.bounded:
             return nothing(self.array, self.levels)
         return bounds_of(self.array, self.levels, self.better)
 
     @property
     def n_stopped(self) -> int:
-        """The number of runs that count as their limits; 0 of a lazy mark, which is not looked at."""
+        """The number of runs that count as their limits; 0 where the mark is lazy."""
         if not self.bounded:
             return 0
         mark = self.array.coords[CENSORED]
         return 0 if is_chunked(mark) else _number(mark, self.array)
 
     def stopped_note(self, consequence: str) -> Note | None:
-        """Say how many runs were stopped, and what follows; None where none were."""
+        """Return the note on stopped runs and the consequence; None where none were stopped."""
         return stopped_note({"runs": self.n_stopped}, without_limit(self.array), self.better, consequence) if self.bounded else None
 
     @property
@@ -59,7 +59,7 @@ class Timings(NamedTuple):
         return str(self.array.attrs.get(BETTER, LOWER))
 
     def describe(self) -> dict[str, Hashable]:
-        """Attrs every result carries: the metric, the levels, the unit of the answer, what was left out."""
+        """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
         attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.levels[0]}
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
         attrs |= {CENSORED: "bound"} if self.bounded else {CENSORED: "drop"} if CENSORED in self.left_out else {}
@@ -113,7 +113,7 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
 
 
 def _with_limit(times: xr.Dataset, array: xr.DataArray) -> xr.DataArray:
-    """Return a metric with the limits at which runs were stopped, which are those of the main one alone."""
+    """Return a metric with the limits at which runs were stopped; only the main metric has these."""
     main = next((name for name in (times.attrs.get(METRIC), TIME) if name in times.data_vars), array.name)
     if array.name != main:
         return array.drop_vars(CENSORED_AT, errors="ignore")
@@ -121,7 +121,7 @@ def _with_limit(times: xr.Dataset, array: xr.DataArray) -> xr.DataArray:
 
 
 def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
-    """Name the cells that are empty in the chosen metric and hold values in another, if there are any."""
+    """Return a note on the cells that are empty in the chosen metric and hold values in another."""
     other_metrics = [name for name in metrics_of(times) if name != array.name]
     levels = [dim for dim in array.dims if dim in LEVELS]
     if not other_metrics or is_chunked(array):
@@ -156,14 +156,24 @@ def resolve(
     measured: bool = True,
     any_size: bool = False,
 ) -> Timings:
-    """Choose the metric and the nest, and leave out (as NaN) what is marked as warm-up, censored, failed or copied.
+    """Choose the metric and the nest, and set values marked as warm-up, censored, failed or copied to NaN.
 
-    With `censored="bound"`, stopped runs are not left out: their limits stand in their places, and `bounds` says where. The numbers of
-    positions marked are counted by mark; marks that are lazy are left out too, and named without being counted. `shared` names the levels
-    whose units serve every benchmark; `positive` says what needs positive values, and `positive_at` at which level; values that are not
-    `measured`, as parameters of a model, may be any; with `any_size`, what is computed scales values so large or so small that their
-    squares are lost, which others refuse.
+    Parameters
+    ----------
+    times, metric, levels, shared
+        As every public method takes them.
+    positive : str
+        What needs positive values, for the message; "" where any will do.
+    positive_at : str or int
+        The level whose repetitions' means must be positive, or its position.
+    censored : {"drop", "bound"}
+        Whether stopped runs are left out, or count as their limits.
+    measured : bool
+        Whether values are measurements, which have a range, or parameters of a model, which may be any number.
+    any_size : bool
+        Whether the method scales values, so that their squares may overflow.
     """
+    check_choice(censored, CENSORED, CHOICES)
     array = choose_metric(times, metric, levels)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{array.name or 'the array'} holds {array.dtype} values, not numbers; timings are numbers")
@@ -176,20 +186,18 @@ def resolve(
     array = evenly_chunked(array)
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
     selected = _selected_unit(array, nest) if levels is None else None
-    marked = _without_marks(array, censored)
-    dropped = CENSORED in (*marked.left_out, *marked.uncounted) and not marked.bounded
-    limit_notes = (left_out_note(marked.left_out.get(CENSORED, 0)),) if dropped else ()
-    timings = Timings(marked.array, nest, marked.left_out, (), selected, marked.uncounted, bounded=marked.bounded)
-    timings = timings._replace(shared=shared_levels(timings, shared))
-    copies = _copies(array, nest) if marked.left_out.get(COPIED) else None
+    timings = _without_marks(array, nest, censored)
+    dropped = CENSORED in (*timings.left_out, *timings.uncounted) and not timings.bounded
+    limit_notes = (left_out_note(timings.left_out.get(CENSORED, 0)),) if dropped else ()
+    copies = _copies(array, nest) if timings.left_out.get(COPIED) else None
     notes = (*hidden, *check_direction(array), *limit_notes, *((copies,) if copies else ()))
-    values = measurable(marked.array, any_size=any_size) if measured else marked.array
+    values = measurable(timings.array, any_size=any_size) if measured else timings.array
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
-    return timings._replace(array=values, notes=notes)
+    return timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
 
 
 def _copies(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
-    """Say which cells hold only copies: they are answers that were given, not measurements."""
+    """Return a note on the cells that hold only copies of other results and no measurement."""
     mark = as_mark(array.coords[COPIED])
     only_copies = mark.all([dim for dim in mark.dims if dim in nest])
     if not only_copies.any():
@@ -202,22 +210,12 @@ def _copies(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
     return Note("copied", text, {"cells": len(cells)})
 
 
-class _Marked(NamedTuple):
-    """An array whose marked values are left out or stand at their limits, and how many there are."""
-
-    array: xr.DataArray
-    left_out: dict[str, int]
-    uncounted: tuple[str, ...]
-    bounded: bool
-
-
-def _without_marks(array: xr.DataArray, censored: str) -> _Marked:
-    """Leave out (as NaN) what is marked, or put limits in the places of stopped runs that nothing else leaves out."""
-    check_choice(censored, CENSORED, CHOICES)
+def _without_marks(array: xr.DataArray, levels: tuple[str, ...], censored: str) -> Timings:
+    """Set marked values to NaN; with `censored="bound"` the limits of stopped runs replace these, unless another mark leaves them out."""
     left_out: dict[str, int] = {}
     uncounted: list[str] = []
     at_limit: xr.DataArray | None = None
-    for mark in sorted(MARKS, key=lambda mark: mark != CENSORED):
+    for mark in [CENSORED, *(mark for mark in MARKS if mark != CENSORED)]:
         if mark not in array.coords:
             continue
         marked = as_mark(array.coords[mark]).drop_vars((*MARKS, CENSORED_AT), errors="ignore")
@@ -237,16 +235,16 @@ def _without_marks(array: xr.DataArray, censored: str) -> _Marked:
         if CENSORED_AT in array.coords:
             check_limits(array.coords[CENSORED_AT].reset_coords(drop=True), at_limit, array.name)
         array = with_limits(array, at_limit)
-    return _Marked(array, left_out, tuple(uncounted), at_limit is not None)
+    return Timings(array, levels, left_out, uncounted=tuple(uncounted), bounded=at_limit is not None)
 
 
 def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
-    """Return how many positions of the array a mark names."""
+    """Return the number of positions of the array that a mark covers."""
     return int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
 
 
 def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
-    """Return the note that one unit of an outer level was selected: what lies inside it is then taken as independent."""
+    """Return a note where one unit of an outer level was selected, so that the repetitions inside it count as independent."""
     above = LEVELS[: LEVELS.index(nest[0])] if nest[0] in LEVELS else ()
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     if not outer:
@@ -256,7 +254,7 @@ def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
 
 
 def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
-    """Return a boolean coordinate as bool: a join turns it into objects or floats with NaN, which mean False."""
+    """Return a boolean coordinate as bool; joins turn it into objects or floats, where NaN means False."""
     if coordinate.dtype == bool:
         return coordinate
     texts = (
@@ -270,7 +268,7 @@ def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
 
 
 def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the levels whose units are the same for every benchmark: `shared=`, else what the data say, else none."""
+    """Return the levels whose units are the same for every benchmark: `shared=`, else the attr `shared_levels`, else none."""
     if shared is None:
         named = str(times.array.attrs.get("shared_levels", "")).split()
         return tuple(level for level in named if level in times.levels)
@@ -289,12 +287,12 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
 
 
 def check_positive_values(times: Timings, needs: str, at: str | int = 0) -> Timings:
-    """Raise where the repetitions of one level are not positive and `needs` takes positive ones; note zeros inside them."""
+    """Raise where means at one level are not positive and `needs` takes positive ones; add a note on zeros."""
     return times._replace(notes=(*times.notes, *check_positive(times.array, times.levels, needs, at)))
 
 
 def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the nest, outermost first: the levels asked for, or those present in the usual order."""
+    """Return the nest, outermost first: the levels requested, or those present in the usual order."""
     if levels is None:
         present = tuple(level for level in LEVELS if level in array.dims)
         if not present:
@@ -313,7 +311,7 @@ def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] |
 
 
 def check_dim(array: xr.DataArray | xr.Dataset, dim: object, role: str = "dim") -> str:
-    """Return `dim` if the array has it; the message lists those it has."""
+    """Return `dim`; raise with the dims of the array unless it is one of these."""
     if not isinstance(dim, str) or dim not in array.dims:
         raise ValueError(f"{role} {dim!r} not found; the array has dims {tuple(array.dims)}")
     return dim

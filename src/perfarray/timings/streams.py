@@ -13,19 +13,19 @@ import xarray as xr
 from perfarray.conventions import COMPARED, RNG_KEY
 from perfarray.timings.apply import is_chunked
 
+# A seed, the `rng_key` of an earlier result, a generator, or None for numbers that were never drawn before
 Rng = int | str | np.random.Generator | None
-"""A seed, the `rng_key` of an earlier result, a generator, or None for numbers that were never drawn before."""
 
 Keys = npt.NDArray[np.uint64]
 
+# The name of arrays of keys, which no label has
 KEY = "_key"
-"""The name of arrays of keys, which no label has."""
 
+# Labels that are made texts together
 BLOCK = 1 << 16
-"""Labels that are made texts together."""
 
+# Hexadecimal digits of a key of 128 bits
 DIGITS = 32
-"""Hexadecimal digits of a key of 128 bits."""
 
 
 def key_of(rng: Rng) -> tuple[int, int]:

@@ -85,8 +85,8 @@ def single_unit_note(result: xr.Dataset, consequence: str, where: xr.DataArray |
     return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single.values)
 
 
+# The check of the units that answers rest on
 UNITS = "units"
-"""The check of the units that answers rest on."""
 
 
 @check(UNITS)

@@ -1,4 +1,4 @@
-"""What values must be: finite, positive where a log or a ratio is taken of them, with a direction that is one."""
+"""Checks of values: finite, in range, positive where a method takes logs or ratios, with a direction that is `lower` or `higher`."""
 
 import re
 from functools import partial
@@ -15,32 +15,32 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, number_of
 
+# The spellings of rates, with single blanks: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`
 RATE = re.compile(
     r"[kKMGTPE]?(?:Hz|FLOPS|flops|flop/s|bps|[iI][pP][sS])|[fqrt]ps|[FQRT]PS|(?P<what>.*[^\s/]) ?(?:/| per ) ?(?P<per>[^\s/]+)"
     r"|(?P<of>.*?) ?\b(?P<each>[a-zµμ]+)\^?-1"
 )
-"""How rates are written, blanks one at a time: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`."""
 
+# Variables that may be 0 but not negative
 NOT_NEGATIVE = ("cpu_time", THROUGHPUT)
-"""Variables that may be 0 and no less."""
 
+# Energy over time is power, for which lower is better
 POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
-"""Energy over time is power, of which less is better."""
 
 
+# Between these sizes the powers of values up to the sixth neither overflow nor underflow (variances, their squares, third moments).
 SMALLEST, LARGEST = 1e-50, 1e50
-"""Between these, and at 0, powers up to the sixth of values are numbers: variances, their squares, third moments. No timing lies beyond."""
 
 
 def direction_of(units: str, name: str = "") -> str:
-    """Return which direction is good where nobody says: `higher` for rates over time and for scores, `lower` for all else.
+    """Return the default direction: `higher` for rates over time and for scores, `lower` for all else.
 
     Parameters
     ----------
     units : str
         A unit as files write it.
     name : str
-        The variable: a throughput or a score is better high, unless its unit is a time.
+        The variable. Throughputs and scores are `higher` unless their unit is a time.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def direction_of(units: str, name: str = "") -> str:
 
 
 def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
-    """Refuse a direction that is none, and note rates and scores that do not say which is good."""
+    """Raise for an unknown direction; return a note where rates or scores do not state theirs."""
     direction, units = array.attrs.get(BETTER), str(array.attrs.get("units", ""))
     if direction is not None:
         check_choice(direction, BETTER, DIRECTIONS)
@@ -79,7 +79,7 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
 def out_of_range(values: Floats, name: object, units: str) -> Mask:
     """Return which values cannot have been measured: infinite ones, times that are not above 0, other seconds and rates below 0.
 
-    `name` is that of the variable; None stands for the only measurement there is. What is in no unit of time is no time.
+    `name` is the variable's; None means the only measurement there is. Only values in a unit of time are times.
     """
     wrong, seconds = np.isinf(values), seconds_factor(units) is not None
     if seconds and name in (TIME, None):
@@ -88,11 +88,11 @@ def out_of_range(values: Floats, name: object, units: str) -> Mask:
 
 
 def measurable(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
-    """Return the array; refuse values that cannot have been measured or whose squares are lost: of a lazy array when it is computed.
+    """Return the array; raise for values that cannot have been measured or whose squares overflow. A lazy array raises when computed.
 
-    With `any_size` squares do not matter: what is computed scales the values.
+    With `any_size` squares do not matter, because the method scales the values.
     """
-    # A simulation may go below 0: its effects may be larger than its mean.
+    # A simulation may go below 0, since its effects may be larger than its mean.
     name, units = ("", "") if SIMULATED in array.attrs else (array.name, str(array.attrs.get("units", "")))
     limits = (0.0, np.finfo(float).max) if any_size else (SMALLEST, LARGEST)
     if not is_chunked(array) and not (out_of_range(array.values, name, units) | _outside(array.values, *limits)).any():
@@ -120,7 +120,7 @@ def _refuse(
     labels: list[Any],
     block_info: Any = None,
 ) -> Floats:
-    """Return the values of an array or of one of its blocks, or raise at the first that is infinite, else out of range, else of no size."""
+    """Return the values of an array or of a block; raise at the first that is infinite, else out of range, else of a size to overflow."""
     reasons = (
         (np.isinf(values), "infinite value", "", "mark runs that did not end as censored or failed, or remove them"),
         (
@@ -141,18 +141,17 @@ def _refuse(
         if wrong.any():
             first = np.argwhere(wrong)[0]
             starts = [low for low, _ in block_info[0]["array-location"]] if block_info else [0] * values.ndim
-            where = f"the first ({values[tuple(first)]:g}) at {_place(dims, labels, first + starts)}"
+            where = f"the first ({values[tuple(first)]:g}) at {_position(dims, labels, first + starts)}"
             raise ValueError(f"{name or 'the data'} has {number_of(int(wrong.sum()), noun)}{trouble}, {where}; {remedy}")
     return values
 
 
-def _place(dims: tuple[str, ...], labels: list[Any], index: Any) -> str:
-    """Write where a value stands."""
+def _position(dims: tuple[str, ...], labels: list[Any], index: Any) -> str:
     return ", ".join(f"{dim}={values[i]!s}" for dim, values, i in zip(dims, labels, index, strict=True))
 
 
 def check_limits(limit: xr.DataArray, mark: xr.DataArray, name: object) -> None:
-    """Raise where a limit at which a run was stopped is no number, or not above 0; lazy ones are looked at for their type only."""
+    """Raise where the limit of a stopped run is not a number above 0; of lazy limits only the type is checked."""
     kind = limit.dtype.kind
     values = [] if kind in "iuf" else [x for x in np.ravel(limit.values) if x is not None]
     odd = [x for x in values if kind != "O" or isinstance(x, bool) or not isinstance(x, Real)]
@@ -165,15 +164,13 @@ def check_limits(limit: xr.DataArray, mark: xr.DataArray, name: object) -> None:
     wrong, limits = xr.broadcast(mark & limit.notnull() & ~((limit > 0) & (limit < np.inf)), limit.astype(float))
     if wrong.any():
         first = np.argwhere(wrong.values)[0]
-        location = _place(tuple(map(str, wrong.dims)), [wrong[dim].values for dim in wrong.dims], first)
+        location = _position(tuple(map(str, wrong.dims)), [wrong[dim].values for dim in wrong.dims], first)
         where = f" at {location}" if location else ""
         raise ValueError(f"censored_at is {float(limits.values[tuple(first)]):g}{where}; a limit is a finite number above 0")
 
 
 def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at: str | int = 0) -> tuple[Note, ...]:
-    """Raise where a value is negative or a unit's mean zero, and `needs` (a log, a ratio) takes positive ones; note zeros inside units.
-
-    Lazy arrays are not looked at.
+    """Raise where a value is negative or the mean of a unit is zero; return a note on zeros inside units. Lazy arrays are not checked.
 
     Parameters
     ----------
@@ -182,9 +179,9 @@ def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at:
     levels : tuple of str
         Their nest.
     needs : str
-        What needs positive values.
+        What needs positive values (a log, a ratio), for the message.
     at : str or int
-        The level whose repetitions' means it takes, or its place; default: the outermost.
+        The level whose repetitions' means are used, or its position; default: the outermost.
     """
     if is_chunked(array) or not (array.values <= 0).any():
         return ()
@@ -202,10 +199,10 @@ def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at:
 
 
 def _described(array: xr.DataArray, noun: str) -> str:
-    """Say how many values are not positive, and where the first stands."""
+    """Write how many values are not positive, and where the first one is."""
     bad = array.values <= 0
     first = np.argwhere(bad)[0]
-    location = _place(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
+    location = _position(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
     number = int(bad.sum())
     them = f"{number_of(number, noun)} that {'is' if number == 1 else 'are'}"
     return f"{them} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {location}"

@@ -14,11 +14,11 @@ from perfarray.timings.across import Weights, as_weights, check_weights
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_dim
 
+# The attr that says how much each benchmark counts: its share of the whole by label, as JSON
 WEIGHTS = "weights"
-"""The attr that says how much each benchmark counts: its share of the whole by label, as JSON."""
 
+# How alike two names are of which one may be misspelt: two letters of four that change places
 NEAR = 0.75
-"""How alike two names are of which one may be misspelt: two letters of four that change places."""
 
 
 class Weighing(NamedTuple):

@@ -21,11 +21,11 @@ from perfarray.timings.validation import listed
 if TYPE_CHECKING:
     import xarray as xr
 
+# What is replaced is called so until it is gone
 ASIDE = "aside"
-"""What is replaced is called so until it is gone."""
 
+# The file in a folder of a write that its program has locked as long as it lives; it names the machine and the place
 LOCK = "lock"
-"""The file in a folder of a write that its program has locked as long as it lives; it names the machine and the place."""
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import re
 from typing import NamedTuple
 
 KILOBYTES = {"K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
+# What stands where a part is not there: its size is 0
 NOTHING = frozenset({"none", "n/a", "no"})
-"""What stands where a part is not there: its size is 0."""
 
 SIZE = r"(?<![\d.])(\d{1,15}(?:\.\d+)?)\s*([KMGT])i?B"
 FLAGS = re.I | re.A
@@ -24,8 +24,8 @@ NAMED_MODULES = re.compile(rf"^(\d{{1,6}})x\s.*?{SIZE}\b(?:.*?\brank\s+(\d{{3,5}
 RUNNING = re.compile(r"running at (\d{3,5})\s*MHz", FLAGS)
 RATED = re.compile(r"\b(?:DDR|PC)(\d?)L?[- ](\d{3,5})", FLAGS)
 PLAIN_SPEED = re.compile(r"\b(\d{3,5})\s*(?:MHz|MT/s)", FLAGS)
+# Transfers per second, in millions, that no module of a generation exceeds: a larger number is its bandwidth in MB/s, 8 bytes each
 FASTEST = {"": 400, "1": 400, "2": 1066, "3": 2133, "4": 5000, "5": 10_000}
-"""Transfers per second, in millions, that no module of a generation exceeds: a larger number is its bandwidth in MB/s, 8 bytes each."""
 
 SPIN = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*K\s*RPM|(\d{4,5})\s*RPM", FLAGS)
 SOLID = re.compile(r"\b(?:SSD|NVMe|solid[- ]state|flash)\b", FLAGS)
@@ -38,8 +38,8 @@ COUNTS = {
     "cores_per_chip": re.compile(rf"{WHOLE} cores?/chip", FLAGS),
     "threads_per_core": re.compile(rf"{WHOLE} threads?/core", FLAGS),
 }
+# No machine has as many cores, chips or threads
 MOST = 2**31
-"""No machine has as many cores, chips or threads."""
 
 
 class Cache(NamedTuple):

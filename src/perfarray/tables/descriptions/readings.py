@@ -9,8 +9,8 @@ import pandas as pd
 from perfarray.conventions import UNKNOWN
 from perfarray.tables.descriptions import hardware, software
 
+# What stands where a report says nothing
 SILENT: Final = frozenset({"", "-", "--", "Multiple", "Not Applicable", UNKNOWN})
-"""What stands where a report says nothing."""
 
 
 class Reading(NamedTuple):
@@ -27,6 +27,7 @@ COUNTS: Final = {name: name for name in hardware.Counts._fields}
 PRODUCT: Final = {"family": "{}", "version": "{}_version"}
 ITSELF: Final = {"": "{}"}
 
+# The texts that are read, by the name of the coordinate; other texts are categories
 READINGS: Final[Mapping[str, Reading]] = {
     **{f"{name}_cache": Reading(hardware.cache, CACHES) for name in ("l1", "l2", "l3", "other")},
     "memory": Reading(hardware.memory, MEMORY),
@@ -41,13 +42,12 @@ READINGS: Final[Mapping[str, Reading]] = {
     "file_system": Reading(software.file_system, ITSELF),
     "auto_parallel": Reading(software.yes_or_no, ITSELF),
 }
-"""The texts that are read, by the name of the coordinate; other texts are categories."""
 
+# Parts a machine is described by even where its text does not say them
 PLAIN: Final = frozenset({"kb", "gb", *COUNTS, ""})
-"""Parts a machine is described by even where its text does not say them."""
 
+# Parts a machine is described by where its text says them
 TOLD_APART: Final = frozenset({"instruction_kb", "data_kb"})
-"""Parts a machine is described by where its text says them."""
 
 
 def stated(text: str) -> str | None:

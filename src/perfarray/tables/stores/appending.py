@@ -14,8 +14,8 @@ from perfarray.tables.stores.joining import grows_along, joined_along
 from perfarray.tables.stores.writing import common_chunk_sizes, opened, writing, zarr_encoding
 from perfarray.timings.writing import replacing
 
+# What `append` needs: before, NumPy ends the process where such texts are copied deeply, or refuses their dtype
 NUMPY = "2.3.0"
-"""What `append` needs: before, NumPy ends the process where such texts are copied deeply, or refuses their dtype."""
 
 Sizes = Mapping[Hashable, int]
 

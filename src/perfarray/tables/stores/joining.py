@@ -13,11 +13,11 @@ from perfarray.tables.stores.writing import chunk_sizes
 from perfarray.timings.notes import NOTES, notes, once, to_json
 from perfarray.timings.validation import listed
 
+# What texts are in Zarr stores that are opened
 TEXT = np.dtypes.StringDType()
-"""What texts are in Zarr stores that are opened."""
 
+# Attrs of a metric on which both sides have to agree
 MEANING = ("units", "better")
-"""Attrs of a metric on which both sides have to agree."""
 
 Sizes = Mapping[Hashable, int]
 

@@ -14,8 +14,8 @@ import xarray as xr
 from perfarray.conventions import LEVELS
 from perfarray.timings.writing import replacing
 
+# Values in one chunk of a Zarr store, unless the levels of one cell have more
 LARGEST = 2**20
-"""Values in one chunk of a Zarr store, unless the levels of one cell have more."""
 
 
 def write(times: xr.Dataset, output: Path) -> None:
