@@ -85,15 +85,6 @@ def seconds_factor(units: str) -> float | None:
 
     Names of at least five letters may be written in capitals; `Ms` and `S` are no seconds.
 
-    Parameters
-    ----------
-    units : str
-        A unit as files write it.
-
-    Returns
-    -------
-    float or None
-
     Examples
     --------
     >>> seconds_factor("ms"), seconds_factor("ns/op"), seconds_factor("Seconds"), seconds_factor("J")
@@ -108,15 +99,6 @@ def seconds_factor(units: str) -> float | None:
 def price_of(level: str) -> str:
     """Return the name of the coordinate that holds what starting one more repetition of a level takes, in seconds, beyond its inside.
 
-    Parameters
-    ----------
-    level : str
-        A level. Where nothing is said of `iteration`, one takes its time x `LOOPS`.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> price_of("execution")
@@ -127,15 +109,6 @@ def price_of(level: str) -> str:
 
 def square_units(units: str) -> str:
     """Return the unit of a variance: `s` gives `s2`, a dimensionless `1` stays.
-
-    Parameters
-    ----------
-    units : str
-        The unit of the values.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -158,16 +131,6 @@ BY_PVALUE: Final = "*"
 def level_of_intervals(result: _Any) -> str:
     """Return the confidence level at which the intervals of a result hold, as tables, pictures, reports and commands write it.
 
-    Parameters
-    ----------
-    result : Dataset
-        In memory.
-
-    Returns
-    -------
-    str
-        From the least to the largest where families differ in size; empty where it is not known.
-
     Examples
     --------
     >>> import xarray as xr
@@ -188,15 +151,6 @@ def level_of_intervals(result: _Any) -> str:
 def percentage(level: float) -> str:
     """Return a level of confidence in percent, with three digits of the risk beside it.
 
-    Parameters
-    ----------
-    level : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> percentage(0.95), percentage(1 - 0.05 / 30)
@@ -208,15 +162,6 @@ def percentage(level: float) -> str:
 
 def plural(name: str) -> str:
     """Return the plural of a level or a dim; `flags` and `jvm_args` are plurals.
-
-    Parameters
-    ----------
-    name : str
-        As in `execution`.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which columns of a table are dims: those whose labels vary where no other dim, and no numbering that the table gives, determines them."""
+"""The columns of a table that become dims: those that neither another dim nor a numbering of repetitions determines."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,31 +12,22 @@ from perfarray.tables.roles import depends_only_on
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
-# Labels from which 0, 1, 2 look like a numbering of repetitions, and not like a setting with two values
+# Labels from which 0, 1, 2 look like a numbering of repetitions rather than a setting with two values
 LEAST_NUMBERING = 3
 
 
 def compared_columns(columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series]) -> list[str]:
     """Return the columns that become dims, in the order of the table.
 
-    A column describes the dims, or the repetitions, that determine it. The rest vary among rows that nothing else tells apart: they are
-    what is compared, never a repetition. Numbers and time stamps may also be quantities that were measured with the values; they are
-    labels only where most of them occur again.
-
-    Parameters
-    ----------
-    columns : mapping of Series
-        Columns with no role yet.
-    labels : mapping of Column
-        The dims.
-    repetitions : mapping of Series
-        The levels that the table numbers, outermost first.
+    A column that dims or repetitions determine describes these. The others vary among rows that are otherwise alike: they are compared,
+    and never taken for repetitions. Numbers and time stamps may be quantities measured along with the values; they are labels only where
+    most of them occur more than once. `columns` have no role yet; `repetitions` are numbered by the table, outermost first.
     """
     codes = {name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()}
     nest = [pd.factorize(series)[0] for series in repetitions.values()]
     dims = [column.codes for column in labels.values()]
     compared = set()
-    # The finest column comes first: what it determines, as a commit does its date, is then its coordinate and not a dim that crosses it.
+    # The finest column comes first, so that what it determines (a commit its date) becomes its coordinate and not a further dim.
     for name in sorted(columns, key=lambda name: (-codes[name].max(initial=0), name not in HISTORY)):
         quantity = _is_quantity(columns[name]) and name not in HISTORY
         if depends_only_on(codes[name], dims) or _describes_repetitions(codes[name], dims, nest, quantity):
@@ -49,7 +40,7 @@ def compared_columns(columns: Mapping[str, pd.Series], labels: Mapping[str, Colu
 
 
 def numbering_note(names: Sequence[str], labels: Mapping[str, Column], level: str) -> Note | None:
-    """Note the dims whose labels are 0, 1, 2 or 1, 2, 3: they may number repetitions under a name of their own."""
+    """Return a note on dims whose labels are 0, 1, 2 or 1, 2, 3, which may be repetitions under another name."""
     numberings = [name for name in names if _is_numbering(labels[name].labels)]
     if not numberings:
         return None
@@ -61,7 +52,7 @@ def numbering_note(names: Sequence[str], labels: Mapping[str, Column], level: st
 
 
 def _is_quantity(series: pd.Series) -> bool:
-    """Return whether a column may hold what was measured: numbers, or moments of a day."""
+    """Return whether a column may hold measurements: numbers, or times of day."""
     if pd.api.types.is_bool_dtype(series):
         return False
     if pd.api.types.is_numeric_dtype(series):
@@ -71,7 +62,7 @@ def _is_quantity(series: pd.Series) -> bool:
 
 
 def _moments(series: pd.Series) -> pd.Series | None:
-    """Return texts as moments where all are written in ISO 8601."""
+    """Return texts as time stamps where all are written in ISO 8601, else None."""
     if not all(isinstance(label, str) and label[:4].isdigit() for label in series.dropna().head(3)):
         return None
     moments = pd.to_datetime(series, format="ISO8601", errors="coerce", utc=True)
@@ -79,7 +70,7 @@ def _moments(series: pd.Series) -> pd.Series | None:
 
 
 def _describes_repetitions(codes: Integers, dims: Sequence[Integers], nest: Sequence[Integers], quantity: bool) -> bool:
-    """Return whether a column is known for each repetition of a level that the table numbers: a quantity, or a text that each has alone."""
+    """Return whether a column describes the repetitions of a level: a quantity, or a text that differs between them."""
     for depth in range(1, len(nest) + 1):
         units = [*dims, *nest[:depth]]
         if depends_only_on(codes, units):
@@ -88,7 +79,7 @@ def _describes_repetitions(codes: Integers, dims: Sequence[Integers], nest: Sequ
 
 
 def _recurs(codes: Integers, dims: Sequence[Integers], series: pd.Series) -> bool:
-    """Return whether most rows have a number that others have too; where all rows are of one cell, whole numbers are labels."""
+    """Return whether most rows share their number with other rows; where all rows are of one cell, whole numbers are labels."""
     if np.mean(np.bincount(codes)[codes] > 1) > 0.5:
         return True
     integral = pd.api.types.is_numeric_dtype(series) and bool((series.dropna() % 1 == 0).all())
@@ -96,7 +87,7 @@ def _recurs(codes: Integers, dims: Sequence[Integers], series: pd.Series) -> boo
 
 
 def _combinations(columns: Sequence[Integers]) -> int:
-    """Return how many combinations of codes there are."""
+    """Return the number of distinct combinations of codes."""
     return len(np.unique(joint_codes(columns)[0]))
 
 

@@ -1,4 +1,4 @@
-"""Tables that are to be one: metrics in one unit under one name, dims and names of coordinates made to agree, cells in common found."""
+"""Tables made to agree before they are joined: one unit and name for each metric, the same dims, no colliding names."""
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -22,13 +22,13 @@ def finished(tables: Sequence[Table]) -> list[Table]:
 
 
 def _main(metrics: Iterable[str]) -> str:
-    """Return which of several metrics is meant when none is named."""
+    """Return the default metric of several."""
     names = sorted(metrics)
     return next((name for name in (TIME, THROUGHPUT) if name in names), names[0])
 
 
 def _same_units(tables: Sequence[Table]) -> list[Table]:
-    """Convert rates to one per second where tables have several; a metric that is something else in another gets its unit's name."""
+    """Convert rates to rates per second where tables differ; metrics of one name and different kinds are renamed by their unit."""
     units: dict[str, set[str]] = {}
     for table in tables:
         for name, metric in table.metrics.items():
@@ -45,7 +45,7 @@ def _same_units(tables: Sequence[Table]) -> list[Table]:
 
 
 def _limits_converted(table: Table, differing: Collection[str]) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
-    """Return the columns of a table with the limits of stopped runs in the unit that its main metric is converted to."""
+    """Return the columns of a table with the limits of stopped runs converted as its main metric is."""
     main = table.metric if table.metric in table.metrics else _main(table.metrics)
     if CENSORED_AT not in table.columns or main not in differing:
         return table.columns
@@ -54,7 +54,7 @@ def _limits_converted(table: Table, differing: Collection[str]) -> dict[str, tup
 
 
 def _converted(name: str, metric: Metric, differing: Collection[str], split: Collection[str]) -> tuple[str, Metric]:
-    """Return one metric in the unit of all tables, under the name it has in all."""
+    """Return a metric in the common unit, and its common name."""
     if name not in differing:
         return name, metric
     unit, factor = per_second(metric.units)
@@ -70,16 +70,7 @@ def _kind(unit: str) -> str:
 
 
 def per_second(unit: str) -> tuple[str, float]:
-    """Return a rate such as `ops/ms` as `ops/s` and the factor; a unit that is no rate of time stays.
-
-    Parameters
-    ----------
-    unit : str
-        A unit.
-
-    Returns
-    -------
-    tuple of str and float
+    """Return a rate per second for a rate such as `ops/ms`, and the factor; other units are returned as they are.
 
     Examples
     --------
@@ -109,7 +100,7 @@ def rename_labels(table: Table, dim: str, labels: Mapping[Any, Any]) -> Table:
 
 
 def promoted(table: Table, dims: Collection[str]) -> Table:
-    """Return the table with those of its descriptors as dims that are dims in another table."""
+    """Return the table with its descriptors turned into dims where another table has dims of these names."""
     for name in set(dims) - table.labels.keys():
         descriptor = table.descriptors.get(name)
         if descriptor is None or not set(descriptor.dims) <= table.labels.keys():
@@ -126,7 +117,7 @@ def promoted(table: Table, dims: Collection[str]) -> Table:
 
 
 def without_clashes(table: Table, reserved: Collection[str]) -> Table:
-    """Rename what a table says of its labels where the name is a dim or a metric of the whole."""
+    """Rename descriptors and columns whose names are dims or metrics of the joined table."""
     clashing = set(reserved) & (table.descriptors.keys() | table.columns.keys())
     if not clashing:
         return table
@@ -136,11 +127,11 @@ def without_clashes(table: Table, reserved: Collection[str]) -> Table:
 
 
 def collide(tables: Sequence[Table], locations: Sequence[Hashable]) -> bool:
-    """Return whether two tables of the same place have a measurement on the same cell."""
+    """Return whether two tables with the same location have a measurement on the same cell."""
     dims = sorted({name for table in tables for name in table.labels})
     varying = [name for name in dims if any(name in table.labels and len(table.labels[name].labels) != 1 for table in tables)]
     fixed = [name for name in dims if name not in varying]
-    # Only tables with the same labels along the dims that vary in none can meet: few, and only their cells are looked at.
+    # Only tables that agree on the dims with one label each can collide; their cells alone are compared.
     meeting: dict[tuple[Any, ...], list[Table]] = {}
     for table, location in zip(tables, locations, strict=True):
         labels = tuple(table.labels[name].labels[0] if name in table.labels else UNKNOWN for name in fixed)
@@ -149,7 +140,7 @@ def collide(tables: Sequence[Table], locations: Sequence[Hashable]) -> bool:
 
 
 def _overlap(tables: Sequence[Table], dims: Sequence[str]) -> bool:
-    """Return whether two tables have a measurement on the same cell of some dims."""
+    """Return whether two tables have a measurement on the same cell along `dims`."""
     occupied: set[tuple[Any, ...]] = set()
     for table in tables:
         cells = _cells(table, dims)

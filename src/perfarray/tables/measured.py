@@ -1,4 +1,4 @@
-"""Which columns of a table hold measurements, and in which units: what their names say, or a column of units."""
+"""The columns of a table that hold measurements, and their units: from their names, or from a column of units."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,22 +12,22 @@ from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 from perfarray.timings.values import out_of_range
 
-# Columns of values and their units where nothing else says
+# Columns of values and their default units
 VALUES = {TIME: SECONDS, "cpu_time": SECONDS, "energy": "J", "energy_j": "J", THROUGHPUT: "ops/s"}
 
-# Columns of times that are called by their unit
+# Columns of times named by their unit
 UNITS_AS_NAMES = {
     "seconds": SECONDS, "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "ms": "ms", "us": "us", "ns": "ns",
 }  # fmt: skip
 
 TIME_AND_UNIT = re.compile(r"(time|cpu_time)(?:_|\s*\[|\s*\(|\s+)(\w+)[\])]?")
 
-# Around a unit behind the name of a column
+# The brackets around a unit behind the name of a column
 BRACKETS = {"]": "[", ")": "("}
 
 LIKE_VALUES = re.compile(r"time|duration|elapsed|latency|runtime|seconds|(?:^|[_\s(\[])(?:ns|us|ms|s|sec)[)\]]?$", re.I)
 LIKE_BENCHMARKS = re.compile(r"bench|program|test|workload|kernel|query|name", re.I)
-# How people call the columns that this package calls otherwise: a proposal in a message, never a rule
+# Usual names of columns, for proposals in messages only
 UNIT_AT_END = re.compile(r"(?:^|[_\s(\[])([a-zµμ]+)[)\]]?$", re.I)
 
 # Columns that hold the unit of the values row by row
@@ -35,7 +35,7 @@ UNITS_OF_ROWS = ("unit", "units", "time_unit")
 
 
 def value_column(name: str) -> tuple[str, str, bool] | None:
-    """Return the variable a column holds, its unit, and whether the name says it; None for a column that is no value."""
+    """Return the variable that a column holds, its unit, and whether the name states the unit; None for other columns."""
     lower = name.strip().lower()
     if lower in VALUES:
         return lower.removesuffix("_j"), VALUES[lower], lower.endswith("_j")
@@ -56,25 +56,15 @@ def name_and_unit(name: str) -> tuple[str, str]:
 
 
 def is_time_of_no_unit(name: str) -> bool:
-    """Return whether a column is named like times, in a unit that is none."""
+    """Return whether a column is named like a time with an unknown unit."""
     match = TIME_AND_UNIT.fullmatch(name.strip().lower())
     return match is not None and seconds_factor(match[2]) is None
 
 
 def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return variable to column and unit, the main one first.
+    """Return the column and the unit of each variable, the main one first.
 
-    Parameters
-    ----------
-    columns : iterable of str
-        All columns of the table.
-    stated : mapping
-        What is said beside the names, and must agree with them: `units` of the values, and `metric`, the column that holds them.
-
-    Raises
-    ------
-    ValueError
-        No column of values, two of the same variable, or units that contradict each other.
+    `stated` may name `units` of the values and `metric`, the column that holds them; they must agree with the names of the columns.
     """
     names = list(columns)
     measured: dict[str, tuple[str, str]] = {}

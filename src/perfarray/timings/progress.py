@@ -11,19 +11,7 @@ PATIENCE = 5.0
 
 
 def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:
-    """Return a bar that counts cells, or None where none is wanted, or cells are lazy: they are computed later.
-
-    Parameters
-    ----------
-    cells : DataArray
-        One value a cell.
-    doing : str
-        What is done to each, in front of the bar.
-    wanted : bool, optional
-        What the caller was given as `progress=`; None shows the bar in a terminal, when the call has taken `PATIENCE`.
-    each : int
-        How often each cell is counted.
-    """
+    """Return a bar that counts cells, or None where none is wanted, or cells are lazy: they are computed later."""
     if show is False or is_chunked(cells):
         return None
     from tqdm.auto import tqdm

@@ -58,20 +58,6 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: s
 
     It is made of the labels of the cell (positions along dims without labels), whatever other labels there are, in whatever order of
     labels or dims. What is compared may be selected: a scalar coordinate `benchmark` counts as the label it is.
-
-    Parameters
-    ----------
-    arrays : sequence of DataArray
-        Their dims are broadcast.
-    levels : sequence of str
-        Dims that are not cells'.
-    apart : str or sequence of str, optional
-        Other dims, whose labels do not count: those of groups that are drawn jointly.
-
-    Returns
-    -------
-    DataArray of uint64
-        Over the dims of all arrays but `levels` and `apart`; chunked like them.
     """
     left_out = {*levels, *((excluded,) if isinstance(excluded, str) else excluded or ())}
     dims = sorted({str(dim) for array in arrays for dim in array.dims} - left_out)

@@ -17,11 +17,6 @@ def unit_place(data: Timings, unit: str | None) -> int:
     """Return the place in the nest of the level whose repetitions are independent; default: the outermost.
 
     Levels below it are averaged, levels above it are pooled (`numerics.levels.one_value_per_unit`).
-
-    Raises
-    ------
-    ValueError
-        When `unit` is not a level of the nest; the message lists those that are.
     """
     return 0 if unit is None else _place(data, unit, "unit")
 
@@ -30,11 +25,6 @@ def value_place(data: Timings, value: str | None) -> int:
     """Return the place in the nest of the level whose repetitions are runs; default: `execution`, else the lowest level.
 
     Levels below it are averaged; all values count, each outermost unit with equal weight (`numerics.levels.values_by_unit`).
-
-    Raises
-    ------
-    ValueError
-        When `value` is not a level of the nest; the message lists those that are.
     """
     if value is not None:
         return _place(data, value, "value")

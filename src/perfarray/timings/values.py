@@ -35,17 +35,6 @@ SMALLEST, LARGEST = 1e-50, 1e50
 def direction_of(units: str, name: str = "") -> str:
     """Return the default direction: `higher` for rates over time and for scores, `lower` for all else.
 
-    Parameters
-    ----------
-    units : str
-        A unit as files write it.
-    name : str
-        The variable. Throughputs and scores are `higher` unless their unit is a time.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> [direction_of(units) for units in ("ops/ms", "GHz", "MB s-1", "s", "ns/op", "J/s")]

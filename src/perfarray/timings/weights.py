@@ -55,22 +55,7 @@ class Weighing(NamedTuple):
 
 
 def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
-    """Return how much each benchmark counts.
-
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    across : str
-        The dim of the suite.
-    weights : DataArray, Series, mapping or sequence, optional
-        A number that is not negative for each label of `across`; by label, or in their order.
-
-    Raises
-    ------
-    ValueError
-        Weights that are missing, negative, infinite or all zero, or lie along other dims.
-    """
+    """Return how much each benchmark counts."""
     if weights is None:
         return Weighing(across, {})
     check_dim(times, across, "across")

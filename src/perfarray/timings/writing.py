@@ -83,13 +83,7 @@ def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]
 
 
 def restore(path: Path) -> None:
-    """Put back a folder that was moved aside to be replaced, by a program that was killed before the new one took its place; say so.
-
-    Raises
-    ------
-    OSError
-        When several were.
-    """
+    """Put back a folder that was moved aside to be replaced, by a program that was killed before the new one took its place; say so."""
     target = Path(os.path.realpath(path))
     rooms = [] if target.exists() else [room for room, _ in _abandoned(target)]
     backups = [room / ASIDE for room in rooms if (room / ASIDE).exists()]
@@ -219,19 +213,7 @@ def beside(other: "xr.Dataset", answer: "xr.Dataset") -> "xr.Dataset":
 
 
 def rows_of(data: "xr.Dataset", dims: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one mapping for each cell along some dims: its labels, and every variable; what lies along further dims as mappings.
-
-    Parameters
-    ----------
-    data : Dataset
-        In memory.
-    dims : sequence of str
-        Dims that every row has a label of.
-
-    Returns
-    -------
-    list of dict
-    """
+    """Return one mapping for each cell along some dims: its labels, and every variable; what lies along further dims as mappings."""
     labels = {str(dim): data[dim].values.tolist() for dim in data.dims}
     shape = {dim: len(labels[dim]) for dim in dims}
     columns = [_each(array.variable, shape, labels) for array in data.data_vars.values()]

@@ -84,15 +84,6 @@ class Counts(NamedTuple):
 def cache(text: str) -> Cache:
     """Read the size of a cache.
 
-    Parameters
-    ----------
-    text : str
-        As in SPEC's reports.
-
-    Returns
-    -------
-    Cache
-
     Examples
     --------
     >>> cache("32 KB I + 32 KB D on chip per core")
@@ -118,16 +109,6 @@ def cache(text: str) -> Cache:
 
 def memory(text: str) -> Memory:
     """Read the size, modules and speed of a memory.
-
-    Parameters
-    ----------
-    text : str
-        A total, and in brackets the modules; or a number of modules, their name and the size of one.
-
-    Returns
-    -------
-    Memory
-        `sticks` is None where modules times size is not the total.
 
     Examples
     --------
@@ -181,15 +162,6 @@ def _gigabytes(number: str, unit: str) -> float:
 def disk(text: str) -> Disk:
     """Read the size, number and kind of the disks.
 
-    Parameters
-    ----------
-    text : str
-        A number of disks and the size of one, or a size.
-
-    Returns
-    -------
-    Disk
-
     Examples
     --------
     >>> disk("2 x 146 GB SAS, 10K RPM")
@@ -210,15 +182,6 @@ def disk(text: str) -> Disk:
 def clock(text: str) -> float | None:
     """Read a clock in MHz; a number without unit is in MHz if it is 100 or more, else in GHz.
 
-    Parameters
-    ----------
-    text : str
-        A number, with or without unit.
-
-    Returns
-    -------
-    float or None
-
     Examples
     --------
     >>> clock("2.4 GHz"), clock("2400"), clock("fast")
@@ -234,15 +197,6 @@ def clock(text: str) -> float | None:
 
 def counts(text: str) -> Counts:
     """Count cores, chips and threads in a text; 0, -1 and question marks are not counts.
-
-    Parameters
-    ----------
-    text : str
-        As in the field `CPU(s) enabled`.
-
-    Returns
-    -------
-    Counts
 
     Examples
     --------

@@ -66,18 +66,6 @@ def read_each(parse: Callable[[str], Any], texts: Iterable[Any]) -> list[Any]:
 def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], list[str]]:
     """Return the columns read from the texts of one descriptor, and the texts from which nothing could be read.
 
-    Parameters
-    ----------
-    name : str
-        One of `READINGS`.
-    texts : sequence
-        Texts; None, NaN, the empty text and `unknown` say nothing.
-
-    Returns
-    -------
-    tuple of dict and list
-        Column to values, None where a text does not say; the texts in question, "" for the others.
-
     Examples
     --------
     >>> read_texts("memory", ["16 x 32 GB DDR4", "a lot"])[0]["memory_gb"], read_texts("os", ["Plan 9"])[1]
@@ -96,17 +84,6 @@ def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], l
 
 def machine_numbers(texts: Mapping[str, str | None]) -> dict[str, Any]:
     """Return what the texts about one machine say as numbers, under the names a machine table gives them.
-
-    Parameters
-    ----------
-    texts : mapping
-        Name of the descriptor, one of `READINGS`, to what a report says; None where it says nothing.
-
-    Returns
-    -------
-    dict
-        Sizes of caches in kB (instructions and data apart where the text has them apart), of memory in GB, clocks in MHz, counts of
-        cores; None for what is not written.
 
     Examples
     --------

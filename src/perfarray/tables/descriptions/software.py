@@ -60,15 +60,6 @@ class Product(NamedTuple):
 def year(text: str) -> float | None:
     """Read a date as a year and the twelfths of it that had passed: May 2012 is 2012.333.
 
-    Parameters
-    ----------
-    text : str
-        `May-2012`, `2012-05-03`, or `05/03/12`: month first as in the United States, unless the first number is no month.
-
-    Returns
-    -------
-    float or None
-
     Examples
     --------
     >>> [round(year(text), 3) for text in ("May-2012", "2012-05-03", "05/03/12", "31/05/2012")]
@@ -94,15 +85,6 @@ def _decimal(full: int, month: int) -> float | None:
 def operating_system(text: str) -> Product:
     """Read the family and version of an operating system; a service pack counts as the second part of the version.
 
-    Parameters
-    ----------
-    text : str
-        As testers write it.
-
-    Returns
-    -------
-    Product
-
     Examples
     --------
     >>> operating_system("SUSE Linux Enterprise Server 11 SP2 (x86_64), 3.0.13-0.27-default")
@@ -123,15 +105,6 @@ def operating_system(text: str) -> Product:
 
 def compiler(text: str) -> Product:
     """Read the family and version of the first compiler that a text names.
-
-    Parameters
-    ----------
-    text : str
-        As testers write it.
-
-    Returns
-    -------
-    Product
 
     Examples
     --------
@@ -162,15 +135,6 @@ def _version(match: re.Match[str] | None) -> float | None:
 def file_system(text: str) -> str | None:
     """Read the name of a file system, in small letters; the first if several are named.
 
-    Parameters
-    ----------
-    text : str
-        As testers write it.
-
-    Returns
-    -------
-    str or None
-
     Examples
     --------
     >>> file_system("OS on zfs, Benchmark on ufs"), file_system("NTFS"), file_system("local")
@@ -183,15 +147,6 @@ def file_system(text: str) -> str | None:
 def yes_or_no(text: str) -> bool | None:
     """Read an answer.
 
-    Parameters
-    ----------
-    text : str
-        Yes or no, on or off, true or false.
-
-    Returns
-    -------
-    bool or None
-
     Examples
     --------
     >>> yes_or_no("Yes"), yes_or_no("no"), yes_or_no("perhaps")
@@ -202,15 +157,6 @@ def yes_or_no(text: str) -> bool | None:
 
 def flags(text: str) -> tuple[str, ...]:
     """Split what was given to a compiler into flags, each once, in the order given.
-
-    Parameters
-    ----------
-    text : str
-        A command line's options; or a label without blanks and leading dash, whose flags are told apart by `-O`, `-f`, `-m` and `-l`.
-
-    Returns
-    -------
-    tuple of str
 
     Examples
     --------

@@ -25,28 +25,6 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
 
     A new store is made beside the old: chunks that stay are links to those there (copies, where the file system has no links), what
     changes is written, and then the new takes the place of the old. Whoever reads, and whatever interrupts, finds one or the other.
-
-    Parameters
-    ----------
-    times : Dataset
-        In memory.
-    output : Path
-        A Zarr 3 store.
-
-    Returns
-    -------
-    Dataset
-        What is in the store now, opened.
-
-    Raises
-    ------
-    ValueError
-        When a machine and a commit are there already, when what is measured differs in unit or direction, or when a dim has no label on
-        one side.
-    ImportError
-        When NumPy is older than 2.3.
-    OSError
-        When there is no room, no right to write there, or another program has replaced the store meanwhile.
     """
     if np.lib.NumpyVersion(np.__version__) < NUMPY:
         raise ImportError(f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; this is {np.__version__}")

@@ -23,13 +23,7 @@ Sizes = Mapping[Hashable, int]
 
 
 def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
-    """Return the dim that a store grows along: machines; or, where these are there already, what its history runs along.
-
-    Raises
-    ------
-    ValueError
-        When nothing of what is to be added is new.
-    """
+    """Return the dim that a store grows along: machines; or, where these are there already, what its history runs along."""
     dims = [MACHINE, *(dim for dim in HISTORY if dim in stored.indexes and dim in times.coords)]
     repeated: dict[str, list[Any]] = {}
     for dim in dims:
@@ -50,23 +44,6 @@ def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
     """Put what is stored and further machines, or commits, into one Dataset; what is stored stays lazy.
 
     Descriptors of a whole that differ lie along the dim in the result; what one side does not say is `"unknown"`, NaN, or no mark.
-
-    Parameters
-    ----------
-    dim : str
-        The dim whose labels are all new in `times`.
-    stored, times : Dataset
-        Timings.
-
-    Returns
-    -------
-    Dataset
-        The labels of `stored` first. Those of other dims are those of both.
-
-    Raises
-    ------
-    ValueError
-        As `append`.
     """
     _check_metrics(stored, times)
     first, second = (_with_dims(dim, dataset, opposite) for dataset, opposite in ((stored, times), (times, stored)))

@@ -22,13 +22,6 @@ def write(times: xr.Dataset, output: Path) -> None:
     """Write netCDF or Zarr, beside the place and then in it: what was there is gone only when the new is complete.
 
     netCDF is made in memory: where its own library meets a full disk it takes the process with it.
-
-    Raises
-    ------
-    ImportError
-        When the package that writes is not installed.
-    OSError
-        When there is no room, or no right to write there.
     """
     with replacing(output) as (fresh,):
         if output.suffix == ".nc":
@@ -92,16 +85,6 @@ def common_chunk_sizes(times: xr.Dataset) -> dict[Hashable, int]:
 def chunk_sizes(*variables: Mapping[Hashable, int]) -> dict[Hashable, int]:
     """Halve the longest dim that is not a level until a chunk of each variable is small enough: every answer needs its levels whole.
 
-    Parameters
-    ----------
-    *variables : mapping of dim to int
-        The sizes of each.
-
-    Returns
-    -------
-    dict of dim to int
-        The same for all variables.
-
     Examples
     --------
     >>> chunk_sizes({"machine": 1_000_000}, {"machine": 1_000_000, "benchmark": 12, "execution": 3})
@@ -122,13 +105,7 @@ def _number_of_values(sizes: Mapping[Hashable, int]) -> float:
 
 
 def check_installed(output: Path) -> None:
-    """Raise where a package that writes a file or store of that name is not installed: before anything is read.
-
-    Raises
-    ------
-    ImportError
-        With what to install.
-    """
+    """Raise where a package that writes a file or store of that name is not installed: before anything is read."""
     _installed("h5netcdf" if output.suffix == ".nc" else "zarr")
 
 
