@@ -17,7 +17,6 @@ BLOCK = re.compile(r"^( *)```py\n(.*?)^ *```$", re.M | re.S)
 HEAD = re.compile(r"# (add to )?(src/perfarray/\S+?)(?:: (?:class )?(\w+))?\n")
 
 USE = """
-import warnings
 
 import matplotlib
 
@@ -29,9 +28,9 @@ assert times.attrs["format"] == "laps"
 assert times.sizes == {"benchmark": 2, "execution": 3, "iteration": 1}
 result = times.perf.spread()
 assert result["estimate"].sel(benchmark="fft").item() == 0.5
-assert result.perf.table()["estimate"].tolist() == ["0.500", "0"], result.perf.table()
+assert result.perf.table()["estimate"].tolist() == ["0.500", "1.00"], result.perf.table()
 assert result.perf.plot().get_xlabel().startswith("range")
-assert [bar.get_width() for bar in times.perf.plot.spread().patches] == [50.0, 0.0]
+assert [bar.get_width() for bar in times.perf.plot.spread().patches] == [50.0, 100.0]
 renamed = times.rename(benchmark="estimate").perf.spread()
 assert renamed["estimate"].dims == ("data_estimate",)
 try:
@@ -79,7 +78,7 @@ def test_the_additions_of_the_page_work(tmp_path):
             add(file, place, text)
         else:
             file.write_text(text, encoding="utf-8")
-    (tmp_path / "timings.txt").write_text("# laps\nfft 1.0 1.25 0.75\nsort 2.0 2.0 2.0\n")
+    (tmp_path / "timings.txt").write_text("# laps\nfft 1.0 1.25 0.75\nsort 3.0 2.0 1.0\n")
     (tmp_path / "broken.txt").write_text("# laps\nfft 1.0 soon\n")
     environment = os.environ | {"PYTHONPATH": str(package.parent)}
     done = subprocess.run([sys.executable, "-W", "error", "-c", USE], cwd=tmp_path, env=environment, capture_output=True, text=True)
