@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from perfarray.results import words
 from perfarray.results.answers import BATCH
 from perfarray.results.kinds import KINDS
 from perfarray.results.layouts import PLAIN
@@ -254,3 +255,23 @@ def test_machines_with_regions_have_rows():
     about = "95 % intervals; not apart from: by a test of each pair at 5 %, which is not corrected for their number"
     assert found.attrs["about"] == about
     assert perfarray.table(times.perf.principal_components()).columns.tolist() == ["explains", "so far"]
+
+
+def test_effects_are_sorted_in_both_directions():
+    """Half the time is a larger effect than 1.9 times, and that is larger than 1.2 times."""
+    values = {"a": 12.0, "b": 5.0, "c": 19.0}
+    samples = {
+        version: {name: [scale * factor for factor in (0.99, 1.0, 1.01)] for name, scale in means.items()}
+        for version, means in (("old", dict.fromkeys(values, 10.0)), ("new", values))
+    }
+    arrays = [perfarray.from_samples(samples[version], dim="benchmark")["time"] for version in samples]
+    result = xr.concat(arrays, dim=pd.Index(samples, name="version")).perf.compare("old")
+    assert result.perf.table(sort="effect").index.tolist()[:3] == ["b", "c", "a"]
+
+
+def test_a_plan_of_a_suite_has_the_price_of_each_benchmark(times):
+    """The rows are the benchmarks, whose prices differ, and the dearest is not the cost of the whole."""
+    plan = times.isel(machine=0, version=0).perf.plan_suite(costs=COSTS, budget=1e5, shared=None)
+    minutes = plan.perf.table()["cost"].tolist()
+    assert minutes == [words.duration(seconds) for seconds in plan["seconds"].values]
+    assert words.duration(plan["cost"].item()) not in minutes
