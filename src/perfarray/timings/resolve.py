@@ -183,7 +183,8 @@ def resolve(
     if 0 in array.sizes.values():
         empty = [str(dim) for dim, size in array.sizes.items() if not size]
         raise ValueError(f"there are no timings: {listed(empty, 5)} has no labels; was everything left out by a selection?")
-    array = evenly_chunked(array)
+    if is_chunked(array):
+        array = evenly_chunked(array)
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
     selected = _selected_unit(array, nest) if levels is None else None
     timings = _without_marks(array, nest, censored)

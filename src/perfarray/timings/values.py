@@ -54,9 +54,11 @@ def direction_of(units: str, name: str = "") -> str:
 def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
     """Raise for an unknown direction; return a note where rates or scores do not state theirs."""
     direction, units = array.attrs.get(BETTER), str(array.attrs.get("units", ""))
+    if direction in DIRECTIONS:
+        return ()
     if direction is not None:
         check_choice(direction, BETTER, DIRECTIONS)
-    elif direction_of(units, str(array.name)) != LOWER:
+    if direction_of(units, str(array.name)) != LOWER:
         name = array.name or "the data"
         text = (
             f"{name} is in {units!r} and does not say which direction is good: less is taken as better; else set attrs['better'] = 'higher'"
@@ -83,24 +85,17 @@ def measurable(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
     """
     # A simulation may go below 0, since its effects may be larger than its mean.
     name, units = ("", "") if SIMULATED in array.attrs else (array.name, str(array.attrs.get("units", "")))
-    limits = (0.0, np.finfo(float).max) if any_size else (SMALLEST, LARGEST)
-    if not is_chunked(array) and not (out_of_range(array.values, name, units) | _outside(array.values, *limits)).any():
-        return array
     labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
-    refuse = partial(_refuse, name=name, units=units, limits=limits, dims=tuple(map(str, array.dims)), labels=labels)
+    limits = (0.0, np.finfo(float).max) if any_size else (SMALLEST, LARGEST)
+    check = partial(_check_range, name=name, units=units, limits=limits, dims=tuple(map(str, array.dims)), labels=labels)
     if is_chunked(array):
         lazy = array.data
-        return array.copy(data=lazy.map_blocks(refuse, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
-    refuse(array.values)
+        return array.copy(data=lazy.map_blocks(check, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
+    check(array.values)
     return array
 
 
-def _outside(values: Floats, smallest: float, largest: float) -> Mask:
-    """Return which values, zeros apart, are larger or smaller in size than two limits."""
-    return np.asarray((values > largest) | (values < -largest) | ((values < smallest) & (values > -smallest) & (values != 0)))
-
-
-def _refuse(
+def _check_range(
     values: Floats,
     name: object,
     units: str,
@@ -110,21 +105,21 @@ def _refuse(
     block_info: Any = None,
 ) -> Floats:
     """Return the values of an array or of a block; raise at the first that is infinite, else out of range, else of a size to overflow."""
+    smallest, largest = limits
+    impossible = out_of_range(values, name, units)
+    extreme = (values > largest) | (values < -largest) | ((values < smallest) & (values > -smallest) & (values != 0))
+    if not (impossible | extreme).any():
+        return values
     reasons = (
         (np.isinf(values), "infinite value", "", "mark runs that did not end as censored or failed, or remove them"),
         (
-            out_of_range(values, name, units),
+            impossible,
             "value",
             " out of range",
             "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences other "
             "units",
         ),
-        (
-            _outside(values, *limits),
-            "value",
-            f" outside {limits[0]:g} to {limits[1]:g} in size",
-            "their squares are lost in rounding: give them in another unit",
-        ),
+        (extreme, "value", f" outside {smallest:g} to {largest:g} in size", "their squares are lost in rounding: give them in another unit"),
     )
     for wrong, noun, trouble, remedy in reasons:
         if wrong.any():
