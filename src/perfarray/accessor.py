@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from html import escape
 from importlib import import_module
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
@@ -135,6 +136,15 @@ class Accessor:
 
     def __init__(self, data: Any) -> None:
         self._object = data
+
+    def __repr__(self) -> str:
+        """Write what the object holds, and the methods by question."""
+        from perfarray.results.overview import overview
+
+        return overview(self._object)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 @xr.register_dataset_accessor("perf")

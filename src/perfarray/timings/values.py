@@ -119,7 +119,12 @@ def _check_range(
             "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences other "
             "units",
         ),
-        (extreme, "value", f" outside {smallest:g} to {largest:g} in size", "their squares are lost in rounding: give them in another unit"),
+        (
+            extreme,
+            "value",
+            f" outside {smallest:g} to {largest:g} in size",
+            "their squares are lost in rounding: give them in another unit",
+        ),
     )
     for wrong, noun, trouble, remedy in reasons:
         if wrong.any():
