@@ -322,10 +322,6 @@ class PlotAccessor(Accessor):
             Where to draw; default: a new figure.
         row, col, col_wrap : str, str, int, optional
             As for `run_sequence`: a picture for each benchmark, say.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
         from perfarray import plots
 
@@ -354,10 +350,6 @@ class PlotAccessor(Accessor):
             Where to draw; default: a new figure.
         row, col, col_wrap : str, str, int, optional
             A picture for each label of these dims, and how many columns of them there are; the first Axes is returned.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
         from perfarray import plots
 
@@ -386,10 +378,6 @@ class PlotAccessor(Accessor):
             Where to draw; default: a new figure.
         row, col, col_wrap : str, str, int, optional
             As for `run_sequence`.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
         """
         from perfarray import plots
 
