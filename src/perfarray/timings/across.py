@@ -1,4 +1,4 @@
-"""What crosses benchmarks: the dim of a suite, and the suites that one mean is taken over."""
+"""Answers across benchmarks: the dim of a suite, weights of benchmarks, and one answer for each of several suites."""
 
 import functools
 import inspect
@@ -19,10 +19,10 @@ from perfarray.timings.resolve import Data, as_mark, check_dim
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
 
-# The attr that names the suites that one mean is taken over
+# Attr: the suites that one mean is taken over
 SUITES = "suites"
 
-# The attr that names benchmarks which not everybody has, for people; as data they travel in the note of that code
+# Attr: benchmarks that not all cells have, for people; the note of this code has them as data
 UNMATCHED = "unmatched"
 
 P = ParamSpec("P")
@@ -30,7 +30,7 @@ R = TypeVar("R")
 
 
 def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compared: str | None = None) -> None:
-    """Raise where a suite would average over a level, the dim compared, or one that is not there: only `benchmark` may be missing."""
+    """Raise where `across` is a level, the dim compared, or missing; only `benchmark` may be missing."""
     if across in nest:
         raise ValueError(f"across={across!r} is a level of the nest {nest}; a suite averages over a dim that is not")
     if across == compared:
@@ -42,12 +42,12 @@ def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compar
         check_dim(array, across, "across")
 
 
-# How much each benchmark counts: by label, or in the order of the labels; only ratios matter
+# Weights of benchmarks, by label or in the order of the labels; only their ratios matter
 Weights = xr.DataArray | pd.Series | Mapping[Any, float] | Sequence[float]
 
 
 def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
-    """Return weights as an array along the dim of some labels, NaN for those without one."""
+    """Return weights as an array along the dim of the labels, NaN for labels without a weight."""
     across = str(labels.dims[0])
     if isinstance(weights, Mapping | pd.Series):
         names, weighted = labels.values.tolist(), list(weights.keys())
@@ -55,7 +55,7 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
             listed([label for label in weighted if label not in names], 5),
             listed([label for label in names if label not in weighted], 5),
         )
-        if unknown and missing:  # of a part of a suite, weights of the whole will do
+        if unknown and missing:  # weights of a whole suite may be given for a part of it
             raise ValueError(f"weights are missing for {missing}, and given for what is no label of {across!r}: {unknown}")
         weights = [weights.get(label, np.nan) for label in names]
     if isinstance(weights, xr.DataArray):
@@ -63,7 +63,7 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
         return weights
     try:
         numbers = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError):  # text, or a list of unequal lists
+    except (TypeError, ValueError):  # text, or lists of unequal length
         numbers = np.empty(())
     if numbers.ndim != 1:
         raise ValueError(f"weights={weights!r}: give a mapping of labels of {across!r} to numbers, or a number for each")
@@ -73,7 +73,7 @@ def as_weights(weights: Weights, labels: xr.DataArray) -> xr.DataArray:
 
 
 def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
-    """Return weights of which none is missing or negative, and one is above zero."""
+    """Return the weights; raise where one is missing or negative, or all are zero."""
     rows = weights.transpose(across, ...).values.astype(float)
     bad = [label for label, row in zip(weights[across].values.tolist(), rows, strict=True) if not np.all(row >= 0)]
     if bad or not 0 < rows.sum() < np.inf:
@@ -83,14 +83,14 @@ def check_weights(weights: xr.DataArray, across: str) -> xr.DataArray:
 
 
 class TooFew(ValueError):
-    """Too little is left without gaps for an answer."""
+    """Too few values without gaps for an answer."""
 
 
 def each_suite(function: Callable[P, R]) -> Callable[P, R]:
-    """Let `by=` name a coordinate along the benchmarks: one result for each of its values, along a dim of that name.
+    """Decorate a function so that `by=` gives one result for each value of a coordinate along the benchmarks, along a dim of that name.
 
-    An answer about one system is given suite by suite where a name stands for benchmarks of several suites, too. A suite that raises
-    `TooFew` is left out and named.
+    Functions of one system also answer suite by suite where a label is a benchmark of several suites. Suites that raise `TooFew` are left
+    out and named.
     """
     parameters = inspect.signature(function).parameters
     one_system, first = "baseline" not in parameters, next(iter(parameters))
@@ -112,7 +112,7 @@ def each_suite(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _side_by_side(results: Mapping[str, Any], by: str, times: Data) -> Any:
-    """Put the results of suites along a dim; labels that not all of them have are in the order of the data, and described as there."""
+    """Concatenate the results of suites; labels that not all suites have keep the order and the coordinates of the data."""
     joined = beside([result.drop_vars(by, errors="ignore") for result in results.values()], by, list(results))
     shorter = {dim for result in results.values() for dim, size in result.sizes.items() if size < joined.sizes[dim]}
     order = {
@@ -131,14 +131,14 @@ def _side_by_side(results: Mapping[str, Any], by: str, times: Data) -> Any:
 
 
 def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
-    """Return the dims of a coordinate, none where there is no such."""
+    """Return the dims of a coordinate, () where it does not exist."""
     return tuple(getattr(getattr(times, "coords", {}).get(name), "dims", ()))
 
 
 def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
-    """Let `by=` name a coordinate along the benchmarks: a suite row for each of its values, along a dim of that name.
+    """Decorate a function so that `by=` gives one suite row for each value of a coordinate along the benchmarks.
 
-    The benchmarks keep their rows, and what their coordinate says under a name of two parts: `benchmark_suite`.
+    The benchmarks keep their rows, and the coordinate under a name of two parts such as `benchmark_suite`.
     """
 
     @functools.wraps(function)
@@ -168,15 +168,15 @@ def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]
     return cast(Callable[P, xr.Dataset], wrapper)
 
 
-# What the names of variables of suite rows begin with
+# Prefix of the variables of suite rows
 OF_SUITE = "suite_"
 
-# Codes of notes that are on suite rows
+# Codes of the notes on suite rows
 SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
 
 
 def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str) -> tuple[dict[str, Any], list[Note]]:
-    """Return the results of a function for each suite, and their notes, which name it."""
+    """Return the results of a function for each suite, and their notes, which name the suite."""
     results, gathered, errors, reason = {}, list[Note](), list[str](), ""
     for label, names in labels.items():
         with collecting() as notes:
@@ -196,16 +196,17 @@ def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: st
 
 
 def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
-    """Return the suites by name, in their order, and the labels (or places) of the benchmarks of each."""
+    """Return the labels (or positions) of the benchmarks of each suite, by its name."""
     labels, benchmarks = suite_labels(times, by, across), times[across].values
     rows = labels.reshape(len(benchmarks), -1)
     return {name: benchmarks[(rows == name).any(axis=1)] for name in dict.fromkeys(rows.ravel().tolist()) if name is not None}
 
 
 def suite_labels(times: Data, by: str, across: str) -> npt.NDArray[Any]:
-    """Return the suite of every cell of the coordinate `by`, benchmarks first: a benchmark of one suite is of that in all of them.
+    """Return the suite of every cell of the coordinate `by`, benchmarks first.
 
-    None stands for cells of a benchmark of several that were not measured; lazy ones were measured where a suite is stated.
+    Where a benchmark has one suite, all its cells have it. Cells that were not measured are None where a benchmark has several suites;
+    lazy cells count as measured where a suite is stated.
     """
     check_dim(times, across, "across")
     if by == across or across not in getattr(times.coords.get(by), "dims", ()):
@@ -224,7 +225,7 @@ def suite_labels(times: Data, by: str, across: str) -> npt.NDArray[Any]:
 
 
 def _measured(times: Data, dims: tuple[Hashable, ...]) -> npt.NDArray[np.bool_]:
-    """Return in which cells of some dims anything was measured; lazy values are taken as measured."""
+    """Return in which cells of some dims anything was measured; lazy values count as measured."""
     arrays = [times] if isinstance(times, xr.DataArray) else list(times.data_vars.values())
     cells = np.zeros([times.sizes[dim] for dim in dims], dtype=bool)
     for array in arrays:
@@ -235,7 +236,7 @@ def _measured(times: Data, dims: tuple[Hashable, ...]) -> npt.NDArray[np.bool_]:
 
 
 def shared_names(times: Data, across: str) -> Note | None:
-    """Return the note that names stand for benchmarks of several suites, where they do: each suite then has an answer of its own."""
+    """Return a note where labels are benchmarks of several suites, so that each suite has its own answer."""
     dims = _dims(times, SUITE)
     if len(dims) < 2 or across not in dims:
         return None
@@ -250,7 +251,7 @@ def shared_names(times: Data, across: str) -> Note | None:
 
 
 def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
-    """Return the one suite of each benchmark; None where nothing is said of suites, or a name stands for benchmarks of several."""
+    """Return the suite of each benchmark; None where suites are not stated, or a label is a benchmark of several."""
     if across not in _dims(array, SUITE):
         return None
     rows = [set(row) - {None} for row in suite_labels(array, SUITE, across).reshape(array.sizes[across], -1).tolist()]
@@ -258,7 +259,7 @@ def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
 
 
 def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
-    """Return what is of one suite of whatever has benchmarks; cells of other suites become NaN, and labels of nothing else go."""
+    """Select one suite from an argument that has benchmarks: cells of other suites become NaN, labels with no other cells are dropped."""
     if not isinstance(argument, xr.DataArray | xr.Dataset) or across not in argument.dims:
         return argument
     times = argument.isel({across: np.isin(argument[across].values, benchmarks)})
@@ -278,12 +279,12 @@ def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) ->
 
 
 def ways_apart(by: bool) -> str:
-    """Return how suites are told apart; `by` says whether there is an argument `by=`."""
+    """Write how to get an answer for each suite; `by` says whether the method has an argument `by=`."""
     return 'times.groupby("suite")' + (' or by="suite"' if by else "") + " gives each its own"
 
 
 def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
-    """Return how suites are told apart, as the end of a sentence, where the benchmarks that were measured are of several."""
+    """Write the same as the end of a sentence where the measured benchmarks are of several suites, else an empty text."""
     labels = _suite_of_each(array, across)
     if labels is None:
         return ""
@@ -293,7 +294,7 @@ def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
 
 
 def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False) -> Note | None:
-    """Name in the attrs, and in the note that is returned, the suites that one mean is taken over, where they are several."""
+    """Set the attr `suites` of a result whose mean is taken over several suites, and return the note on these."""
     note = several_suites(array, counted, across, by=by)
     if note:
         result.attrs[SUITES] = ", ".join(note.values["suites"])
@@ -301,9 +302,9 @@ def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across:
 
 
 def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, across: str, *, by: bool = False) -> Note | None:
-    """Return the note that one mean is taken over several suites, if it is.
+    """Return a note where one mean is taken over several suites.
 
-    `counted` says which benchmarks count, in every cell or in all; where it is lazy, all do. `by` says whether there is an argument `by=`.
+    `counted` says which benchmarks count; where it is lazy, all do. `by` says whether the method has an argument `by=`.
     """
     labels = _suite_of_each(array, across)
     if labels is None:
@@ -321,13 +322,13 @@ def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, acr
     return Note("several_suites", text, {"suites": mixed})
 
 
-# The check of benchmarks that are taken for independent
+# The check of benchmarks that are assumed to be independent
 MOVEMENT = "movement"
 
 
 @check(MOVEMENT)
 def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name `shared=` where the units of different benchmarks move together, in any suite of a result at an error rate of 5 % in all."""
+    """Return a note that names `shared=` where units of different benchmarks are correlated, at a family-wise error rate of 5 %."""
     pvalue, correlation = (result.variables[f"suite_correlation{suffix}"].values.ravel() for suffix in ("_pvalue", ""))
     if not in_all(pvalue).any():
         return ()

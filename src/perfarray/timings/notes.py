@@ -1,4 +1,4 @@
-"""What a result has to say beside its numbers: notes are data, gathered in one place and told once, as one warning."""
+"""Notes: remarks on a result as data, collected during a call and emitted once, as one warning."""
 
 import json
 import sys
@@ -16,13 +16,13 @@ import xarray as xr
 
 from perfarray.numerics.types import Floats, Mask
 
-# The attr that keeps the notes of a result, as JSON
+# Attr: the notes of a result, as JSON
 NOTES = "notes"
 
-# The code of the note on what labels of the data are called in an answer, since a variable has their name
+# Code of the note on labels of the data that were renamed because a variable of the answer has their name
 DATA_NAMES = "data_names"
 
-# The attr that names what could not be counted because the result was lazy
+# Attr: the checks to run once a lazy result is computed
 UNCHECKED = "unchecked"
 
 Told = TypeVar("Told", xr.Dataset, xr.DataArray, pd.DataFrame)
@@ -34,18 +34,18 @@ _COLLECTOR: ContextVar["list[Note] | None"] = ContextVar("collector", default=No
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing a result has to say.
+    """One remark on a result.
 
     Parameters
     ----------
     code : str
-        What kind of thing it is, for programs: `single_unit`, `few_units`, `unmatched`, ...
+        The kind of the remark, for programs: `single_unit`, `few_units`, `unmatched`, ...
     message : str
         The sentence, for people.
     values : mapping
         The numbers and names in the sentence: int, float, str, or lists of them.
     aside : bool
-        Whether it is kept and shown with the result, but not warned of: it is about numbers that most callers do not ask for.
+        Whether the note is kept and shown with the result, but not part of the warning.
 
     Examples
     --------
@@ -60,12 +60,12 @@ class Note:
 
 
 class PerfarrayWarning(UserWarning):
-    """The one warning of a call; `notes` holds what it says, as data.
+    """The one warning of a call; `notes` holds its content as data.
 
     Parameters
     ----------
     *notes : Note
-        What there is to say.
+        The content.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class PerfarrayWarning(UserWarning):
 
 
 def count_note(code: str, text: str, where: Any, noun: str = "cells", **values: Any) -> Note | None:
-    """Return a note on the cells for which something holds, if any do; `{cells}` in the text becomes `2 of 9 cells`."""
+    """Return a note on the cells where a mask is true, None if there are none; `{cells}` in the text becomes `2 of 9 cells`."""
     number = int(np.count_nonzero(where))
     if not number:
         return None
@@ -96,14 +96,14 @@ def count_note(code: str, text: str, where: Any, noun: str = "cells", **values: 
 
 
 def in_all(pvalue: Floats) -> Mask:
-    """Return which p-values tell something, at an error rate of 5 % in all that there are."""
+    """Return which p-values are significant at a family-wise error rate of 5 % (Bonferroni)."""
     return np.asarray(pvalue * np.count_nonzero(~np.isnan(pvalue)) <= 0.05)
 
 
 def tell(*notes: Note | None) -> tuple[Note, ...]:
-    """Emit notes as one warning that points at the line of the first caller outside this package; return them without repeats.
+    """Emit notes as one warning at the line of the first caller outside this package; return them without repeats.
 
-    Inside `collecting` nothing is emitted: the notes are handed to the caller who collects.
+    Inside `collecting` the notes go to the collecting caller instead.
     """
     unique = tuple({(note.code, note.message): note for note in notes if note is not None}.values())
     collector = _COLLECTOR.get()
@@ -118,14 +118,14 @@ def tell(*notes: Note | None) -> tuple[Note, ...]:
 
 
 def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> Told:
-    """Tell notes and keep them in the attr `notes`; run the `checks` that count in the result, or put them off where it is lazy.
+    """Emit notes and keep them in the attr `notes`; run the `checks` on the result, or postpone them where it is lazy.
 
     Parameters
     ----------
     result : Dataset, DataArray or DataFrame
         Changed in its attrs, and returned.
     *notes : Note or None
-        What there is to say; None says nothing.
+        None is ignored.
     checks : tuple of str
         Names of registered checks.
     """
@@ -140,7 +140,7 @@ def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> To
 
 
 def keeping(data: Told, *notes: Note | None) -> Told:
-    """Tell notes and keep them in the attr `notes` of timings or of a result, which is returned."""
+    """Emit notes and keep them in the attr `notes` of timings or a result, which is returned."""
     emitted = tell(*notes)
     if emitted:
         data.attrs[NOTES] = to_json(emitted)
@@ -148,7 +148,7 @@ def keeping(data: Told, *notes: Note | None) -> Told:
 
 
 def add_notes(result: Any, *notes: Note) -> Any:
-    """Tell further notes of a result that has its own, and keep them with those."""
+    """Emit further notes of a result, and keep them with its own."""
     earlier = json.loads(str(result.attrs.get(NOTES, "[]")))
     result.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(tell(*notes)))])
     return result
@@ -163,7 +163,7 @@ def version() -> str:
 
 
 def check(name: str) -> Callable[[Check], Check]:
-    """Register a function that counts in a computed result and returns notes: `noted` and `notes` call it by name."""
+    """Register a function that returns notes on a computed result; `noted` and `notes` call it by name."""
 
     def register(function: Check) -> Check:
         _CHECKS[name] = function
@@ -173,7 +173,7 @@ def check(name: str) -> Callable[[Check], Check]:
 
 
 def _run(result: xr.Dataset, checks: tuple[str, ...]) -> list[Note]:
-    """Return what the named checks find in a computed result."""
+    """Return the notes of the named checks on a computed result."""
     return [note for name in checks if name in _CHECKS for note in _CHECKS[name](result) if note is not None]
 
 
@@ -184,7 +184,7 @@ def is_lazy(result: xr.Dataset) -> bool:
 
 @contextmanager
 def collecting() -> Iterator[list[Note]]:
-    """Gather the notes of all calls inside the block instead of emitting them."""
+    """Collect the notes of all calls inside the block instead of emitting them."""
     gathered: list[Note] = []
     token = _COLLECTOR.set(gathered)
     try:
@@ -194,7 +194,7 @@ def collecting() -> Iterator[list[Note]]:
 
 
 def once(notes: list[Note]) -> list[Note]:
-    """Return the first note of every code: the same sentence with other numbers is said once."""
+    """Return the first note of every code."""
     return list({note.code: note for note in reversed(notes)}.values())[::-1]
 
 
@@ -209,18 +209,18 @@ def as_data(note: Note) -> dict[str, Any]:
 
 
 def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
-    """Return what a result has to say beside its numbers.
+    """Return the remarks on a result.
 
     Parameters
     ----------
     result : Dataset, DataArray or DataFrame
-        What a function of this package returned. Of a lazy result, what has to be counted is there after computing
+        The result of a function of this package. Notes that count cells of a lazy result exist after computing it
         (`result.compute().perf.notes()`).
 
     Returns
     -------
     tuple of Note
-        Each with `code`, `message` and `values`; empty where there is nothing to say.
+        Each with `code`, `message` and `values`; empty where there are none.
 
     Examples
     --------

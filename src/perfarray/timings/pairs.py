@@ -1,4 +1,4 @@
-"""Two systems side by side: a label and its baseline, or two timings objects, matched by label."""
+"""Two systems, matched by label: the labels of a dim and their baseline, or two timings objects."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,9 +17,9 @@ from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
 
-# A value worse than any that is measured: ranks and medians take it, and its square is finite
+# A value worse than any measurement, for ranks and medians; its square is finite
 WORST = 1e150
-# A ratio beyond this is one of runs at their worst: of too many stopped runs
+# Ratios beyond this come from stopped runs at their worst
 FAR = WORST**0.5
 
 
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """The levels whose units serve every benchmark."""
+        """The levels whose units are the same for every benchmark."""
         return self.candidate.shared
 
     @property
@@ -45,16 +45,16 @@ class Pair(NamedTuple):
 
     @property
     def bounded(self) -> bool:
-        """Whether runs of either side were stopped and count as their limits."""
+        """Whether either side has stopped runs that count as their limits."""
         return self.candidate.bounded or self.baseline.bounded
 
     @property
     def bounds(self) -> Bounds:
-        """Of every cell, whether stopped runs leave the ratio candidate / baseline of means known only as a bound."""
+        """Whether the ratio of means of each cell is only a bound, because runs were stopped."""
         return ratio_bounds(self.candidate.bounds, self.baseline.bounds)
 
     def stopped_note(self, consequence: str) -> Note | None:
-        """Say how many runs were stopped on either side, and what follows; None where none were."""
+        """Return the note on the stopped runs of either side and the consequence; None where none were stopped."""
         numbers = {"candidate": self.candidate.n_stopped, "baseline": self.baseline.n_stopped}
         unlimited = sum(without_limit(side.array) for side in (self.candidate, self.baseline))
         return stopped_note(numbers, unlimited, self.candidate.better, consequence) if self.bounded else None
@@ -77,8 +77,8 @@ def resolve_pair(
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` brings the units of the outermost level side by side; the other choices are those of `resolve`. Of the baseline's coordinates
-    that are not labels only those to `keep` stay, and the mark of stopped runs: the others do not describe the answer.
+    `paired` matches the units of the outermost level; `keep` names coordinates of the baseline to keep besides its labels and the mark of
+    stopped runs. The other arguments are those of `resolve`.
     """
     choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored, measured=measured)
     candidate = choose(times, metric, levels, shared=shared)
@@ -94,9 +94,9 @@ def resolve_pair(
 
 
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
-    """Say what intervals lack where each side is one session: of data read from files, which have what files say, and of one selected.
+    """Return a note where each side is one session, so that intervals lack the variation between sessions.
 
-    Whoever made an array in memory knows what is in it. Matched units have their session in common, which leaves the ratio.
+    It concerns data read from files, and a selected session; arrays made in memory are left to their authors.
     """
     array, levels = pair.candidate.array, pair.candidate.levels
     sessions = SESSION in (*array.dims, *array.coords) or not {FORMAT, N_FILES}.isdisjoint(times.attrs)
@@ -110,7 +110,7 @@ def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
 
 
 def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
-    """Return what the attrs of a comparison say of its two sides."""
+    """Return the attrs of a comparison that describe its two sides."""
     attrs = Timings.describe(pair.candidate)
     attrs |= {CENSORED: "bound"} if pair.bounded else {}
     for mark, number in pair.baseline.left_out.items():
@@ -124,7 +124,7 @@ def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
 
 
 def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
-    """Take the baseline's label out of the dim that is compared."""
+    """Separate the baseline's label from the candidates along the dim compared."""
     array, nest = candidate.array, candidate.levels
     dim = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
     labels = labels_along(array, dim)
@@ -140,7 +140,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
 
 
 def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
-    """Return a dim that was named, if it is no level and holds the label."""
+    """Return the named dim; raise where it is a level or lacks the label."""
     if dim not in array.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {array.dims}")
     if dim in nest:
@@ -152,7 +152,7 @@ def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str])
 
 
 def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: Timings) -> str | Sequence[str] | None:
-    """Return the metric to take from the baseline: the one the data were asked about, where it has it."""
+    """Return the metric of the baseline: that of the candidate, where the baseline has it."""
     if isinstance(baseline, xr.DataArray):
         return None
     name = str(candidate.array.name)
@@ -160,7 +160,7 @@ def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: 
 
 
 def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
-    """Return the one dim that is not a level and holds `label`."""
+    """Return the only dim that is not a level and has the label."""
     dims = [str(dim) for dim in array.dims if dim not in levels]
     holders = [dim for dim in dims if label in labels_along(array, dim)]
     if len(holders) == 1:
@@ -172,15 +172,15 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
 
 
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
-    """Return the labels of a dim, or its places: of an index, since xarray's own way to them costs five times as much."""
-    index = array.indexes.get(dim)
+    """Return the labels of a dim, or its positions."""
+    index = array.indexes.get(dim)  # five times as fast as array[dim]
     labels = list((array[dim] if index is None else index).values.tolist())
-    # One object for all that are NaN, which Python then takes for equal.
+    # One NaN object for all, which Python then takes for equal.
     return [math.nan if label != label else label for label in labels] if index is not None and index.dtype.kind == "f" else labels
 
 
 def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:
-    """Match two objects by label; what is on one side only is left out and named."""
+    """Match two objects by label; labels of one side only are left out and named."""
     if candidate.units != baseline.units:
         raise ValueError(f"units differ: the data are in {candidate.units!r}, the baseline in {baseline.units!r}; convert one of them")
     if candidate.better != baseline.better:
@@ -216,21 +216,21 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
 
 
 def _bare(side: Timings, keep: Sequence[str]) -> xr.DataArray:
-    """Drop the coordinates that are not labels, but those to keep and the mark of stopped runs."""
+    """Drop coordinates that are neither labels, nor to be kept, nor the mark of stopped runs."""
     labels = {*side.array.dims, *keep, *((CENSORED,) if side.bounded else ())}
     dropped = [name for name in side.array.coords if name not in labels]
     return side.array.reset_coords(dropped, drop=True) if dropped else side.array
 
 
 def _evenly_chunked(pair: Pair) -> Pair:
-    """Return the pair in even chunks, those of the baseline as long as those of the candidate where both have a dim that is not a level."""
+    """Return the pair in even chunks, of the same length on both sides along dims that are not levels."""
     new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
     lengths = {dim: length for dim, length in chunk_lengths(new).items() if dim in old.dims and dim not in pair.candidate.levels}
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=evenly_chunked(old, lengths)))
 
 
 def match_units(pair: Pair, paired: str) -> Pair:
-    """Bring the outermost units of both systems side by side: by label where both have labels, else by position."""
+    """Match the outermost units of both systems by label, or by position where there are no labels."""
     if paired != pair.candidate.levels[0]:
         raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
     new, old = pair.candidate.array, pair.baseline.array
@@ -249,32 +249,32 @@ def match_units(pair: Pair, paired: str) -> Pair:
 
 
 def worst_case(pair: Pair) -> Pair:
-    """Return the pair with the candidate's stopped runs at the worst that they can have been, and the baseline's at the best.
+    """Return the pair with the candidate's stopped runs at their worst and the baseline's at their best.
 
-    What is then in the candidate's favour is so surely. The best of a run is its limit, and anything where that is not known.
+    An advantage of the candidate is then certain. The best of a stopped run is its limit, or anything where the limit is not known.
     """
     return pair._replace(candidate=at_worst(pair.candidate), baseline=unknown_at_best(pair.baseline))
 
 
 def at_worst(side: Timings) -> Timings:
-    """Return timings with stopped runs at the worst that they can have been."""
+    """Return timings with stopped runs at their worst possible values."""
     return _with_stopped(side, False, WORST) if side.bounded else side
 
 
 def unknown_at_best(side: Timings) -> Timings:
-    """Return timings with the stopped runs of which no limit is known at the best that they can have been."""
+    """Return timings with the stopped runs without a limit at their best possible values."""
     return _with_stopped(side, side.array.notnull(), 1 / WORST) if side.bounded else side
 
 
 def hanging(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -> Bounds:
-    """Return what is known of a statistic, given with stopped runs at their limits and at their worst: where both agree it is exact."""
+    """Return the bounds of a statistic, given at the limits of stopped runs and at their worst; where both agree it is exact."""
     hangs = ((limits != worst) & limits.notnull()).reset_coords(drop=True)
     nothing = hangs & side.bounds.at_least & side.bounds.at_most
     return Bounds(hangs, nothing) if side.better == LOWER else Bounds(nothing, hangs)
 
 
 def _with_stopped(side: Timings, counted: Any, value: float) -> Timings:
-    """Return timings with a value in place of the stopped runs that are not kept; of rates, the reciprocal."""
+    """Return timings with a value (for rates, its reciprocal) in place of the stopped runs that are not `counted`."""
     array = side.array
     placed = array.where(~array.coords[CENSORED] | counted, value if side.better == LOWER else 1 / value)
     return side._replace(array=placed.transpose(*array.dims).assign_attrs(array.attrs))
