@@ -1,4 +1,4 @@
-"""The `.perf` accessor on DataArray, Dataset and DataFrame: it keeps the object and forwards; every answer is a function's."""
+"""The `.perf` accessor on DataArray, Dataset and DataFrame; it keeps the object and forwards to the functions."""
 
 import inspect
 from collections.abc import Callable
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class Method(Generic[P, R]):
-    """A function of the package, loaded at first use, with the object as its first argument: same signature, same docstring."""
+    """A function of the package, loaded at first use, with the object as its first argument; same signature and docstring."""
 
     def __init__(self, load: Callable[[], Callable[Concatenate[Any, P], R]]) -> None:
         self._load = load
@@ -37,7 +37,7 @@ class Method(Generic[P, R]):
 
 
 class Picture(Generic[P]):
-    """A function of the package whose result is drawn: same signature, and `ax` (which mypy learns from the plugin); returns the Axes.
+    """A function of the package whose result is drawn: its signature with `ax` (which mypy learns from the plugin); returns the Axes.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Picture(Generic[P]):
 def _drawn(
     result: Any, *, ax: "Axes | None" = None, row: str | None = None, col: str | None = None, col_wrap: int | None = None, **keywords: Any
 ) -> "Axes":
-    """Draw a result, which its attr `result` names, or its facets; where its curves are computed first, the keywords are theirs."""
+    """Draw a result, or its facets; where the kind declares curves, the keywords are theirs."""
     from perfarray import plots
     from perfarray.results.kinds import KINDS
     from perfarray.results.public import without_foreign_names
@@ -101,7 +101,7 @@ def _drawn(
         stored = [array for array in result.data_vars.values() if "result" in array.attrs]  # an array result that came from a file
         result = stored[0] if len(stored) == 1 else result
     result = without_foreign_names(result) if isinstance(result, xr.DataArray | xr.Dataset) else result
-    # A stored Dataset may hold a distribution beside other answers: the variable then says which curves.
+    # A stored Dataset may hold a distribution besides other answers; the variable then tells which curves to draw.
     variables = {str(name) for name in getattr(result, "data_vars", ())}
     name = next((name for name, kind in KINDS.items() if kind.curves and name in variables), str(result.attrs.get("result")))
     curves = KINDS[name].curves if name in KINDS else ""
@@ -116,7 +116,7 @@ def _drawn(
 
 
 def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspect.Signature:
-    """Return the signature of a function with `ax` behind its keywords, and what a picture returns."""
+    """Return the signature of a function with `ax` after its keywords, returning the Axes."""
     signature, drawing = inspect.signature(function), inspect.signature(draw)
     parameters = list(signature.parameters.values())
     place = len(parameters) - (parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
@@ -125,14 +125,14 @@ def _with_ax(function: Callable[..., Any], draw: "Callable[..., Axes]") -> inspe
 
 
 def _public(module: str, name: str) -> Callable[..., xr.Dataset]:
-    """Return what says what a picture draws, with the checks and the names of public functions."""
+    """Return a function that computes what a picture draws, with the gate of public functions."""
     from perfarray.results.public import public
 
     return public(getattr(import_module(module), name))
 
 
 class Accessor:
-    """Keeps the object and nothing else; never raises when it is made."""
+    """Keeps the object and nothing else; its constructor never raises."""
 
     def __init__(self, data: Any) -> None:
         self._object = data
@@ -224,13 +224,13 @@ class FrameAccessor(Accessor):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Say what makes timings of a table, where a method of timings is asked of it."""
+            """Say that a method of timings needs `to_timings` first."""
             remedy = f"; it is a method of timings: df.perf.to_timings().perf.{name}" if hasattr(TimingsAccessor, name) else ""
             raise AttributeError(f"the .perf of a pandas table has no {name!r}{remedy}")
 
 
 class PlotAccessor(Accessor):
-    """Pictures: called, it draws a result; each method computes with the topic's own keywords, draws, and returns the Axes."""
+    """Pictures: calling the accessor draws a result; each method computes, draws, and returns the Axes."""
 
     against = Picture(lambda: _public("perfarray.diagnostics.curves", "against"), "Draw all measurements against a coordinate")
     biplot = Method(lambda: perfarray.biplot)
@@ -308,7 +308,7 @@ class PlotAccessor(Accessor):
         self, *, kind: str = "density", value: str | None = None, metric: str | None = None, ax: "Axes | None" = None,
         row: str | None = None, col: str | None = None, col_wrap: int | None = None,
     ) -> "Axes":  # fmt: skip
-        """Draw the runs of every cell over each other, in a colour each: which system is faster, and how often.
+        """Draw the runs of every cell on common axes, one colour each.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class PlotAccessor(Accessor):
         self, *, metric: str | None = None, max_lines: int = 20, steady: bool = False, ax: "Axes | None" = None, row: str | None = None,
         col: str | None = None, col_wrap: int | None = None,
     ) -> "Axes":  # fmt: skip
-        """Draw measurements in the order they were taken, one line per execution; warm-up is marked.
+        """Draw measurements in the order they were taken, one line for each execution; warm-up is marked.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class PlotAccessor(Accessor):
         self, *, value: str | None = None, metric: str | None = None, relative: bool | None = None, ax: "Axes | None" = None,
         row: str | None = None, col: str | None = None, col_wrap: int | None = None,
     ) -> "Axes":  # fmt: skip
-        """Draw a violin of the runs of every cell, side by side: the runs that numbers about runs describe (`fit_mixture` and others).
+        """Draw a violin of the runs of every cell.
 
         Parameters
         ----------

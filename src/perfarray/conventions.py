@@ -4,10 +4,10 @@ import math as _math  # no public names: the glossary has an entry for every one
 from typing import Any as _Any
 from typing import Final
 
-# Repetition dims, outermost first: what the readers and `levels=None` know as levels
+# Repetition dims, outermost first
 LEVELS: Final = ("binary", "session", "execution", "iteration")
 
-# Dims a table's columns may be named after: what is compared or broadcasts, never a level
+# Dims that columns of a table may be named after; they are compared or broadcast, never levels
 COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuning", "jvm_args", "file")
 
 # Dims along which a metric has a history
@@ -20,52 +20,52 @@ ITERATION: Final = "iteration"
 MACHINE: Final = "machine"
 VERSION: Final = "version"
 
-# Boolean coordinates: values marked with one of them are left out of every answer, and counted
+# Boolean coordinates; marked values are left out of every answer, and counted
 MARKS: Final = ("warmup", "censored", "failed", "copied")
 
-# Coordinate: how many times what a value states was run to take it (loops, iterations): taking it costs so many times a stored time
+# Coordinate: the number of loops or iterations behind a value; measuring it costs that many times its time
 LOOPS: Final = "loops"
 
 CENSORED: Final = "censored"
 FAILED: Final = "failed"
 COPIED: Final = "copied"
-# The coordinate (or variable) that says at which limit a run was stopped, in the units of the values
+# Coordinate (or variable): the limit at which a run was stopped, in the units of the values
 CENSORED_AT: Final = "censored_at"
 
-# A descriptor nobody wrote down (never NaN: `groupby` would drop it silently)
+# An unknown descriptor (never NaN, which `groupby` drops silently)
 UNKNOWN: Final = "unknown"
 
-# The attr of timings read from files that names the reader
+# Attr of timings read from files: the reader
 FORMAT: Final = "format"
-# The attr that counts the files of an archive
+# Attr: the number of files of an archive
 N_FILES: Final = "n_files"
 
-# The attr that names the level which several sessions were merged into
+# Attr: the level that several sessions were merged into
 SEVERAL_SESSIONS: Final = "several_sessions"
 
-# The coordinate that says which suite a benchmark belongs to: sides of different suites are not compared
+# Coordinate: the suite of a benchmark; sides of different suites are not compared
 SUITE: Final = "suite"
 
 METRIC: Final = "metric"
-# The attr of results that draw: what `rng=` takes to have the same random numbers again
+# Attr of results with random numbers: `rng=` takes it to reproduce them
 RNG_KEY: Final = "rng_key"
 
 TIME: Final = "time"
 THROUGHPUT: Final = "throughput"
 LOWER: Final = "lower"
 HIGHER: Final = "higher"
-# The attr that says which direction is good
+# Attr: which direction is good
 BETTER: Final = "better"
-# What `better` may be
+# The values of `better`
 DIRECTIONS: Final = (LOWER, HIGHER)
-# Variables without a unit of which more is better
+# Variables without a unit of which higher is better
 SCORES: Final = ("ratio", "score", "score_rate", "score_speed")
 
-# The attr of simulated timings, their distribution: a normal one goes below 0 where no time could
+# Attr of simulated timings: their distribution; a normal one may go below 0, as no measured time could
 SIMULATED: Final = "simulated"
 
 SECONDS: Final = "s"
-# Factors to seconds: after reading, a time is in seconds
+# Factors to seconds; after reading, times are in seconds
 TIME_UNITS: Final = {
     "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9,
     "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "usec": 1e-6, "microsecond": 1e-6, "microseconds": 1e-6,
@@ -76,7 +76,7 @@ TIME_UNITS: Final = {
 }  # fmt: skip
 
 
-# What a time may be of: `ns/op` is a time
+# Operations that a time may be given for, as in `ns/op`
 OPERATIONS: Final = ("op", "iter", "iteration", "call", "run", "loop", "execution", "invocation")
 
 
@@ -97,7 +97,7 @@ def seconds_factor(units: str) -> float | None:
 
 
 def price_of(level: str) -> str:
-    """Return the name of the coordinate that holds what starting one more repetition of a level takes, in seconds, beyond its inside.
+    """Return the name of the coordinate with the cost, in seconds, of starting one more repetition of a level.
 
     Examples
     --------
@@ -120,16 +120,16 @@ def square_units(units: str) -> str:
     return f"{units}2" if units.isalpha() else f"({units})2"
 
 
-# The variable of comparisons that says at which level each interval holds; of other results the attr `confidence_level` does
+# Variable of comparisons: the confidence level of each interval; other results have the attr `confidence_level`
 INTERVAL_LEVEL: Final = "interval_level"
 
 
-# What stands behind a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)
+# Marks a change whose p-value gives a verdict that its interval does not show (`interval_agrees`)
 BY_PVALUE: Final = "*"
 
 
 def level_of_intervals(result: _Any) -> str:
-    """Return the confidence level at which the intervals of a result hold, as tables, pictures, reports and commands write it.
+    """Return the confidence level of the intervals of a result as text, for tables, pictures, reports and commands.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def level_of_intervals(result: _Any) -> str:
 
 
 def percentage(level: float) -> str:
-    """Return a level of confidence in percent, with three digits of the risk beside it.
+    """Return a confidence level in percent, with three digits of its risk.
 
     Examples
     --------

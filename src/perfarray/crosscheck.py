@@ -1,4 +1,4 @@
-"""One comparison under every method of the package, side by side, each with the question it answers."""
+"""The same comparison under every method of the package, each with the question it answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,22 +25,22 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_confidence_level, check_count
 
-# The verdict of a method that does not speak of the suite, or not of single benchmarks
+# The verdict where a method does not speak of the suite, or of single benchmarks
 UNANSWERED = "not asked"
 
-# A dim no timings have: every benchmark is then a suite of its own
+# A dim that no timings have, so that every benchmark is a suite of its own
 OWN_SUITE = "_suite"
 
-# What came of a method: a verdict; it could have seen something and did not; these data cannot give it a verdict, whatever the truth
+# Outcomes: a verdict; none, though one was possible; none possible with these data, whatever the truth
 CONCLUSIVE, NO_EVIDENCE, NOT_APPLICABLE = "conclusive", "no evidence", "not applicable"
 
-# What methods are grouped by where they differ, in this order
+# The order in which methods that differ are grouped
 KINDS = (FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE, NOT_APPLICABLE)
 
-# What a method is asked for, and what stands where it was not asked
+# The variables of a method's answer, and their values where it was not asked
 ANSWERS = dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan) | {"verdict": UNANSWERED, "outcome": UNANSWERED, "remark": ""}
 
-# Codes of notes on the units that all methods rest on
+# Codes of notes on the units behind all methods
 OF_UNITS = ("single_unit", "two_units", "few_noisy_units", "move_together")
 
 TOO_FEW, NOT_MEASURED = "too few units for an interval", "not measured on both sides"
@@ -48,13 +48,13 @@ UNPAIRED = "does not use that units are paired"
 STOPPED = "what stopped runs would have taken decides"
 
 
-# Variables without labels: those of the two systems are the same, and all that methods say of them would be aligned again and again
+# Variables without labels, which are the same for all methods and would be aligned again and again
 Answer = dict[str, xr.Variable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One comparison, the same for all methods: two systems with the same labels, and what the caller of `agreement` chose."""
+    """One comparison, the same for all methods: two systems with the same labels, and the caller's choices."""
 
     times: xr.DataArray
     baseline: xr.DataArray
@@ -76,7 +76,7 @@ class Request:
 
     @property
     def cells(self) -> xr.DataArray:
-        """What methods answer about, with its labels: one value of each cell that either side has."""
+        """An array with the labels of the cells that methods answer about."""
         return xr.broadcast(*(side.isel(dict.fromkeys(self.levels, 0), drop=True) for side in (self.times, self.baseline)))[0]
 
     @property
@@ -86,7 +86,7 @@ class Request:
 
     @property
     def unpaired(self) -> str:
-        """What a method has to remark that cannot use pairs; "" where there are none."""
+        """The remark of a method that cannot use pairs; "" without pairs."""
         return UNPAIRED if self.paired else ""
 
     @property
@@ -101,7 +101,7 @@ class Request:
 
 
 class Method(NamedTuple):
-    """A name, a title, the question it answers, and what gives its answers: of every benchmark, and of the suite; None where it has none.
+    """A method: its name, title and question, and the function that returns its answers for every benchmark and for the suite (or None).
 
     An answer holds `estimate`, `lower`, `upper`, `pvalue` as far as the method has them, `verdict`, `remark`, and `able`: whether these
     data could have given it a verdict at all; of a method that looks in one direction also `asked`: whether they point there.
@@ -203,7 +203,7 @@ def agreement(
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         rng=rng,
     )
-    # What a method has to say stands in its remark; what the comparison says of the units all rest on is said once below.
+    # The remarks of methods are in their answers; what the comparison says of the units is said once below.
     with collecting() as of_units:
         answers = {METHODS[0].name: _answers(METHODS[0], request)}
     with collecting() as method_notes:
@@ -221,7 +221,7 @@ def agreement(
 
 
 def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:
-    """Return what answers by `compare` with one method."""
+    """Return a function that answers by `compare` with one method."""
 
     def answer(request: Request) -> tuple[Answer, Answer]:
         options: dict[str, Any] = {"threshold": request.threshold, "confidence_level": request.confidence_level, "across": request.across}
@@ -235,7 +235,7 @@ def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:
 
 
 def _by_score(method: str, random_benchmarks: bool) -> Callable[[Request], tuple[None, Answer]]:
-    """Return what answers by the interval of the ratio of two scores."""
+    """Return a function that answers by the interval of the ratio of two scores."""
 
     def answer(request: Request) -> tuple[None, Answer]:
         options: dict[str, Any] = {"confidence_level": request.confidence_level, "across": request.across} | request.units | request.drawing
@@ -248,18 +248,18 @@ def _by_score(method: str, random_benchmarks: bool) -> Callable[[Request], tuple
 
 
 def _with_limits(answer: Answer, few: str) -> Answer:
-    """Add where an interval could be made, and why not elsewhere."""
+    """Add whether there is an interval, and a remark where there is none."""
     able = answer["lower"].notnull()
     return answer | {"able": able, "remark": xr.where(able, "", xr.where(answer["estimate"].isnull(), NOT_MEASURED, few))}
 
 
 def _by_exchange(request: Request) -> tuple[Answer, Answer]:
-    """Answer by the randomization test, of every benchmark as a suite of its own and of the suite: exactly where that is no more work."""
+    """Answer by the randomization test, for every benchmark and for the suite; exactly where that takes no more exchanges."""
     answers = []
     for across in (OWN_SUITE, request.across):
         ways: Any = _exchanges(request, paired=request.paired is not None)
         if across in ways.dims:
-            # Shared units change hands for all benchmarks at once, as many as the benchmark with the fewest has.
+            # Shared units are exchanged for all benchmarks at once, as many as the benchmark with the fewest has.
             product = np.minimum(ways.copy(data=np.log2(ways.values)).sum(across), 1000)
             ways = ways.where(ways > 1).min(across).fillna(1) if request.joint else (2.0**product).round()
         drawing = {"method": "exact"} if bool((ways <= request.n_resamples).all()) else request.drawing
@@ -271,7 +271,7 @@ def _by_exchange(request: Request) -> tuple[Answer, Answer]:
 
 
 def _exchanges(request: Request, *, paired: bool = False) -> xr.Variable:
-    """Return the ways to exchange the units of every benchmark, in pairs or at will: 1 where a side has none, endless beyond 1,000."""
+    """Return the number of exchanges of the units of every benchmark: 1 where a side has none, infinite beyond 1,000 units."""
     sides = [side.variable.notnull().any(request.levels[1:]).sum(request.levels[0]) for side in (request.times, request.baseline)]
     total, fewest = sides[0] + sides[1], np.minimum(*sides)
     pairs = zip(total.values.ravel(), fewest.values.ravel(), strict=True)
@@ -280,7 +280,7 @@ def _exchanges(request: Request, *, paired: bool = False) -> xr.Variable:
 
 
 def _within_reach(answer: Answer, least: xr.Variable, request: Request, why: str) -> Answer:
-    """Add where the smallest p that a test can give is small enough for a verdict, and what it is elsewhere."""
+    """Add whether the smallest possible p-value allows a verdict, and a remark where it does not."""
     unable = least > request.alpha
     texts = [f"with {why} its p cannot fall below {min(value, 1.0):.2g}" for value in least.values.ravel()]
     beyond = least.copy(data=np.array(texts, dtype=object).reshape(least.shape))
@@ -289,7 +289,7 @@ def _within_reach(answer: Answer, least: xr.Variable, request: Request, why: str
 
 
 def _by_protocol(statistic: str) -> Callable[[Request], tuple[Answer, None]]:
-    """Return what answers by the Speedup-Test, which asks in one direction."""
+    """Return a function that answers by the Speedup-Test, which is one-sided."""
 
     def answer(request: Request) -> tuple[Answer, None]:
         options: dict[str, Any] = {"levels": request.levels, "confidence_level": request.confidence_level}
@@ -310,13 +310,13 @@ def _by_protocol(statistic: str) -> Callable[[Request], tuple[Answer, None]]:
 
 
 def _add_remark(answer: Answer, text: str) -> Answer:
-    """Add to the remarks what a method leaves aside in every cell."""
+    """Append a text to the remarks of every cell."""
     remark = answer["remark"].astype(object)
     return answer | {"remark": xr.where(remark == "", text, remark + f"; {text}")} if text else answer
 
 
 def _by_ranks(request: Request) -> tuple[None, Answer]:
-    """Answer by the hierarchical performance test, asked in both directions."""
+    """Answer by the hierarchical performance test in both directions."""
     options: dict[str, Any] = {"levels": request.levels, "across": request.across, "confidence_level": request.confidence_level}
     result = hierarchical_performance_test(request.times, request.baseline, **options)
     better, worse = result.variables, hierarchical_performance_test(request.baseline, request.times, **options).variables
@@ -346,14 +346,14 @@ METHODS = (
 
 
 def _with_verdict(answer: Answer, request: Request) -> Answer:
-    """Add the verdict of a two-sided p-value and the side the estimate lies on."""
+    """Add the verdict of a two-sided p-value and the direction of the estimate."""
     improved = (answer["estimate"] < 1) if request.better == LOWER else (answer["estimate"] > 1)
     sure = answer["pvalue"] <= request.alpha
     return answer | {"verdict": xr.where(sure, xr.where(improved, FASTER, SLOWER), INCONCLUSIVE)}
 
 
 def _answers(method: Method, request: Request) -> Answer:
-    """Return the answers of one method under their names; what it was not asked is NaN, or says so."""
+    """Return the answers of one method under their names; NaN or "not asked" where it has none."""
     single, suite = method.answer(request)
     cells = request.cells.sizes
     suite_sizes = {dim: size for dim, size in cells.items() if dim != request.across}
@@ -367,14 +367,14 @@ def _answers(method: Method, request: Request) -> Answer:
 
 
 def _with_outcome(answer: Answer) -> Answer:
-    """Tell an answer that found nothing from one that could not be had, whose verdict chance alone may have given."""
+    """Add the outcome: a verdict, no evidence, or not applicable."""
     verdict = xr.where(answer["able"], answer["verdict"], INCONCLUSIVE)
     outcome = xr.where(answer["able"], xr.where(verdict == INCONCLUSIVE, NO_EVIDENCE, CONCLUSIVE), NOT_APPLICABLE)
     return answer | {"verdict": verdict, "outcome": xr.where(answer.get("asked", True), outcome, UNANSWERED)}
 
 
 def _side_by_side(answers: dict[str, Answer], cells: xr.DataArray) -> xr.Dataset:
-    """Put the answers along `method`, and beside them their questions and where they differ."""
+    """Return the answers along `method`, with their questions and differences."""
     names = np.array(list(answers), dtype=object)
     variables = {name: xr.Variable.concat([answer[name] for answer in answers.values()], "method") for name in answers[names[0]]}
     for variable in variables.values():
@@ -388,10 +388,10 @@ def _side_by_side(answers: dict[str, Answer], cells: xr.DataArray) -> xr.Dataset
 
 
 def _differences(prefix: str, names: list[str], verdict: xr.Variable, outcome: xr.Variable) -> Answer:
-    """Return of every cell whether all methods that apply give the same verdict; and which give what, where they do not."""
+    """Return whether all methods that apply give the same verdict, and which give what where they do not."""
     kind = np.where(outcome == NOT_APPLICABLE, NOT_APPLICABLE, np.where(outcome == UNANSWERED, UNANSWERED, verdict))
     agree, texts = [], []
-    # Which methods share a verdict is text, made cell by cell.
+    # The groups of methods are text, so this loops over cells.
     for row in kind.reshape(len(names), -1).T.tolist():
         groups = {kind: [name for name, label in zip(names, row, strict=True) if label == kind] for kind in KINDS if kind in row}
         agree.append(len(groups.keys() - {NOT_APPLICABLE}) == 1)

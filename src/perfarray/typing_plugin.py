@@ -1,4 +1,4 @@
-"""A plugin for mypy: xarray's and pandas' `__getattr__` hide every accessor from it; with this one `times.perf` has its type.
+"""A plugin for mypy, from which xarray's and pandas' `__getattr__` hide every accessor; with it `times.perf` has its type.
 
 In the configuration of mypy: `plugins = ["perfarray.typing_plugin"]`. Only mypy imports this module.
 """
@@ -13,7 +13,7 @@ from mypy.types import CallableType, Instance, NoneType, Type, UnionType, get_pr
 
 ACCESSOR = "perfarray.accessor"
 
-# The classes that have `.perf`, and what it is
+# The classes with `.perf`, and its type
 OWNERS = {
     "xarray.core.dataarray.DataArray": "TimingsAccessor",
     "xarray.core.dataset.Dataset": "TimingsAccessor",
@@ -22,7 +22,7 @@ OWNERS = {
 
 USES = re.compile(r"\.\s*perf\b")
 
-# What the accessor stands on: made to wait for it, they would form a circle with it, in which mypy loses signatures
+# Packages that the accessor imports: making them wait for it would form a circle, in which mypy loses signatures
 BELOW = ("perfarray", "xarray", "pandas")
 
 
@@ -30,20 +30,20 @@ class AccessorPlugin(Plugin):
     """Give `.perf` its type."""
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
-        """Have the accessor read before a file that uses `.perf`."""
+        """Let mypy read the accessor before a file that uses `.perf`."""
         path = Path(file.path)
         if file.is_stub or file.fullname.partition(".")[0] in BELOW:
             return []
         return [(10, ACCESSOR, -1)] if not path.is_file() or USES.search(path.read_text("utf-8", "replace")) else []
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        """Return what types an attribute: `.perf` where a `__getattr__` of xarray or pandas answers for it, and pictures."""
+        """Return the hook for an attribute: `.perf` where `__getattr__` answers for it, and pictures."""
         if fullname.startswith(f"{ACCESSOR}.PlotAccessor."):
             return self._with_ax
         return self._accessor if fullname.startswith(("xarray.", "pandas.")) and fullname.endswith(".perf") else None
 
     def _accessor(self, context: AttributeContext) -> Type:
-        """Return the type of an object's accessor; where it has none, what mypy takes it for."""
+        """Return the type of an object's accessor; mypy's own type where it has none."""
         bases = context.type.type.mro if isinstance(context.type, Instance) else []
         names = [OWNERS[base.fullname] for base in bases if base.fullname in OWNERS]
         found = self.lookup_fully_qualified(f"{ACCESSOR}.{names[0]}") if names else None

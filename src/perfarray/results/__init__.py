@@ -1,1 +1,1 @@
-"""What answers look like to people: a declaration for each kind of result, its table, its picture and its curves; words and units."""
+"""How results are shown to people: one declaration for each kind, its table, picture, curves and sentences; words and units."""

@@ -1,4 +1,4 @@
-"""The names that the variables and dims of every answer have: labels of the data that are called so have another name there."""
+"""The names of the variables and dims of every answer; labels of the data with such a name are renamed."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ SERIES: Final = (
 )
 STEADY: Final = "kind start steady_mean n_segments warmup segment segment_mean kind_of_all "
 
-# By the name of the function: of a public one, or of one that says what a picture draws
+# By function, public ones and those that compute the curves of a picture
 ANSWER_NAMES: Final = {
     "against": "value beside",
     "agreement": COMPARED + "better_benchmarks worse_benchmarks "

@@ -24,18 +24,18 @@ from perfarray.timings.weights import WEIGHTS
 
 SORTS = ("effect", "name")
 
-# How the variables of suite rows begin
+# Prefix of the variables of suite rows
 SUITE = "suite_"
 
-# Cells whose values are in memory as Python's own at a time
+# Cells converted to Python objects at a time
 BATCH = 1000
 
 
 class Table(pd.DataFrame):
-    """A table for people, which is printed whole, and what is to be said of it below; whatever is made of it is an ordinary table."""
+    """A table for people, printed whole with its sentences below; selections of it are ordinary DataFrames."""
 
     def __repr__(self) -> str:
-        """Write the columns whole, the rows as many as pandas is asked to show, and the sentences below."""
+        """Write all columns, as many rows as pandas is set to show, and the sentences below."""
         rows = self.to_string(index=not isinstance(self.index, pd.RangeIndex), max_rows=pd.get_option("display.max_rows"))
         return "\n".join([rows, *filter(None, [self.attrs.get("about", "")]), *self.attrs.get("notes", ())])
 
@@ -84,13 +84,13 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
 
 
 def first_rows(data: xr.Dataset, most: int) -> tuple[pd.DataFrame, int]:
-    """Return the first rows of the table of a result that is in memory, and how many cells more there are."""
+    """Return the first rows of the table of a result in memory, and the number of further cells."""
     frame, cells = _table(data, None, most)
     return frame, max(0, cells - most)
 
 
 def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.DataFrame, int]:
-    """Return the table of a result, or of combined ones side by side with their names above the columns; and how many cells there are."""
+    """Return the table of a result, or of combined results with their names above the columns, and the number of cells."""
     data = without_foreign_names(data)
     if data.attrs["result"] == "combine":
         tables = {name: _rows(without_foreign_names(dataset), sort, most, all_cells=True) for name, dataset in parts_of(data).items()}
@@ -105,7 +105,7 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
 
 
 def _side_by_side(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return tables whose rows are told apart by the same dims, in the same order."""
+    """Return tables with the same dims in their index, in the same order."""
     named = {name: [str(dim) for dim in frame.index.names if dim is not None] for name, frame in frames.items()}
     (first, dims), *remaining = named.items()
     for name, names in remaining:
@@ -119,7 +119,7 @@ def _side_by_side(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 class Rows(NamedTuple):
-    """Rows of a table, the last of them of suites, the labels that all of them share, and how many cells the result has."""
+    """The rows of a table with those of suites last, the labels common to all rows, and the number of cells."""
 
     frame: pd.DataFrame
     suites: int
@@ -128,7 +128,7 @@ class Rows(NamedTuple):
 
 
 def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bool = False) -> Rows:
-    """Return one row for each cell in which something was measured, or for the `whole`, the suite rows last."""
+    """Return one row for each cell with a measurement (or for `all_cells`), the rows of suites last."""
     layout = layout_of(data)
     columns = layout.columns(data)
     main = layout.main if layout.main in data.data_vars else str(next(iter(data.data_vars)))
@@ -154,7 +154,7 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bo
 
 
 def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
-    """Return the cells of suites of several benchmarks, their variables by the names that they have for one benchmark."""
+    """Return the cells of suites of several benchmarks, with the variable names of single benchmarks."""
     if "suite_estimate" not in data or "suite_benchmarks" not in data:
         return []
     cells = _cells(data, "suite_estimate", layout.inner, SUITE)
@@ -162,7 +162,7 @@ def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
 
 
 def _suite_row(cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, named: list[str]) -> list[Any]:
-    """Return the row of a suite: what it shares with benchmarks, and how many of them it has."""
+    """Return the row of a suite: the labels it shares with the benchmarks, and their number."""
     labels = {dim: cell["coords"].get(dim, "") for dim in named}
     labels_beside = [f", {label}" for dim, label in cell["coords"].items() if dim in data.dims and dim not in named and data.sizes[dim] > 1]
     if named:
@@ -171,18 +171,18 @@ def _suite_row(cell: Cell, data: xr.Dataset, layout: Layout, columns: Columns, n
 
 
 class Cells(NamedTuple):
-    """The cells of a result along some dims, one after the other: what they hold by the name of the variable, and their labels."""
+    """The cells of a result along some dims: values by variable, and labels."""
 
     dims: list[str]
-    # The first axis has the cells, others are inner dims
+    # The first axis has the cells, the others are inner dims
     values: dict[str, npt.NDArray[Any]]
-    # By dim; the units and directions of cells as well
+    # By dim, and the units and directions of cells
     labels: dict[str, Texts]
     size: int
 
     def at(self, positions: Integers) -> Iterator[Cell]:
-        """Yield some of the cells with plain values; along inner dims a variable is an array."""
-        # Some at a time: numbers become Python's own together, and take memory only until they are written.
+        """Yield the values of some cells; a variable with inner dims is an array."""
+        # In batches, since Python objects take more memory than arrays.
         for batch in np.split(positions, range(BATCH, len(positions), BATCH)):
             labels = [{name: column[position] for name, column in self.labels.items()} for position in batch]
             values = (list(column[batch]) if column.ndim > 1 else _plain(column[batch]) for column in self.values.values())
@@ -191,7 +191,7 @@ class Cells(NamedTuple):
 
 
 def _cells(data: xr.Dataset, main: str, inner: tuple[str, ...], prefix: str = "") -> Cells:
-    """Return the cells along the dims of the main variable; of variables with a prefix, which is taken off."""
+    """Return the cells along the dims of the main variable, for variables with a prefix, which is removed."""
     dims = [str(dim) for dim in data.variables[main].dims if dim not in inner]
     shape = [data.sizes[dim] for dim in dims]
 
@@ -219,12 +219,12 @@ def _objects(values: list[Any]) -> Texts:
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:
-    """Return numbers and texts as Python's own; dates as they are written."""
+    """Return numbers and texts as Python objects, dates as text."""
     return [str(np.datetime_as_string(value, unit="auto")) for value in values] if values.dtype.kind == "M" else list(values.tolist())
 
 
 def _shown(cells: Cells, data: xr.Dataset) -> Mask:
-    """Return which cells are those that people look for: of pairs of labels each once."""
+    """Return which cells are shown: each pair of labels once."""
     dim = str(data.attrs.get("dim"))
     if data.attrs["result"] != "pairwise" or not {dim, "baseline"} <= {*cells.dims}:
         return np.ones(cells.size, dtype=np.bool_)
@@ -234,7 +234,7 @@ def _shown(cells: Cells, data: xr.Dataset) -> Mask:
 
 
 def _measured(cells: Cells, main: str, zero: bool) -> Mask:
-    """Return which cells have an answer (of which 0 may be one), or units that have none."""
+    """Return which cells have an answer, or units without an answer."""
     answer, values = cells.values[main], cells.values
     texts = answer.dtype.kind not in "fc"
     answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
@@ -247,7 +247,7 @@ def _measured(cells: Cells, main: str, zero: bool) -> Mask:
 
 
 def _effect(value: Any, *, ratio: bool) -> float:
-    """Return how large an effect is; what is not known comes last."""
+    """Return the size of an effect; -inf where it is unknown."""
     number_of = float(np.max(value)) if np.size(value) else math.nan
     if math.isnan(number_of) or (ratio and number_of <= 0):
         return -math.inf
@@ -255,7 +255,7 @@ def _effect(value: Any, *, ratio: bool) -> float:
 
 
 def _about(data: xr.Dataset, rows: Rows) -> str:
-    """Write what the numbers rest on: the labels that all rows share, the level of confidence, the unit."""
+    """Write the sentence below a table: common labels, confidence level, unit."""
     kind = kind_of(data)
     if kind.empty is not None and rows.frame.empty:
         return kind.empty(data)

@@ -1,4 +1,4 @@
-"""How principal components are shown: a row for each of them, or for each sample that they place."""
+"""Tables of principal components: a row for each component, or for each sample that they place."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ from perfarray.results.words import NOTHING, Cell, Columns, percent, quantity_be
 
 COMPONENT = "principal_component"
 
-# Components along which places are shown, as in a biplot
+# Components whose scores are shown, as in a biplot
 SHOWN = 2
 
-# Samples that are named in a cell of the table
+# Samples named in a cell of the table
 NAMED = 5
 
 
@@ -25,7 +25,7 @@ def components(_: xr.Dataset) -> Columns:
 
 
 def places(data: xr.Dataset) -> Columns:
-    """Show where each sample lies, with limits, and from which others its runs cannot tell it apart."""
+    """Show the place of each sample with limits, and the samples from which its runs do not distinguish it."""
     unit = str(data["score"].attrs["units"])
     shares = data["explained_variance_ratio"]
 
@@ -41,7 +41,7 @@ def places(data: xr.Dataset) -> Columns:
 
 
 def _alike(cell: Cell, data: xr.Dataset) -> str:
-    """Name the other samples from which one is not apart at the level of the regions; the nearest first."""
+    """Name the samples that are not distinguished from one at the level of the regions, the nearest first."""
     samples, pvalues = str(data.attrs["samples"]), np.asarray(cell["apart_pvalue"])
     labels = data[f"{samples}_2"].values
     is_other = labels != cell["coords"].get(samples)

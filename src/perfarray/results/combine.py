@@ -1,4 +1,4 @@
-"""Results of several methods side by side in one Dataset."""
+"""Results of several methods combined in one Dataset."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -11,12 +11,12 @@ from perfarray.conventions import UNKNOWN
 from perfarray.results.models import FittedModel
 from perfarray.timings.notes import Note, noted, notes
 
-# The attr that names what was combined
+# Attr: the names of the combined results
 RESULTS = "results"
 
 
 def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> xr.Dataset:
-    """Put results of several methods side by side.
+    """Combine results of several methods in one Dataset.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
 
 
 def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:
-    """Return the results that were put side by side, as they were but for labels that others have."""
+    """Return the combined results, each without the labels of the others."""
     datasets = {}
     for name in str(combined.attrs[RESULTS]).split():
         new_names = {str(key): str(key).removeprefix(f"{name}_") for key in combined.data_vars if str(key).startswith(f"{name}_")}
@@ -90,10 +90,10 @@ def as_dataset(result: xr.Dataset | xr.DataArray | FittedModel) -> xr.Dataset:
 
 
 def _filled(coordinate: xr.DataArray, like: xr.DataArray) -> xr.DataArray:
-    """Return a coordinate that says so where no result describes a label."""
+    """Return a coordinate that is unknown where no result describes a label."""
     return coordinate.fillna(_blank(like)).astype(like.dtype)
 
 
 def _blank(variable: xr.DataArray) -> Any:
-    """Return what stands where a result has no such label."""
+    """Return the value for labels that a result lacks."""
     return {"O": UNKNOWN, "b": False}.get(variable.dtype.kind, np.nan)

@@ -1,4 +1,4 @@
-"""How answers about repetitions are shown: whether they depend on each other, become steady or are enough, what their modes go with."""
+"""Tables of answers about repetitions: dependence, steady states, stopping, modes."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from perfarray.results.words import NOTHING, Cell, Columns, change, count, numbe
 
 
 def dependence(data: xr.Dataset) -> Columns:
-    """Show how alike neighbours are, what the repetitions are worth, and whether they drift."""
+    """Show the correlation of neighbours, the effective number of repetitions, and the drift."""
     repetitions = plural(str(data.attrs["dim"]))
 
     def worth(cell: Cell) -> str:
@@ -27,7 +27,7 @@ def dependence(data: xr.Dataset) -> Columns:
 
 
 def changes(data: xr.Dataset) -> Columns:
-    """Show every change: its size, how sure it is, the commits that may have made it, and where any is, which a host made or are common."""
+    """Show every change: its size and certainty, the commits that may have caused it, and whether a host caused it or it is common."""
     better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
 
     def commits(cell: Cell) -> str:
@@ -46,7 +46,7 @@ def changes(data: xr.Dataset) -> Columns:
 
 
 def slopes(data: xr.Dataset) -> Columns:
-    """Show by what a commit, or a year, multiplies the metric, and what that makes of the whole history."""
+    """Show the factor for each commit or year, and the total over the history."""
     better, threshold, per = str(data.attrs["better"]), float(data.attrs["threshold"]), str(data.attrs["per"])
     return {
         f"a {per}": lambda cell: change(cell["slope"], cell["lower"], cell["upper"], "bounded", better, threshold),
@@ -57,12 +57,12 @@ def slopes(data: xr.Dataset) -> Columns:
     }
 
 
-# What the kinds of series are called
+# The kinds of series in words
 STEADY = {"flat": "flat", "warmup": "warm-up", "slowdown": "slowdown", "no_steady_state": "never steady", "unknown": "too short"}
 
 
 def steadiness(_: xr.Dataset) -> Columns:
-    """Show how many series there are of each kind, and from where on they are steady."""
+    """Show the number of series of each kind, and where they become steady."""
 
     def many(kind: str) -> Callable[[Cell], str]:
         return lambda cell: str(int(np.sum(np.asarray(cell["kind"]) == kind)))
@@ -75,7 +75,7 @@ def steadiness(_: xr.Dataset) -> Columns:
 
 
 def origins(_: xr.Dataset) -> Columns:
-    """Show how much of the modes' variation a factor explains, and what follows."""
+    """Show how much of the variation between modes a factor explains, and the conclusion."""
 
     def exchanged(cell: Cell) -> str:
         return f"{cell['n_exchanged']:.0f} {plural(str(cell['exchanged']))}" if cell["n_exchanged"] else NOTHING
@@ -89,12 +89,12 @@ def origins(_: xr.Dataset) -> Columns:
     }
 
 
-# Components of a mixture that are written out
+# Components of a mixture that are shown
 HEAVIEST = 3
 
 
 def mixtures(data: xr.Dataset) -> Columns:
-    """Show the heaviest components of a mixture, whether they may be chance, and their family where one was chosen."""
+    """Show the heaviest components of a mixture, whether they may be chance, and their family where one was selected."""
     common, few = str(data["mean"].attrs.get("units", "1")), data.attrs.get("few_runs", 0)
 
     def many(cell: Cell) -> str:
@@ -148,7 +148,7 @@ def orders(data: xr.Dataset) -> Columns:
 
 
 def units(data: xr.Dataset) -> Columns:
-    """Show how many units a side a decision needs, and what those of the pilot are good for."""
+    """Show how many units a side a decision needs, and what the pilot can detect."""
     counted = plural(str(data.attrs["unit"]))
     return {
         f"{counted} a side": lambda cell: "more than ten million" if math.isinf(cell["required"]) else count(cell["required"]),

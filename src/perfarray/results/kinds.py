@@ -15,19 +15,19 @@ class Kind(NamedTuple):
     """How one kind of result is shown: as a table, as a picture, and in sentences below the table."""
 
     layout: Layout = PLAIN
-    # The function of `perfarray.plots` that draws it; none where the kind has no picture
+    # The function of `perfarray.plots` that draws it; "" for a kind without a picture
     picture: str = ""
-    # The function, as topic.curves.name, that computes what the picture draws, where the result itself does not carry it
+    # The function, as topic.curves.name, that computes what the picture draws, where the result does not hold it
     curves: str = ""
-    # Writes what the limits are, where that is more than the level of the intervals
+    # Writes what the limits are, where this is more than the confidence level
     precision: Callable[[xr.Dataset], list[str]] | None = None
-    # Writes what else a reader of the table must know
+    # Writes further remarks below the table
     remarks: Callable[[xr.Dataset], list[str]] = sentences.no_remarks
-    # Writes the answer of a table without rows
+    # Writes the sentence of a table without rows
     empty: Callable[[xr.Dataset], str] | None = None
 
 
-# By the attr `result` of an answer, or of the curves made from one
+# By the attr `result` of an answer or of its curves
 KINDS: Final = {
     "compare": Kind(Layout(layouts.changes_columns, ratio=True), picture="ratio_intervals", remarks=sentences.statistic_remarks),
     "pairwise": Kind(Layout(layouts.changes_columns, ratio=True), picture="ratio_intervals", remarks=sentences.pair_remarks),
@@ -96,13 +96,13 @@ KINDS: Final = {
 
 
 def kind_of(data: xr.Dataset) -> Kind:
-    """Return the kind of a result, `Kind()` for one that has no declaration."""
+    """Return the kind of a result; the default `Kind()` where none is declared."""
     return KINDS.get(str(data.attrs.get("result")), Kind())
 
 
 def layout_of(data: xr.Dataset) -> Layout:
     """Return the layout of a result's table."""
-    # Principal components with regions of confidence are read by sample: a row for each of them, and not for each component.
+    # Principal components with confidence regions have a row for each sample instead of each component.
     if "region_radius" in data.data_vars:
         return Layout(axes.places, "score", (axes.COMPONENT, f"{data.attrs['samples']}_2"))
     return kind_of(data).layout

@@ -1,4 +1,4 @@
-"""How results of each kind are shown: a column is a title and what writes a cell."""
+"""The columns of the table of each kind of result: a title, and a function that writes a cell."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,31 +13,31 @@ from perfarray.results.words import NOTHING, Cell, Columns, change, number, perc
 from perfarray.timings.apply import LEVEL
 
 CHANGE, N = "change", "n"
-# Columns that a suite row has as well
+# Columns that suite rows have, too
 OF_SUITE = (CHANGE, N, "verdict")
 
 
 class Layout(NamedTuple):
-    """How a kind of result is shown: its columns, the dims whose labels are columns and not rows, and what large effects are."""
+    """The table of a kind of result: its columns, the dims whose labels are columns, and the variable that orders rows by effect."""
 
     columns: Callable[[xr.Dataset], Columns]
     main: str = "estimate"
     inner: tuple[str, ...] = ()
     ratio: bool = False
-    # Whether every column is there of suites as well
+    # Whether suite rows have all columns
     whole_suites: bool = False
-    # Whether 0 is an answer, and not what is there of a cell without one
+    # Whether 0 is an answer, rather than the value of a cell without one
     zero: bool = False
 
 
 def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:
-    """Return what says the unit of a variable in a cell: that of the data, or of the cell's metric."""
+    """Return a function from a cell to the unit of a variable: that of the data, or of the cell's metric."""
     common = str(data[name].attrs.get("units", "1"))
     return lambda cell: str(cell["coords"].get("units", common))
 
 
 def _better(data: xr.Dataset) -> Callable[[Cell], str]:
-    """Return what says in a cell which end is good."""
+    """Return a function from a cell to the direction of its metric."""
     return lambda cell: str(cell["coords"].get("better", data.attrs.get("better", LOWER)))
 
 
@@ -47,7 +47,7 @@ def _count(cell: Cell) -> str:
 
 
 def changes_columns(data: xr.Dataset) -> Columns:
-    """Show what compares two systems: both means or medians, the change and its interval in words."""
+    """Show a comparison: both means or medians, the change with its interval in words."""
     better = _better(data)
     columns: Columns = {}
     sides = [f"{side}_{data.attrs.get('statistic', 'mean')}" for side in ("baseline", "candidate")]
@@ -65,14 +65,14 @@ def changes_columns(data: xr.Dataset) -> Columns:
 
 
 def _both(cell: Cell, sides: Sequence[str], units: str) -> str:
-    """Write both means, or medians; nothing where runs were stopped and no ratio is known."""
+    """Write both means or medians; a dash where stopped runs leave the ratio unknown."""
     if math.isnan(cell["estimate"]):
         return NOTHING
     return " -> ".join(words.quantities([cell[side] for side in sides], units))
 
 
 def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:
-    """Write a change, marked where its interval does not show the verdict; a ratio and a bound where stopped runs leave no more known."""
+    """Write a change, marked where its interval does not show the verdict; a bound of the ratio where runs were stopped."""
     kind, mark = cell.get("kind", "bounded"), "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
     if kind in bound and not math.isnan(cell["estimate"]):
         return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))}){mark}"
@@ -80,13 +80,13 @@ def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float)
 
 
 def _open(cell: Cell) -> tuple[str, str]:
-    """Return the limits of a set that is open to one side, as they are written."""
+    """Write the limits of a set that is open on one side."""
     lower, upper = (number(cell[name]) for name in ("lower", "upper"))
     return "-infinite" if cell["lower"] <= 0 else lower, upper
 
 
 def _candidate(data: xr.Dataset) -> str:
-    """Return the label of the only candidate, or a word for it."""
+    """Return the label of the only candidate, else "candidate"."""
     dim = str(data.attrs.get("dim", ""))
     return str(data[dim].values[0]) if dim in data.coords and data.sizes.get(dim) == 1 else "candidate"
 
@@ -113,7 +113,7 @@ def _levels(data: xr.Dataset) -> list[str]:
 
 
 def components_columns(data: xr.Dataset) -> Columns:
-    """Show the relative standard deviation that each level adds; in brackets its share of the variance, where that of all is known.
+    """Show the relative standard deviation of each level, with its share of the variance in brackets where all shares are known.
 
     Limits that were asked for by name stand there instead.
     """
@@ -136,7 +136,7 @@ def components_columns(data: xr.Dataset) -> Columns:
 
 
 def counts_columns(data: xr.Dataset) -> Columns:
-    """Show how many repetitions there are inside one parent, and in all."""
+    """Show the number of repetitions inside one parent and in all."""
 
     def column(position: int) -> Callable[[Cell], str]:
         def text(cell: Cell) -> str:
@@ -149,7 +149,7 @@ def counts_columns(data: xr.Dataset) -> Columns:
 
 
 def plan_columns(data: xr.Dataset) -> Columns:
-    """Show how many repetitions to run, what they cost and what they promise."""
+    """Show the repetitions to run, their cost, and the expected half-width."""
     units = str(data.attrs["cost_units"])
 
     def price(cell: Cell) -> str:
@@ -183,7 +183,7 @@ def five_columns(data: xr.Dataset) -> Columns:
 
 
 def variation_columns(data: xr.Dataset) -> Columns:
-    """Show a score and how much of it is chance."""
+    """Show a score and its relative variation."""
     unit = _units(data, "performance")
     return {
         "performance": lambda cell: quantity(cell["performance"], unit(cell)),
@@ -193,7 +193,7 @@ def variation_columns(data: xr.Dataset) -> Columns:
 
 
 def randomization_columns(data: xr.Dataset) -> Columns:
-    """Show the observed ratio of scores, and how often chance alone does as much."""
+    """Show the observed ratio of scores, and its p-value."""
     better = _better(data)
     return {
         CHANGE: lambda cell: change(cell["statistic"], math.nan, math.nan, "", better(cell)).removesuffix(" (no interval)"),
@@ -203,7 +203,7 @@ def randomization_columns(data: xr.Dataset) -> Columns:
 
 
 def hierarchical_columns(_: xr.Dataset) -> Columns:
-    """Show the confidence that the candidate is better, or that nothing differs, the speedup, and the benchmarks behind both."""
+    """Show the confidence that the candidate is better, the speedup, and the numbers of benchmarks."""
 
     def confidence(cell: Cell) -> str:
         return "none differs" if cell["better_benchmarks"] == cell["worse_benchmarks"] == 0 else percent(cell["confidence"])
@@ -218,7 +218,7 @@ def hierarchical_columns(_: xr.Dataset) -> Columns:
 
 
 def required_columns(data: xr.Dataset) -> Columns:
-    """Show how many runs are needed; with a question mark what the data promise beyond their own number."""
+    """Show the runs needed, with a question mark where the number is extrapolated."""
 
     def runs(cell: Cell) -> str:
         return f"{words.count(cell['extrapolated'])}?" if math.isnan(cell["required"]) else words.count(cell["required"])
@@ -235,7 +235,7 @@ def speedups_columns(data: xr.Dataset) -> Columns:
 
 
 def tested_columns(data: xr.Dataset) -> Columns:
-    """Show speedups and whether the test declares them."""
+    """Show speedups and whether they are significant."""
 
     def outcome(cell: Cell) -> str:
         if cell["test"] == "cannot conclude":
@@ -258,7 +258,7 @@ def tested_columns(data: xr.Dataset) -> Columns:
 
 
 def agreement_columns(data: xr.Dataset) -> Columns:
-    """Show what every method says, and whether those that apply agree."""
+    """Show the verdict of every method, and whether those that apply agree."""
     silent = {"not asked": NOTHING, "not applicable": "n/a", "no evidence": "no evidence"}
 
     def word(position: int) -> Callable[[Cell], str]:
@@ -270,14 +270,14 @@ def agreement_columns(data: xr.Dataset) -> Columns:
     with_outcome = [
         (data[name] != "not asked").any([dim for dim in data[name].dims if dim != "method"]) for name in ("outcome", "suite_outcome")
     ]
-    # Of one benchmark the suite has no row of its own.
+    # A suite of one benchmark has no row of its own.
     methods = with_outcome[0] | with_outcome[1] if bool((data["suite_benchmarks"] > 1).any()) else with_outcome[0]
     titles = data["title"].values.tolist()
     return {str(titles[position]): word(position) for position in np.flatnonzero(methods.values).tolist()} | {"agree": agree}
 
 
 def modes_columns(_: xr.Dataset) -> Columns:
-    """Show the number of modes, and whether it is more than chance makes."""
+    """Show the number of modes, and whether chance may explain it."""
 
     def words(cell: Cell) -> str:
         number = NOTHING if math.isnan(cell["estimate"]) else f"{cell['estimate']:.0f}"
@@ -292,7 +292,7 @@ def tests_columns(_: xr.Dataset) -> Columns:
 
 
 def stability_columns(data: xr.Dataset) -> Columns:
-    """Show how many runs a statistic needs to be stable, and its deviation in groups of each size."""
+    """Show how many runs make a statistic stable, and its deviation in groups of each size."""
     sizes = data["group_size"].values.tolist()
 
     def column(position: int) -> Callable[[Cell], str]:
@@ -312,7 +312,7 @@ def rates_columns(data: xr.Dataset) -> Columns:
 
 
 def calibrated_columns(_: xr.Dataset) -> Columns:
-    """Show the false alarms of rules between halves of the same timings."""
+    """Show the false alarm rates of rules between halves of the same timings."""
 
     def alarms(cell: Cell) -> str:
         error = "" if math.isnan(cell["error"]) else f" ± {percent(cell['error'])}"
@@ -323,12 +323,12 @@ def calibrated_columns(_: xr.Dataset) -> Columns:
 
 
 def _share(name: str) -> Callable[[Cell], str]:
-    """Return what writes a share in percent."""
+    """Return a function that writes a share in percent."""
     return lambda cell: percent(cell[name])
 
 
 def plain_columns(data: xr.Dataset) -> Columns:
-    """Show every number of a result that has no layout of its own."""
+    """Show every number of a result without a layout of its own."""
 
     def text(name: str) -> Callable[[Cell], str]:
         unit = _units(data, name)

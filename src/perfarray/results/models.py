@@ -25,7 +25,7 @@ class FittedModel:
 
     dataset: xr.Dataset
 
-    # Dims that belong together: they cannot be selected from
+    # Dims that cannot be selected from
     WHOLE: ClassVar[tuple[str, ...]] = ()
 
     def to_dataset(self) -> xr.Dataset:
@@ -121,7 +121,7 @@ class FittedModel:
         return replace(self, dataset=self.dataset.isel(self._checked_dims(indexers, positions)))
 
     def _checked_dims(self, indexers: Mapping[Any, Any] | None, keywords: Mapping[str, Any]) -> dict[Any, Any]:
-        """Return the selection by dim; raise where it takes an estimate apart."""
+        """Return the selection by dim; raise where it would take an estimate apart."""
         selection = {**(indexers or {}), **keywords}
         for dim in self.WHOLE:
             if dim in selection:

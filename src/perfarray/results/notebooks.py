@@ -1,4 +1,4 @@
-"""What notebooks show of a result: its table, and the Dataset folded below."""
+"""The HTML of a result in notebooks: its table, and the Dataset folded below."""
 
 import sys
 from html import escape
@@ -10,12 +10,12 @@ from perfarray.results.combine import as_dataset
 from perfarray.results.models import FittedModel
 from perfarray.timings.notes import is_lazy
 
-# Rows that are shown
+# Most rows shown
 MOST = 60
 
 
 def view(result: xr.Dataset | FittedModel) -> str:
-    """Return the HTML of a result; of any other Dataset, and of one that is still to be computed, xarray's own."""
+    """Return the HTML of a result; xarray's own for other Datasets and for lazy results."""
     data = as_dataset(result)
     html: str = data._repr_html_()
     if "result" not in data.attrs or is_lazy(data):
@@ -27,7 +27,7 @@ def view(result: xr.Dataset | FittedModel) -> str:
 
 
 def register() -> None:
-    """Let the notebook that runs, if one does, show results as tables."""
+    """Register the HTML of results with the running notebook, if there is one."""
     shell = sys.modules["IPython"].get_ipython()
     if shell is not None:
         for kind in (xr.Dataset, FittedModel):

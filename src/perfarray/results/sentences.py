@@ -1,4 +1,4 @@
-"""Sentences below the tables of some kinds of results: what the numbers rest on."""
+"""Sentences below the tables of some kinds of results."""
 
 import xarray as xr
 
@@ -11,7 +11,7 @@ def no_remarks(_: xr.Dataset) -> list[str]:
 
 
 def component_brackets(data: xr.Dataset) -> list[str]:
-    """Write what the numbers of variance components are, and what stands in the brackets behind them."""
+    """Write what the numbers of variance components are, and what the brackets hold."""
     text = ["what each level adds, as standard deviation in percent of the mean"]
     if data.attrs.get("limits") == "jackknife":
         return [*text, f"in brackets its {level_of_intervals(data)} interval"]
@@ -20,7 +20,7 @@ def component_brackets(data: xr.Dataset) -> list[str]:
 
 
 def agreement_intervals(data: xr.Dataset) -> list[str]:
-    """Write the level of the intervals, and what a method without a verdict means."""
+    """Write the level of the intervals, and the meaning of "n/a"."""
     return [f"{level_of_intervals(data)} intervals", "n/a: these data cannot give the method a verdict (the variable remark says why)"]
 
 
@@ -35,7 +35,7 @@ def statistic_remarks(data: xr.Dataset) -> list[str]:
 
 
 def pair_remarks(data: xr.Dataset) -> list[str]:
-    """Write how likely a false verdict is among many pairs without a correction."""
+    """Write the chance of a false verdict among many pairs without a correction."""
     values_per_pair = 2 if "baseline" in data["lower"].dims else 1  # a pair and its reverse
     n_pairs = int(data["lower"].notnull().sum()) // values_per_pair
     if n_pairs < 2 or data.attrs["correction"] != "none":
@@ -48,11 +48,11 @@ def pair_remarks(data: xr.Dataset) -> list[str]:
 
 
 def total_remarks(data: xr.Dataset) -> list[str]:
-    """Write of how many runs the totals are that a probability compares."""
+    """Write the number of runs in the totals that a probability compares."""
     return [f"totals of {data.attrs['runs']} runs each"] if data.attrs["runs"] > 1 else []
 
 
 def no_change(data: xr.Dataset) -> str:
-    """Write how many series without a change were looked at, and how long they are."""
+    """Write the number of series without a change, and their length."""
     n_series, longest = int(data["pvalue_any"].notnull().sum()), int(data["n"].max()) if data["n"].size else 0
     return f"no change in {n_series} series of up to {longest} {plural(str(data.attrs['dim']))}"

@@ -1,4 +1,4 @@
-"""Numbers as people write them: times with a prefix, as many digits as the interval deserves, ratios and changes in words."""
+"""Numbers as text: times with a prefix, digits according to the interval, ratios and changes in words."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,28 +6,28 @@ from typing import Any
 
 from perfarray.conventions import HIGHER, SECONDS
 
-# The values of one cell of a result by the name of their variable, and under `coords` its labels
+# The values of one cell of a result by variable, and its labels under `coords`
 Cell = Mapping[str, Any]
 
-# By the title of a column, what writes its cells
+# Functions that write a cell, by the title of the column
 Columns = dict[str, Callable[[Cell], str]]
 
 PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
-# What stands for a number that is not there
+# A missing number
 NOTHING = "-"
 
-# From here on a number is written with its power of ten
+# Numbers from here on are written with a power of ten
 BIG = 1e5
 
 
 def decimals(spread: float, most: int = 6) -> int:
-    """Return the decimals of a number whose interval is that wide: the width has two digits, one where it begins with 4 or more."""
+    """Return the decimals of a number with an interval of this width: two digits of the width, one where it begins with 4 or more."""
     return max(0, min(most, math.ceil(math.log10(4 / spread)))) if 0 < spread < math.inf else 0
 
 
 def number(value: float, spread: float = math.nan) -> str:
-    """Write a number with the digits its interval deserves; without one, three."""
+    """Write a number with the digits that its interval supports; three digits without an interval."""
     if math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -40,7 +40,7 @@ def number(value: float, spread: float = math.nan) -> str:
 
 
 def scale_of(value: float, units: str) -> tuple[float, str]:
-    """Return what to divide by, and the unit that is then written; a time gets the largest that leaves 1 or more before the point."""
+    """Return the divisor and the unit to write; times get the largest unit that leaves at least 1 before the point."""
     if units != SECONDS:
         return 1.0, "" if units == "1" else units
     return next(((size, name) for size, name in PREFIXES if abs(value) >= 0.9995 * size), PREFIXES[-1]) if value else (1.0, SECONDS)
@@ -53,7 +53,7 @@ def quantity(value: float, units: str, spread: float = math.nan) -> str:
 
 
 def quantities(values: Sequence[float], units: str) -> list[str]:
-    """Write values in one unit, that of the largest, unless they are farther apart than units are."""
+    """Write values in the unit of the largest, unless they differ by a factor of 1000 or more."""
     sizes = [abs(value) for value in values if value and math.isfinite(value)]
     if not sizes or max(sizes) >= 1000 * min(sizes):
         return [quantity(value, units) for value in values]
@@ -86,7 +86,7 @@ def quantity_between(value: float, lower: float, upper: float, units: str) -> st
 
 
 def between(lower: str, upper: str) -> str:
-    """Write an interval whose ends are written."""
+    """Write an interval with formatted ends."""
     if NOTHING in (lower, upper):
         return "no interval"
     if (lower, upper) == ("-infinite", "infinite"):
@@ -128,7 +128,7 @@ def side(ratio: float, better: str) -> str:
 
 
 def change(ratio: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0) -> str:
-    """Write a ratio and the set of ratios that the data allow, as how many times faster or slower: `1.13x slower (1.10 to 1.16)`.
+    """Write a ratio and its confidence set as a change: `1.13x slower (1.10 to 1.16)`.
 
     Digits are added until it is seen on which side of `threshold` a limit lies.
     """
@@ -163,7 +163,7 @@ def _digits(ratio: float, lower: float, upper: float) -> int:
 
 
 def duration(seconds: float) -> str:
-    """Write a long time: `7 h 58 min`, `3 min 20 s`, `12 s`."""
+    """Write a duration: `7 h 58 min`, `3 min 20 s`, `12 s`."""
     if math.isnan(seconds):
         return NOTHING
     if seconds < 60:

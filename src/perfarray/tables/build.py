@@ -1,4 +1,4 @@
-"""Long table to labelled array: places the values, pads ragged runs with NaN, puts descriptors on the dims they depend on."""
+"""From a long table to a labelled array: values placed, ragged runs padded with NaN, descriptors on the dims they depend on."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -16,13 +16,13 @@ from perfarray.numerics.types import Floats, Integers, same_text
 from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
 from perfarray.timings.options import options
 
-# Cells an array may have however few of them are measured
+# Cells that an array may have however few are measured
 SMALL = 2**24
 
-# Bytes of memory that systems hand out at once for large arrays
+# Size of the memory pages that systems use for large arrays, in bytes
 LARGE_PAGE = 2**21
 
-# Numbers below this are exact as floats; a descriptor beyond it is kept as text
+# Integers below this are exact as floats; larger descriptors are kept as text
 EXACT = 2**53
 
 
@@ -61,7 +61,7 @@ def build(table: Table) -> xr.Dataset:
 
 
 def _needed(table: Table, cells: int, sizes: Mapping[str, int]) -> str:
-    """Say how large an array would be."""
+    """Write how large the array would be."""
     shape_text = ", ".join(f"{name}: {size}" for name, size in sizes.items())
     return f"{len(table)} measurements would need an array of {cells} cells ({shape_text}); read fewer files at a time, or name fewer dims"
 
@@ -87,14 +87,14 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
 
 
 def _attrs(table: Table) -> dict[Hashable, Any]:
-    """Return what is known of the whole."""
+    """Return the attrs of the whole."""
     named = {FORMAT: table.format, METRIC: table.metric}
     attrs: dict[Hashable, Any] = {name: text for name, text in named.items() if text}
     return attrs | table.counts | table.attrs
 
 
 def _variable(dims: Sequence[str], values: npt.NDArray[Any], attrs: Mapping[str, str] | None = None) -> xr.Variable:
-    """Return a variable of an array that is what it shall be: xarray need not look at every text in it."""
+    """Return a variable without xarray's inspection of every text in an object array."""
     return xr.Variable(tuple(dims), values, attrs, fastpath=True)
 
 
@@ -108,7 +108,7 @@ def _metric_variable(metric: Metric, shared: tuple[str, ...], names: Sequence[st
 
 
 def _blank(cells: int) -> Floats:
-    """Return so many cells of NaN; a large array begins where a large page of memory does, which is filled in half the time."""
+    """Return cells of NaN; a large array aligned to memory pages is filled in half the time."""
     room = LARGE_PAGE // 8 if cells * 8 > 2 * LARGE_PAGE else 0
     block = np.empty(cells + room)
     start = -block.ctypes.data % LARGE_PAGE // 8 if room else 0
@@ -118,7 +118,7 @@ def _blank(cells: int) -> Floats:
 
 
 def _check_single(flat: Integers, names: list[str], table: Table, shape: tuple[int, ...]) -> None:
-    """Raise when two rows fall on one cell; the message shows the first."""
+    """Raise where two rows fall on one cell; the message names the first."""
     if len(flat) < 2:
         return
     occupied = np.zeros(int(np.prod(shape)), dtype=bool)
@@ -162,7 +162,7 @@ def _column_variable(
 
 
 def completed(descriptor: Descriptor, table: Table) -> Descriptor:
-    """Return a descriptor of labels that says None where its table has a label and it says nothing: that is `unknown`, not a gap."""
+    """Return a descriptor with None for labels of its table that it lacks: these are `unknown`, not gaps."""
     if not descriptor.dims or any(dim not in table.labels for dim in descriptor.dims):
         return descriptor
     if len(descriptor.dims) > 1:
@@ -174,7 +174,7 @@ def completed(descriptor: Descriptor, table: Table) -> Descriptor:
 
 
 def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]], sizes: Mapping[str, int]) -> xr.Variable:
-    """Place a descriptor on as few dims as it depends on; what is not known is `unknown`, or NaN among numbers."""
+    """Place a descriptor on as few dims as it depends on; unknown values are `unknown`, or NaN among numbers."""
     stated = [value for value in descriptor.values.values() if value is not None]
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < EXACT for value in stated)
     dims = list(descriptor.dims)
@@ -183,7 +183,7 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
         reduced = _without(by_key, dims.index(dim))
         if reduced is not None:
             by_key, dims = reduced, [name for name in dims if name != dim]
-    # What is known is placed: of all combinations of labels, most may be empty.
+    # Only known values are placed, since most combinations of labels may be empty.
     position_maps = [{label: positions for positions, label in enumerate(labels.get(dim, range(sizes[dim])))} for dim in dims]
     entries = [(key, value) for key, value in by_key.items() if value is not None and all(map(contains, position_maps, key))]
     shape, values = [len(positions) for positions in position_maps], [value for _, value in entries]
@@ -199,7 +199,7 @@ def _descriptor_variable(descriptor: Descriptor, labels: Mapping[str, list[Any]]
 
 
 def _without(values_by_key: Mapping[tuple[Any, ...], Any], position: int) -> dict[tuple[Any, ...], Any] | None:
-    """Leave one dim out of the keys, or return None if the values depend on it."""
+    """Remove one dim from the keys; return None if the values depend on it."""
     reduced: dict[tuple[Any, ...], Any] = {}
     for key, value in values_by_key.items():
         if reduced.setdefault(key[:position] + key[position + 1 :], value) != value:

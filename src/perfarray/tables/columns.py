@@ -1,4 +1,4 @@
-"""A table: measurements as columns, with what is known about them; what every reader returns."""
+"""A table of measurements as columns with their descriptors: the result of every reader."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from perfarray.timings.notes import Note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One text or number for every row: a code into its distinct labels."""
+    """A label for every row, as a code into the distinct labels."""
 
     codes: Integers
     labels: list[Any]
@@ -23,7 +23,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptor:
-    """What is known about labels: values by label of some dims (`dims=()`: of everything in the table).
+    """Values that describe labels, by label of some dims (`dims=()`: of the whole table).
 
     It ends up on as few dims as it depends on, but always on those in `keep`.
     """
@@ -35,7 +35,7 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One measured quantity: a value per row (NaN: this row has none), its unit and which direction is good."""
+    """A measured quantity: a value for each row (NaN: none), its unit and direction."""
 
     values: Floats
     units: str = SECONDS
@@ -44,7 +44,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Measurements as columns: what every reader returns and `build` makes an array of.
+    """Measurements as columns: the result of every reader, and the input of `build`.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def row_in_parent(parents: Sequence[Integers], rows: int) -> Integers:
 
 
 def joint_codes(columns: Sequence[Integers]) -> tuple[Integers, int]:
-    """Return one code for each combination of codes, the same for the same, and a number that is above all of them.
+    """Return one code for each combination of codes, and a number above all of them.
 
     Parameters
     ----------
@@ -179,19 +179,19 @@ def joint_codes(columns: Sequence[Integers]) -> tuple[Integers, int]:
 
 
 def _most_codes(rows: int) -> int:
-    """Return how many codes are worth a place each."""
+    """Return the number of codes up to which a table of all codes is worth its memory."""
     return 4 * rows + 1024
 
 
 def objects(values: Sequence[Any]) -> Texts:
-    """Return a one-dimensional object array, whatever is in it."""
+    """Return a one-dimensional object array of any values."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def level_order(name: str) -> int:
-    """Return the place of a level from the outside in; those without a usual place come first."""
+    """Return the position of a level in the usual order; other levels come first."""
     return LEVELS.index(name) if name in LEVELS else -1
 
 

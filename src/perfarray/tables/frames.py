@@ -1,4 +1,4 @@
-"""From pandas and Python lists to timings."""
+"""From pandas tables and Python lists to timings, and back."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -126,7 +126,7 @@ def to_timings(
 
 
 def _pandas(table: Any) -> pd.DataFrame:
-    """Return a table as pandas has it; an Arrow table through pyarrow."""
+    """Return a table as a DataFrame; Arrow tables are converted by pyarrow."""
     if isinstance(table, pd.DataFrame):
         return table
     if not hasattr(table, "__arrow_c_stream__"):
@@ -141,7 +141,7 @@ def _pandas(table: Any) -> pd.DataFrame:
 def _recognised(
     frame: pd.DataFrame, units: str | Mapping[str, str], dims: Mapping[str, str]
 ) -> tuple[pd.DataFrame, dict[str, str], dict[str, str]]:
-    """Return a table whose values are in the unit of their columns, its columns of values by metric, and their units."""
+    """Return a table with its values in the units of their columns, the columns of values by metric, and their units."""
     stated = {"units": units} if isinstance(units, str) and units != SECONDS else {}
     try:
         frame, stated, factors = in_one_unit(frame, stated)
@@ -208,7 +208,7 @@ def table_of(
 
 
 def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
-    """Note the columns whose name ends in another unit of time than the one given."""
+    """Return notes on columns whose name ends in another unit of time than the stated one."""
     notes = []
     for name, column in metrics.items():
         stated = units.get(name, "1") if isinstance(units, Mapping) else units
@@ -293,7 +293,7 @@ def from_samples(
 
 
 def _leaves(nested: Any, depth: int, path: str) -> Any:
-    """Yield positions and numbers of nested lists of a given depth."""
+    """Yield the positions and numbers of nested lists of a given depth."""
     if isinstance(nested, str) or not hasattr(nested, "__len__"):
         raise ValueError(f"{path} is {nested!r}, where a list was expected: one depth of lists per level")
     for index, item in enumerate(nested):

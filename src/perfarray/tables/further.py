@@ -1,4 +1,4 @@
-"""More of the same measurements: timings of further benchmarks, machines, versions or sessions become one Dataset."""
+"""Join timings of further benchmarks, machines, versions or sessions into one Dataset."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -20,12 +20,12 @@ from perfarray.timings.notes import NOTES, keeping, notes, once
 from perfarray.timings.resolve import Data, as_mark, metrics_of
 from perfarray.timings.validation import check_choice, listed
 
-# Kinds of coordinates (true or false, dates) that a table holds as text, and that are made of it again
+# Kinds of coordinates (booleans, dates) that a table holds as text, and that are converted back
 AS_TEXT = "bMm"
 
 
 def join(first: Data, second: Data, /, *others: Data, along: str | None = None) -> xr.Dataset:
-    """Put timings of further benchmarks, machines, versions or sessions into one Dataset.
+    """Join timings of further benchmarks, machines, versions or sessions into one Dataset.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def join(first: Data, second: Data, /, *others: Data, along: str | None = None) 
 
 
 def _as_dataset(times: Data) -> xr.Dataset:
-    """Return timings as a Dataset in which measurements alone are variables."""
+    """Return timings as a Dataset whose variables are all measurements."""
     if isinstance(times, xr.DataArray):
         times = times.to_dataset(name=times.name or TIME)
     if not isinstance(times, xr.Dataset):
@@ -106,7 +106,7 @@ def _as_dataset(times: Data) -> xr.Dataset:
 
 
 def _check_metrics(datasets: Sequence[xr.Dataset]) -> None:
-    """Raise where a metric means different things in different timings."""
+    """Raise where a metric differs in unit or direction."""
     for name in dict.fromkeys(name for times in datasets for name in times.data_vars):
         meanings = {_meaning(times[name]) for times in datasets if name in times.data_vars}
         if len(meanings) > 1:
@@ -121,7 +121,7 @@ def _meaning(array: xr.DataArray) -> tuple[str, str]:
 
 
 def _labels_along(level: str, datasets: Sequence[xr.Dataset]) -> npt.NDArray[Any]:
-    """Return the labels of the repetitions along a level in all timings, in their order."""
+    """Return the sorted labels of the repetitions along a level in all timings."""
     labels = [times[level].values for times in datasets if level in times.dims]
     if len({values.dtype.kind in "iuf" or values.dtype.kind for values in labels}) > 1:
         raise ValueError(
@@ -131,7 +131,7 @@ def _labels_along(level: str, datasets: Sequence[xr.Dataset]) -> npt.NDArray[Any
 
 
 def table_of_array(times: xr.Dataset, level_labels: Mapping[str, npt.NDArray[Any]], per_row: Collection[str] = ()) -> Table:
-    """Return the columns of a labelled array: one row for each cell in which something was measured or is marked.
+    """Return the columns of a labelled array: one row for each cell with a measurement or a mark.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def table_of_array(times: xr.Dataset, level_labels: Mapping[str, npt.NDArray[Any
 
 
 def _metric(array: xr.DataArray, indices: Mapping[str, npt.NDArray[Any]]) -> Metric:
-    """Return a metric by row: one that is known of whole repetitions stands at the first of what lies inside them."""
+    """Return a metric by row; the value of a whole repetition stands in the first row inside it."""
     units, better = _meaning(array)
     values = _at(array.variable, indices).astype(float)
     for dim, codes in indices.items():
@@ -191,19 +191,19 @@ def _numbers_or_texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:
-    """Return values as Python has them; true and false, and dates, as text."""
+    """Return values as Python objects; booleans and dates as text."""
     return [str(value) for value in values.ravel()] if values.dtype.kind in AS_TEXT else values.ravel().tolist()
 
 
 def _descriptor(variable: xr.Variable, labels: Mapping[str, list[Any]]) -> Descriptor:
-    """Return what a coordinate says of labels; None where it says nothing."""
+    """Return a coordinate as a descriptor; None for unknown values."""
     dims = tuple(str(dim) for dim in variable.dims)
     values = [None if pd.isna(value) or value in (UNKNOWN, "NaT") else value for value in _plain(variable.values)]
     return Descriptor(dims=dims, values=dict(zip(product(*(labels[dim] for dim in dims)), values, strict=True)))
 
 
 def _with_dims(tables: Sequence[Table]) -> list[Table]:
-    """Return the tables with all dims of any, and with the labels that tell them apart as dims."""
+    """Return the tables with the same dims, and with the labels that distinguish them as dims."""
     telling = [name for name in _telling(tables) if name in COMPARED]
     dims = dict.fromkeys([*(name for table in tables for name in table.labels), *telling])
     full = [promoted(table, dims) for table in tables]
@@ -216,7 +216,7 @@ def _with_dims(tables: Sequence[Table]) -> list[Table]:
 
 
 def _dims_of(name: str, values: npt.NDArray[Any], joined: Table, datasets: Sequence[xr.Dataset]) -> tuple[str, ...]:
-    """Return the dims of a coordinate of repetitions: those it had, else the fewest it depends on."""
+    """Return the dims of a coordinate of repetitions: its former dims, or the fewest it depends on."""
     had = {dim for times in datasets if name in times.coords for dim in times.coords[name].dims}
     codes = {dim: column.codes for dim, column in joined.labels.items()} | joined.levels
     dims = tuple(dim for dim in codes if dim in had)
@@ -225,13 +225,13 @@ def _dims_of(name: str, values: npt.NDArray[Any], joined: Table, datasets: Seque
 
 
 def _telling(tables: Sequence[Table]) -> list[str]:
-    """Return the names of what all tables say of their whole, and not alike."""
+    """Return the names of descriptors of whole tables that differ between these."""
     names = [name for name in tables[0].descriptors if all(table.descriptors.get(name, SILENT).dims == () for table in tables)]
     return [name for name in names if len({table.descriptors.get(name, SILENT).values[()] for table in tables} - {None}) > 1]
 
 
 def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:
-    """Raise where a cell was measured in several timings; the message names what may tell them apart."""
+    """Raise where a cell was measured in several timings; the message names what may distinguish them."""
     codes = pd.DataFrame({name: column.codes for name, column in joined.labels.items()} | joined.levels)
     repeats = codes.duplicated().to_numpy()
     if not repeats.any():
@@ -247,7 +247,7 @@ def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:
 
 
 def _as_given(result: xr.Dataset, datasets: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Return the joined Dataset with the types and attrs of the variables that were given."""
+    """Return the joined Dataset with the types and attrs of the given variables."""
     for name in {name: None for times in datasets for name in times.variables if name in result.variables}:
         variables = [times.variables[name] for times in datasets if name in times.variables]
         kinds = {variable.dtype.kind for variable in variables}
@@ -261,7 +261,7 @@ def _as_given(result: xr.Dataset, datasets: Sequence[xr.Dataset]) -> xr.Dataset:
 
 
 def _typed(variable: xr.Variable, dtype: np.dtype[Any]) -> xr.Variable:
-    """Return what was held as text in its own type; of dates, what is not known is NaT; of true and false, text where it is not known."""
+    """Return texts converted back to their type: unknown dates are NaT; booleans stay text where one is unknown."""
     texts = variable.values
     if dtype.kind == "b":
         return variable if (texts == UNKNOWN).any() else variable.copy(data=texts == "True")
@@ -269,5 +269,5 @@ def _typed(variable: xr.Variable, dtype: np.dtype[Any]) -> xr.Variable:
 
 
 def _alike(attrs: Sequence[Mapping[Any, Hashable]]) -> dict[Any, Hashable]:
-    """Return the attrs that all have alike."""
+    """Return the attrs that are equal in all."""
     return {name: value for name, value in attrs[0].items() if alike([mapping.get(name) for mapping in attrs])}

@@ -1,4 +1,4 @@
-"""Several tables under one another: each has labels (and positions of levels) of its own, the same names for all."""
+"""Concatenate tables, each with labels (and positions of levels) of its own."""
 
 import itertools
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ from perfarray.tables.columns import Column, Descriptor, Metric, Table, level_or
 from perfarray.tables.roles import depends_only_on
 from perfarray.timings.validation import listed
 
-# What a table says that says nothing
+# The descriptor of a table that lacks it
 SILENT = Descriptor(dims=(), values={(): None})
 
 
 def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]) -> Table:
-    """Put tables under one another.
+    """Concatenate tables.
 
     What was known of a whole table becomes known of its labels; a mark, metric or level that a table lacks is False, NaN, or position 0.
 
@@ -64,12 +64,12 @@ def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], lev
 
 
 def _names(*groups: Iterable[Iterable[str]]) -> Iterable[str]:
-    """Return the names in several mappings, each once, in order of first appearance."""
+    """Return the distinct names in several mappings, in order of first appearance."""
     return dict.fromkeys(itertools.chain.from_iterable(itertools.chain(*groups)))
 
 
 def _joined_label(name: str, tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], rows: Sequence[int]) -> Column:
-    """Code the labels of all tables along one dim with one list of labels; a dim that a table lacks is `unknown` there."""
+    """Return the labels of all tables along a dim, coded by common labels; `unknown` for tables without the dim."""
     columns = [None if name in fixed else table.labels.get(name) for table, fixed in zip(tables, extra, strict=True)]
     labels = [[fixed.get(name, UNKNOWN)] if column is None else column.labels for column, fixed in zip(columns, extra, strict=True)]
     codes, distinct = pd.factorize(objects(list(itertools.chain.from_iterable(labels))), use_na_sentinel=False)
@@ -81,7 +81,7 @@ def _joined_label(name: str, tables: Sequence[Table], extra: Sequence[Mapping[st
 
 
 def _joined_level(name: str, tables: Sequence[Table], levels: Sequence[Mapping[str, int]], rows: Sequence[int]) -> Integers:
-    """Return the positions along a level: those that the places of tables say, else each table's own, else 0."""
+    """Return the positions along a level: those of the file's place, else each table's own, else 0."""
     return np.concatenate(
         [
             table.levels[name] if name in table.levels and name not in fixed else np.full(n, fixed.get(name, 0), dtype=np.intp)
@@ -108,7 +108,7 @@ def _joined_mark(name: str, tables: Sequence[Table], rows: Sequence[int]) -> Mas
 def _joined_columns(
     tables: Sequence[Table], rows: Sequence[int], labels: Mapping[str, Column], levels: Sequence[str]
 ) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
-    """Return the columns known per row: of several tables they lie on all dims, but texts that tell labels of one dim the same in all."""
+    """Return columns known per row: on all dims for several tables, but texts that describe labels of one dim stay there."""
     joined: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
     for name in _names(table.columns for table in tables):
         having = [table.columns[name][1] for table in tables if name in table.columns]
@@ -129,7 +129,7 @@ def _joined_columns(
 def _joined_descriptors(
     tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]
 ) -> dict[str, Descriptor]:
-    """Return the descriptors of all tables, by their own labels, those that tell the tables apart, and those along which they differ."""
+    """Return the descriptors of all tables, by their own labels, by those that distinguish tables, and along the dims where they differ."""
     joined: dict[str, Descriptor] = {}
     telling = tuple(_names(extra, levels))
     tails = [tuple({**labels, **positions}[dim] for dim in telling) for labels, positions in zip(extra, levels, strict=True)]
@@ -138,7 +138,7 @@ def _joined_descriptors(
     for name in _names(table.descriptors for table in tables):
         descriptors = [table.descriptors.get(name, SILENT) for table in tables]
         if not telling and len({descriptor.dims for descriptor in descriptors}) == 1:
-            # Labels of which it says nothing are completed where the array is built.
+            # Labels without a value are completed when the array is built.
             dims = descriptors[0].dims
             merged, contradicted = _merged([descriptor.values for descriptor in descriptors], tails)
         else:
@@ -165,7 +165,7 @@ def _joined_descriptors(
 
 
 def _places(tables: Sequence[Table], telling: Collection[str]) -> list[dict[str, Sequence[Any]]]:
-    """Return for each table the labels it has along its dims, and the positions along its levels."""
+    """Return the labels of each table along its dims, and its positions along its levels."""
     positions: list[dict[str, Sequence[Any]]] = [
         {dim: column.labels for dim, column in table.labels.items() if dim not in telling} for table in tables
     ]
@@ -183,7 +183,7 @@ def _places(tables: Sequence[Table], telling: Collection[str]) -> list[dict[str,
 
 
 def _widened(dims: tuple[str, ...], tables: Sequence[Table], positions: Sequence[Mapping[str, Sequence[Any]]]) -> Iterator[tuple[str, ...]]:
-    """Yield dims that may tell what tables say apart: their own, then those along which each table has one place, then all labels."""
+    """Yield dims that may resolve contradictions: the descriptor's own, then those where each table has one position, then all labels."""
     yield dims
     names = [name for name in _names(positions) if name not in dims]
     single = [name for name in names if all(len(position.get(name, (UNKNOWN,))) == 1 for position in positions)]
@@ -195,7 +195,7 @@ def _widened(dims: tuple[str, ...], tables: Sequence[Table], positions: Sequence
 def _merged(
     descriptors: Sequence[Mapping[tuple[Any, ...], Any]], tails: Sequence[tuple[Any, ...]]
 ) -> tuple[dict[tuple[Any, ...], Any], set[tuple[Any, ...]]]:
-    """Return what all tables say, and the keys of which two say different things."""
+    """Return the merged values of all tables, and the keys with contradictions."""
     merged: dict[tuple[Any, ...], Any] = {}
     contradicted = set()
     for descriptor, tail in zip(descriptors, tails, strict=True):
@@ -207,7 +207,7 @@ def _merged(
 
 
 def _off_levels(descriptor: Descriptor, telling: tuple[str, ...]) -> Descriptor:
-    """Return a descriptor without the dims along which the place of its table says where it is: it has one position there."""
+    """Return a descriptor without the dims along which its table has one position."""
     positions = [position for position, dim in enumerate(descriptor.dims) if dim not in telling]
     if len(positions) == len(descriptor.dims):
         return descriptor
@@ -216,7 +216,7 @@ def _off_levels(descriptor: Descriptor, telling: tuple[str, ...]) -> Descriptor:
 
 
 def _spread(descriptor: Descriptor, dims: tuple[str, ...], choices: Mapping[str, Sequence[Any]]) -> Mapping[tuple[Any, ...], Any]:
-    """Return a descriptor's values by all of `dims`, repeating them along those it does not depend on."""
+    """Return a descriptor's values by all of `dims`, repeated along those it does not depend on."""
     if descriptor.dims == dims:
         return descriptor.values
     along = [choices[dim] if dim not in descriptor.dims else [None] for dim in dims]
@@ -229,11 +229,11 @@ def _spread(descriptor: Descriptor, dims: tuple[str, ...], choices: Mapping[str,
 
 
 def _joined_attrs(tables: Sequence[Table]) -> dict[str, Hashable]:
-    """Keep what all tables that say it say alike."""
+    """Return the attrs that agree in all tables that have them."""
     stated = {name: [table.attrs[name] for table in tables if name in table.attrs] for name in _names(table.attrs for table in tables)}
     return {name: values[0] for name, values in stated.items() if alike(values)}
 
 
 def alike(values: Sequence[Any]) -> bool:
-    """Return whether attrs have the same value; xarray lets them be lists and arrays, too."""
+    """Return whether attrs are equal, lists and arrays included."""
     return all(np.array_equal(values[0], value) for value in values[1:])

@@ -1,4 +1,4 @@
-"""What a column of a long table is: a label, a repetition, a metric, a mark, a descriptor."""
+"""The roles of the columns of a long table: labels, repetitions, metrics, marks, descriptors."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import direction_of
 
-# What people write where they mean a time: `Ms`, `S`, `millisec`, `sec.`, `secs`
+# Misspelt units of time: `Ms`, `S`, `millisec`, `sec.`, `secs`
 LIKE_TIME = re.compile(
     r"\s*(?:[num\u00b5\u03bck]|nano|micro|milli|kilo)?[- ]?(?:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)\.?\s*(?:/\s*op\w*\s*)?", re.I
 )
@@ -35,7 +35,7 @@ def label_column(series: pd.Series) -> Column:
 def numbered_levels(
     labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str, rows: int, shared: Sequence[str]
 ) -> dict[str, Integers]:
-    """Number repetitions from 0 inside their parents; rows nothing tells apart are numbered along the level nobody named."""
+    """Number repetitions from 0 inside their parents; rows that nothing distinguishes are numbered along the unnamed level."""
     order = sorted(repetitions, key=level_order)
     parents = [column.codes for column in labels.values()]
     numbered: dict[str, Integers] = {}
@@ -50,7 +50,7 @@ def numbered_levels(
 
 
 def _number_shared(labels: Mapping[str, Column], above: Mapping[str, Integers], codes: npt.NDArray[Any]) -> Integers:
-    """Number a shared level so that the same label has the same place for every benchmark, and elsewhere too if that costs no room."""
+    """Number a shared level so that a label has the same position for every benchmark, and in other dims where that takes no more room."""
     outer = list(above.values())
     everywhere = number_within(outer, codes)
     dim_codes = [column.codes for name, column in labels.items() if name != "benchmark"]
@@ -59,7 +59,7 @@ def _number_shared(labels: Mapping[str, Column], above: Mapping[str, Integers], 
 
 
 def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
-    """Return repetition labels that sort well: numbers by value, all else by first appearance."""
+    """Return repetition labels that sort well: numbers by value, others by first appearance."""
     if series.isna().any():
         raise ValueError(f"column {series.name!r} names repetitions but is empty in {int(series.isna().sum())} rows")
     return np.asarray(series.to_numpy() if pd.api.types.is_numeric_dtype(series) else pd.factorize(series)[0])
@@ -75,7 +75,7 @@ def metric_column(series: pd.Series, name: str, units: str | Mapping[str, str], 
 
 
 def limit_column(series: pd.Series) -> pd.Series:
-    """Return the limits at which runs were stopped: numbers above 0, or missing."""
+    """Return the limits of stopped runs: numbers above 0, or missing."""
     limits = _numbers(series)
     wrong = limits.notna() & ~((limits > 0) & (limits < np.inf))
     if wrong.any():
@@ -95,7 +95,7 @@ def _numbers(series: pd.Series) -> pd.Series:
 
 
 def _bad_values(series: pd.Series, wrong: pd.Series, fault: str) -> ValueError:
-    """Return what is wrong with some values of a column, and where the first of them is."""
+    """Return an error that names the number of bad values of a column, and the first."""
     first = wrong.to_numpy().argmax()
     return ValueError(
         f"column {series.name!r} holds {int(wrong.sum())} values that are {fault}; the first is {series.iloc[first]!r} in row {first}"
@@ -103,7 +103,7 @@ def _bad_values(series: pd.Series, wrong: pd.Series, fault: str) -> ValueError:
 
 
 def check_unit(name: str, unit: str) -> Note | None:
-    """Refuse a unit that looks like one of time and is none, or one that a throughput cannot have; note a time in what is no time."""
+    """Raise for misspelt units of time and for a throughput in a unit of time; return a note on a time in another unit."""
     is_time = seconds_factor(unit) is not None
     if not is_time and LIKE_TIME.fullmatch(unit):
         raise ValueError(f"{name!r} is in {unit!r}, which is no unit that is known; of time these are {KNOWN_TIMES}")
@@ -115,7 +115,7 @@ def check_unit(name: str, unit: str) -> Note | None:
 
 
 def stated_direction(better: object, units: str, name: str = "") -> str:
-    """Return which direction is good: the one given, else what the unit and the name of the variable say."""
+    """Return the direction: the stated one, else the default for the unit and the name of the variable."""
     if better is None:
         return direction_of(units, name)
     check_choice(better, "better", DIRECTIONS)
@@ -138,7 +138,7 @@ def mark_column(series: pd.Series) -> Mask:
 def placed_column(
     series: pd.Series, labels: Mapping[str, Column], levels: Mapping[str, Integers]
 ) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
-    """Find the fewest dims a column depends on: none, one, or all down to a level."""
+    """Return the fewest dims that a column depends on (none, one, or all down to a level), and its values."""
     numeric = pd.api.types.is_numeric_dtype(series) and series.dtype != bool
     values = (
         series.to_numpy(dtype=float, na_value=np.nan)

@@ -17,12 +17,12 @@ from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import number_of
 
-# What may be done with stopped runs: count them as their limit, or leave them out
+# What to do with stopped runs: count them as their limit, or leave them out
 CHOICES = ("bound", "drop")
 
 
 def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
-    """Return the array with the limit in place of every stopped run, and a coordinate that says where.
+    """Return the array with its limit in place of every stopped run, and a coordinate that marks these.
 
     The limit is the coordinate `censored_at`, else the value that the run has; where neither is, the place is NaN and its mark stays.
     """
@@ -33,7 +33,7 @@ def with_limits(array: xr.DataArray, mask: xr.DataArray) -> xr.DataArray:
     return filled.assign_coords({CENSORED: mask.variable})
 
 
-# What follows for a ratio of means
+# The consequence for a ratio of means
 ONLY_WORSE = (
     "the stopped side is never called better or equivalent, the limit towards what is not known is open, and where both sides were stopped "
     "nothing is concluded"
@@ -41,14 +41,14 @@ ONLY_WORSE = (
 
 
 class Bounds(NamedTuple):
-    """Of every cell, whether it is known only that the value of an answer is at least, or at most, what the limits give."""
+    """Whether the value of each cell is only a bound: at least, or at most, what the limits give."""
 
     at_least: xr.DataArray
     at_most: xr.DataArray
 
     @property
     def words(self) -> xr.DataArray:
-        """What an estimate is: `exact`, `at_least`, `at_most`, or `unknown`."""
+        """The kind of each estimate: `exact`, `at_least`, `at_most` or `unknown`."""
         bound: xr.DataArray = xr.where(self.at_least, AT_LEAST, xr.where(self.at_most, AT_MOST, "exact"))
         return bound.where(~(self.at_least & self.at_most), "unknown").astype(object)
 
@@ -58,7 +58,7 @@ class Bounds(NamedTuple):
 
 
 def bounds_of(array: xr.DataArray, levels: tuple[str, ...], better: str) -> Bounds:
-    """Return what the stopped runs of an array leave known of its cells' means.
+    """Return the bounds that stopped runs leave of the means of an array's cells.
 
     A stopped time is at least its limit, a rate of a stopped run at most; of a run without a limit nothing is known.
     """
@@ -75,14 +75,14 @@ def nothing(array: xr.DataArray, levels: tuple[str, ...]) -> Bounds:
 
 
 def ratio_bounds(new: Bounds, old: Bounds) -> Bounds:
-    """Return what is known of the ratio of two means."""
+    """Return the bounds of the ratio of two means."""
     return Bounds(new.at_least | old.at_most, new.at_most | old.at_least)
 
 
 def bound_interval(
     result: xr.Dataset, bounds: Bounds, *, lowest: float | xr.DataArray = -np.inf, null: float | None = None, alternative: str = "two-sided"
 ) -> xr.Dataset:
-    """Open the limits of an interval towards what is not known; an estimate that is no bound of anything is NaN.
+    """Open the limits of an interval towards unknown values; an estimate that is not a bound becomes NaN.
 
     Parameters
     ----------
@@ -117,21 +117,21 @@ def bound_interval(
 
 
 def left_out_note(number: int) -> Note:
-    """Say that stopped runs are left out, and in whose favour that is."""
+    """Return the note that stopped runs are left out, and whom that favours."""
     runs, are = ("1 run that was", "is") if number == 1 else (f"{number or ''} runs that were".lstrip(), "are")
     text = f"{runs} stopped at a limit (censored) {are} left out: the answer is of those that ended, which flatters"
     return Note("censored", text, {"runs": number})
 
 
 def without_limit(array: xr.DataArray) -> int:
-    """Return how many stopped runs have no limit, 0 where that is not known yet."""
+    """Return the number of stopped runs without a limit; 0 for lazy data."""
     if CENSORED not in array.coords or is_chunked(array) or is_chunked(array.coords[CENSORED]):
         return 0
     return int((array.isnull() & array.coords[CENSORED]).sum())
 
 
 def stopped_note(numbers: Mapping[str, int], unlimited: int, better: str, consequence: str) -> Note:
-    """Say how many runs were stopped, what they count as, and what follows; those of a lazy mark are not counted.
+    """Return the note on how many runs were stopped, what they count as, and the consequence; lazy marks are not counted.
 
     Of means that rest on runs whose limit is not known, some `unlimited` ones, nothing is known at all.
     """

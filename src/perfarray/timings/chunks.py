@@ -1,4 +1,4 @@
-"""Chunks of lazy timings: of one length along each dim, and the same for values and coordinates."""
+"""Chunks of lazy timings: one length along each dim, the same for values and coordinates."""
 
 from collections.abc import Hashable, Mapping
 from typing import TypeVar, cast
@@ -9,12 +9,12 @@ from perfarray.timings.apply import is_chunked
 
 Data = TypeVar("Data", bound=xr.DataArray | xr.Dataset)
 
-# What the encoding of a variable that was read from a store says of its chunks there
+# Keys of the encoding that describe the chunks of a variable in its store
 STORED = ("chunks", "preferred_chunks", "shards")
 
 
 def chunk_lengths(array: xr.DataArray) -> dict[Hashable, int]:
-    """Return the length of the longest chunk along each dim of a lazy array; nothing of one in memory."""
+    """Return the length of the longest chunk along each dim of a lazy array; {} for an array in memory."""
     return {dim: max(pieces) for dim, pieces in array.variable.chunksizes.items()} if is_chunked(array) else {}
 
 
@@ -33,7 +33,7 @@ def evenly_chunked(array: xr.DataArray, lengths: Mapping[Hashable, int] | None =
 
 
 def storable(times: Data) -> Data:
-    """Return timings that Zarr can store: as `evenly_chunked`, and of a Dataset all variables in chunks of the same lengths."""
+    """Return timings that Zarr can store: chunks of one length along each dim, in all variables of a Dataset."""
     if isinstance(times, xr.DataArray):
         return cast(Data, evenly_chunked(times))
     lazy = {name: variable for name, variable in times.variables.items() if variable.chunks is not None}
@@ -48,7 +48,7 @@ def storable(times: Data) -> Data:
 
 
 def _chunked(variable: xr.Variable, lengths: Mapping[Hashable, int]) -> xr.Variable:
-    """Return a variable in chunks of some lengths; Zarr would refuse it with those it had in its store."""
+    """Return a variable in chunks of the given lengths, without the encoding of its former chunks, which Zarr would reject."""
     chunked = variable.chunk({dim: lengths[dim] for dim in variable.dims})
     chunked.encoding = {key: value for key, value in variable.encoding.items() if key not in STORED}
     return chunked

@@ -1,4 +1,4 @@
-"""Whether two sides may be compared: results of different suites never are, and other numbers of copies or threads are named."""
+"""Whether two sides can be compared: different suites raise, different numbers of copies or threads give a note."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from perfarray.timings.resolve import cell_names
 from perfarray.timings.validation import listed
 
 COPIES = "copies"
-# Coordinates that say how many of a benchmark ran at once
+# Coordinates with the number of concurrent runs of a benchmark
 SETTINGS = (COPIES, "threads")
 
 
 def check_sides(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim: str | None) -> tuple[Note, ...]:
-    """Raise where cells that are compared are of different suites; return notes on copies and threads that differ.
+    """Raise where compared cells are of different suites; return notes on copies and threads that differ.
 
     Both sides have the same labels on every dim but the levels and the dim compared, which only the new side has. What one side does not
     state differs from nothing, and neither do cells that are not measured on both sides; lazy ones are taken as measured.
@@ -31,20 +31,20 @@ def check_sides(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim
 
 
 def check_label(array: xr.DataArray, position: int, candidates: Iterable[int], levels: Sequence[str], dim: str) -> tuple[Note, ...]:
-    """Do as `check_sides` for the candidates and the baseline, positions along a dim."""
+    """Check the candidates and the baseline, given by positions along a dim, as `check_sides` does."""
     if not any(dim in array.coords[name].dims for name in (SUITE, *SETTINGS) if name in array.coords and name != dim):
         return ()
     return check_sides(array.isel({dim: np.asarray(list(candidates))}), array.isel({dim: position}), levels, dim)
 
 
 def check_systems(array: xr.DataArray, levels: Sequence[str], dim: str) -> tuple[Note, ...]:
-    """Do as `check_sides` for all labels of a dim."""
+    """Check all labels of a dim as `check_sides` does."""
     notes = [check_label(array, position, range(position), levels, dim) for position in range(1, array.sizes[dim])]
     return next((of_label for of_label in notes if of_label), ())
 
 
 def _differing(name: str, new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> xr.DataArray | None:
-    """Return the cells measured on both sides of which a coordinate says different things; None where there are none."""
+    """Return the cells measured on both sides in which a coordinate differs; None where there are none."""
     if name not in new.coords or name not in old.coords:
         return None
     candidate, baseline = (side.coords[name].variable.astype(object) for side in (new, old))
@@ -68,7 +68,7 @@ def _stated(variable: xr.Variable) -> xr.Variable:
 
 
 def _refusal(new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray, dim: str | None) -> str:
-    """Name both suites, the cells, and what to compare instead."""
+    """Write both suites, the cells, and what to compare instead."""
     suites, baseline_suites = (listed(values, 3) for values in _values(SUITE, new, old, cells))
     text = f"different suites are not compared: {suites} against {baseline_suites} in the baseline, of {_count(cells)} "
     text += f"({listed(cell_names(cells), 3)}); "
@@ -81,7 +81,7 @@ def _refusal(new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray, dim: str
 
 
 def _note(name: str, new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray) -> Note:
-    """Say how many copies or threads ran on either side."""
+    """Return the note on the copies or threads of both sides."""
     numbers, baseline_numbers = (
         ", ".join(str(value).removesuffix(".0") for value in values[:3]) for values in _values(name, new, old, cells)
     )
@@ -98,7 +98,7 @@ def _count(cells: xr.DataArray) -> str:
 
 
 def _values(name: str, new: xr.DataArray, old: xr.DataArray, cells: xr.DataArray) -> tuple[list[Any], list[Any]]:
-    """Return what a coordinate says of some cells on either side, each value once."""
+    """Return the distinct values of a coordinate in the cells, for both sides."""
     sides = (side.coords[name].variable.set_dims(dict(cells.sizes)).transpose(*cells.dims).values[cells.values] for side in (new, old))
     first, second = (list(dict.fromkeys(side.tolist())) for side in sides)
     return first, second

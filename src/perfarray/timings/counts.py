@@ -1,4 +1,4 @@
-"""Look at the nest: counts at every level, merging a level, removing warm-up, back to a long table."""
+"""The nest: counts at every level, merging a level, removing warm-up."""
 
 import numpy as np
 import xarray as xr
@@ -111,7 +111,7 @@ def merge_level(times: Data, level: str) -> Data:
 
 
 def _without_empty_positions(times: Data, dim: str) -> Data:
-    """Drop the positions along `dim` at which nothing was measured and nothing is marked; which these are in lazy data is not known."""
+    """Drop the positions along `dim` without a measurement or a mark; lazy data are returned unchanged."""
     arrays = list(times.data_vars.values()) if isinstance(times, xr.Dataset) else [times]
     if any(is_chunked(array) for array in arrays):
         return times
@@ -124,7 +124,7 @@ def _without_empty_positions(times: Data, dim: str) -> Data:
 
 
 def drop_warmup(times: Data, n: int | None = None) -> Data:
-    """Remove warm-up for good: what is marked `warmup`, and on request the first iterations of every execution.
+    """Remove warm-up: values marked `warmup`, and on request the first iterations of every execution.
 
     Parameters
     ----------

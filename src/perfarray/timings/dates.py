@@ -1,4 +1,4 @@
-"""When labels of a dim were made or measured."""
+"""Dates of the labels of a dim."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import xarray as xr
 
 
 def earliest_dates(stamps: xr.DataArray, dim: str) -> pd.Series:
-    """Return the earliest date of every label of a dim; NaT where one has none, for all where dates do not lie along it."""
+    """Return the earliest date of every label of a dim, NaT where there is none; a single NaT where dates do not lie along the dim."""
     if dim not in stamps.dims:
         return pd.Series([pd.NaT])
     texts = stamps.transpose(dim, ...).values.reshape(stamps.sizes[dim], -1).astype(str)

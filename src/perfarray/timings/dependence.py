@@ -1,4 +1,4 @@
-"""Whether the units that an answer rests on depend on those before them: found with every interval, and told."""
+"""Dependence of the units on their order: tested with every interval, and noted."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,20 +13,20 @@ from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, count_note, in_all
 from perfarray.timings.resolve import Timings
 
-# The check of units that depend on each other
+# The check for units that depend on each other
 DEPENDENCE = "dependence"
 
 PVALUE = "dependence_pvalue"
 
 
 def dependence(levels: int, *, paired: bool = False, dims: tuple[str, ...] = ()) -> tuple[Callable[..., Sequence[Any]], dict[str, Output]]:
-    """Return a formula of timings with so many levels last, of one system or two, and the variable it gives along `dims`."""
+    """Return the formula of the dependence test for timings with `levels` last, and the variable it gives along `dims`."""
     output = Output(dims, "1", long_name="p-value of units whose order tells something")
     return partial(dependence_pvalue, levels=levels, paired=paired), {PVALUE: output}
 
 
 def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | None:
-    """Return the note on the systems that a plan rests on; None of lazy ones."""
+    """Return the note on dependent units of the systems behind a plan; None for lazy timings."""
     arrays, nest = [side.array for side in sides], sides[0].levels
     if any(map(is_chunked, arrays)):
         return None
@@ -36,7 +36,7 @@ def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | No
 
 @check(DEPENDENCE)
 def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells whose units depend on each other, at an error rate of 5 % in all, and those with too few to allow for that."""
+    """Return notes on cells with dependent units (family-wise error rate 5 %), and on cells with too few units for batch means."""
     unit, method = str(result.attrs["levels"]).split()[0], result.attrs.get("method")
     if method == BATCH_MEANS:
         n = result["n"].values

@@ -1,4 +1,4 @@
-"""Several metrics at once: one result each, side by side."""
+"""Several metrics in one call: one result each, along a dim `metric`."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Told = TypeVar("Told", xr.Dataset, xr.DataArray)
 
 
 def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
-    """Let `metric=` name several metrics: one result each, along a dim `metric` with coordinates units and better."""
+    """Decorate a function so that a list of metrics gives one result each, along a dim `metric` with coordinates units and better."""
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -39,7 +39,7 @@ def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def metrics_beside(results: Sequence[xr.Dataset], names: Sequence[str], arrays: Sequence[xr.DataArray]) -> xr.Dataset:
-    """Put the results of several metrics along a dim `metric`, with what each is measured in and which end of it is good."""
+    """Concatenate the results of several metrics along a dim `metric`, with their units and directions."""
     joined = beside(results, METRIC, names)
     for key, default in (("units", "1"), ("better", LOWER)):
         joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
@@ -47,7 +47,7 @@ def metrics_beside(results: Sequence[xr.Dataset], names: Sequence[str], arrays: 
 
 
 def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
-    """Put results along a new dim; a cell that one of them lacks is NaN, False or `unknown`."""
+    """Concatenate results along a new dim; cells that a result lacks become NaN, False or `unknown`."""
     blanks: Any = np.nan
     datasets: Any = results
     if isinstance(results[0], xr.Dataset):
@@ -61,5 +61,5 @@ def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
 
 
 def only(times: Any, metric: str) -> Any:
-    """Return a Dataset with one metric alone, so that cells other metrics fill are not reported as empty."""
+    """Return a Dataset with one metric, so that cells of other metrics are not reported as empty."""
     return times[[metric]] if isinstance(times, xr.Dataset) and metric in times else times

@@ -13,7 +13,7 @@ ENGINES = ("numpy", "numba")
 
 
 class Options(NamedTuple):
-    """What is in force: the engine, and how much a file that nobody vouches for may ask for."""
+    """The options in force: the engine, and limits for files from unknown sources."""
 
     engine: str = "numpy"
     max_file_bytes: int = 1 << 30
@@ -24,10 +24,10 @@ class Options(NamedTuple):
     allow_outside: bool = False
 
 
-# Plain calls in their order; of each option the last one that names it is in force
+# Plain calls in order; the last call that names an option decides
 _process: list["set_options"] = []
 
-# What is in force inside the innermost `with` block of this thread or task
+# The options inside the innermost `with` block of this thread or task
 _context: ContextVar[Options | None] = ContextVar("perfarray_options", default=None)
 
 
@@ -110,7 +110,7 @@ class set_options:
 
 
 def options() -> Options:
-    """Return what is in force."""
+    """Return the options in force."""
     inside = _context.get()
     if inside is not None:
         return inside
@@ -122,7 +122,7 @@ def options() -> Options:
 
 @contextmanager
 def in_force(chosen: Options) -> Iterator[None]:
-    """Let options hold in another thread or process than the one they were chosen in."""
+    """Apply options in another thread or process than the one that set them."""
     token = _context.set(chosen)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A bar that counts the cells of a long computation."""
+"""A progress bar over the cells of a long computation."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import xarray as xr
 
 from perfarray.timings.apply import is_chunked
 
-# Seconds after which a bar that nobody asked for appears
+# Seconds after which a bar appears by default
 PATIENCE = 5.0
 
 
 def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:
-    """Return a bar that counts cells, or None where none is wanted, or cells are lazy: they are computed later."""
+    """Return a progress bar over cells, None where `show` is False or the cells are lazy."""
     if show is False or is_chunked(cells):
         return None
     from tqdm.auto import tqdm

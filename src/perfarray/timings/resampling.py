@@ -1,4 +1,4 @@
-"""Arguments of everything that redraws the nest: which levels, how often, from which random numbers."""
+"""Arguments of the bootstrap: the levels drawn, the number of replicates, the random numbers."""
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -15,14 +15,14 @@ from perfarray.timings.resolve import Timings, check_names
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_count, listed
 
-# Units below which percentile and BCa intervals are too narrow to be used
+# Units below which percentile and BCa intervals are too narrow
 FEW = 30
 
 Resample = str | tuple[str, ...] | None
 
 
 class Resampling(NamedTuple):
-    """What is drawn with replacement: of which levels, how often, from which key; or from all values of a cell, flat."""
+    """A bootstrap: which levels are drawn with replacement, how often, from which key; or all values of a cell, flat."""
 
     levels: tuple[str, ...]
     draws: Draws
@@ -30,7 +30,7 @@ class Resampling(NamedTuple):
 
     @property
     def attrs(self) -> dict[str, Hashable]:
-        """What the attrs of a result made from replicates say of them."""
+        """The attrs of a result made from replicates."""
         resampled = [level for level, is_drawn in zip(self.levels, self.draws.resampled, strict=False) if is_drawn]
         attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(resampled)}
         if self.flat:
@@ -39,7 +39,7 @@ class Resampling(NamedTuple):
 
 
 def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamples: int, rng: Rng, *, joint: bool = False) -> Resampling:
-    """Check what is to be drawn; units drawn jointly (shared or paired) must be drawn, and a flat draw knows no units."""
+    """Check the levels to draw; shared or paired units must be drawn, and a flat draw has no units."""
     levels = data.levels
     resampled: tuple[bool, ...]
     number = check_count(n_resamples, "n_resamples", 2)
@@ -61,7 +61,7 @@ def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamp
 
 
 def check_no_resampling(method: str, resample: object) -> None:
-    """Raise where levels to draw are named for a method that draws nothing."""
+    """Raise where `resample` is given for a method that draws nothing."""
     if resample is not None:
         raise ValueError(
             f"resample={resample!r} was given with method={method!r}, which draws nothing; choose one of {listed(BOOTSTRAP_METHODS)}"
@@ -70,7 +70,7 @@ def check_no_resampling(method: str, resample: object) -> None:
 
 @check("resampling")
 def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Note too few units for the method, and too few replicates for the confidence level."""
+    """Return notes on too few units for the method, and too few replicates for the confidence level."""
     attrs = result.attrs
     method, unit = str(attrs["method"]), "values" if attrs.get("resample") == "flat" else f"units ({attrs.get('unit', EXECUTION)})"
     level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
@@ -82,7 +82,7 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def few_replicates(number: int, method: str, level: float) -> Note | None:
-    """Note that the limits at a level would be the extreme replicates."""
+    """Return a note where the limits at a level would be the extreme replicates."""
     tail = 1 - level if method == "studentized" else (1 - level) / 2
     needed = int(np.ceil(1 / tail - 1e-9)) - 1
     if number >= needed:
@@ -93,7 +93,7 @@ def few_replicates(number: int, method: str, level: float) -> Note | None:
 
 
 def few_units(n: xr.Variable, method: str, units: str, *, remedy: str = "", covered: str = "66 to 85") -> Note | None:
-    """Count the cells with too few units for a method; `remedy` is one that does not need as many."""
+    """Return a note on the cells with too few units for a method; `remedy` names a method that needs fewer."""
     if is_chunked(n):
         return None
     number = n.values  # arithmetic of labelled arrays costs a hundred times as much where they are small

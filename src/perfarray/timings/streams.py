@@ -1,4 +1,4 @@
-"""Where random numbers come from: one key for a call, and a key for every cell, made of the labels of the cell."""
+"""Keys of random numbers: one for a call, and one for every cell, made of its labels."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
@@ -13,15 +13,15 @@ import xarray as xr
 from perfarray.conventions import COMPARED, RNG_KEY
 from perfarray.timings.apply import is_chunked
 
-# A seed, the `rng_key` of an earlier result, a generator, or None for numbers that were never drawn before
+# A seed, the `rng_key` of an earlier result, a generator, or None for new numbers
 Rng = int | str | np.random.Generator | None
 
 Keys = npt.NDArray[np.uint64]
 
-# The name of arrays of keys, which no label has
+# The name of arrays of keys; no label has it
 KEY = "_key"
 
-# Labels that are made texts together
+# Labels converted to text at a time
 BLOCK = 1 << 16
 
 # Hexadecimal digits of a key of 128 bits
@@ -29,7 +29,7 @@ DIGITS = 32
 
 
 def key_of(rng: Rng) -> tuple[int, int]:
-    """Draw the one key that all streams of a call begin with, or read one that was drawn before."""
+    """Draw the key of a call, or parse the key of an earlier result."""
     if isinstance(rng, str) and len(rng) == DIGITS and set(rng) <= set("0123456789abcdef"):
         return int(rng[: DIGITS // 2], 16), int(rng[DIGITS // 2 :], 16)
     is_seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
@@ -42,19 +42,19 @@ def key_of(rng: Rng) -> tuple[int, int]:
 
 
 def describe_key(key: tuple[int, int]) -> dict[str, Hashable]:
-    """Return the attr that lets an answer be had again with `rng=`."""
+    """Return the attr that reproduces a result when given as `rng=`."""
     return {RNG_KEY: f"{key[0]:016x}{key[1]:016x}"}
 
 
 def one_key(function: Callable[..., Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of several calls of a function with one key for all, if it draws: their results then name it."""
+    """Return keyword arguments with one key for several calls of a function that draws random numbers."""
     if "rng" not in signature(function).parameters:
         return dict(keywords)
     return {**keywords, "rng": describe_key(key_of(keywords.get("rng")))[RNG_KEY]}
 
 
 def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: str | Sequence[str] | None = None) -> xr.DataArray:
-    """Return a key for every cell of some arrays: what its streams of random numbers hang on.
+    """Return a key for every cell of some arrays, over their dims without `levels` and `excluded`, chunked like them.
 
     It is made of the labels of the cell (positions along dims without labels), whatever other labels there are, in whatever order of
     labels or dims. What is compared may be selected: a scalar coordinate `benchmark` counts as the label it is.
@@ -83,12 +83,12 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: s
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
-    """Return the chunks of the lazy array that has a dim; one where none has."""
+    """Return the chunks of the lazy array with this dim; -1 where none has it."""
     return next((array.variable.chunksizes[dim] for array in arrays if is_chunked(array) and dim in array.dims), -1)
 
 
 def _hashed(dim: str, labels: Any) -> Keys:
-    """Return what the labels of a dim add to the keys of cells: mixed (by SplitMix64), so that sums over dims tell cells apart."""
+    """Return the summands of the labels of a dim in the keys of cells, mixed by SplitMix64 so that sums over dims differ between cells."""
     words: Keys = label_hashes(labels) ^ _hash_of_name(dim)
     if len(np.unique(words)) < len(words):  # the second cell of a label is not the first
         words = words + np.asarray(pd.Series(words).groupby(words).cumcount(), np.uint64)
@@ -104,12 +104,12 @@ def _hash_of_name(dim: str) -> np.uint64:
 
 
 def order_of_labels(labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Return an order of labels that does not depend on the order they come in."""
+    """Return an order of labels that does not depend on their present order."""
     return np.argsort(label_hashes(labels), kind="stable")
 
 
 def label_hashes(labels: npt.NDArray[Any]) -> Keys:
-    """Return 64 bits for every label, the same in every process: whole numbers and text by what they are, others by type and text."""
+    """Return a 64-bit hash of every label, the same in every process."""
     if labels.dtype.kind in "mM":
         labels = labels.astype(f"{labels.dtype.kind}8[ns]").view(np.int64)
     if labels.dtype.kind in "iu" or (labels.dtype.kind == "O" and all(type(item) is int and abs(item) < 1 << 63 for item in labels)):
@@ -118,6 +118,6 @@ def label_hashes(labels: npt.NDArray[Any]) -> Keys:
 
 
 def _text_hashes(items: Sequence[Any]) -> Keys:
-    """Return 64 bits for every label that is not a whole number."""
+    """Return a 64-bit hash of labels that are not whole numbers: text as it is, others by type and text."""
     texts = [item if isinstance(item, str) else f"{type(item).__name__}:{item}" for item in items]
     return pd.util.hash_array(np.array(texts, dtype=object), categorize=False)

@@ -1,4 +1,4 @@
-"""What a sample is: the level whose repetitions are independent (`unit=`), and the level whose repetitions are runs (`value=`)."""
+"""The level whose repetitions are independent (`unit=`), and the level whose repetitions are runs (`value=`)."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from perfarray.timings.validation import check_choice, listed
 
 
 def unit_place(data: Timings, unit: str | None) -> int:
-    """Return the place in the nest of the level whose repetitions are independent; default: the outermost.
+    """Return the position in the nest of the level whose repetitions are independent; default: the outermost.
 
     Levels below it are averaged, levels above it are pooled (`numerics.levels.one_value_per_unit`).
     """
@@ -22,7 +22,7 @@ def unit_place(data: Timings, unit: str | None) -> int:
 
 
 def value_place(data: Timings, value: str | None) -> int:
-    """Return the place in the nest of the level whose repetitions are runs; default: `execution`, else the lowest level.
+    """Return the position in the nest of the level whose repetitions are runs; default: `execution`, else the lowest level.
 
     Levels below it are averaged; all values count, each outermost unit with equal weight (`numerics.levels.values_by_unit`).
     """
@@ -32,23 +32,23 @@ def value_place(data: Timings, value: str | None) -> int:
 
 
 def describe_unit(data: Timings, depth: int) -> dict[str, Hashable]:
-    """Attrs that say which repetitions an answer takes as independent."""
+    """Return the attrs of a result with another sampling unit than the outermost level."""
     return data.describe() | {"unit": data.levels[depth]}
 
 
 def describe_value(data: Timings, depth: int) -> dict[str, Hashable]:
-    """Attrs that say which repetitions are runs; the unit stays the outermost level."""
+    """Return the attrs of a result with a level of runs; the sampling unit stays the outermost level."""
     return data.describe() | {"value": data.levels[depth]}
 
 
 def _place(data: Timings, level: str, argument: str) -> int:
-    """Return where a level stands in the nest."""
+    """Return the position of a level in the nest."""
     check_choice(level, argument, data.levels)
     return data.levels.index(level)
 
 
 def pooled(data: Timings, unit: str | None) -> Timings:
-    """Return the timings with the levels above the unit pooled: their repetitions become the unit's, as `merge_level` does it."""
+    """Return the timings with the levels above the unit pooled, as `merge_level` does."""
     depth = unit_place(data, unit)
     if not depth:
         return data
@@ -59,7 +59,7 @@ def pooled(data: Timings, unit: str | None) -> Timings:
 
 
 def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
-    """Say what can be done where cells rest on one unit; methods with an argument `unit=` name it, too."""
+    """Write what to do where cells rest on one unit; `unit` says whether the method has an argument `unit=`."""
     outermost, *inner = str(attrs["levels"]).split()
     if not inner:
         return "measure more of them"
@@ -68,20 +68,20 @@ def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
 
 
 def single_unit_note(result: xr.Dataset, consequence: str, where: xr.DataArray | None = None) -> Note | None:
-    """Say which cells of a method with an argument `unit=`, or some of them, rest on one unit, what follows, and what can be done."""
+    """Return the note on cells that rest on one unit, the consequence and the remedy, for methods with an argument `unit=`."""
     unit, outermost = str(result.attrs["unit"]), str(result.attrs["levels"]).split()[0]
     remedy = more_units(result.attrs, unit=True) if unit == outermost else "measure more of them"
     single = result["n"] == 1 if where is None else where
     return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single.values)
 
 
-# The check of the units that answers rest on
+# The check of the number of units
 UNITS = "units"
 
 
 @check(UNITS)
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells that rest on one unit, on none, or on units that do not differ, and what can be done."""
+    """Return notes on cells with one unit, without values, and without spread."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
     outermost = str(result.attrs["levels"]).split()[0]
     single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
@@ -95,7 +95,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
-    """Return a note on some cells of a result, if any; `{cells}` in the text becomes their number, and the names of a few of several."""
+    """Return a note on some cells; `{cells}` in the text becomes their number, and up to three names."""
     number = np.count_nonzero(where)
     names = cell_names(like.copy(data=where)) if where.ndim and 0 < number < min(where.size, 4) else []
     return count_note(code, text.replace("{cells}", f"{{cells}} ({listed(names)})") if names else text, where, names=names)

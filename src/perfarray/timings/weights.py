@@ -1,4 +1,4 @@
-"""How much each benchmark of a suite counts: what the caller gave, checked and normalised."""
+"""Weights of the benchmarks of a suite: checked and normalised."""
 
 import json
 import re
@@ -14,15 +14,15 @@ from perfarray.timings.across import Weights, as_weights, check_weights
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_dim
 
-# The attr that says how much each benchmark counts: its share of the whole by label, as JSON
+# Attr: the share of each benchmark by label, as JSON
 WEIGHTS = "weights"
 
-# How alike two names are of which one may be misspelt: two letters of four that change places
+# Similarity from which an unknown label counts as misspelt: two of four letters swapped
 NEAR = 0.75
 
 
 class Weighing(NamedTuple):
-    """The dim of the suite, the share of each benchmark that counts, and which do not; nothing where all count alike."""
+    """The dim of the suite, the share of each benchmark, and the benchmarks with weight 0; no shares where all weigh the same."""
 
     across: str
     shares: dict[Hashable, float]
@@ -30,13 +30,13 @@ class Weighing(NamedTuple):
     notes: tuple[Note, ...] = ()
 
     def kept(self, data: Any) -> Any:
-        """Return timings without the benchmarks that do not count; a label as it is."""
+        """Return timings without the benchmarks of weight 0; other arguments unchanged."""
         if not self.without or not isinstance(data, xr.DataArray | xr.Dataset) or self.across not in data.dims:
             return data
         return data.isel({self.across: [label not in self.without for label in data[self.across].values.tolist()]})
 
     def of(self, labels: Any) -> Floats | None:
-        """Return the shares of some benchmarks, in their order, or nothing where all are equal: then no number differs from a plain mean's.
+        """Return the shares of benchmarks in the order of the labels, None where all are equal (a plain mean).
 
         A benchmark that only the other system has counts nowhere.
         """
@@ -46,16 +46,16 @@ class Weighing(NamedTuple):
 
     @property
     def attrs(self) -> dict[str, Hashable]:
-        """What the attrs of a weighted result say."""
+        """The attrs of a weighted result."""
         return {WEIGHTS: json.dumps({str(label): share for label, share in self.shares.items()})} if self.shares else {}
 
     def name(self, mean: str) -> str:
-        """Return what a mean is called."""
+        """Return the name of a mean."""
         return f"weighted {mean}" if self.shares else mean
 
 
 def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
-    """Return how much each benchmark counts."""
+    """Return the weights of the benchmarks; raise for missing, negative, infinite or all-zero weights."""
     if weights is None:
         return Weighing(across, {})
     check_dim(times, across, "across")
@@ -73,7 +73,7 @@ def weigh(times: Data, across: str, weights: Weights | None) -> Weighing:
 
 
 def _misspelt(weights: Weights, labels: list[Any], across: str) -> tuple[Note, ...]:
-    """Name the weights of labels that are not there and look like one that is: of a part of a suite, those of the whole suite are given.
+    """Return a note on weights of unknown labels that resemble a label; weights of a whole suite may be given for a part.
 
     Names that differ in their digits alone are of several benchmarks.
     """

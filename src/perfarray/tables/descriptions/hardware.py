@@ -1,4 +1,4 @@
-"""What archives write about hardware, as numbers: one parser for each kind of text.
+"""Parsers of hardware descriptions in archives.
 
 A parser returns a NamedTuple; None stands for what the text does not say. A text of which nothing could be read gives None throughout.
 Sizes are in kB of 1,024 bytes and in GB of 1,024 kB squared. Digits are those of ASCII.
@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 KILOBYTES = {"K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
-# What stands where a part is not there: its size is 0
+# Texts for a missing part, whose size is 0
 NOTHING = frozenset({"none", "n/a", "no"})
 
 SIZE = r"(?<![\d.])(\d{1,15}(?:\.\d+)?)\s*([KMGT])i?B"
@@ -24,7 +24,7 @@ NAMED_MODULES = re.compile(rf"^(\d{{1,6}})x\s.*?{SIZE}\b(?:.*?\brank\s+(\d{{3,5}
 RUNNING = re.compile(r"running at (\d{3,5})\s*MHz", FLAGS)
 RATED = re.compile(r"\b(?:DDR|PC)(\d?)L?[- ](\d{3,5})", FLAGS)
 PLAIN_SPEED = re.compile(r"\b(\d{3,5})\s*(?:MHz|MT/s)", FLAGS)
-# Transfers per second, in millions, that no module of a generation exceeds: a larger number is its bandwidth in MB/s, 8 bytes each
+# Highest transfer rate of each memory generation, in millions per second; larger numbers are bandwidths in MB/s, 8 bytes a transfer
 FASTEST = {"": 400, "1": 400, "2": 1066, "3": 2133, "4": 5000, "5": 10_000}
 
 SPIN = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*K\s*RPM|(\d{4,5})\s*RPM", FLAGS)
@@ -38,12 +38,12 @@ COUNTS = {
     "cores_per_chip": re.compile(rf"{WHOLE} cores?/chip", FLAGS),
     "threads_per_core": re.compile(rf"{WHOLE} threads?/core", FLAGS),
 }
-# No machine has as many cores, chips or threads
+# More cores, chips or threads than any machine has
 MOST = 2**31
 
 
 class Cache(NamedTuple):
-    """Sizes in kB as the text states them, and what has a cache of its own: core, chip, module or system.
+    """Sizes in kB as the text states them, and the owner of the cache: core, chip, module or system.
 
     `kb` is instructions and data together; None where the parts belong to different things and cannot be added.
     """
@@ -55,7 +55,7 @@ class Cache(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Total size in GB, modules, size of a module in GB, speed in millions of transfers per second."""
+    """Total size in GB, number of modules, size of a module in GB, speed in millions of transfers per second."""
 
     gb: float | None = None
     sticks: float | None = None
@@ -64,7 +64,7 @@ class Memory(NamedTuple):
 
 
 class Disk(NamedTuple):
-    """Total size in GB, how many disks, turns per minute, and whether there are none because it is solid state."""
+    """Total size in GB, number of disks, revolutions per minute, and whether they are solid state."""
 
     gb: float | None = None
     disks: float | None = None
@@ -73,7 +73,7 @@ class Disk(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Cores, chips and threads that were enabled."""
+    """Numbers of enabled cores, chips and threads."""
 
     cores: int | None = None
     chips: int | None = None
@@ -135,7 +135,7 @@ def memory(text: str) -> Memory:
 
 
 def _memory_speed(text: str) -> float | None:
-    """Return transfers per second in millions: as run, as rated, or as written."""
+    """Return millions of transfers per second: as run, as rated, or as written."""
     running = RUNNING.search(text)
     if running:
         return float(running[1])
@@ -147,7 +147,7 @@ def _memory_speed(text: str) -> float | None:
 
 
 def _transfers(bandwidth: float) -> float:
-    """Return the rate behind a bandwidth in MB/s, which names round down: 10600 is 1333, 5300 is 667."""
+    """Return the transfer rate of a bandwidth in MB/s, which names round down: 10600 is 1333, 5300 is 667."""
     rate = bandwidth / 8
     usual = (200, 266, 333, 400, 533, 667, 800, 1066, 1333, 1600, 1866, 2133, 2400, 2666, 2933, 3200, 4800, 5600, 6400)
     nearest = min(usual, key=lambda speed: abs(speed - rate))
@@ -196,7 +196,7 @@ def clock(text: str) -> float | None:
 
 
 def counts(text: str) -> Counts:
-    """Count cores, chips and threads in a text; 0, -1 and question marks are not counts.
+    """Parse numbers of cores, chips and threads; 0, -1 and question marks are not counts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which texts are read, and what their parts are called: the one way from what archives write about a machine to typed columns."""
+"""Which descriptions are parsed, and the columns that their parts become."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -9,12 +9,12 @@ import pandas as pd
 from perfarray.conventions import UNKNOWN
 from perfarray.tables.descriptions import hardware, software
 
-# What stands where a report says nothing
+# Texts that state nothing
 SILENT: Final = frozenset({"", "-", "--", "Multiple", "Not Applicable", UNKNOWN})
 
 
 class Reading(NamedTuple):
-    """How a kind of text is read, and which columns its parts become; `{}` is the name of the text without `_cache`."""
+    """The parser of a kind of text, and the columns of its parts; `{}` is the name of the text without `_cache`."""
 
     parse: Callable[[str], Any]
     columns: Mapping[str, str]
@@ -27,7 +27,7 @@ COUNTS: Final = {name: name for name in hardware.Counts._fields}
 PRODUCT: Final = {"family": "{}", "version": "{}_version"}
 ITSELF: Final = {"": "{}"}
 
-# The texts that are read, by the name of the coordinate; other texts are categories
+# The parsed texts by the name of the coordinate; other texts are categories
 READINGS: Final[Mapping[str, Reading]] = {
     **{f"{name}_cache": Reading(hardware.cache, CACHES) for name in ("l1", "l2", "l3", "other")},
     "memory": Reading(hardware.memory, MEMORY),
@@ -43,28 +43,28 @@ READINGS: Final[Mapping[str, Reading]] = {
     "auto_parallel": Reading(software.yes_or_no, ITSELF),
 }
 
-# Parts a machine is described by even where its text does not say them
+# Parts that describe a machine even where its text does not state them
 PLAIN: Final = frozenset({"kb", "gb", *COUNTS, ""})
 
-# Parts a machine is described by where its text says them
+# Parts that describe a machine only where its text states them
 TOLD_APART: Final = frozenset({"instruction_kb", "data_kb"})
 
 
 def stated(text: str) -> str | None:
-    """Return a text with single blanks, or None where it says nothing."""
+    """Return a text with single blanks, or None where it states nothing."""
     plain = " ".join(text.split())
     return None if plain in SILENT else plain
 
 
 def read_each(parse: Callable[[str], Any], texts: Iterable[Any]) -> list[Any]:
-    """Return what a parser makes of each text, None for what says nothing; texts that are alike are read once."""
+    """Return the parsed value of each text, None where it states nothing; equal texts are parsed once."""
     codes, distinct = pd.factorize(np.array([None if _silent(text) else str(text) for text in texts], dtype=object))
     answers = [parse(text) for text in distinct]
     return [answers[code] if code >= 0 else None for code in codes.tolist()]
 
 
 def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], list[str]]:
-    """Return the columns read from the texts of one descriptor, and the texts from which nothing could be read.
+    """Return the columns parsed from the texts of one descriptor, and the texts that could not be parsed.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def read_texts(name: str, texts: Sequence[Any]) -> tuple[dict[str, list[Any]], l
 
 
 def machine_numbers(texts: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return what the texts about one machine say as numbers, under the names a machine table gives them.
+    """Return the numbers in the texts about one machine, by column of the machine table.
 
     Examples
     --------
@@ -102,10 +102,10 @@ def machine_numbers(texts: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def _empty(answer: Any) -> bool:
-    """Return whether nothing could be read."""
+    """Return whether nothing could be parsed."""
     return answer is None or (isinstance(answer, tuple) and all(field is None for field in answer))
 
 
 def _silent(text: Any) -> bool:
-    """Return whether nothing was written down: no text, `unknown`, None or NaN."""
+    """Return whether a text states nothing: empty, `unknown`, None or NaN."""
     return text is None or text != text or text in ("", UNKNOWN)

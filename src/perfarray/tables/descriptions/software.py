@@ -1,4 +1,4 @@
-"""What archives write about software, as values: dates, systems, compilers, file systems, answers and flags.
+"""Parsers of software descriptions: dates, systems, compilers, file systems, yes or no, flags.
 
 As in `hardware`, None stands for what a text does not say.
 """
@@ -58,7 +58,7 @@ class Product(NamedTuple):
 
 
 def year(text: str) -> float | None:
-    """Read a date as a year and the twelfths of it that had passed: May 2012 is 2012.333.
+    """Parse a date as a year with the elapsed months as twelfths: May 2012 is 2012.333.
 
     Examples
     --------
@@ -78,12 +78,12 @@ def year(text: str) -> float | None:
 
 
 def _decimal(full: int, month: int) -> float | None:
-    """Return a year with its months as twelfths."""
+    """Return a year with its elapsed months as twelfths."""
     return full + (month - 1) / 12 if 1 <= month <= 12 else None
 
 
 def operating_system(text: str) -> Product:
-    """Read the family and version of an operating system; a service pack counts as the second part of the version.
+    """Parse the family and version of an operating system; a service pack counts as the second part of the version.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def operating_system(text: str) -> Product:
 
 
 def compiler(text: str) -> Product:
-    """Read the family and version of the first compiler that a text names.
+    """Parse the family and version of the first compiler that a text names.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def compiler(text: str) -> Product:
 
 
 def _family(text: str, patterns: tuple[tuple[str, re.Pattern[str]], ...]) -> tuple[str, str] | None:
-    """Return the first family of a list that a text names, and what follows its name."""
+    """Return the first family that a text names, and the text after its name."""
     for family, pattern in patterns:
         match = pattern.search(text)
         if match:
@@ -133,7 +133,7 @@ def _version(match: re.Match[str] | None) -> float | None:
 
 
 def file_system(text: str) -> str | None:
-    """Read the name of a file system, in small letters; the first if several are named.
+    """Parse the name of the first file system that a text names, in lower case.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def file_system(text: str) -> str | None:
 
 
 def yes_or_no(text: str) -> bool | None:
-    """Read an answer.
+    """Parse yes or no, on or off, true or false.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def yes_or_no(text: str) -> bool | None:
 
 
 def flags(text: str) -> tuple[str, ...]:
-    """Split what was given to a compiler into flags, each once, in the order given.
+    """Split compiler options into distinct flags, in order; a label without blanks is split at `-O`, `-f`, `-m` and `-l`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""More machines, or commits, for a Zarr store: what was written is linked, not copied, and the whole replaces the store in one step."""
+"""Append machines or commits to a Zarr store: chunks that stay are linked, and the new store replaces the old in one step."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from perfarray.tables.stores.joining import grows_along, joined_along
 from perfarray.tables.stores.writing import common_chunk_sizes, opened, writing, zarr_encoding
 from perfarray.timings.writing import replacing
 
-# What `append` needs: before, NumPy ends the process where such texts are copied deeply, or refuses their dtype
+# Older versions of NumPy end the process at a deep copy of such texts, or reject their dtype
 NUMPY = "2.3.0"
 
 Sizes = Mapping[Hashable, int]
 
 
 def append(times: xr.Dataset, output: Path) -> xr.Dataset:
-    """Add the machines of some timings to a Zarr store, or the commits, where their machines are there already.
+    """Append the machines of some timings to a Zarr store, or their commits, where the machines exist already.
 
     A new store is made beside the old: chunks that stay are links to those there (copies, where the file system has no links), what
     changes is written, and then the new takes the place of the old. Whoever reads, and whatever interrupts, finds one or the other.
@@ -55,7 +55,7 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
 
 
 def _chunk_sizes(along: str, stored: xr.Dataset, joined: xr.Dataset) -> Sizes:
-    """Return sizes of chunks for all variables: those that the largest has in the store, unless they are far too small by now."""
+    """Return the chunk sizes of all variables: those of the largest variable in the store, unless they are far too small by now."""
     sizes, largest = common_chunk_sizes(joined), max(joined.variables, key=lambda name: joined.variables[name].size)
     if not _continues(along, largest, stored, joined):
         return sizes
@@ -64,7 +64,7 @@ def _chunk_sizes(along: str, stored: xr.Dataset, joined: xr.Dataset) -> Sizes:
 
 
 def _continues(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Dataset) -> bool:
-    """Return whether a variable is as it was, but for its end."""
+    """Return whether a variable is unchanged but for its end."""
     if name in joined.indexes or name not in stored.variables:
         return False
     old, new = stored.variables[name], joined.variables[name]
@@ -74,24 +74,24 @@ def _continues(along: str, name: Hashable, stored: xr.Dataset, joined: xr.Datase
 
 
 def _layout(store: Path, name: Hashable) -> dict[str, Any]:
-    """Return how the chunks of a variable are written."""
+    """Return the chunk layout of a variable."""
     metadata: dict[str, Any] = json.loads((store / str(name) / "zarr.json").read_text())
     return {key: value for key, value in metadata.items() if key not in ("shape", "attributes")}
 
 
 def _fill(dataset: xr.Dataset, store: Path, region: dict[str, slice]) -> None:
-    """Write variables from a label on."""
+    """Write variables to a region of a store."""
     if dataset.data_vars:
         dataset.to_zarr(store, region=region)
 
 
 def _metadata(_: str, names: list[str]) -> list[str]:
-    """Return which files of an array are not its chunks."""
+    """Return the files of an array that are not chunks."""
     return [name for name in names if name == "zarr.json"]
 
 
 def _link(source: str, target: str) -> None:
-    """Make a second name for a file, or a copy. Zarr replaces files and never changes them, so that the first keeps its content."""
+    """Link a file, or copy it where there are no links; Zarr replaces files and never changes them."""
     try:
         os.link(source, target)
     except OSError:

@@ -1,4 +1,4 @@
-"""What is stored and further machines, or commits, as one Dataset: labels of both, descriptors along these where they differ."""
+"""Stored timings and further machines, or commits, as one Dataset: labels of both, descriptors along these where they differ."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -13,17 +13,17 @@ from perfarray.tables.stores.writing import chunk_sizes
 from perfarray.timings.notes import NOTES, notes, once, to_json
 from perfarray.timings.validation import listed
 
-# What texts are in Zarr stores that are opened
+# The dtype of texts in opened Zarr stores
 TEXT = np.dtypes.StringDType()
 
-# Attrs of a metric on which both sides have to agree
+# Attrs of a metric that must agree
 MEANING = ("units", "better")
 
 Sizes = Mapping[Hashable, int]
 
 
 def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
-    """Return the dim that a store grows along: machines; or, where these are there already, what its history runs along."""
+    """Return the dim to append along: machines, or, where these exist already, the dim of the history."""
     dims = [MACHINE, *(dim for dim in HISTORY if dim in stored.indexes and dim in times.coords)]
     repeated: dict[str, list[Any]] = {}
     for dim in dims:
@@ -41,7 +41,7 @@ def grows_along(stored: xr.Dataset, times: xr.Dataset) -> str:
 
 
 def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
-    """Put what is stored and further machines, or commits, into one Dataset; what is stored stays lazy.
+    """Join stored timings, which stay lazy, with further machines or commits along a dim with new labels.
 
     Descriptors of a whole that differ lie along the dim in the result; what one side does not say is `"unknown"`, NaN, or no mark.
     """
@@ -58,7 +58,7 @@ def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
 
 
 def _check_metrics(stored: xr.Dataset, times: xr.Dataset) -> None:
-    """Raise where a metric means different things in the two."""
+    """Raise where a metric differs in unit or direction."""
     for name in stored.data_vars.keys() & times.data_vars.keys():
         for attr in MEANING:
             meanings = [dataset[name].attrs.get(attr) for dataset in (stored, times)]
@@ -67,7 +67,7 @@ def _check_metrics(stored: xr.Dataset, times: xr.Dataset) -> None:
 
 
 def _with_dims(along: str, times: xr.Dataset, opposite: xr.Dataset) -> xr.Dataset:
-    """Return timings with the dims of the other as well, labels for each, and texts of one kind."""
+    """Return timings with the dims of the other side, labels for each dim, and texts of one dtype."""
     for dim in dict.fromkeys((along, *opposite.sizes)):
         if dim in times.dims:
             continue
@@ -85,12 +85,12 @@ def _with_dims(along: str, times: xr.Dataset, opposite: xr.Dataset) -> xr.Datase
 
 
 def _is_word(name: Hashable, variable: xr.DataArray) -> bool:
-    """Return whether something is true or false, and no mark: where nobody said so, it is neither."""
+    """Return whether a coordinate is boolean and no mark; it becomes text, which can be unknown."""
     return variable.dtype.kind == "b" and name not in MARKS
 
 
 def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]:
-    """Return the labels of both along a dim: repetitions in their order, others as they come."""
+    """Return the labels of both sides along a dim: repetitions sorted, others in order."""
     indexes = [dataset.indexes[dim] for dataset in (first, second)]
     kinds = [index.dtype.kind in "iuf" for index in indexes]
     if kinds[0] != kinds[1]:
@@ -103,13 +103,13 @@ def _labels(dim: str, first: xr.Dataset, second: xr.Dataset) -> npt.NDArray[Any]
 
 
 def _fills(times: xr.Dataset) -> dict[Hashable, Any]:
-    """Return what stands where nothing was said, of variables that NaN cannot stand in."""
+    """Return the fill values of variables that cannot hold NaN."""
     kinds = {name: variable.dtype.kind for name, variable in times.variables.items() if name not in times.dims}
     return {name: UNKNOWN if kind == "T" else False for name, kind in kinds.items() if kind in "Tb"}
 
 
 def _joined(along: str, name: Hashable, first: xr.Dataset, second: xr.Dataset) -> xr.Variable:
-    """Return a variable of both: along what is added, unless it says the same of all."""
+    """Return a joined variable: along the new labels, unless both sides agree."""
     a, b = (operand.variables.get(name) for operand in (first, second))
     if a is not None and b is not None:
         a, b = _of_one_kind(a, b)
@@ -129,13 +129,13 @@ def _joined(along: str, name: Hashable, first: xr.Dataset, second: xr.Dataset) -
 
 
 def _of_one_kind(a: xr.Variable, b: xr.Variable) -> tuple[xr.Variable, xr.Variable]:
-    """Return two variables, as texts where one is a text or a date and the other is not."""
+    """Return two variables, converted to text where only one is a text or a date."""
     kinds = [kind.replace("i", "f").replace("u", "f") for kind in (a.dtype.kind, b.dtype.kind)]
     return (a, b) if kinds[0] == kinds[1] else (_as_text(a), _as_text(b))
 
 
 def _as_text(variable: xr.Variable) -> xr.Variable:
-    """Return what a variable says as texts; what is not a number or a date is not known."""
+    """Return a variable as text; missing numbers and dates are unknown."""
     if variable.dtype.kind == "T":
         return variable
     texts: xr.Variable = variable.astype(TEXT).where(variable.notnull(), UNKNOWN)
@@ -143,7 +143,7 @@ def _as_text(variable: xr.Variable) -> xr.Variable:
 
 
 def _agreed(a: xr.Variable | None, b: xr.Variable | None) -> xr.Variable | None:
-    """Return what both say where neither contradicts the other; None for what has to lie along what is added."""
+    """Return the merged values of both sides, None where they contradict each other."""
     if a is None or b is None:
         operand = b if a is None else a
         return operand.load() if operand is not None and operand.dims else None
@@ -156,7 +156,7 @@ def _agreed(a: xr.Variable | None, b: xr.Variable | None) -> xr.Variable | None:
 
 
 def _spread(variable: xr.Variable | None, opposite: xr.Variable | None, sizes: Sizes) -> xr.Variable:
-    """Return a variable along all dims; where it is not there, what stands for nothing, of the kind that the other is."""
+    """Return a variable along all dims, or blanks of the opposite variable's kind where it is missing."""
     if variable is not None:
         spread: xr.Variable = variable.set_dims(sizes)
         return spread
@@ -171,7 +171,7 @@ def _spread(variable: xr.Variable | None, opposite: xr.Variable | None, sizes: S
 
 
 def _attrs(stored: xr.Dataset, times: xr.Dataset) -> dict[Hashable, Any]:
-    """Return what is said of the whole: counts of files and the like are added, notes told once, others kept where both say the same."""
+    """Return joined attrs: counts are added, notes kept once, others where both sides agree."""
     merged = {**times.attrs, **stored.attrs}
     for name in stored.attrs.keys() & times.attrs.keys() - {NOTES}:
         old, new = stored.attrs[name], times.attrs[name]

@@ -1,4 +1,4 @@
-"""Timings as netCDF files and Zarr stores: chunks whose levels are whole, written as a whole, and appended to."""
+"""Write timings as netCDF files and Zarr stores, in chunks with whole levels."""
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
@@ -14,12 +14,12 @@ import xarray as xr
 from perfarray.conventions import LEVELS
 from perfarray.timings.writing import replacing
 
-# Values in one chunk of a Zarr store, unless the levels of one cell have more
+# Values in a chunk of a Zarr store, unless the levels of one cell have more
 LARGEST = 2**20
 
 
 def write(times: xr.Dataset, output: Path) -> None:
-    """Write netCDF or Zarr, beside the place and then in it: what was there is gone only when the new is complete.
+    """Write netCDF or Zarr; the former file is replaced when the new one is complete.
 
     netCDF is made in memory: where its own library meets a full disk it takes the process with it.
     """
@@ -31,10 +31,10 @@ def write(times: xr.Dataset, output: Path) -> None:
             fresh.write_bytes(packed.getbuffer())
         else:
             sizes = common_chunk_sizes(times)
-            # A lazy selection has chunks of other lengths, and the encoding of the store that it was read from.
+            # A lazy selection has uneven chunks, and the encoding of its former store.
             lazy = [name for name, variable in times.variables.items() if variable.chunks]
             stored = times.chunk(sizes) if lazy else times
-            # Zarr needs to know the type of texts before it writes: older versions of xarray load them as well, with a warning.
+            # Zarr needs the type of texts before it writes: older versions of xarray load them as well, with a warning.
             stored = stored.assign({name: times[name].variable.compute() for name in lazy if times[name].dtype == object})
             with writing():
                 stored.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, sizes))
@@ -42,7 +42,7 @@ def write(times: xr.Dataset, output: Path) -> None:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Let zarr write every chunk, so that one that is lost can be told from one that is empty."""
+    """Let zarr write every chunk, so that lost chunks can be distinguished from empty ones."""
     zarr = import_module(_installed("zarr"))
     with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
         # Xarray looks for consolidated metadata and warns where there is none; zarr warns that its format 3 does not know them yet.
@@ -59,7 +59,7 @@ def opened(store: Path) -> xr.Dataset:
 
 
 def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
-    """Compress numbers, in chunks whose levels are whole: most cells of an archive are empty, and take no room then."""
+    """Compress numbers, in chunks with whole levels; empty cells, the most in an archive, then take no room."""
     sizes = common_chunk_sizes(times)
     return {
         name: {"zlib": True, "shuffle": True, "chunksizes": tuple(sizes[dim] for dim in variable.dims)}
@@ -69,7 +69,7 @@ def netcdf_encoding(times: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
 
 
 def zarr_encoding(times: xr.Dataset, sizes: Mapping[Hashable, int]) -> dict[Hashable, dict[str, Any]]:
-    """Return chunks of these sizes for every variable with dims that is not a label."""
+    """Return the chunk sizes of every variable that is not a label."""
     return {
         name: {"chunks": tuple(sizes[dim] for dim in variable.dims)}
         for name, variable in times.variables.items()
@@ -78,12 +78,12 @@ def zarr_encoding(times: xr.Dataset, sizes: Mapping[Hashable, int]) -> dict[Hash
 
 
 def common_chunk_sizes(times: xr.Dataset) -> dict[Hashable, int]:
-    """Return sizes of chunks for all variables: those of a descriptor have to be those of the timings that it describes."""
+    """Return the common chunk sizes of all variables, so that descriptors have the chunks of the timings."""
     return chunk_sizes(*(variable.sizes for variable in times.variables.values()))
 
 
 def chunk_sizes(*variables: Mapping[Hashable, int]) -> dict[Hashable, int]:
-    """Halve the longest dim that is not a level until a chunk of each variable is small enough: every answer needs its levels whole.
+    """Halve the longest dim that is not a level until a chunk of each variable is small enough; answers need whole levels.
 
     Examples
     --------
@@ -100,17 +100,17 @@ def chunk_sizes(*variables: Mapping[Hashable, int]) -> dict[Hashable, int]:
 
 
 def _number_of_values(sizes: Mapping[Hashable, int]) -> float:
-    """Return how many values an array has, or a chunk, without overflow."""
+    """Return the number of values in an array or a chunk, as a float that cannot overflow."""
     return float(np.prod([float(size) for size in sizes.values()]))
 
 
 def check_installed(output: Path) -> None:
-    """Raise where a package that writes a file or store of that name is not installed: before anything is read."""
+    """Raise before anything is read where the package that writes this file is not installed."""
     _installed("h5netcdf" if output.suffix == ".nc" else "zarr")
 
 
 def _installed(package: str) -> Any:
-    """Return the name of a package that is installed."""
+    """Return the name of a package; raise where it is not installed."""
     if util.find_spec(package) is None:
         raise ImportError(f"this needs {package}, which is not installed; install perfarray[io]")
     return package
