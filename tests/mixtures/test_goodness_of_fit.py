@@ -10,7 +10,7 @@ from scipy.stats import norm
 import perfarray
 from perfarray.mixtures.numerics import goodness_of_fit as tested
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
-from perfarray.mixtures.numerics.goodness_of_fit import critical_place, fitted, ks_distance
+from perfarray.mixtures.numerics.goodness_of_fit import critical_index, fitted, ks_distance
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.timings import progress
@@ -41,7 +41,7 @@ def test_given_samples_give_mclusts_distances(golden):
         assert np.allclose(drawn, theirs["ks_boot"], rtol=0, atol=1e-8)
         assert fits.n_components.tolist() == [chosen["G"] for chosen in theirs["chosen"]]
         assert (drawn > observed).mean() == theirs["p_value_exceed"]
-        assert np.sort(drawn)[critical_place(len(drawn), 0.05)] == pytest.approx(theirs["critical_value_5pct"], abs=1e-8)
+        assert np.sort(drawn)[critical_index(len(drawn), 0.05)] == pytest.approx(theirs["critical_value_5pct"], abs=1e-8)
 
 
 def test_the_p_value_is_that_of_many_draws(golden):

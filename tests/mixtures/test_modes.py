@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.fixture
 def few_draws(monkeypatch):
     """Draw 39 samples of one mode, with which a test at 5 % is exact, and fit none again."""
-    monkeypatch.setattr("perfarray.mixtures.modes.DRAWN", 39)
+    monkeypatch.setattr("perfarray.mixtures.modes.SAMPLES", 39)
 
 
 def samples(values, dims=("benchmark", "execution")):

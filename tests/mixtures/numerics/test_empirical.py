@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from perfarray.mixtures.numerics import empirical
-from perfarray.mixtures.numerics.empirical import Drawing, difference, least, less, own_differences, resampled
+from perfarray.mixtures.numerics.empirical import Drawing, difference, least, less, resampled, unit_differences
 from perfarray.numerics.levels import unit_weights
 from strategies import examples
 
@@ -76,7 +76,7 @@ def test_own_difference_leaves_out_pairs_inside_a_unit(units):
     """Two runs of one system come from different units."""
     runs = padded(units)
     apart = [np.mean([abs(x - y) for x in one for y in other]) for one, other in itertools.permutations(units, 2)]
-    assert_allclose(own_differences(runs), np.mean(apart), atol=1e-12)
+    assert_allclose(unit_differences(runs), np.mean(apart), atol=1e-12)
 
 
 @pytest.mark.parametrize("case", range(5))
