@@ -35,30 +35,10 @@ VIOLIN_POINTS = 200
 def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | None = None, bins: int | str = "auto") -> xr.Dataset:
     """Return the curves of one mixture, and of the runs it was fitted to.
 
-    Parameters
-    ----------
-    result : Dataset
-        The result of `fit_mixture(...).to_dataset()`, or a selection of it: one cell.
-    kind : {"density", "cdf"}
-        The picture: densities over a histogram of the runs, or distributions, which needs the runs.
-    times : DataArray or Dataset, optional
-        The timings that were fitted; default: the mixture alone.
-    bins : int or str
-        Bins of the histogram, as NumPy takes them.
-
-    Returns
-    -------
-    Dataset
-        For metrics fitted together the result of `joint_curves`. Else along `place`: `x`, `density`, `distribution`, and
-        `component_density` (component, place) of components that have one; along `point`: `constant`, the components without spread. With
-        runs, along `run` in ascending order: `run` and `reached`, the share of the runs up to it; along `edge` and `bin` the histogram,
-        `edges` and `height` (area 1); and at the largest distance of the distributions, `gap_at`, `gap_step` of the runs and `gap_fitted`
-        of the mixture.
-
-    Raises
-    ------
-    ValueError
-        An unknown kind; more than one cell, or one without a mixture; no timings for the distribution.
+    Along `place`: `x`, `density`, `distribution`, and `component_density` (component, place) of components with a spread; along `point`:
+    `constant`, those without. With `times`, the timings that were fitted, along `run` in ascending order: `run` and `reached`, the share of
+    the runs up to it; along `edge` and `bin` the histogram, `edges` and `height` (area 1); and at the largest distance of the distributions
+    `gap_at`, `gap_step` of the runs and `gap_fitted` of the mixture. For metrics fitted together the result of `joint_curves`.
     """
     check_choice(kind, "kind", KINDS)
     if is_joint(result):
@@ -93,23 +73,8 @@ def mixture_curves(result: xr.Dataset, *, kind: str = "density", times: Data | N
 def joint_curves(result: xr.Dataset, *, times: Data | None = None) -> xr.Dataset:
     """Return the contours of one mixture of several metrics, drawn for the first two, and the runs it was fitted to.
 
-    Parameters
-    ----------
-    result : Dataset
-        The result of `fit_mixture(..., joint=True).to_dataset()`, or a selection of it: one cell.
-    times : Dataset, optional
-        The timings that were fitted; default: the mixture alone.
-
-    Returns
-    -------
-    Dataset
-        Along `component`: `weight`; along `metric` too `center`; and `contour` (component, probability, metric, place), the ellipses that
-        hold such shares of a component. With runs, along `run`: `run` (run, metric), and `assigned`, the most probable component.
-
-    Raises
-    ------
-    ValueError
-        More than one cell, or one without a mixture.
+    Along `component`: `weight`; along `metric` too `center`; and `contour` (component, probability, metric, place), the ellipses that hold
+    such shares of a component. With `times`, along `run`: `run` (run, metric), and `assigned`, the most probable component.
     """
     cell = _one_cell(result)
     plane = cell.isel({COMPONENT: (cell["weight"] > 0).values, METRIC: slice(2), METRIC_2: slice(2)})
@@ -174,27 +139,10 @@ def _cell_runs(times: Data, cell: xr.Dataset, metric: str | None) -> Floats:
 
 
 def violins(times: Data, *, value: str | None = None, metric: str | None = None) -> xr.Dataset:
-    """Return the densities and the quartiles of the runs of every cell.
+    """Return the densities and the quartiles of the runs of every cell; each outermost unit has equal weight.
 
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings; dims that are not levels broadcast. Each outermost unit has equal weight.
-    value : str, optional
-        The level whose repetitions are runs, those of lower levels averaged; default: `execution`, else the lowest.
-    metric : str, optional
-        Variable of a Dataset.
-
-    Returns
-    -------
-    Dataset
-        Along `place`, from the least run to the largest: `x` and `density` (Gaussian kernels by Scott's rule; NaN where all runs are one
-        value); and `q1`, `median` and `q3`.
-
-    Raises
-    ------
-    ValueError
-        Unknown levels, value or metric; no cells.
+    Along `place`, from the least run to the largest: `x` and `density` (Gaussian kernels by Scott's rule; NaN if all runs are one value);
+    and `q1`, `median` and `q3`.
     """
 
     def kernel(runs: Floats, weights: Floats) -> tuple[Floats, ...]:
@@ -205,24 +153,9 @@ def violins(times: Data, *, value: str | None = None, metric: str | None = None)
 
 
 def overlaid(times: Data, *, kind: str = "density", value: str | None = None, metric: str | None = None) -> xr.Dataset:
-    """Return the densities of the runs of every cell, or the runs in ascending order and the share of them up to each.
+    """Return the densities of the runs of every cell as `violins` does, or with `kind="cdf"` the distributions.
 
-    Parameters
-    ----------
-    times, value, metric
-        As for `violins`.
-    kind : {"density", "cdf"}
-        The picture.
-
-    Returns
-    -------
-    Dataset
-        The result of `violins`; or along `run`: `x` and `reached`, NaN past the last run; and `median`.
-
-    Raises
-    ------
-    ValueError
-        An unknown kind; and as `violins`.
+    Along `run`, in ascending order: `x` and `reached`, the share of the runs up to each, NaN past the last run; and `median`.
     """
     check_choice(kind, "kind", KINDS)
     if kind == "density":
@@ -257,19 +190,9 @@ def _curves_of_runs(
 
 
 def distance_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:
-    """Count the distances of the samples drawn for every cell in bins.
+    """Count the distances of the samples drawn by `goodness_of_fit(distribution=True)` in bins.
 
-    Parameters
-    ----------
-    result : Dataset
-        The result of `goodness_of_fit` with `distribution=True`, or a selection of it.
-    bins : int
-        Bins of a histogram.
-
-    Returns
-    -------
-    Dataset
-        `edges` along `edge`, `counts` along `bin` (NaN where nothing was drawn), and the other variables of the result.
+    Returns `edges` along `edge`, `counts` along `bin` (NaN where nothing was drawn), and the other variables of the result.
     """
     number = check_count(bins, "bins")
     variables = outputs("1", ("edge",), edges="") | outputs("1", ("bin",), counts="")

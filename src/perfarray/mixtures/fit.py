@@ -85,8 +85,8 @@ def fit_mixture(
         ascending; weight 0 and NaN where a cell has fewer), and for each cell `n_components`, `family`, `covariance` ("equal" or
         "unequal"), `loglik`, `bic` (the larger the better), `n` (runs), `n_iterations`, `converged`, `floored` (a component lies at the
         variance floor) and `n_floored` (fits that did); where other families were tried, along `component` also SciPy's `shape_parameter`,
-        `location` and `scale`. With `joint`, `mean` and `standard_deviation` lie along `component` and `metric`, `correlation` along `component`, `metric`
-        and `metric_2`, and `n_incomplete` counts the runs without one of the metrics, which are left out.
+        `location` and `scale`. With `joint`, `mean` and `standard_deviation` lie along `component` and `metric`, `correlation` along
+        `component`, `metric` and `metric_2`, and `n_incomplete` counts the runs without one of the metrics, which are left out.
 
     Raises
     ------

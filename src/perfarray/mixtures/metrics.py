@@ -174,10 +174,10 @@ def prob_faster(
     (0.75, 0.25, 0.875)
     """
     check_choice(ties, "ties", TIES)
-    shift, number = check_number(shift, "shift"), _check_runs(runs)
+    shift, (number, n_resamples) = check_number(shift, "shift"), _check_runs(runs, n_resamples)
     systems = resolve_two_systems(
         times, baseline, dim, metric=metric, levels=levels, paired=paired, censored=censored, method=method,
-        confidence_level=confidence_level, n_resamples=_n_resamples(n_resamples, number), rng=rng, value=value,
+        confidence_level=confidence_level, n_resamples=n_resamples, rng=rng, value=value,
     )  # fmt: skip
     variables = _limits("1") | outputs(tied="probability of a tie", n="independent units on the smaller side")
     attrs = {"result": "prob_faster", "shift": shift, "ties": ties, "runs": number}
@@ -245,10 +245,10 @@ def prob_fastest(
     ([0.5, 0.375, 0.0], 0.125)
     """
     check_choice(ties, "ties", TIES)
-    number = _check_runs(runs)
+    number, n_resamples = _check_runs(runs, n_resamples)
     systems = resolve_systems(
         times, metric=metric, levels=levels, censored=censored, method=method, paired=paired, confidence_level=confidence_level,
-        n_resamples=_n_resamples(n_resamples, number), rng=rng, value=value,
+        n_resamples=n_resamples, rng=rng, value=value,
     )  # fmt: skip
     array, nest = systems.data.array, systems.data.levels
     check_dim(array, dim)
@@ -262,19 +262,14 @@ def prob_fastest(
     return systems.compute(kernel, variables, attrs, _checks(systems, number), (dim,))
 
 
-def _check_runs(runs: int) -> int:
-    """Return the number of runs of a total."""
+def _check_runs(runs: int, n_resamples: int | None) -> tuple[int, int | None]:
+    """Return the number of runs of a total, and that of redrawn experiments."""
     number = check_count(runs, "runs")
     if number > MOST_RUNS:
         raise ValueError(
             f"runs={number}: totals are of up to {MOST_RUNS} runs; of more, the smaller mean wins: compare means (ratio_interval)"
         )
-    return number
-
-
-def _n_resamples(n_resamples: int | None, runs: int) -> int | None:
-    """Return the number of redrawn experiments."""
-    return OF_TOTALS if n_resamples is None and runs > 1 else n_resamples
+    return number, OF_TOTALS if n_resamples is None and number > 1 else n_resamples
 
 
 def _checks(systems: Systems, runs: int) -> tuple[str, ...]:

@@ -102,15 +102,7 @@ def resolve_systems(times: Any, *, metric: Any, levels: Any, censored: str = "dr
 
 
 def resolve_two_systems(
-    times: Any,
-    baseline: object,
-    dim: str | None,
-    *,
-    metric: Any,
-    levels: Any,
-    paired: str | None,
-    censored: str = "drop",
-    **choices: Any,
+    times: Any, baseline: object, dim: str | None, *, metric: Any, levels: Any, paired: str | None, censored: str = "drop", **choices: Any
 ) -> Systems:
     """Resolve a candidate and a baseline; `choices` are those of `_comparison`."""
     fitted = isinstance(times, FittedModel)

@@ -155,27 +155,12 @@ def least(ties: bool) -> Metric:
 
 
 def resampled(runs: Sequence[Floats], cells: Integers, metric: Metric, drawing: Drawing, *, each: bool = False, score: int = 0) -> Limits:
-    """Compute a metric of every cell, and limits by redrawing units.
+    """Compute a metric of every cell, shape (...), or (..., system) with `each`, and limits by redrawing units.
 
-    Parameters
-    ----------
-    runs : sequence of arrays, shape (..., units, runs)
-        One array per system; NaN is not measured. With `each`, a system without runs is left out; otherwise the cell is NaN.
-    cells : int array, shape (...)
-        Keys of the cells, which name the streams.
-    metric : callable
-        Takes the weighted runs of the systems, returns (replicate,), or (system, replicate) with `each`.
-    drawing : Drawing
-        How units are redrawn; where paired, only those that all systems measured.
-    each : bool
-        Whether the metric has a value for each system.
-    score : int
-        Of a probability, which has score limits (`score_limits`), the runs of every system that it takes; 0: percentiles of the replicates.
-
-    Returns
-    -------
-    Limits
-        Of shape (...), or (..., system); limits are NaN where a system has a single unit, or nothing is redrawn.
+    `runs` has one array (..., units, runs) per system, `cells` the keys of the streams. A cell without the runs of a system is NaN; with
+    `each`, where the metric has a value for each system, that system is left out. Paired units are those that all systems measured. `score`
+    is the number of runs of every system that a probability takes, which has score limits; 0: percentiles of the replicates. Limits are NaN
+    where a system has a single unit, or nothing is redrawn.
     """
     rows = [np.broadcast_to(values, (*cells.shape, *values.shape[-2:])).reshape(-1, *values.shape[-2:]) for values in runs]
     tail, streams = (len(runs),) if each else (), Streams(drawing.key)

@@ -38,36 +38,16 @@ WIDER, WIDEST = 4.0, 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRequest:
-    """How mixtures are fitted.
-
-    Parameters
-    ----------
-    numbers : sequence of int
-        Numbers of components tried.
-    models : sequence of {"equal", "unequal"}
-        Whether the components have one variance, or each its own.
-    tolerance : float, optional
-        The relative change of the log-likelihood at which EM stops; default: at the maximum.
-    forced : bool
-        Whether fits with a component at the variance floor count where there are no others.
-    families : sequence of str
-        Families of the components (`scale.FAMILIES`).
-    engine : {"numpy", "numba"}
-        The engine that runs EM.
-    grouped : bool
-        Whether EM may treat neighbouring values of samples of thousands as one.
-    progress : callable, optional
-        Called with the number of samples, whenever some were fitted, once for every family.
-    """
+    """How mixtures are fitted."""
 
     numbers: Sequence[int] = range(1, MOST_COMPONENTS + 1)
     models: Sequence[str] = (EQUAL, UNEQUAL)
-    tolerance: float | None = None
-    forced: bool = False
-    families: Sequence[str] = ("normal",)
+    tolerance: float | None = None  # relative change of the log-likelihood at which EM stops; None: at the maximum
+    forced: bool = False  # fits with a component at the variance floor count where there are no others
+    families: Sequence[str] = ("normal",)  # names in `scale.FAMILIES`
     engine: str = "numpy"
-    grouped: bool = False
-    progress: Callable[[int], object] | None = None
+    grouped: bool = False  # EM may treat neighbouring values of samples of thousands as one
+    progress: Callable[[int], object] | None = None  # called with the number of samples fitted, once for every family
 
     def candidates(self, steps: Steps) -> list[Candidate]:
         """Return every number of components with every model; where there is one spread, or none, the models are one."""
@@ -106,23 +86,9 @@ def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
 
 
 def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, steps: Steps = NORMAL_STEPS) -> Fits:
-    """Fit mixtures of every number of components and every model, and keep the one with the largest BIC.
+    """Fit mixtures of every number of components and every model to samples (sample, value), and keep the one with the largest BIC.
 
-    Parameters
-    ----------
-    values : array, shape (sample, value)
-        NaN where not measured.
-    weights : array, shape (sample, value), optional
-        The weight of each value; they sum to the number of values. Default: 1.
-    request : FitRequest
-        What is tried; its families are not looked at.
-    steps : Steps
-        The steps of EM for the law of the components.
-
-    Returns
-    -------
-    Fits
-        Means ascending; a sample without values has NaN.
+    NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means ascend; a sample without values has NaN.
     """
     size = len(values)
     fits = _unfitted(size, max(request.numbers))

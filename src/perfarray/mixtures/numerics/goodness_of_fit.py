@@ -23,26 +23,12 @@ TOGETHER = 1 << 16
 
 
 class Calibration(NamedTuple):
-    """How a distance is calibrated.
+    """How a distance is calibrated."""
 
-    Parameters
-    ----------
-    n_resamples : int
-        Samples drawn from the mixture of every sample.
-    undersample : float
-        Their size as a share of the sample's.
-    resolution : float, "auto" or None
-        The step that drawn values are rounded to; "auto": the step of the sample, where it has one.
-    alpha : float
-        The risk the critical value belongs to.
-    key : tuple of two int
-        The key of all streams.
-    """
-
-    n_resamples: int
-    undersample: float
-    resolution: float | str | None
-    alpha: float
+    n_resamples: int  # samples drawn from the mixture of every sample
+    undersample: float  # their size as a share of the sample's
+    resolution: float | str | None  # the step of drawn values; "auto": the step of the sample, where it has one
+    alpha: float  # the risk the critical value belongs to
     key: tuple[int, int]
 
 
@@ -58,17 +44,7 @@ class Fitness(NamedTuple):
 
 
 def ks_distance(values: Floats, weights: Floats | None, scaled: Scaled) -> Floats:
-    """Return the largest distance between the empirical distribution and a mixture's, on both sides of every step, shape (sample,).
-
-    Parameters
-    ----------
-    values : array, shape (sample, value)
-        NaN where not measured.
-    weights : array, shape (sample, value), optional
-        The weight of each value; default: 1.
-    scaled : Scaled
-        Parameters of shape (sample, component).
-    """
+    """Return the largest distance between the distributions of samples (sample, value) and of mixtures, on both sides of every step."""
     order = np.argsort(values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     measured = ~np.isnan(ordered)
@@ -99,20 +75,9 @@ def calibrated_fit(
     calibration: Calibration,
     after_each: Callable[[], object] = lambda: None,
 ) -> Fitness:
-    """Calibrate the distance of every sample by samples drawn from its mixture; K is chosen anew for each.
+    """Calibrate the distance of every sample by samples drawn from its mixture; the number of components is chosen anew for each.
 
-    Parameters
-    ----------
-    values, weights, scaled
-        As for `ks_distance`.
-    cells : int array, shape (sample,)
-        Keys of the cells, which name the streams of random numbers.
-    request : FitRequest
-        How drawn samples are fitted.
-    calibration : Calibration
-        How they are drawn.
-    after_each : callable
-        Called when a sample is done.
+    `cells` are the keys of the streams of random numbers; `after_each` is called when a sample is done.
     """
     number, mixture = calibration.n_resamples, scaled.mixture
     n = (~np.isnan(values)).sum(axis=-1)

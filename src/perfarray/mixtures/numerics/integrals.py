@@ -43,20 +43,9 @@ def best(systems: Sequence[Scaled], ties: bool, sign: float = 1.0) -> Floats:
 
 
 def probabilities(systems: Sequence[Scaled], shifts: Sequence[float], *, lot: float, sign: float = 1.0) -> Floats:
-    """Return the probability of every system, shifted, to be the least of all (sign 1) or the greatest (-1).
+    """Return the probability of every system, shifted, to be the least of all (sign 1) or the greatest (-1), shape (..., system).
 
-    Parameters
-    ----------
-    systems : sequence of Scaled
-        Mixtures (..., component); those without components are left out, as NaN.
-    shifts : sequence of float
-        The number that is added to the values of each.
-    lot : float
-        The share of ties at points that is won.
-
-    Returns
-    -------
-    array, shape (..., system)
+    `lot` is the share of ties at points that is won. Systems without components are left out, as NaN.
     """
     shape, rows = _rows(systems)
     answers = [_probabilities([row.take(block) for row in rows], shifts, lot, sign) for block in _blocks(rows)]

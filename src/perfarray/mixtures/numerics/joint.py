@@ -39,22 +39,10 @@ class JointFit(NamedTuple):
 
 
 def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[JointFit, int] | None:
-    """Fit mixtures of every number of components and both models, and keep the one with the largest BIC.
+    """Fit mixtures of every number of components and both models to points (run, metric), and keep the one with the largest BIC.
 
-    Parameters
-    ----------
-    points : array, shape (run, metric)
-        Without gaps.
-    weights : array, shape (run,)
-        The weight of each run; they sum to their number.
-    request : FitRequest
-        What is tried.
-
-    Returns
-    -------
-    JointFit and int, or None
-        Components in ascending order of their means of the first metric, in the units of the data, and of how many numbers and models
-        every fit has a component at the floor; None where no fit competes.
+    The weights of the runs sum to their number. Returns components in ascending order of their means of the first metric, in the units of
+    the data, and of how many numbers and models every fit has a component at the floor; None where no fit competes.
     """
     n = weights.sum()
     center = weights @ points / n

@@ -24,29 +24,15 @@ STEEPEST = 300
 
 
 class Law(NamedTuple):
-    """A law of the deviation d from a place, with a positive spread s.
+    """A law of the deviation d from a place, with a positive spread s."""
 
-    Parameters
-    ----------
-    log_density, cdf : callable
-        (d, s): logarithm of the density, and probability up to d.
-    quantile : callable
-        (probability, s): the deviation up to which the probability is reached.
-    score, widening : callable
-        (d, s): slope of the log density by d, and by log s.
-    mode : callable
-        (s, tilt): the maximum of log density + tilt d.
-    draw : callable
-        (generator, s): deviations of the shape of s.
-    """
-
-    log_density: Callable[[Floats, Floats], Floats]
-    cdf: Callable[[Floats, Floats], Floats]
-    quantile: Callable[[Floats, Floats], Floats]
-    score: Callable[[Floats, Floats], Floats]
-    widening: Callable[[Floats, Floats], Floats]
-    mode: Callable[[Floats, int], Floats]
-    draw: Callable[[np.random.Generator, Floats], Floats]
+    log_density: Callable[[Floats, Floats], Floats]  # (d, s)
+    cdf: Callable[[Floats, Floats], Floats]  # (d, s)
+    quantile: Callable[[Floats, Floats], Floats]  # (probability, s)
+    score: Callable[[Floats, Floats], Floats]  # (d, s): slope of the log density by d
+    widening: Callable[[Floats, Floats], Floats]  # (d, s): and by log s
+    mode: Callable[[Floats, int], Floats]  # (s, tilt): the maximum of log density + tilt d
+    draw: Callable[[np.random.Generator, Floats], Floats]  # (generator, s): deviations of the shape of s
 
 
 # Overflow and logarithms of 0 give the limits of the functions.

@@ -18,28 +18,14 @@ EMPIRICAL, MIXTURE = METHODS = ("empirical", "mixture")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """How systems are compared.
-
-    Parameters
-    ----------
-    method : {"empirical", "mixture"}
-        Whether runs are compared, or mixtures.
-    fitted : bool
-        Whether the arrays are parameters of mixtures (..., parameter, component); otherwise measurements (..., n_L, ..., n_1).
-    levels, depth : int
-        The number of levels, and the position of the one whose repetitions are runs.
-    drawing : Drawing
-        How units are redrawn.
-    sign : {1, -1}
-        -1 where more is better.
-    """
+    """How systems are compared."""
 
     method: str
-    fitted: bool
+    fitted: bool  # arrays are parameters of mixtures (..., parameter, component), and not measurements (..., n_L, ..., n_1)
     levels: int
-    depth: int
+    depth: int  # that of the level whose repetitions are runs
     drawing: Drawing
-    sign: float
+    sign: float  # -1 where more is better
 
     def systems(self, *arrays: Floats, sign: float = 1.0) -> list[Any]:
         """Return the arguments of the formulas: runs by unit, times the sign; mixtures fitted to them; or the given mixtures."""

@@ -28,23 +28,11 @@ ROUNDING = 1e-9
 
 
 class Factor(NamedTuple):
-    """How a factor is tested.
+    """How a factor is tested."""
 
-    Parameters
-    ----------
-    unit : int
-        The position in the nest of the units that are exchanged.
-    inside : int
-        The number of outer levels inside whose units they stay.
-    ranked : bool
-        Whether the factor is an order, or numbers.
-    stream : int
-        The number of its stream.
-    """
-
-    unit: int
-    inside: int
-    ranked: bool
+    unit: int  # depth in the nest of the units that are exchanged
+    inside: int  # number of outer levels inside whose units they stay
+    ranked: bool  # an order, or numbers
     stream: int
 
 
@@ -93,17 +81,7 @@ def _edges(mixture: Mixture, distinct: Floats, peaks: Floats) -> Floats:
 
 
 def units_of(numbers: Floats, codes: Floats, factor: Factor, n_modes: int) -> Units:
-    """Return the units that are exchanged.
-
-    Parameters
-    ----------
-    numbers, codes : array, shape (n_L, ..., n_V)
-        The mode of every run, and the label or the number that it carries; NaN is not known.
-    factor : Factor
-        Which units they are.
-    n_modes : int
-        The number of modes.
-    """
+    """Return the units that are exchanged, given the mode and the code of every run (n_L, ..., n_V); NaN is not known."""
     levels = numbers.ndim - factor.unit
     indicators = np.where(np.isnan(numbers), np.nan, numbers == np.arange(n_modes).reshape(-1, *[1] * numbers.ndim))
     shares = unit_means(indicators, levels).reshape(n_modes, -1).T
@@ -116,18 +94,7 @@ def units_of(numbers: Floats, codes: Floats, factor: Factor, n_modes: int) -> Un
 def associated(units: Units, factor: Factor, labels: int, number: int, generator: np.random.Generator) -> Association:
     """Return how much of the modes' variation inside parents a factor explains, and how often exchanged units explain as much.
 
-    Parameters
-    ----------
-    units : Units
-        The units that are exchanged inside parents.
-    factor : Factor
-        What the codes mean.
-    labels : int
-        The number of all labels.
-    number : int
-        The number of exchanges.
-    generator : Generator
-        The source of random numbers.
+    `labels` is the number of labels of all factors, `number` that of the exchanges.
     """
     n, n_modes = len(units.codes), units.shares.shape[1]
     shares = np.full((labels, n_modes), np.nan)

@@ -118,25 +118,10 @@ def _fit(runs: Floats, tolerance: float | None = None, steps: Steps = NORMAL_STE
 def resampled(
     systems: Sequence[System], cells: Integers, metric: Callable[[Sequence[Scaled]], Floats], drawing: Drawing, *, each: bool = False
 ) -> Limits:
-    """Compute a metric of mixtures, and percentile limits from samples drawn again and fitted again.
+    """Compute a metric of mixtures, shape (...), or (..., system) with `each`, and percentile limits from refitted samples.
 
-    Parameters
-    ----------
-    systems : sequence of System
-        Two or more, with cells that broadcast to those of the answer.
-    cells : int array, shape (...)
-        Keys of the cells, which name the streams.
-    metric : callable
-        Takes one mixture (..., component) per system, on its scale, returns (...), or (..., system) with `each`.
-    drawing : Drawing
-        How often samples are drawn.
-    each : bool
-        Whether the metric has a value for each system.
-
-    Returns
-    -------
-    Limits
-        Of shape (...), or (..., system); limits are NaN where a number of units is unknown or below 2.
+    `cells` are the keys of the streams; the metric takes one mixture (..., component) per system, on its scale. Limits are NaN where a
+    number of units is unknown or below 2.
     """
     return percentile_limits(_replicates(systems, cells, metric, drawing, each), drawing.confidence_level)
 

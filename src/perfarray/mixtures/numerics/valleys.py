@@ -41,14 +41,8 @@ def deepest_valley(ordered: Floats, n: int) -> tuple[Floats, Floats]:
 
     For a valley with c runs, and r runs from its edge to the end of a region beyond it, N = c + r and u is the valley's share of the
     width of both. Its depth on that side is sqrt(2 N KL(c / N, u)), the root of the likelihood ratio of binomials, less
-    sqrt(2 log(e n / N)): short intervals are many. Of both sides the lesser counts, of regions beyond the deepest.
-
-    Parameters
-    ----------
-    ordered : array, shape (sample, value)
-        Values in ascending order without ties.
-    n : int
-        Values of the whole sample, of which these may be a subset.
+    sqrt(2 log(e n / N)): short intervals are many. Of both sides the lesser counts, of regions beyond the deepest. Samples (sample, value)
+    ascend without ties, and may be a subset of n values.
     """
     size, rows = ordered.shape[-1], np.arange(len(ordered))
     deepest, middle = np.full(len(ordered), -np.inf), np.full(len(ordered), np.nan)
@@ -92,26 +86,11 @@ def _lengths(below: int, first: int) -> tuple[int, ...]:
 
 
 def supported_modes(runs: Floats, number: Floats, cells: Integers, test: SupportTest, *, centred: bool = False) -> tuple[Floats, Floats]:
-    """Test numbers of modes against fewer: samples are cut at their deepest valley while one mode does not show valleys as deep.
+    """Test numbers of modes (cell,) of samples (cell, units, runs) against fewer; return the supported numbers, and p of each test.
 
-    Parameters
-    ----------
-    runs : array, shape (cell, units, runs)
-        Samples; NaN is not measured.
-    number : array, shape (cell,)
-        The number of modes to be tested.
-    cells : int array, shape (cell,)
-        Keys of the cells, which name the streams.
-    test : SupportTest
-        The number of samples, and the risk. Drawn runs of a unit have the intraclass correlation of the data.
-    centred : bool
-        Whether the runs of a unit are deviations from their mean, as are then those drawn.
-
-    Returns
-    -------
-    n_supported, pvalue : array, shape (cell,)
-        The number of modes that the runs support, and p of the number against fewer: NaN for one mode, which is supported. NaN without a
-        number.
+    Samples are cut at their deepest valley as long as samples of one mode do not show valleys as deep. Drawn runs of a unit have the
+    intraclass correlation of the data; with `centred`, runs are deviations from the mean of their unit, as are then those drawn. One mode
+    is supported, with p NaN; without a number both are NaN.
     """
     n_supported, pvalue = np.where(number > 0, 1.0, np.nan), np.full(len(runs), np.nan)
     streams = Streams(test.key)
