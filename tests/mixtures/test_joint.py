@@ -94,6 +94,7 @@ def test_draws_are_of_all_metrics(fit):
     assert_allclose(drawn.mean("execution"), fit.mean(), atol=0.05)
     assert_allclose(drawn.std("execution"), fit.std(), rtol=0.05)
     assert_allclose(fit.cdf(fit.quantile(0.3)), 0.3)
+    assert fit.n_modes().dims == ("benchmark", "metric")
     xr.testing.assert_identical(drawn.sel(benchmark=["b"]), fit.sel(benchmark=["b"]).sample(5000, rng=1))
     assert fit.sel(metric="time").mean().dims == ("benchmark",)
 

@@ -63,7 +63,7 @@ def compiled(**options: Any) -> Callable[[F], F]:
 def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
     """Run EM on the fits of a pool, a block of them at a time, in threads: plain EM to the limit, or accelerated if the limit is 0."""
     samples, size = pool.samples, len(pool.rows)
-    arrays = tuple(map(np.ascontiguousarray, (samples.values, samples.weights, samples.inside)))
+    values, weights, inside = map(np.ascontiguousarray, (samples.values, samples.weights, samples.inside))
     fits = np.stack([pool.rows, pool.n, pool.firsts, pool.numbers, pool.equal], axis=-1, dtype=np.int64)
     scales = np.stack([pool.total, pool.jacobian], axis=-1)
     points = np.empty((5, len(pool.owner), 3))
@@ -74,7 +74,7 @@ def run_compiled(pool: Pool, theta: Theta, task: Task) -> Run:
 
     def work(block: slice) -> None:
         buffers = np.empty((pool.numbers[block].max() + 2) * pool.n[block].max())
-        _climb(*arrays, fits[block], scales[block], *task, points, buffers, logliks[block], ends[block])
+        _climb(values, weights, inside, fits[block], scales[block], *task, points, buffers, logliks[block], ends[block])
 
     load = np.cumsum(pool.load)
     edges = np.unique([0, *np.searchsorted(load, np.arange(BLOCK, load[-1] if load[-1] >= FEW * BLOCK else 0, BLOCK)), size])

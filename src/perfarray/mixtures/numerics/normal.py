@@ -4,7 +4,7 @@ The law is normal unless another is given. A component with weight 0, or NaN, is
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize.elementwise import find_root
@@ -31,9 +31,9 @@ class Mixture(NamedTuple):
         """Return which mixtures have components, shape (...)."""
         return np.asarray((np.asarray(self.weights) > 0).any(axis=-1))
 
-    def take(self, index: object) -> "Mixture":
+    def take(self, index: Any) -> "Mixture":
         """Return the parameters at an index of the arrays."""
-        return Mixture(*(np.asarray(column)[index] for column in self))  # type: ignore[index]
+        return Mixture(*(np.asarray(column)[index] for column in self))
 
     def present(self) -> "Mixture":
         """Return the mixtures with weight 0, mean 0 and deviation 1 where a component is absent."""

@@ -3,14 +3,11 @@
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from perfarray.numerics.types import Floats, Integers, Mask
-
-if TYPE_CHECKING:
-    from perfarray.mixtures.numerics.steps import Steps
 
 Rows = Integers | Mask
 
@@ -131,7 +128,8 @@ class Pool:
     The components of all fits stand in one sequence, and fits are sorted by their number of components: those of one number are a block.
     """
 
-    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask, steps: "Steps") -> None:
+    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask, steps: Any) -> None:
+        # `steps` are the `steps.Steps` of a law, which work on pools.
         self.samples, self.rows, self.numbers, self.equal, self.steps = samples, rows, numbers, equal, steps
         self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
         self.firsts = np.cumsum(numbers) - numbers
@@ -232,7 +230,7 @@ def run_pooled(
     runs: Sequence[Run],
     rows: Sequence[Integers],
     candidates: Sequence[Candidate],
-    steps: "Steps",
+    steps: Any,
     work: Callable[[Pool, Run], Run],
 ) -> None:
     """Make a pool of some rows of every candidate, run `work` on it, and write its results to `runs`."""

@@ -173,10 +173,7 @@ def modes(scaled: Scaled) -> Floats:
 
 def number_of_modes(scaled: Scaled) -> Floats:
     """Count the modes, shape (...); NaN where no component is present."""
-    measured = scaled.mixture.measured
-    number = np.full(measured.shape, np.nan)
-    number[measured] = (~np.isnan(modes(scaled.take(measured)))).sum(axis=-1)
-    return number
+    return np.where(scaled.mixture.measured, (~np.isnan(modes(scaled))).sum(axis=-1), np.nan)
 
 
 def mean(scaled: Scaled) -> Floats:
