@@ -85,8 +85,9 @@ def calibrated_fit(
         steps, first = np.nan_to_num(steps_of(values)), np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0)
     else:
         steps, first = np.full(len(values), float(calibration.resolution or 0.0)), np.zeros(len(values))
-    unknown = (np.full(len(values), np.nan) for _ in range(3))
-    fitness = Fitness(ks_distance(values, weights, scaled), *unknown, steps, np.full((len(values), number), np.nan))
+    critical, pvalue, error = np.full((3, len(values)), np.nan)
+    replicates = np.full((len(values), number), np.nan)
+    fitness = Fitness(ks_distance(values, weights, scaled), critical, pvalue, error, steps, replicates)
     testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
     streams, sizes = Streams(calibration.key), np.maximum(1, np.floor(calibration.undersample * n + 0.5).astype(int))
     for rows in _equal_sizes(testable, sizes, number * len(request.families)):

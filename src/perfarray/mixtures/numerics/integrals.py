@@ -70,7 +70,7 @@ def _rows(systems: Sequence[Scaled]) -> tuple[tuple[int, ...], list[Scaled]]:
     rows = []
     for system in systems:
         mixture = system.mixture.rows(shape)
-        used = (mixture.weights > 0).any(axis=0)
+        used = np.asarray((mixture.weights > 0).any(axis=0))
         used[0] = True
         family = np.broadcast_to(np.asarray(system.family, int), shape).ravel()
         rows.append(Scaled(mixture.take((slice(None), used)), family))
