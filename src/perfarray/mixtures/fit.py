@@ -149,7 +149,6 @@ def _fit(
     *,
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    """Fit every cell."""
     data = resolve(times, metric, levels, any_size=True)
     depth = value_place(data, value)
     bar = cells_bar(data.array.count(data.levels), "fitting mixtures", show=progress, each=len(request.families))
@@ -172,7 +171,6 @@ def _fit(
 
 
 def _describe(request: FitRequest) -> dict[str, Hashable]:
-    """Return the attrs that describe how mixtures were fitted."""
     most = max(request.numbers)
     attrs: dict[str, Hashable] = {"result": "fit_mixture", "variance_floor": FLOOR, "few_runs": FEW_RUNS}
     attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine}

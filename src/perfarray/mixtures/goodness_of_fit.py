@@ -85,8 +85,7 @@ def goodness_of_fit(
         For each cell, without a unit: `statistic` (the distance), `critical_value` (the N (1 - alpha)-th of the N distances drawn, rounded
         down), `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs); and in the units of the data `resolution`, the step
         drawn values were rounded to, 0 if they were not. With `distribution`, along `replicate`, `null_distance`, the distances of the
-        samples from their own mixtures, which `.perf.plot()` draws (figure 9). Constant samples and those without a mixture have no test:
-        NaN.
+        samples from their own mixtures, which `.perf.plot()` draws (figure 9). Constant samples and those without a mixture have NaN.
 
     Raises
     ------
@@ -178,7 +177,6 @@ def _test_cells(
 
 
 def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashable]:
-    """Return the attrs that describe how samples were drawn and fitted."""
     attrs: dict[str, Hashable] = {
         "alpha": calibration.alpha,
         "n_resamples": calibration.n_resamples,
@@ -191,7 +189,6 @@ def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashab
 
 
 def _check_resolution(resolution: Any) -> float | str | None:
-    """Return the step values are rounded to."""
     if resolution is None or (isinstance(resolution, str) and resolution == AUTO):
         return resolution
     return check_positive(resolution, "resolution", f"a positive number, {AUTO!r} or None")

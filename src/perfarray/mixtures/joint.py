@@ -68,7 +68,6 @@ def fit_jointly(
 
 
 def _outputs(units: str) -> dict[str, Output]:
-    """Return the variables of the result."""
     along = (COMPONENT, METRIC)
     return {
         **outputs("1", (COMPONENT,), weight="share of the runs"),

@@ -279,5 +279,4 @@ def _checks(systems: Systems, runs: int) -> tuple[str, ...]:
 
 
 def _limits(units: str, dims: tuple[str, ...] = ()) -> dict[str, Output]:
-    """Return the variables of every metric."""
     return outputs(units, dims, estimate="", lower="", upper="")

@@ -119,7 +119,6 @@ def _modes_by_level(data: Timings, test: SupportTest, attrs: dict[str, Hashable]
 
 
 def _support_outputs(dims: tuple[str, ...]) -> dict[str, Output]:
-    """Return the variables of the test."""
     supported = Output(dims, "", bool, "the runs support as many modes")
     return {"supported": supported} | outputs("1", dims, n_supported="modes that the runs support", pvalue="of as many modes against fewer")
 

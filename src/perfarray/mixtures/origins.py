@@ -145,7 +145,6 @@ def modes_by(
 
 
 def _outputs(units: str) -> dict[str, Output]:
-    """Return the variables of the result."""
     along = (FACTOR,)
     variables = outputs(n_modes="modes of the fitted density that have runs") | outputs("1", (MODE,), weight="share of the runs")
     variables |= outputs(units, (MODE,), location="median of the runs of the mode")

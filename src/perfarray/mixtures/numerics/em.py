@@ -63,7 +63,6 @@ def finish(
 
 
 def _plain_em(engine: str) -> Callable[[Pool, Theta, Task], Run]:
-    """Return what runs plain EM."""
     if engine == "numba":
         from perfarray.mixtures.numerics.compiled import run_compiled
 

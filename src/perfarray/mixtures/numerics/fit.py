@@ -114,7 +114,6 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
 
 
 def _unfitted(size: int, most: int) -> Fits:
-    """Return fits to be filled in."""
     by_component = {name: np.full((size, most), np.nan) for name in ("weights", "means", "deviations")}
     numbers = {name: np.full(size, np.nan) for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")}
     flags = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
@@ -131,7 +130,6 @@ def _fill_constant(fits: Fits, rows: Integers, ordered: Floats, count: Integers)
 
 
 def _blocks(rows: Integers, count: Integers) -> list[Integers]:
-    """Split rows into blocks of like size."""
     order = rows[np.argsort(count[rows], kind="stable")]
     blocks, start = [], 0
     for stop in range(1, len(order) + 1):

@@ -113,7 +113,6 @@ def _probabilities(systems: Sequence[Scaled], shifts: Sequence[float], lot: floa
 
 
 def _places(system: Scaled) -> Floats:
-    """Return the places of components in the units of the values."""
     return system.each(lambda family, mixture: family.from_scale(mixture.means), 1)
 
 

@@ -120,7 +120,6 @@ def _splits(x: Floats, fit: JointFit) -> Iterator[Integers]:
 
 
 def _fit_from(x: Floats, weights: Floats, labels: Integers, number: int, equal: bool, limit: float) -> JointFit:
-    """Fit one model from some classes."""
     shares = (labels[:, None] == np.arange(number)).astype(float)
     return _em(x, weights, JointFit(*_maximised(x, weights, shares, equal), equal, -np.inf, 0, False, False), limit)
 

@@ -85,8 +85,7 @@ def gamma_shape(gap: Floats) -> Floats:
     return shape
 
 
-def _gap(shape: Floats) -> Floats:
-    """Return log a - digamma(a)."""
+def _gap(shape: Floats) -> Floats:  # log a - digamma(a)
     small = np.minimum(shape, STEEP)
     series = (0.5 + (1 / 12 - 1 / (120 * shape**2)) / shape) / shape
     return np.where(shape < STEEP, np.log(small) - digamma(small), series)
@@ -99,7 +98,6 @@ def _log_gamma_mode(s: Floats, tilt: int) -> Floats:
 
 
 def _log_gamma_draw(generator: np.random.Generator, s: Floats) -> Floats:
-    """Draw logarithms of gamma values over their mean."""
     shape = s**-2.0
     return np.log(np.maximum(generator.standard_gamma(shape), np.finfo(float).tiny) / shape)
 

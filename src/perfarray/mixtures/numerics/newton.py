@@ -93,7 +93,6 @@ def _basis(number: int, equal: bool) -> Floats:
 
 
 def _moved(theta: Theta, move: Floats) -> Theta:
-    """Return parameters moved some way."""
     by_weight, by_place, by_spread = move.reshape(3, -1)
     weights = theta.weights * np.exp(by_weight)
     return Theta(weights / weights.sum(), theta.means + np.sqrt(theta.variances) * by_place, theta.variances * np.exp(2 * by_spread))

@@ -154,7 +154,6 @@ def _replicates(
 
 
 def _at(system: System, cell: tuple[int, ...], shape: tuple[int, ...]) -> System:
-    """Return one cell of a system."""
     columns = [np.broadcast_to(column, (*shape, column.shape[-1]))[cell] for column in system.scaled.mixture]
     family = np.broadcast_to(system.scaled.family, shape)[cell]
     runs = None if system.runs is None else np.broadcast_to(system.runs, (*shape, *system.runs.shape[-2:]))[cell]

@@ -204,7 +204,6 @@ def moments(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
 
 
 def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Return means and standard deviations of components with places m and spreads s."""
     center, law = family.from_scale(m), family.law
     if law is NORMAL and not family.logs:
         return m, s
@@ -236,7 +235,6 @@ def scipy_parameters(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
 
 
 def _to_scipy(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return shape, location and scale of components with places m and spreads s."""
     unknown, zero = np.full(np.shape(m), np.nan), np.zeros(np.shape(m))
     if not family.logs:
         return unknown, m, s
@@ -267,7 +265,6 @@ def from_scipy(mixture: Mixture, family: Integers, *parameters: Floats) -> Scale
 
 
 def _from_scipy(family: Family, mixture: Mixture, shape: Floats, location: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """Return places and spreads of components."""
     if not family.logs:
         return (mixture.means, mixture.deviations) if family.law is NORMAL else (location, scale)
     if family.law is NORMAL:

@@ -115,8 +115,7 @@ class GumbelSteps(Steps):
         return theta.means - spread * shift, spread**2
 
 
-def _decay(deviations: Floats, spread: Floats, out: Floats) -> None:
-    """Fill in exp(-d / s)."""
+def _decay(deviations: Floats, spread: Floats, out: Floats) -> None:  # exp(-d / s)
     np.multiply(deviations, (-1 / spread)[:, None], out=out)
     np.minimum(out, LARGEST, out=out)
     np.exp(out, out=out)

@@ -134,12 +134,10 @@ def _on_lattice(metric: Metric, finite: Sequence[Weighted], systems: Sequence[We
 
 
 def _steps(runs: int) -> int:
-    """Return the steps of a lattice in the range of a run."""
     return min(STEPS, POINTS // runs)
 
 
 def _blocks(rows: int, runs: int) -> Iterator[slice]:
-    """Yield blocks of rows that are computed at once."""
     step = max(1, BLOCK // (runs * _steps(runs)))
     return (slice(start, start + step) for start in range(0, rows, step))
 

@@ -130,7 +130,6 @@ def _one_mode(measured: Mask, correlation: float, centred: bool, number: int, ge
 
 
 def _thinned(ordered: Floats) -> Floats:
-    """Return at most `MOST` order statistics."""
     return ordered[..., :: 1 + (ordered.shape[-1] - 1) // MOST]
 
 
