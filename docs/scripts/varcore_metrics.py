@@ -20,10 +20,11 @@ import numpy as np
 import pandas as pd
 from real_samples import samples
 
-from perfarray.mixtures.numerics import empirical, parametric
+from perfarray.mixtures.numerics import empirical, integrals, parametric
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.normal import Mixture, draw, modes
+from perfarray.mixtures.numerics.scale import Scaled
 
 ONCE = Drawing(0, (1, 2), False, 0.95)
 CASES = [("I1", 2, 30), ("I1", 2, 100), ("I2", 2, 30), ("I2", 2, 200), ("I3", 3, 30), ("I3", 4, 30), ("I3", 5, 30), ("I3", 5, 100)]
@@ -59,7 +60,7 @@ def framework(seed: np.random.SeedSequence, case: tuple[str, int, int], experime
     on_mixtures: Callable = {
         "I1": lambda all_: parametric.difference(*all_),
         "I2": lambda all_: parametric.less(*all_),
-        "I3": lambda all_: parametric.least(parametric.beside(all_))[..., 0],
+        "I3": lambda all_: integrals.best([Scaled(one, np.zeros(one.weights.shape[:-1], int)) for one in all_], False)[..., 0],
     }[metric]
     truths = [random_mixture(rng) for _ in range(systems)]
     truth = float(on_mixtures(truths))

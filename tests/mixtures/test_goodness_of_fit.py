@@ -10,7 +10,7 @@ from scipy.stats import norm
 import perfarray
 from perfarray.mixtures.numerics import goodness_of_fit as tested
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
-from perfarray.mixtures.numerics.goodness_of_fit import critical_place, fitted, ks_distance
+from perfarray.mixtures.numerics.goodness_of_fit import critical_index, fitted, ks_distance
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.timings import progress
@@ -41,7 +41,7 @@ def test_given_samples_give_mclusts_distances(golden):
         assert np.allclose(drawn, theirs["ks_boot"], rtol=0, atol=1e-8)
         assert fits.n_components.tolist() == [chosen["G"] for chosen in theirs["chosen"]]
         assert (drawn > observed).mean() == theirs["p_value_exceed"]
-        assert np.sort(drawn)[critical_place(len(drawn), 0.05)] == pytest.approx(theirs["critical_value_5pct"], abs=1e-8)
+        assert np.sort(drawn)[critical_index(len(drawn), 0.05)] == pytest.approx(theirs["critical_value_5pct"], abs=1e-8)
 
 
 def test_the_p_value_is_that_of_many_draws(golden):
@@ -73,22 +73,16 @@ def test_mixtures_pass_and_others_fail():
 
 
 def test_the_same_seed_gives_the_same_numbers():
-    """Order of dims, chunks and neighbours do not matter."""
+    """Order of dims, chunks and neighbours do not matter: a benchmark's draws are named by its label."""
     times = two_modes(30)
     whole = times.perf.goodness_of_fit(n_resamples=10, rng=1)
     xr.testing.assert_identical(whole, times.transpose("execution", "benchmark").perf.goodness_of_fit(n_resamples=10, rng=1))
+    for some in (["skewed", "modes"], "skewed"):
+        xr.testing.assert_equal(times.sel(benchmark=some).perf.goodness_of_fit(n_resamples=10, rng=1), whole.sel(benchmark=some))
     pytest.importorskip("dask")
     lazy = times.chunk({"benchmark": 1}).perf.goodness_of_fit(n_resamples=10, rng=1).compute()
     assert lazy.attrs.pop("unchecked") == "goodness_of_fit"
     xr.testing.assert_identical(whole, lazy)
-
-
-def test_selecting_or_reordering_changes_no_p_value():
-    """A benchmark's draws are named by its label: alone, or in another order, p and the critical value are the same."""
-    times = two_modes(30)
-    whole = times.perf.goodness_of_fit(n_resamples=10, rng=1)
-    for some in (["skewed", "modes"], "skewed"):
-        xr.testing.assert_equal(times.sel(benchmark=some).perf.goodness_of_fit(n_resamples=10, rng=1), whole.sel(benchmark=some))
 
 
 def test_a_given_mixture_is_the_one_tested():
@@ -98,6 +92,7 @@ def test_a_given_mixture_is_the_one_tested():
     xr.testing.assert_allclose(times.perf.goodness_of_fit(fit, n_resamples=10, rng=1), times.perf.goodness_of_fit(n_resamples=10, rng=1))
     one = times.perf.goodness_of_fit(times.perf.fit_mixture(n_components=1), n_resamples=40, rng=1)
     assert (one["pvalue"] < 0.05).all()
+    assert (one["pvalue_error"] > 0).all()  # also where no draw exceeds, and p is 0
     far = perfarray.GaussianMixture.from_parameters([1.0], [9.0], [1.0])
     assert times.perf.goodness_of_fit(far, n_resamples=5, rng=1)["statistic"].values == pytest.approx(
         1 - norm.cdf(times["time"].max("execution"), 9, 1), abs=1e-12
@@ -127,15 +122,6 @@ def test_rounding_is_no_reason_to_reject():
     assert (continuous < 0.05).mean() > 0.6
 
 
-def test_a_constant_sample_has_no_test():
-    """It is its own distribution: the distance is 0, p NaN, and one warning says so."""
-    times = perfarray.from_samples({"constant": [1.0, 1.0, 1.0], "two": [1.0, 2.0, 2.5]}, dim="benchmark")
-    with pytest.warns(UserWarning, match="1 of 2 cells .* are constant"):
-        fit = times.perf.goodness_of_fit(n_resamples=5, rng=1)
-    assert fit["statistic"].sel(benchmark="constant") == 0
-    assert fit["pvalue"].isnull().values.tolist() == [True, False]
-
-
 def test_cells_tested_together_have_the_numbers_of_each_alone(monkeypatch):
     """Small samples of several cells are fitted at once, those of one size; that changes nothing but the time."""
     rng = np.random.default_rng(1)
@@ -152,8 +138,11 @@ def test_cells_tested_together_have_the_numbers_of_each_alone(monkeypatch):
 
 
 def test_a_bar_appears_in_a_terminal_when_a_test_takes_long(monkeypatch, capsys):
-    """Nobody has to ask for it, and it is no part of what is written to a file."""
+    """Nobody has to ask for it, and it is not written to a file; on request it counts cells, and changes no number."""
     times = two_modes(20)
+    result = times.perf.goodness_of_fit(n_resamples=5, rng=1, progress=True)
+    assert "2/2" in capsys.readouterr().err
+    xr.testing.assert_identical(result, times.perf.goodness_of_fit(n_resamples=5, rng=1))
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     times.perf.goodness_of_fit(n_resamples=5, rng=1)
     assert "testing fits" not in capsys.readouterr().err
@@ -162,24 +151,6 @@ def test_a_bar_appears_in_a_terminal_when_a_test_takes_long(monkeypatch, capsys)
     assert "testing fits" in capsys.readouterr().err
     times.perf.goodness_of_fit(n_resamples=5, rng=1, progress=False)
     assert "testing fits" not in capsys.readouterr().err
-
-
-def test_a_bar_shows_progress(capsys):
-    """It counts cells and changes no number; a lazy result has none."""
-    times = two_modes(20)
-    fit = times.perf.fit_mixture(n_components=2)
-    shown = times.perf.goodness_of_fit(fit, n_resamples=5, rng=1, progress=True)
-    assert "2/2" in capsys.readouterr().err
-    xr.testing.assert_identical(shown, times.perf.goodness_of_fit(fit, n_resamples=5, rng=1))
-    assert capsys.readouterr().err == ""
-
-
-def test_an_error_of_zero_is_never_claimed():
-    """Where no draw exceeds, p is 0 and its error is not."""
-    times = two_modes().sel(benchmark=["modes"])
-    fit = times.perf.goodness_of_fit(times.perf.fit_mixture(n_components=1), n_resamples=20, rng=1)
-    assert fit["pvalue"].item() == 0
-    assert fit["pvalue_error"].item() > 0
 
 
 @pytest.mark.parametrize(
@@ -212,6 +183,7 @@ def test_what_has_no_test_is_said_apart():
     assert [note.values["names"] for note in said[0].message.notes] == [["zero"], ["constant"]]
     assert [note.code for note in found.perf.notes()] == ["no_mixture", "constant"]
     assert found["pvalue"].isnull().values.tolist() == [True, True, False]
+    assert found["statistic"].values[:2].tolist() == pytest.approx([np.nan, 0.0], nan_ok=True)
 
 
 @pytest.mark.filterwarnings("ignore:.*are constant:UserWarning")

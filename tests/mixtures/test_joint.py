@@ -38,13 +38,6 @@ def fit(times) -> perfarray.GaussianMixture:
     return times.drop_vars("high").perf.fit_mixture(**TOGETHER)
 
 
-def test_a_bar_counts_cells(times, fit, capsys):
-    """With metrics fitted together too; no number changes."""
-    shown = times.drop_vars("high").perf.fit_mixture(**TOGETHER, progress=True)
-    assert "2/2" in capsys.readouterr().err
-    xr.testing.assert_identical(shown.to_dataset(), fit.to_dataset())
-
-
 @pytest.mark.parametrize(("model", "name", "most"), [("equal", "EEE", 3), ("unequal", "VVV", 2)])
 def test_likelihoods_are_mclusts(golden, model, name, most):
     """Log-likelihood and BIC of faithful at the maximum, where both programs arrive at the same one."""
@@ -78,7 +71,7 @@ def test_parameters_are_mclusts(golden):
     assert chosen["bic"].item() == pytest.approx(found["bic"]["EEE"][2], rel=1e-8)
 
 
-def test_modes_are_told_apart_together(times, fit):
+def test_modes_are_told_apart_together(times, fit, capsys):
     """Neither metric shows two modes that both show together; runs are assigned to them, and correlations are those inside."""
     found = fit.to_dataset()
     assert found["n_components"].values.tolist() == [2, 2]
@@ -90,6 +83,8 @@ def test_modes_are_told_apart_together(times, fit):
     inside = found["correlation"].sel(metric="time", metric_2="energy").isel(component=slice(2))
     assert ((inside > 0.95) & (inside < 1)).all()
     assert_array_equal(found["units"], ["s", "J"])
+    xr.testing.assert_identical(times.drop_vars("high").perf.fit_mixture(**TOGETHER, progress=True).to_dataset(), found)
+    assert "2/2" in capsys.readouterr().err
 
 
 def test_draws_are_of_all_metrics(fit):
@@ -99,6 +94,7 @@ def test_draws_are_of_all_metrics(fit):
     assert_allclose(drawn.mean("execution"), fit.mean(), atol=0.05)
     assert_allclose(drawn.std("execution"), fit.std(), rtol=0.05)
     assert_allclose(fit.cdf(fit.quantile(0.3)), 0.3)
+    assert fit.n_modes().dims == ("benchmark", "metric")
     xr.testing.assert_identical(drawn.sel(benchmark=["b"]), fit.sel(benchmark=["b"]).sample(5000, rng=1))
     assert fit.sel(metric="time").mean().dims == ("benchmark",)
 

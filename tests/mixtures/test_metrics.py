@@ -63,6 +63,20 @@ def test_more_is_faster_where_higher_is_better(times):
     assert_allclose(times.perf.prob_fastest(dim="version", rng=1)["estimate"], turned.perf.prob_fastest(dim="version", rng=1)["estimate"])
 
 
+def test_stopped_runs_of_both_sides_bound_the_probability():
+    """Pairs are counted with one side's stopped runs endless and the other's at their limits; a tie that depends on them is NaN."""
+    times = perfarray.from_samples({"a": [1.0, 5.0, 3.0], "b": [2.0, 4.0, 6.0]})
+    times = times.assign_coords(censored=times["time"].isin([5.0, 4.0]))
+    with pytest.warns(perfarray.PerfarrayWarning, match="stopped"):
+        found = times.perf.prob_faster("b", n_resamples=0).sel(version="a")
+    assert_allclose([found["at_least"], found["at_most"]], [5 / 9, 7 / 9])
+    assert np.isnan(found["estimate"])
+    three = perfarray.from_samples({"a": [1.0, 2.0], "b": [1.0, 2.0], "c": [2.0, 3.0]})
+    three = three.assign_coords(censored=(three["time"] == 2.0) & (three["version"] != "c"))
+    with pytest.warns(perfarray.PerfarrayWarning, match="stopped"):
+        assert np.isnan(three.perf.prob_fastest(dim="version", n_resamples=0)["tied"])
+
+
 def test_units_weigh_the_same_and_are_the_n():
     """A unit with one run counts as much as one with three; executions are runs, builds are units."""
     samples = {"new": [[1.0, 1.0, 1.0], [5.0, np.nan, np.nan]], "old": [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]}

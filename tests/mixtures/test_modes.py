@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.fixture
 def few_draws(monkeypatch):
     """Draw 39 samples of one mode, with which a test at 5 % is exact, and fit none again."""
-    monkeypatch.setattr("perfarray.mixtures.modes.DRAWN", 39)
+    monkeypatch.setattr("perfarray.mixtures.modes.SAMPLES", 39)
 
 
 def samples(values, dims=("benchmark", "execution")):
@@ -73,17 +73,12 @@ def test_two_clear_modes_are_supported():
         assert (found["n_supported"] > 2).mean() <= 0.05
 
 
-def test_three_modes_are_supported():
-    """Three groups of twelve are three modes; p is the least that 199 draws can show."""
+def test_groups_are_modes_and_outliers_are_not():
+    """Three groups of twelve are three modes, with the least p of 199 draws; one or two runs far away are no mode."""
     rng = np.random.default_rng(1)
     values = np.concatenate([rng.normal(place, 0.01, 12) for place in (1.0, 1.2, 1.6)])
     found = samples(values[None]).perf.variability_level(rng=1)
     assert [found[name].item() for name in ("estimate", "n_supported", "supported", "pvalue")] == [3, 3, True, 1 / 200]
-
-
-def test_an_outlier_is_no_mode():
-    """One or two runs far out are no mode, however far."""
-    rng = np.random.default_rng(1)
     for far in (1, 2):
         values = np.append(rng.normal(1.0, 0.01, 30), np.linspace(2.0, 2.01, far))
         found = samples(values[None]).perf.variability_level(rng=1)

@@ -71,6 +71,16 @@ def test_coordinates_are_tested_among_the_units_that_carry_them():
     assert named["pvalue"].sel(factor="host").isnull()
 
 
+def test_findings_of_labels_that_are_not_clear():
+    """A mode with 80 % of one label's runs and 20 % of the other's is not that label; numbers that never repeat are an order."""
+    slow = (np.arange(10) < np.where(np.arange(10) % 2, 2, 8)[:, None])[None]
+    array = timings(slow).assign_coords(compiler=("binary", ["gcc", "clang"] * 5), size=("binary", np.arange(10.0)))
+    found = array.perf.modes_by(by=["compiler", "size"], rng=1).sel(benchmark="b0")
+    assert found["finding"].values.tolist() == ["mode 1 takes 80 % of compiler clang, 50 % of all runs", ""]
+    four = array.isel(binary=slice(4)).perf.modes_by(by="size", n_resamples=9, rng=1)
+    assert four["label"].values.tolist() == ["first quarter", "second quarter", "third quarter", "last quarter"]
+
+
 def test_a_counter_of_the_data_and_a_machine():
     """Another variable is a factor where it is named; a machine becomes the outermost level."""
     slow = np.random.default_rng(2).random((1, 4, 20)) < 0.4

@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import UNKNOWN
-from perfarray.mixtures.model import COMPONENT, NORMAL, GaussianMixture, parameter_outputs, parameter_values
+from perfarray.mixtures.joint import COMPONENT, fit_jointly
+from perfarray.mixtures.model import NORMAL, GaussianMixture, parameter_outputs, parameter_values
 from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, FitRequest, weighted_samples
 from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.pool import FLOOR
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, fit_on_scale
-from perfarray.mixtures.numerics.stops import FLOOR
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
@@ -28,10 +29,9 @@ from perfarray.timings.validation import check_choice, check_count, check_number
 MODELS = (EQUAL, UNEQUAL)
 
 BEST = "best"
-"""All families."""
 
+# Runs from which on samples of one normal mode show several modes in at most 5 %.
 FEW_RUNS = 50
-"""Runs from which on samples of one normal mode show several modes in at most 5 %."""
 
 
 def fit_mixture(
@@ -58,21 +58,19 @@ def fit_mixture(
     times : DataArray or Dataset
         Timings; dims that are not levels broadcast, each cell with a fit of its own.
     max_components : int
-        The most components tried.
+        The largest number of components tried.
     n_components : int, optional
-        This number of components and no other; in cells with fewer distinct values, as many as there are.
+        The only number of components tried; cells with fewer distinct values get as many.
     covariance : {"equal", "unequal"} or both
         Models tried: components with one common variance, or each with its own.
     tolerance : float, optional
-        The relative change of the log-likelihood at which EM stops; 1e-5 is what mclust does and the paper's examples were made with.
-        Default: EM goes on, accelerated, to the maximum.
+        The relative change of the log-likelihood at which EM stops, such as mclust's 1e-5. Default: EM goes on to the maximum.
     distribution : {"normal", "lognormal", "gamma", "weibull", "exponential", "pareto", "extreme", "best"}, or several of them
-        The family of the components: positive ones with location 0, and Gumbel's law of the largest of many ("extreme", skewed to the
-        right as run times are). Of several, "best" being all of them, BIC chooses cell by cell: the largest, but the normal family
-        unless another's is larger by more than 2.
+        The family of the components: positive ones with location 0, and Gumbel's law ("extreme", skewed to the right). Of several, "best"
+        being all, each cell gets the one with the largest BIC, but the normal family unless another's BIC is larger by more than 2.
     joint : bool
-        Whether the metrics of a Dataset that `metric` lists are fitted together, as runs of several numbers: one mixture of normal
-        distributions with correlations. Otherwise each has a mixture of its own.
+        Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of normal distributions with correlations.
+        Otherwise each has a mixture of its own.
     progress : bool
         Show a progress bar that counts cells, each once for every family; a lazy result has none.
     value : str, optional
@@ -83,14 +81,12 @@ def fit_mixture(
     Returns
     -------
     GaussianMixture
-        One object for all cells, with `pdf`, `cdf`, `quantile`, `modes`, `n_modes`, `assign`, `sample`, `sel` and `isel`.
-        `.to_dataset()` has along `component`, from 1 to `max_components`, `weight`, `mean` and `standard_deviation` (units of the data;
-        means ascending; weight 0 and NaN where a cell has fewer: `.dropna("component")` for one cell), and for each cell `n_components`,
-        `family`, `covariance` ("equal" or "unequal"; one component counts as equal), `loglik`, `bic` (the larger the better), `n`
-        (runs), `n_iterations`, `converged`, `floored` (a component lies at the variance floor) and `n_floored` (fits that did); where not
-        only normal components were asked for, along `component` also SciPy's `shape_parameter`, `location` and `scale`. With `joint`,
-        `mean` and `standard_deviation` lie along `component` and `metric`, `correlation` along `component`, `metric` and `metric_2`, and
-        `n_incomplete` counts the runs without one of the metrics, which are left out.
+        One object for all cells. `.to_dataset()` has along `component` `weight`, `mean` and `standard_deviation` (units of the data; means
+        ascending; weight 0 and NaN where a cell has fewer), and for each cell `n_components`, `family`, `covariance` ("equal" or
+        "unequal"), `loglik`, `bic` (the larger the better), `n` (runs), `n_iterations`, `converged`, `floored` (a component lies at the
+        variance floor) and `n_floored` (fits that did); where other families were tried, along `component` also SciPy's `shape_parameter`,
+        `location` and `scale`. With `joint`, `mean` and `standard_deviation` lie along `component` and `metric`, `correlation` along
+        `component`, `metric` and `metric_2`, and `n_incomplete` counts the runs without one of the metrics, which are left out.
 
     Raises
     ------
@@ -104,34 +100,13 @@ def fit_mixture(
 
     Notes
     -----
-    The likelihood of a mixture has no bound: a component that shrinks onto ties or onto one value makes it as large as one likes. A
-    component's variance therefore has a floor, 1e-12 of the sample's variance (attr `variance_floor`), and a fit with a component there
-    does not compete in BIC; with `n_components` it is what you get where there is no other, and `floored` says so. A constant sample is
-    one component with standard deviation 0 and infinite likelihood: nothing is fitted.
+    The likelihood of a mixture has no bound where a component shrinks onto ties. A component's variance therefore has a floor, 1e-12 of
+    the sample's (attr `variance_floor`), and a fit with a component there does not compete in BIC; with `n_components` it is returned if
+    there is no other, and `floored` is True. A constant sample is one component with standard deviation 0 and infinite likelihood.
 
-    Runs count alike where every unit has as many; otherwise every outermost unit has equal weight, and the weights of the runs sum to
-    their number. The likelihood takes runs as independent: with several runs in a unit that resemble each other, BIC finds too many
-    components. So it does with few runs: of samples of one normal mode it keeps one component in 20 % at 5 runs, 38 % at 10, 80 % at 20
-    and 89 % at 30 (4,000 samples each); from 50 on (attr `few_runs`) in 95 %: a note, not warned of, counts the cells with several
-    components of fewer runs. `variability_level` tests what the runs support.
-
-    Log-likelihoods are those of the runs whatever the family, so that BICs compare. Modes that are narrow beside their distance from 0
-    look alike to several families, and a smaller difference than 2 is chance (Kass and Raftery 1995). SciPy's names of the families are
-    norm, lognorm, gamma, weibull_min, expon, pareto and gumbel_r. Components of equal "covariance" share their spread: that of the runs
-    where location is a parameter, else that of their logarithms, which is one shape. Exponential ones have no spread of their own. EM does
-    not move the edge below which a Pareto component has no runs: they are those of the most likely classes of neighbouring runs. A
-    component whose spread, on the scale it is of, lies at the floor does not compete. Cells with runs that are not positive have no fit of
-    positive families: NaN and a warning, or another family's. Families other than the first two are fitted by NumPy, whatever the engine.
-
-    EM starts from the classes between quantiles that mclust starts from. Likelihoods of mixtures have several maxima; this is the one
-    reached from there. Where BIC chooses, all fits run until mclust would stop, and those within 20 of the best BIC go on to their maximum
-    (in 2 of 600 samples of 60 runs one further away would have overtaken). With `tolerance`, the fit that BIC chooses gets mclust's last
-    step, which moves the parameters and not `loglik`; a single fit asked for (one model, `n_components`) does not.
-
-    Metrics fitted together have full covariances, one for all components ("equal", mclust's EEE) or one for each ("unequal", VVV). EM
-    starts from classes between quantiles of the first principal component, from Ward's clusters of the sphered runs (of more than 1,000
-    runs as many), and from the fit of one component fewer with each of its components cut in half, and keeps the larger likelihood. mclust
-    starts from clusters of its own, and may arrive elsewhere: of R's `faithful` with 1 to 9 components at the same maximum or a lower one.
+    Every outermost unit has equal weight. The likelihood takes runs as independent: if the runs of a unit resemble each other, or below 50
+    runs (attr `few_runs`), BIC finds too many components. `variability_level` tests how many modes the runs support. Cells with runs that
+    are not positive have no fit of positive families. See :doc:`/papers/worms_touati` in the documentation for starts, families and risks.
 
     References
     ----------
@@ -145,8 +120,8 @@ def fit_mixture(
     >>> rng = np.random.default_rng(1)
     >>> runs = np.concatenate([rng.normal(1.0, 0.01, 60), rng.normal(1.2, 0.01, 40)])
     >>> fit = perfarray.from_samples({"fft": runs}, dim="benchmark").perf.fit_mixture().to_dataset().sel(benchmark="fft")
-    >>> found = fit.dropna("component")
-    >>> found["weight"].round(2).values.tolist(), found["mean"].round(2).values.tolist(), found["covariance"].item()
+    >>> components = fit.dropna("component")
+    >>> components["weight"].round(2).values.tolist(), components["mean"].round(2).values.tolist(), components["covariance"].item()
     ([0.6, 0.4], [1.0, 1.2], 'equal')
     """
     most = check_count(max_components, "max_components")
@@ -160,16 +135,12 @@ def fit_mixture(
         engine=engine(),
     )
     if joint:
-        from perfarray.mixtures.joint import fitted_jointly
-
-        return GaussianMixture(
-            dataset=fitted_jointly(times, request, metric, {"value": value, "levels": levels}, progress, _described(request))
-        )
-    return GaussianMixture(dataset=_fitted(times, request, value, levels, progress, metric=metric))
+        return GaussianMixture(dataset=fit_jointly(times, request, metric, value, levels, progress, _describe(request)))
+    return GaussianMixture(dataset=_fit(times, request, value, levels, progress, metric=metric))
 
 
 @over_metrics
-def _fitted(
+def _fit(
     times: Data,
     request: FitRequest,
     value: str | None,
@@ -178,23 +149,28 @@ def _fitted(
     *,
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    """Fit every cell."""
     data = resolve(times, metric, levels, any_size=True)
-    place, most = value_place(data, value), max(request.numbers)
-
+    depth = value_place(data, value)
     bar = cells_bar(data.array.count(data.levels), "fitting mixtures", show=progress, each=len(request.families))
-    counting = request if bar is None else replace(request, after=bar.update)
-    kernel = partial(_fit_cells, levels=len(data.levels), place=place, request=counting)
-    attrs = describe_value(data, place) | {"units": data.units} | _described(request)
-    outputs, coords = _outputs(data.units, request.families), {COMPONENT: range(1, most + 1)}
-    result = apply(kernel, data.array, core=[data.levels], outputs=outputs, coords=coords, attrs=attrs)
+    reporting = request if bar is None else replace(request, progress=bar.update)
+    kernel = partial(_fit_cells, levels=len(data.levels), depth=depth, request=reporting)
+    variables = parameter_outputs(data.units, request.families) | {
+        **outputs(n_components=""),
+        "covariance": Output((), "", object, "variances of the components"),
+        **outputs(loglik="log-likelihood", bic="2 log-likelihood - parameters log n", n="runs", n_iterations="steps of EM"),
+        "converged": Output((), "", bool),
+        "floored": Output((), "", bool, "a component lies at the variance floor"),
+        **outputs(n_floored="fits with a component at the variance floor"),
+    }
+    attrs = describe_value(data, depth) | {"units": data.units} | _describe(request)
+    coords = {COMPONENT: range(1, max(request.numbers) + 1)}
+    result = apply(kernel, data.array, core=[data.levels], outputs=variables, coords=coords, attrs=attrs)
     if bar is not None:
         bar.close()
     return noted(result, *data.notes, checks=("fit_mixture",))
 
 
-def _described(request: FitRequest) -> dict[str, Hashable]:
-    """Return the attrs that say how mixtures were fitted."""
+def _describe(request: FitRequest) -> dict[str, Hashable]:
     most = max(request.numbers)
     attrs: dict[str, Hashable] = {"result": "fit_mixture", "variance_floor": FLOOR, "few_runs": FEW_RUNS}
     attrs |= {"models": " ".join(request.models), "max_components": most, "engine": request.engine}
@@ -204,7 +180,7 @@ def _described(request: FitRequest) -> dict[str, Hashable]:
 
 
 def request_of(mixture: xr.Dataset) -> FitRequest | None:
-    """Return how a mixture was fitted, as its attrs say; None for one that was made from its parameters."""
+    """Return how a mixture was fitted, from its attrs; None for one that was made from its parameters."""
     attrs = mixture.attrs
     if attrs.get("result") != "fit_mixture":
         return None
@@ -220,7 +196,7 @@ def request_of(mixture: xr.Dataset) -> FitRequest | None:
 
 
 def families_of(mixture: xr.Dataset) -> tuple[str, ...]:
-    """Return the families that the components of a mixture could be of."""
+    """Return the families that the components of a mixture were chosen from."""
     return tuple(str(mixture.attrs.get("distribution", NORMAL)).split())
 
 
@@ -248,26 +224,14 @@ def _families(distribution: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in NAMES if name in names)
 
 
-def _fit_cells(values: Floats, *, levels: int, place: int, request: FitRequest) -> tuple[Any, ...]:
-    """Return the parts of the fits of every cell in the order of the outputs."""
-    runs = values_by_unit(values, levels, place)
-    found, family = fit_on_scale(*weighted_samples(runs), request)
-    model = np.where(np.isnan(found.n_components), UNKNOWN, np.where(found.equal, EQUAL, UNEQUAL)).astype(object)
-    parameters = parameter_values(Scaled(Mixture(*found[:3]), family), request.families)
-    parts = (*parameters, found.n_components, model, *found[5:])
-    return tuple(part.reshape((*runs.shape[:-2], *part.shape[1:])) for part in parts)
-
-
-def _outputs(units: str, families: Sequence[str]) -> dict[str, Output]:
-    """Return the variables of the result."""
-    return parameter_outputs(units, families) | {
-        **outputs(n_components=""),
-        "covariance": Output((), "", object, "variances of the components"),
-        **outputs(loglik="log-likelihood", bic="2 log-likelihood - parameters log n", n="runs", n_iterations="steps of EM"),
-        "converged": Output((), "", bool),
-        "floored": Output((), "", bool, "a component lies at the variance floor"),
-        **outputs(n_floored="fits with a component at the variance floor"),
-    }
+def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:
+    """Return the columns of the fits of every cell in the order of the outputs."""
+    runs = values_by_unit(values, levels, depth)
+    fits, family = fit_on_scale(*weighted_samples(runs), request)
+    model = np.where(np.isnan(fits.n_components), UNKNOWN, np.where(fits.equal, EQUAL, UNEQUAL)).astype(object)
+    parameters = parameter_values(Scaled(Mixture(*fits[:3]), family), request.families)
+    columns = (*parameters, fits.n_components, model, *fits[5:])
+    return tuple(column.reshape((*runs.shape[:-2], *column.shape[1:])) for column in columns)
 
 
 @check("fit_mixture")
@@ -279,12 +243,12 @@ def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     without = "{cells} have runs that are not positive: they have no fit, which distribution='normal' and 'extreme' have"
     few = int(result.attrs["few_runs"])
     chance = f"{{cells}} have several components and fewer than {few} runs: they may be chance; variability_level tests what runs support"
-    doubted = cells_note("untested_modes", chance, n, ((result["n_components"] > 1) & (n < few)).values)
+    untested = cells_note("untested_modes", chance, n, ((result["n_components"] > 1) & (n < few)).values)
     return (
         cells_note("no_value", "{cells} have no measured value, and no mixture", n, (n == 0).values),
         cells_note("constant", constant, n, np.isposinf(result["loglik"].values)),
         cells_note("floored", at_floor, n, result["floored"].values),
         cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),
         cells_note("not_positive", without, n, (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))),
-        None if doubted is None else replace(doubted, aside=True),
+        None if untested is None else replace(untested, aside=True),
     )

@@ -1,4 +1,4 @@
-"""Whether a mixture describes the runs of a program."""
+"""A test of fit: whether a mixture describes the runs of a program."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.mixtures.correlated import is_joint
 from perfarray.mixtures.fit import check_positive, families_of, request_of
-from perfarray.mixtures.model import COMPONENT, PARAMETERS, coded, parameters
+from perfarray.mixtures.joint import is_joint
+from perfarray.mixtures.model import PARAMETERS, parameter_dims, parameters_of, scaled_mixture
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, weighted_samples
 from perfarray.mixtures.numerics.goodness_of_fit import AUTO, Calibration, calibrated_fit, fitted
-from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats, Integers
 from perfarray.results.models import FittedModel
-from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.apply import apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.options import engine
@@ -57,24 +56,24 @@ def goodness_of_fit(
     Parameters
     ----------
     mixture : GaussianMixture, optional
-        What to test, with the labels of the data: the samples drawn are fitted as it was (models, tolerance, and a number of components
-        given as `n_components`, families). Default: the mixture that `fit_mixture` finds at `tolerance`.
+        The mixture to test, with the labels of the data: the samples drawn are fitted as it was (models, tolerance, families, a number of
+        components given as `n_components`). Default: the mixture that `fit_mixture` finds at `tolerance`.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Samples drawn for each cell, and their seed or the `rng_key` of an earlier result.
     undersample : float
         Their size as a share of the data's. The paper advises 0.9 for some hundreds of runs, where the test rejects a little too often,
         and 1 for few.
     resolution : {"auto"}, float or None
-        What the data are rounded to, in their units: drawn values are rounded likewise, since rounded data have ties and the test would
-        reject them for that. "auto" finds it, cell by cell: the step of which all differences are multiples, where that is at least a
-        millionth of the range. None takes the data as continuous.
+        The step that the data are rounded to, in their units: drawn values are rounded likewise, since the test would reject ties. "auto"
+        finds it in each cell: the step of which all differences are multiples, if that is at least a millionth of the range. None takes the
+        data as continuous.
     alpha : float
         The risk that the critical value belongs to.
     distribution : bool
         Keep the distances of the samples drawn.
     tolerance : float, optional
-        Where no mixture is given: the relative change of the log-likelihood at which EM stops, for the data and for what is drawn; None
-        goes on to the maximum, which takes several times as long.
+        Without `mixture`: the relative change of the log-likelihood at which EM stops, for the data and the samples drawn; None goes on to
+        the maximum, which takes several times as long.
     progress : bool, optional
         Show a progress bar that counts cells; a lazy result has none. Default: in a terminal, when the test has taken 5 seconds.
     times, value, levels, metric
@@ -83,11 +82,10 @@ def goodness_of_fit(
     Returns
     -------
     Dataset
-        For each cell, without a unit: `statistic` (the distance), `critical_value` (of the distances drawn, the one numbered N (1 - alpha),
-        cut to a whole number), `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs); and in the units of the data
-        `resolution`, what drawn values were rounded to, 0 where they were not. With `distribution`, along `replicate`, `null_distance`, the
-        distances of the samples drawn from their own mixtures, which `.perf.plot()` draws (figure 9). Constant samples and those without a
-        mixture have no test: NaN.
+        For each cell, without a unit: `statistic` (the distance), `critical_value` (the N (1 - alpha)-th of the N distances drawn, rounded
+        down), `pvalue`, `pvalue_error` (its Monte Carlo standard error) and `n` (runs); and in the units of the data `resolution`, the step
+        drawn values were rounded to, 0 if they were not. With `distribution`, along `replicate`, `null_distance`, the distances of the
+        samples from their own mixtures, which `.perf.plot()` draws (figure 9). Constant samples and those without a mixture have NaN.
 
     Raises
     ------
@@ -97,18 +95,13 @@ def goodness_of_fit(
 
     Notes
     -----
-    A cell of 60 runs takes 0.4 s per 100 samples drawn, 8 s where `fit_mixture(distribution="best")` made the mixture, which every
-    sample's is then chosen like; `n_resamples=99` tells a p of 0.05 to within 0.02.
+    Runs are taken as independent. If units have unequal numbers of runs, the distance weights units alike, and the samples drawn have runs
+    of equal weight. A large p-value says that the runs do not contradict the mixture; 30 runs contradict little. With hundreds of runs the
+    test also rejects mixtures whose smallest components hold too few runs for BIC to keep them; see :doc:`/papers/worms_touati` in the
+    documentation.
 
-    Runs are taken as independent. Where units have unequal numbers of runs, the distance weights units alike, and what is drawn is of
-    runs that count alike. A p-value that is large says that the runs do not contradict the mixture; with 30 runs they contradict little.
-
-    What is drawn of 1,200 runs or more is fitted with neighbouring values taken together in some 400 groups, each with its mean and
-    variance: of 60 samples of 6,000 runs all kept their number of components, log-likelihoods moved by less than 0.25, distances by less
-    than 1 % of themselves, and a test takes a sixth to an eighth of the time. The runs themselves are fitted one by one.
-
-    With hundreds of runs the test also rejects mixtures whose smallest components hold too few runs for BIC to keep them: what is drawn
-    has no such components. Of samples of 500 runs it rejected 5.0 % where BIC finds all components, 14.7 % with one of 2 % left out.
+    A cell of 60 runs takes 0.4 s per 100 samples drawn, 8 s with `fit_mixture(distribution="best")`; `n_resamples=99` tells a p of 0.05 to
+    within 0.02. Samples of 1,200 runs or more are fitted with neighbouring values grouped, which changes distances by less than 1 %.
 
     References
     ----------
@@ -131,27 +124,29 @@ def goodness_of_fit(
     calibration = Calibration(
         n_resamples=check_count(n_resamples, "n_resamples", 2),
         undersample=share,
-        resolution=resolution if resolution is None or resolution == AUTO else _check_step(resolution),
+        resolution=_check_resolution(resolution),
         alpha=check_share(alpha, "alpha", example="0.05"),
         key=key_of(rng),
     )
     default = FitRequest(tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"), engine=engine())
-    given, request = ([], default) if mixture is None else _given(mixture, default)
+    parameters, request = ([], default) if mixture is None else _parameters_and_request(mixture, default)
     data = resolve(times, metric, levels, any_size=True)
-    place = value_place(data, value)
-    arrays = [data.array, cell_keys([data.array], data.levels), *given]
-    bar = cells_bar(arrays[1], "testing fits", show=progress)
-
-    after_each = bar.update if bar is not None else None
+    depth, keys = value_place(data, value), cell_keys([data.array], data.levels)
+    bar = cells_bar(keys, "testing fits", show=progress)
     kernel = partial(
-        _test_cells, levels=len(data.levels), place=place, request=request, calibration=calibration, after_each=after_each,
-        distribution=distribution,
+        _test_cells, levels=len(data.levels), depth=depth, request=request, calibration=calibration, distribution=distribution,
+        after_each=(lambda: None) if bar is None else bar.update,
     )  # fmt: skip
-    drawn = outputs("1", (REPLICATE,), null_distance="Kolmogorov-Smirnov distance of a sample drawn") if distribution else {}
-    coords = {REPLICATE: range(calibration.n_resamples)} if distribution else {}
-    core = [data.levels, (), *[(COMPONENT,) if COMPONENT in part.dims else () for part in given]]
-    attrs = describe_value(data, place) | {"result": "goodness_of_fit"} | _describe(request, calibration)
-    result = apply(kernel, *arrays, core=core, outputs=_outputs(calibration.alpha, data.units) | drawn, coords=coords, attrs=attrs)
+    variables = outputs(statistic="Kolmogorov-Smirnov distance", critical_value=f"critical value at {calibration.alpha:.3g}", pvalue="")
+    variables |= outputs(pvalue_error="Monte Carlo standard error of the p-value")
+    variables |= outputs(data.units, resolution="what drawn values were rounded to, 0 where they were not") | outputs(n="runs")
+    coords = {}
+    if distribution:
+        variables |= outputs("1", (REPLICATE,), null_distance="Kolmogorov-Smirnov distance of a sample drawn")
+        coords = {REPLICATE: range(calibration.n_resamples)}
+    core = [data.levels, (), *parameter_dims(parameters)]
+    attrs = describe_value(data, depth) | {"result": "goodness_of_fit"} | _describe(request, calibration)
+    result = apply(kernel, data.array, keys, *parameters, core=core, outputs=variables, coords=coords, attrs=attrs)
     if bar is not None:
         bar.close()
     return noted(result, *data.notes, checks=("goodness_of_fit",))
@@ -160,63 +155,53 @@ def goodness_of_fit(
 def _test_cells(
     values: Floats,
     cells: Integers,
-    *parts: Any,
+    *parameters: Any,
     levels: int,
-    place: int,
+    depth: int,
     request: FitRequest,
     calibration: Calibration,
-    after_each: Callable[[], object] | None,
     distribution: bool,
+    after_each: Callable[[], object],
 ) -> tuple[Floats, ...]:
-    """Test every cell, against the mixtures of the given parts or those fitted to it; return the distances drawn as well, where asked."""
-    runs = values_by_unit(values, levels, place)
+    """Test every cell, against the mixtures of the given parameters or those fitted to it; return the distances drawn on request."""
+    runs = values_by_unit(values, levels, depth)
     batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
-    own = _rows(batch, *parts) if parts else fitted(sample, weights, request)
-    found = calibrated_fit(sample, weights, own, np.broadcast_to(cells, batch).ravel(), request, calibration, after_each)
+    if parameters:  # one mixture for each sample
+        mixtures = scaled_mixture(*parameters)
+        scaled = Scaled(mixtures.mixture.broadcast(batch), np.broadcast_to(mixtures.family, batch).ravel())
+    else:
+        scaled = fitted(sample, weights, request)
+    fitness = calibrated_fit(sample, weights, scaled, np.broadcast_to(cells, batch).ravel(), request, calibration, after_each)
     n = (~np.isnan(sample)).sum(axis=-1).astype(float)
-    return tuple(part.reshape((*batch, *part.shape[1:])) for part in (*found[:-1], n, *([found.drawn] * distribution)))
-
-
-def _outputs(alpha: float, units: str) -> dict[str, Output]:
-    """Return the variables of the result."""
-    distances = outputs(statistic="Kolmogorov-Smirnov distance", critical_value=f"critical value at {alpha:.3g}")
-    tested = outputs(pvalue="", pvalue_error="Monte Carlo standard error of the p-value")
-    return distances | tested | outputs(units, resolution="what drawn values were rounded to, 0 where they were not") | outputs(n="runs")
+    return tuple(column.reshape((*batch, *column.shape[1:])) for column in (*fitness[:-1], n, *([fitness.replicates] * distribution)))
 
 
 def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashable]:
-    """Return the attrs that say what was drawn, and how it was fitted."""
     attrs: dict[str, Hashable] = {
         "alpha": calibration.alpha,
         "n_resamples": calibration.n_resamples,
         "undersample": calibration.undersample,
         "engine": request.engine,
+        "resolution": "none" if calibration.resolution is None else calibration.resolution,
     }
-    attrs |= {"resolution": "none" if calibration.resolution is None else calibration.resolution}
     attrs |= {"tolerance": request.tolerance} if request.tolerance is not None else {}
     return attrs | describe_key(calibration.key)
 
 
-def _check_step(resolution: Any) -> float:
-    """Return what values are rounded to."""
+def _check_resolution(resolution: Any) -> float | str | None:
+    if resolution is None or (isinstance(resolution, str) and resolution == AUTO):
+        return resolution
     return check_positive(resolution, "resolution", f"a positive number, {AUTO!r} or None")
 
 
-def _rows(batch: tuple[int, ...], *given: Any) -> Scaled:
-    """Return given mixtures, one for each sample."""
-    own = coded(*given)
-    parts = [np.broadcast_to(part, (*batch, part.shape[-1])).reshape(-1, part.shape[-1]) for part in own.mixture]
-    return Scaled(Mixture(*parts), np.broadcast_to(own.family, batch).ravel())
-
-
-def _given(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], FitRequest]:
-    """Return the parameters of a mixture, with their scale, and how drawn samples are fitted: as the mixture was."""
+def _parameters_and_request(mixture: object, default: FitRequest) -> tuple[list[xr.DataArray], FitRequest]:
+    """Return the parameters of a mixture, and how drawn samples are fitted: as the mixture was."""
     dataset = mixture.to_dataset() if isinstance(mixture, FittedModel) else xr.Dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"mixture is a {type(mixture).__name__}; give what fit_mixture or GaussianMixture.from_parameters returns")
     if is_joint(dataset):
         raise ValueError("a mixture of several metrics together has no test of fit; test each metric's own, fitted without joint=True")
-    arrays = [part.reset_coords(drop=True) for part in parameters(dataset)]
+    arrays = [array.reset_coords(drop=True) for array in parameters_of(dataset)]
     return arrays, request_of(dataset) or replace(default, families=families_of(dataset))
 
 

@@ -1,19 +1,17 @@
-"""Several metrics of a run described together: one mixture of normal distributions over all of them."""
+"""Several metrics of a run in one mixture of normal distributions over all of them: fitted, assigned to runs, and sampled."""
 
 from dataclasses import replace
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import METRIC, UNKNOWN
-from perfarray.mixtures.correlated import CORRELATION, METRIC_2
-from perfarray.mixtures.model import COMPONENT, NORMAL
+from perfarray.conventions import EXECUTION, METRIC, UNKNOWN
 from perfarray.mixtures.numerics.fit import EQUAL, UNEQUAL, FitRequest, weighted_samples
-from perfarray.mixtures.numerics.joint import fit_joint
+from perfarray.mixtures.numerics.joint import classes, draw, fit_joint, present
 from perfarray.numerics.levels import values_by_unit
+from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import only
@@ -22,69 +20,58 @@ from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.units import cells_note, describe_value, value_place
 
+COMPONENT, CORRELATION, METRIC_2 = "component", "correlation", "metric_2"
 
-def fitted_jointly(
-    times: Data, request: FitRequest, metric: Any, asked: dict[str, Any], progress: bool, attrs: dict[str, Any]
+# Dims of weights, means, standard deviations and correlations.
+PARAMETER_DIMS = ((COMPONENT,), (COMPONENT, METRIC), (COMPONENT, METRIC), (COMPONENT, METRIC, METRIC_2))
+
+
+def fit_jointly(
+    times: Data,
+    request: FitRequest,
+    metric: Any,
+    value: str | None,
+    levels: str | tuple[str, ...] | None,
+    progress: bool,
+    attrs: dict[str, Any],
 ) -> xr.Dataset:
-    """Fit one mixture of several metrics to every cell.
-
-    Parameters
-    ----------
-    times : Dataset
-        Timings with several metrics, of the same levels.
-    request : FitRequest
-        What is tried.
-    metric : sequence of str
-        The metrics.
-    asked : dict
-        `value` and `levels`, as `fit_mixture` takes them.
-    progress : bool
-        Whether a bar counts cells.
-    attrs : dict
-        What the result says of how it was fitted.
-
-    Returns
-    -------
-    Dataset
-        As `fit_mixture` says.
-    """
+    """Fit one mixture of several metrics to every cell; `attrs` describe the fit. Returns the Dataset of `fit_mixture`."""
     names = [] if metric is None or isinstance(metric, str) else check_names(metric, METRIC)
     if len(names) < 2 or not isinstance(times, xr.Dataset):
         raise ValueError(f"metric={metric!r}: joint=True fits several metrics of a Dataset together, as in metric=['time', 'energy']")
-    if tuple(request.families) != (NORMAL,):
+    if tuple(request.families) != ("normal",):
         raise ValueError(f"distribution={' '.join(request.families)!r}: joint=True fits normal components")
-    every = [resolve(only(times, name), name, asked["levels"]) for name in names]
-    levels = every[0].levels
-    for name, data in zip(names, every, strict=True):
-        if data.levels != levels:
+    metrics = [resolve(only(times, name), name, levels) for name in names]
+    first = metrics[0]
+    for name, data in zip(names, metrics, strict=True):
+        if data.levels != first.levels:
             raise ValueError(
-                f"{name} has the levels {', '.join(data.levels)} and {names[0]} has {', '.join(levels)}: metrics measured together have the"
-                " same; average over what one of them has more"
+                f"{name} has the levels {', '.join(data.levels)} and {names[0]} has {', '.join(first.levels)}: "
+                "metrics measured together have the same; average over what one of them has more"
             )
-    place, most = value_place(every[0], asked["value"]), max(request.numbers)
-    bar = cells_bar(every[0].array.count(levels), "fitting mixtures", show=progress)
-    counting = request if bar is None else replace(request, after=bar.update)
-    kernel = partial(_fit_cells, levels=len(levels), place=place, request=counting, most=most)
-    coords = {COMPONENT: range(1, most + 1), METRIC: np.array(names, object), METRIC_2: np.array(names, object)}
-    units = [data.units for data in every]
+    depth, most = value_place(first, value), max(request.numbers)
+    bar = cells_bar(first.array.count(first.levels), "fitting mixtures", show=progress)
+    request = request if bar is None else replace(request, progress=bar.update)
+    kernel = partial(_fit_cells, levels=len(first.levels), depth=depth, request=request, most=most)
+    labels, units = np.array(names, object), [data.units for data in metrics]
+    common = units[0] if len(set(units)) == 1 else None
     result = apply(
-        kernel, *(data.array for data in every), core=[levels] * len(names), outputs=_outputs(units), coords=coords,
-        attrs=describe_value(every[0], place) | attrs | {"metric": " ".join(names)} | ({"units": units[0]} if len(set(units)) == 1 else {}),
+        kernel, *(data.array for data in metrics), core=[first.levels] * len(names), outputs=_outputs(common or ""),
+        coords={COMPONENT: range(1, most + 1), METRIC: labels, METRIC_2: labels},
+        attrs=describe_value(first, depth) | attrs | {"metric": " ".join(names)} | ({"units": common} if common else {}),
     )  # fmt: skip
     if bar is not None:
         bar.close()
-    for key, found in (("units", units), ("better", [data.better for data in every])):
-        result = result.assign_coords({key: (METRIC, np.array(found, object))})
-    notes = {note: None for data in every for note in data.notes}
-    return noted(result, *notes, checks=("fit_mixture", "joint"))
+    better = [data.better for data in metrics]
+    result = result.assign_coords(units=(METRIC, np.array(units, object)), better=(METRIC, np.array(better, object)))
+    return noted(result, *dict.fromkeys(note for data in metrics for note in data.notes), checks=("fit_mixture", "joint"))
 
 
-def _outputs(units: list[str]) -> dict[str, Output]:
-    """Return the variables of the result."""
-    along, own = (COMPONENT, METRIC), units[0] if len(set(units)) == 1 else ""
+def _outputs(units: str) -> dict[str, Output]:
+    along = (COMPONENT, METRIC)
     return {
         **outputs("1", (COMPONENT,), weight="share of the runs"),
-        **outputs(own, along, mean="", standard_deviation=""),
+        **outputs(units, along, mean="", standard_deviation=""),
         CORRELATION: Output((*along, METRIC_2), "1", long_name="of two metrics inside a component"),
         "family": Output((), "", object, "distribution of a component"),
         **outputs(n_components=""),
@@ -97,64 +84,103 @@ def _outputs(units: list[str]) -> dict[str, Output]:
     }
 
 
-def _fit_cells(*values: Floats, levels: int, place: int, request: FitRequest, most: int) -> tuple[Any, ...]:
-    """Return the parts of the fits of every cell in the order of the outputs."""
-    every = np.broadcast_arrays(*values)
-    complete = ~np.isnan(every).any(axis=0)
-    runs = [values_by_unit(np.where(complete, own, np.nan), levels, place) for own in every]
-    some = values_by_unit(np.where(np.isnan(every).all(axis=0), np.nan, 0.0), levels, place)
-    batch, k = runs[0].shape[:-2], len(runs)
-    samples = np.stack([own.reshape(prod(batch), -1) for own in runs], axis=-1)
-    counts = weighted_samples(runs[0])[1]
-    shares = np.ones(samples.shape[:-1]) if counts is None else counts
-    found = _blank(len(samples), most, k)
+def _fit_cells(*values: Floats, levels: int, depth: int, request: FitRequest, most: int) -> tuple[Any, ...]:
+    """Return the columns of the fits of every cell in the order of the outputs."""
+    metrics = np.broadcast_arrays(*values)
+    missing = np.isnan(metrics)
+    runs = [values_by_unit(np.where(missing.any(axis=0), np.nan, metric), levels, depth) for metric in metrics]
+    partial_runs = values_by_unit(np.where(missing.all(axis=0), np.nan, 0.0), levels, depth)
+    samples = np.stack([weighted_samples(metric)[0] for metric in runs], axis=-1)
+    weights = weighted_samples(runs[0])[1]
+    size, k = len(samples), len(runs)
+    n = (~np.isnan(samples[..., 0])).sum(axis=-1).astype(float)
+    n_incomplete = (~np.isnan(partial_runs.reshape(size, -1))).sum(axis=-1) - n
+    weight, mean, deviation = np.zeros((size, most)), np.full((size, most, k), np.nan), np.full((size, most, k), np.nan)
+    correlation = np.full((size, most, k, k), np.nan)
+    family, covariance = np.full(size, UNKNOWN, object), np.full(size, UNKNOWN, object)
+    n_components, loglik, bic, n_iterations, n_floored = (np.full(size, np.nan) for _ in range(5))
+    converged, floored = np.zeros(size, bool), np.zeros(size, bool)
     for row, points in enumerate(samples):  # cell by cell: EM takes all components of one at once
-        there = ~np.isnan(points[:, 0])
-        found["n"][row] = there.sum()
-        found["n_incomplete"][row] = (~np.isnan(some.reshape(len(samples), -1)[row])).sum() - there.sum()
-        fit = fit_joint(points[there], shares[row, there], request) if there.sum() > 1 else None
-        if request.after is not None:
-            request.after(1)
-        if fit is None:
+        complete = ~np.isnan(points[:, 0])
+        shares = np.ones(int(n[row])) if weights is None else weights[row, complete]
+        answer = fit_joint(points[complete], shares, request) if n[row] > 1 else None
+        if request.progress is not None:
+            request.progress(1)
+        if answer is None:
             continue
-        own, floored = fit
-        number, deviations = len(own.weights), np.sqrt(np.diagonal(own.covariances, axis1=1, axis2=2))
-        found["weight"][row, :number], found["mean"][row, :number] = own.weights, own.means
-        found["standard_deviation"][row, :number] = deviations
-        found[CORRELATION][row, :number] = own.covariances / (deviations[:, :, None] * deviations[:, None])
-        found["family"][row], found["covariance"][row] = NORMAL, EQUAL if own.equal else UNEQUAL
-        said = (number, own.loglik, own.bic(shares[row, there].sum()), own.n_iterations, own.converged, own.floored, floored)
-        for name, value in zip(("n_components", "loglik", "bic", "n_iterations", "converged", "floored", "n_floored"), said, strict=True):
-            found[name][row] = value
-    return tuple(part.reshape((*batch, *part.shape[1:])) for part in found.values())
+        fit, n_floored[row] = answer
+        number, spread = len(fit.weights), np.sqrt(np.diagonal(fit.covariances, axis1=1, axis2=2))
+        weight[row, :number], mean[row, :number], deviation[row, :number] = fit.weights, fit.means, spread
+        correlation[row, :number] = fit.covariances / (spread[:, :, None] * spread[:, None])
+        family[row], covariance[row], n_components[row] = "normal", EQUAL if fit.equal else UNEQUAL, number
+        loglik[row], bic[row], n_iterations[row] = fit.loglik, fit.bic(shares.sum()), fit.n_iterations
+        converged[row], floored[row] = fit.converged, fit.floored
+    columns = (
+        weight, mean, deviation, correlation, family, n_components, covariance, loglik, bic, n, n_incomplete, n_iterations, converged,
+        floored, n_floored,
+    )  # fmt: skip
+    return tuple(column.reshape((*runs[0].shape[:-2], *column.shape[1:])) for column in columns)
 
 
-def _blank(size: int, most: int, k: int) -> dict[str, Any]:
-    """Return room for what is found, in the order of the outputs."""
-    unknown = np.nan
-    return {
-        "weight": np.zeros((size, most)),
-        "mean": np.full((size, most, k), unknown),
-        "standard_deviation": np.full((size, most, k), unknown),
-        CORRELATION: np.full((size, most, k, k), unknown),
-        "family": np.full(size, UNKNOWN, object),
-        "n_components": np.full(size, unknown),
-        "covariance": np.full(size, UNKNOWN, object),
-        **{name: np.full(size, unknown) for name in ("loglik", "bic", "n", "n_incomplete", "n_iterations")},
-        **{name: np.zeros(size, bool) for name in ("converged", "floored")},
-        "n_floored": np.full(size, unknown),
-    }
+def is_joint(dataset: xr.Dataset) -> bool:
+    """Return whether a mixture is of several metrics together."""
+    return CORRELATION in dataset and METRIC in dataset.dims
+
+
+def joint_parameters(dataset: xr.Dataset) -> list[xr.DataArray]:
+    """Return weights, means, standard deviations and correlations."""
+    drop = ("units", "better", METRIC, METRIC_2)
+    return [dataset[name].drop_vars(drop, errors="ignore") for name in ("weight", "mean", "standard_deviation", CORRELATION)]
+
+
+def assign_jointly(dataset: xr.Dataset, times: Any) -> xr.DataArray:
+    """Return the component each run most probably comes from."""
+    names = [str(name) for name in dataset[METRIC].values]
+    if isinstance(times, xr.Dataset):
+        arrays = [resolve(times, name).array.drop_attrs() for name in names]
+        times = xr.concat(arrays, METRIC, coords="minimal", compat="override", join="outer")
+    elif not (isinstance(times, xr.DataArray) and METRIC in times.dims):
+        raise ValueError(f"the mixture is of {', '.join(names)} together: give a Dataset that has them, or a DataArray along {METRIC!r}")
+    elif METRIC in times.coords:
+        times = times.sel({METRIC: names})
+    runs = times.astype(float).drop_vars(METRIC, errors="ignore")
+
+    def kernel(*values: Any) -> tuple[Floats]:
+        return (classes(values[:-1], values[-1]),)
+
+    core = [*PARAMETER_DIMS, (METRIC,)]
+    return apply(kernel, *joint_parameters(dataset), runs, core=core, outputs={COMPONENT: Output((), "1")})[COMPONENT]
+
+
+def sample_jointly(dataset: xr.Dataset, number: int, cells: xr.DataArray, key: tuple[int, int]) -> xr.DataArray:
+    """Draw runs of all metrics together."""
+
+    def kernel(*values: Any) -> tuple[Floats, ...]:
+        *parameters, keys = values
+        batch = np.shape(keys)
+        tails = [column.shape[column.ndim - len(dims) :] for column, dims in zip(parameters, PARAMETER_DIMS, strict=True)]
+        rows = [np.broadcast_to(column, (*batch, *tail)).reshape(-1, *tail) for column, tail in zip(parameters, tails, strict=True)]
+        runs = np.full((len(rows[0]), rows[1].shape[-1], number), np.nan)
+        for row, cell in enumerate(np.asarray(keys).ravel().tolist()):  # one cell at a time: each has a stream of its own
+            if (rows[0][row] > 0).any():
+                runs[row] = draw(present(*(column[row] for column in rows)), number, Streams(key).generator(cell, SAMPLES))
+        return (runs.reshape(*batch, *runs.shape[1:]),)
+
+    runs = apply(
+        kernel, *joint_parameters(dataset), cells, core=[*PARAMETER_DIMS, ()], outputs={"runs": Output((METRIC, EXECUTION))},
+        coords={METRIC: dataset[METRIC].values, EXECUTION: range(number)},
+    )["runs"]  # fmt: skip
+    return runs.assign_coords({name: dataset[name] for name in ("units", "better") if name in dataset.coords})
 
 
 @check("joint")
 def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells with runs that lack a metric, and those without a fit."""
     n, lacking = result["n"], result["n_incomplete"]
-    unknown = result["n_components"].isnull() & (n > 0)
     metrics = str(result.attrs["metric"]).replace(" ", " and ")
     incomplete = f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)"
     without = f"{{cells}} have no joint fit: runs of {metrics} that are too few, constant, or proportional to each other"
     return (
         cells_note("incomplete_runs", incomplete, lacking, (lacking > 0).values),
-        cells_note("no_joint_fit", without, n, unknown.values),
+        cells_note("no_joint_fit", without, n, (result["n_components"].isnull() & (n > 0)).values),
     )

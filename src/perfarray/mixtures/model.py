@@ -1,4 +1,4 @@
-"""Mixtures as labelled objects: what the runs of every cell look like, and what can be asked of that."""
+"""Mixtures as labelled objects, one for every cell."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import EXECUTION, UNKNOWN
-from perfarray.mixtures.correlated import assigned, is_joint, sampled
-from perfarray.mixtures.numerics import scale as scaled
-from perfarray.mixtures.numerics.normal import Mixture, in_order
+from perfarray.mixtures.joint import COMPONENT, assign_jointly, is_joint, sample_jointly
+from perfarray.mixtures.numerics import scale
+from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import NAMES, Scaled
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats
@@ -22,28 +22,27 @@ from perfarray.timings.resolve import resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
 
-COMPONENT = "component"
 MODE = "mode"
 FAMILY = "family"
 NORMAL, LOGNORMAL = NAMES[:2]
 PARAMETERS = ("weight", "mean", "standard_deviation")
 SCIPY_PARAMETERS = ("shape_parameter", "location", "scale")
 
+# How far given weights may be from a sum of 1; they are scaled to it.
 SUM = 1e-6
-"""How far given weights may be from a sum of 1; they are scaled to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GaussianMixture(FittedModel):
-    """Mixtures of normal distributions, or of another family, one for every cell of a Dataset: what `fit_mixture` answers.
+    """Mixtures of normal distributions, or of another family, one for every cell of a Dataset, as `fit_mixture` returns them.
 
     Parameters
     ----------
     dataset : Dataset
-        What `to_dataset` gives: `weight`, `mean` and `standard_deviation` along `component`, `family`, of families other than the normal
-        SciPy's parameters (`shape_parameter`, `location` and `scale`), of metrics fitted together `correlation`, and what `fit_mixture`
-        says of the fits. Everything is in the units of the data. Of metrics fitted together `assign` and `sample` take and give all; the
-        other methods are about each metric by itself, along `metric`.
+        The result of `to_dataset`, in the units of the data: `weight`, `mean` and `standard_deviation` along `component`, `family`, SciPy's
+        parameters of families other than the normal (`shape_parameter`, `location` and `scale`), `correlation` of metrics fitted together,
+        and the variables of `fit_mixture`. For metrics fitted together `assign` and `sample` take and return all metrics; the other methods
+        treat each metric by itself, along `metric`.
 
     References
     ----------
@@ -69,7 +68,7 @@ class GaussianMixture(FittedModel):
     def from_parameters(
         cls, weights: Any, means: Any, standard_deviations: Any, *, units: str | None = None, distribution: str = NORMAL
     ) -> "GaussianMixture":
-        """Make mixtures from their parameters.
+        """Create mixtures from their parameters.
 
         Parameters
         ----------
@@ -97,8 +96,8 @@ class GaussianMixture(FittedModel):
         >>> perfarray.GaussianMixture.from_parameters([0.5, 0.5], [3.0, 1.0], [0.1, 0.2]).to_dataset()["mean"].values.tolist()
         [1.0, 3.0]
         """
-        given = (("weights", weights), ("means", means), ("standard_deviations", standard_deviations))
-        arrays = [_along_component(values, name) for name, values in given]
+        arguments = {"weights": weights, "means": means, "standard_deviations": standard_deviations}
+        arrays = [_along_component(values, name) for name, values in arguments.items()]
         number = {array.sizes[COMPONENT] for array in arrays}
         if len(number) > 1:
             raise ValueError(f"weights, means and standard_deviations have {', '.join(str(a.sizes[COMPONENT]) for a in arrays)} components")
@@ -123,7 +122,7 @@ class GaussianMixture(FittedModel):
         DataArray
             In the units of the data; NaN in cells without data.
         """
-        return self._apply(scaled.mean, Output((), self._units()), "mean")
+        return self._apply(scale.mean, Output((), self._units()), "mean")
 
     def std(self) -> xr.DataArray:
         """Return the standard deviation of the runs, inside the components and between them.
@@ -133,7 +132,7 @@ class GaussianMixture(FittedModel):
         DataArray
             In the units of the data; NaN in cells without data.
         """
-        return self._apply(scaled.deviation, Output((), self._units()), "standard_deviation")
+        return self._apply(scale.deviation, Output((), self._units()), "standard_deviation")
 
     def pdf(self, x: Any) -> xr.DataArray:
         """Return the density.
@@ -148,7 +147,7 @@ class GaussianMixture(FittedModel):
         DataArray
             One over the units of the data; infinite where a sample was constant.
         """
-        return self._apply(scaled.density, Output((), f"1/{self._units()}"), "density", _points(x, "x"))
+        return self._apply(scale.density, Output((), f"1/{self._units()}"), "density", _points(x, "x"))
 
     def cdf(self, x: Any) -> xr.DataArray:
         """Return the probability of values up to x.
@@ -163,7 +162,7 @@ class GaussianMixture(FittedModel):
         DataArray
             From 0 to 1, along the dims of the cells and of x.
         """
-        return self._apply(scaled.distribution, Output((), "1"), "probability", _points(x, "x"))
+        return self._apply(scale.distribution, Output((), "1"), "probability", _points(x, "x"))
 
     def quantile(self, q: Any) -> xr.DataArray:
         """Return where the distribution reaches a probability.
@@ -186,7 +185,7 @@ class GaussianMixture(FittedModel):
         points = _points(q, "quantile")
         if bool(((points < 0) | (points > 1)).any()):
             raise ValueError(f"q={q!r}: probabilities lie between 0 and 1")
-        return self._apply(scaled.quantiles, Output((), self._units()), "quantile", points)
+        return self._apply(scale.quantiles, Output((), self._units()), "quantile", points)
 
     def modes(self) -> xr.DataArray:
         """Return the modes: the local maxima of the density, which may be fewer than the components.
@@ -197,7 +196,7 @@ class GaussianMixture(FittedModel):
             Along `mode`, ascending, in the units of the data; NaN past a cell's last mode.
         """
         output = Output((MODE,), self._units(), long_name="local maximum of the density")
-        return self._apply(scaled.modes, output, "location", coords={MODE: range(1, self.dataset.sizes[COMPONENT] + 1)})
+        return self._apply(scale.modes, output, "location", coords={MODE: range(1, self.dataset.sizes[COMPONENT] + 1)})
 
     def n_modes(self) -> xr.DataArray:
         """Return the number of modes: local maxima of the density.
@@ -207,7 +206,7 @@ class GaussianMixture(FittedModel):
         DataArray
             NaN in cells without data.
         """
-        return self._apply(_number_of_modes, Output((), "1", long_name="modes"), "n_modes")
+        return self._apply(scale.number_of_modes, Output((), "1", long_name="modes"), "n_modes")
 
     def assign(self, times: Any) -> xr.DataArray:
         """Return the component each value most probably comes from.
@@ -220,7 +219,7 @@ class GaussianMixture(FittedModel):
         Returns
         -------
         DataArray
-            Labels of `component` (from 1, ascending means), in the shape of the values; NaN where there is no value.
+            Labels of `component` (from 1, ascending means), in the shape of the values; NaN if there is no value.
 
         Raises
         ------
@@ -229,10 +228,10 @@ class GaussianMixture(FittedModel):
         """
         times = as_in_answer("fit_mixture", times)
         if is_joint(self.dataset):
-            return assigned(self.dataset, times)
+            return assign_jointly(self.dataset, times)
         if isinstance(times, xr.Dataset):
             times = resolve(times, str(self.dataset.attrs["metric"]) if "metric" in self.dataset.attrs else None, any_size=True).array
-        return self._apply(scaled.classes, Output((), "1"), "component", _points(times, "x"))
+        return self._apply(scale.classes, Output((), "1"), "component", _points(times, "x"))
 
     def sample(self, n: int, *, rng: Rng = None) -> xr.DataArray:
         """Draw runs.
@@ -257,86 +256,75 @@ class GaussianMixture(FittedModel):
         number, key = check_count(n, "n"), key_of(rng)
         cells = cell_keys([self.dataset["weight"]], (COMPONENT,))
         if is_joint(self.dataset):
-            return sampled(self.dataset, number, cells, key).assign_attrs(describe_key(key))
-        found = self._apply(
-            lambda own, keys: scaled.draw(own, number, keys, Streams(key)),
-            Output((EXECUTION,), self._units()),
-            str(self.dataset.attrs.get("metric", "time")),
-            cells,
-            coords={EXECUTION: range(number)},
-        )
-        return found.assign_attrs(describe_key(key))
+            return sample_jointly(self.dataset, number, cells, key).assign_attrs(describe_key(key))
+        metric, labels = str(self.dataset.attrs.get("metric", "time")), {EXECUTION: range(number)}
+        runs = self._apply(
+            lambda scaled, keys: scale.draw(scaled, number, keys, Streams(key)), Output((EXECUTION,), self._units()), metric, cells,
+            coords=labels,
+        )  # fmt: skip
+        return runs.assign_attrs(describe_key(key))
 
     def _units(self) -> str:
-        """Return the unit of the data."""
         return str(self.dataset.attrs.get("units", self.dataset["mean"].attrs.get("units", "1")))
 
     def _apply(
-        self, function: Callable[..., Floats], output: Output, name: str, *others: xr.DataArray, coords: Mapping[str, Any] | None = None
+        self, function: Callable[..., Floats], output: Output, name: str, *arrays: xr.DataArray, coords: Mapping[str, Any] | None = None
     ) -> xr.DataArray:
         """Apply a function of the mixtures, and of other arrays that broadcast against them."""
+        # A selected cell may be evaluated at points that lie along the dim it was selected from.
+        selected = [dim for array in arrays for dim in array.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
+        parameters = [array.drop_vars(selected, errors="ignore") for array in parameters_of(self.dataset)]
 
         def kernel(*values: Any) -> tuple[Floats, ...]:
-            return (function(coded(*values[: len(own)]), *values[len(own) :]),)
+            return (function(scaled_mixture(*values[: len(parameters)]), *values[len(parameters) :]),)
 
-        # A cell that was selected may be asked about points that lie along the dim it was selected from.
-        selected = [dim for other in others for dim in other.dims if dim in self.dataset.coords and dim not in self.dataset.dims]
-        own = [part.drop_vars(selected, errors="ignore") for part in parameters(self.dataset)]
-        core = [(COMPONENT,) if COMPONENT in part.dims else () for part in own] + [()] * len(others)
-        found = apply(kernel, *own, *others, core=core, outputs={"value": output}, coords=coords)["value"]
-        found.name = name
-        return found
+        core = parameter_dims(parameters) + [()] * len(arrays)
+        return apply(kernel, *parameters, *arrays, core=core, outputs={"value": output}, coords=coords)["value"].rename(name)
 
 
-def parameters(dataset: xr.Dataset) -> list[xr.DataArray]:
-    """Return what mixtures are made of: weights, means, standard deviations, the family, and SciPy's parameters where it needs them."""
-    parts = [dataset[name] for name in PARAMETERS]
+def parameters_of(dataset: xr.Dataset) -> list[xr.DataArray]:
+    """Return the parameters of mixtures: weights, means, standard deviations, the family, and SciPy's parameters where it needs them."""
+    weights, means, deviations = (dataset[name] for name in PARAMETERS)
     if is_joint(dataset):  # of each metric by itself
-        parts[0] = parts[0].broadcast_like(parts[1])
+        weights = weights.broadcast_like(means)
     if FAMILY not in dataset:
-        return [*parts, xr.full_like(parts[0].isel({COMPONENT: 0}, drop=True), NORMAL, dtype=object)]
-    return [*parts, dataset[FAMILY], *(dataset[name] for name in SCIPY_PARAMETERS if name in dataset)]
+        return [weights, means, deviations, xr.full_like(weights.isel({COMPONENT: 0}, drop=True), NORMAL, dtype=object)]
+    return [weights, means, deviations, dataset[FAMILY], *(dataset[name] for name in SCIPY_PARAMETERS if name in dataset)]
 
 
-def coded(weights: Floats, means: Floats, deviations: Floats, family: Any, *scipy: Floats) -> Scaled:
+def parameter_dims(parameters: Sequence[xr.DataArray]) -> list[tuple[str, ...]]:
+    """Return the core dims of each parameter."""
+    return [(COMPONENT,) if COMPONENT in array.dims else () for array in parameters]
+
+
+def scaled_mixture(weights: Floats, means: Floats, deviations: Floats, family: Any, *scipy_parameters: Floats) -> Scaled:
     """Return mixtures from the values of their parameters."""
     codes = np.zeros(np.shape(family), int)
     for code, name in enumerate(NAMES):
         codes[np.asarray(family) == name] = code
-    return scaled.from_scipy(weights, means, deviations, codes, *scipy)
-
-
-def mixture_of(cell: xr.Dataset) -> Scaled:
-    """Return the mixture of one cell."""
-    return coded(*(part.values for part in parameters(cell)))
+    return scale.from_scipy(Mixture(weights, means, deviations), codes, *scipy_parameters)
 
 
 def parameter_outputs(units: str, families: Sequence[str]) -> dict[str, Output]:
     """Return the variables that describe a mixture of one of some families."""
     along = (COMPONENT,)
-    found = outputs("1", along, weight="share of the runs") | outputs(units, along, mean="", standard_deviation="")
-    found[FAMILY] = Output((), "", object, "distribution of a component")
+    variables = outputs("1", along, weight="share of the runs") | outputs(units, along, mean="", standard_deviation="")
+    variables[FAMILY] = Output((), "", object, "distribution of a component")
     if tuple(families) != (NORMAL,):
-        found |= outputs("1", along, shape_parameter="SciPy's first parameter") | outputs(units, along, location="", scale="")
-    return found
+        variables |= outputs("1", along, shape_parameter="SciPy's first parameter") | outputs(units, along, location="", scale="")
+    return variables
 
 
-def parameter_values(own: Scaled, families: Sequence[str]) -> tuple[Any, ...]:
+def parameter_values(scaled: Scaled, families: Sequence[str]) -> tuple[Any, ...]:
     """Return the values of the variables that describe mixtures, components in ascending order of their means; unknown without any."""
-    weights, means, deviations = scaled.moments(own)
-    known = (weights > 0).any(axis=-1)
+    weights, means, deviations = scale.moments(scaled)
     order = np.argsort(np.where(weights > 0, means, np.nan), axis=-1, kind="stable")  # NaN goes last, behind means that are infinite
-    parts = [own.mixture.weights, *(np.where(weights > 0, part, np.nan) for part in (means, deviations))]
-    parts += scaled.scipy_parameters(own) if tuple(families) != (NORMAL,) else ()
-    weight, mean, deviation, *scipy = (np.take_along_axis(part, order, axis=-1) for part in parts)
-    family = np.where(known, np.array(NAMES, dtype=object)[np.asarray(own.family, int)], UNKNOWN).astype(object)
-    return weight, mean, deviation, family, *scipy
-
-
-def _number_of_modes(own: Scaled) -> Floats:
-    """Count the modes; NaN without components."""
-    known = (own.mixture.weights > 0).any(axis=-1)
-    return np.where(known, (~np.isnan(scaled.modes(own))).sum(axis=-1), np.nan)
+    columns = [scaled.mixture.weights, *(np.where(weights > 0, column, np.nan) for column in (means, deviations))]
+    columns += scale.scipy_parameters(scaled) if tuple(families) != (NORMAL,) else ()
+    weight, mean, deviation, *scipy_columns = (np.take_along_axis(column, order, axis=-1) for column in columns)
+    names = np.array(NAMES, dtype=object)[np.asarray(scaled.family, int)]
+    family = np.where((weights > 0).any(axis=-1), names, UNKNOWN).astype(object)
+    return weight, mean, deviation, family, *scipy_columns
 
 
 def _along_component(values: Any, name: str) -> xr.DataArray:
@@ -352,8 +340,8 @@ def _along_component(values: Any, name: str) -> xr.DataArray:
 
 
 def _checked_parameters(log: bool, weights: Floats, means: Floats, deviations: Floats) -> tuple[Any, ...]:
-    """Check parameters, and put the components in order."""
-    weights, means, deviations = (np.array(part) for part in np.broadcast_arrays(weights, means, deviations))
+    """Check parameters, and sort the components."""
+    weights, means, deviations = (np.array(column) for column in np.broadcast_arrays(weights, means, deviations))
     weights = np.where(np.isnan(weights) & ~np.isnan(weights).all(axis=-1, keepdims=True), 0.0, weights)
     if (weights < 0).any():
         raise ValueError(f"weights must not be negative; the least is {np.nanmin(weights):g}")
@@ -368,13 +356,15 @@ def _checked_parameters(log: bool, weights: Floats, means: Floats, deviations: F
         raise ValueError("standard_deviations must be positive where the weight is")
     if log and (means[present] <= 0).any():
         raise ValueError(f"means of lognormal components must be positive; the least is {means[present].min():g}")
-    known = ~np.isnan(weights).all(axis=-1)
-    own = in_order(weights, means, deviations)
+    measured = ~np.isnan(weights).all(axis=-1)
+    order = np.argsort(np.where(present, means, np.inf), axis=-1, kind="stable")  # absent components go last
+    columns = weights / total, np.where(present, means, np.nan), np.where(present, deviations, np.nan)
+    mixture = Mixture(*(np.take_along_axis(column, order, axis=-1) for column in columns))
     if log:
-        spreads = np.sqrt(np.log1p((own.deviations / own.means) ** 2))
-        own = Mixture(own.weights, np.log(own.means) - 0.5 * spreads**2, spreads)
-    values = parameter_values(Scaled(own, np.full(known.shape, int(log))), (NAMES[log],))
-    return (*values, np.where(known, present.sum(axis=-1), np.nan))
+        spreads = np.sqrt(np.log1p((mixture.deviations / mixture.means) ** 2))
+        mixture = Mixture(mixture.weights, np.log(mixture.means) - 0.5 * spreads**2, spreads)
+    values = parameter_values(Scaled(mixture, np.full(measured.shape, int(log))), (NAMES[log],))
+    return (*values, np.where(measured, present.sum(axis=-1), np.nan))
 
 
 def _points(values: Any, dim: str) -> xr.DataArray:

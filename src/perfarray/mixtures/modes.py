@@ -1,4 +1,4 @@
-"""How many modes a program has, and how many of them its runs support."""
+"""The number of modes of run times, and how many of them the runs support."""
 
 from collections.abc import Hashable
 from functools import partial
@@ -8,7 +8,7 @@ import xarray as xr
 from perfarray.mixtures.fit import FEW_RUNS
 from perfarray.mixtures.numerics.metrics import MIXTURE, numbers_of_modes, numbers_of_modes_by_level
 from perfarray.mixtures.numerics.valleys import SupportTest
-from perfarray.mixtures.systems import Request, Runs, resolve_systems
+from perfarray.mixtures.systems import Runs, resolve_systems
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
@@ -18,8 +18,8 @@ from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_confidence_level, check_count
 
-DRAWN = 199
-"""Samples drawn for the test unless another number is asked for."""
+# Samples drawn for the test unless another number is given.
+SAMPLES = 199
 
 
 @over_metrics
@@ -42,24 +42,23 @@ def variability_level(
     Parameters
     ----------
     by_level : bool
-        Ask where the modes live: for every level, the means of its repetitions, centred on the mean they lie inside (those of the
-        outermost as they are), are fitted and tested on their own.
+        Count the modes of every level: the means of its repetitions, centred on the mean they lie inside (those of the outermost as they
+        are), are fitted and tested.
     confidence_level : float
-        Between 0 and 1; modes are supported at a risk of one minus this.
+        Between 0 and 1; one minus this is the risk of the test.
     n_resamples : int, optional
-        Samples of one mode drawn for the test, and (not by level) samples drawn from the fit and fitted again, to see how stable the
-        number is. Default: 199 for the test, none fitted again; 0: neither.
+        Samples of one mode drawn for the test, and (not by level) samples drawn from the fit and fitted again, for the stability of the
+        number. Default: 199 for the test, none fitted again; 0: neither.
     times, rng, value, levels, metric
-        As for `mean_difference`. The modes of given mixtures are counted and not tested: a mixture does not know its runs.
+        As for `mean_difference`. The modes of given mixtures are counted and not tested, which takes runs.
 
     Returns
     -------
     Dataset
-        For each cell `estimate`, the modes of the fitted density; `supported`, whether the runs support as many (True where it is 1);
-        `n_supported`, how many they do support; `pvalue` of the test of that many against fewer (NaN where there is one mode);
-        `lower`, `upper`, percentiles of the number over refitted samples, and `stability`, the share of them with the same number (NaN
-        where none are refitted); `n`, units. By level: `estimate`, `supported`, `n_supported`, `pvalue` and `n` (values fitted) along
-        `level`.
+        For each cell `estimate`, the modes of the fitted density; `supported`, whether the runs support as many (True for one);
+        `n_supported`, the number they support; `pvalue` of the estimate against fewer modes (NaN for one); `lower`, `upper`, percentiles of
+        the number over refitted samples, and `stability`, the share of them with the same number (NaN if none are refitted); `n`, units. By
+        level: `estimate`, `supported`, `n_supported`, `pvalue` and `n` (values fitted) along `level`.
 
     Raises
     ------
@@ -68,18 +67,12 @@ def variability_level(
 
     Notes
     -----
-    The estimate is no finding. From 20 runs on it tends to be too small where there are several modes: BIC prefers fewer components
-    (section 6.5.6: exact in 45.5 % of samples of 30 runs and 63.9 % of 200). Below 50 runs it is too large: of samples of one normal mode
-    more than 5 % show several, 70 % at 8 runs and 10 % at 30. By level, means of few repetitions blur what lies below.
+    The estimate alone is unreliable: BIC finds too many modes below 50 runs, and often too few from 20 runs on where there are several.
+    Means of few repetitions blur the modes of the level below.
 
-    A valley counts for as much as it has too few runs for a density that only falls from one side of it to the other, on both sides, over
-    all widths (Duembgen and Walther 2008). It is compared with the deepest of samples of one flat mode, which shows deeper ones than round
-    and skewed modes, with the same units, whose runs resemble each other inside a unit as much as those measured do, so that builds that
-    differ are not taken for modes. Modes whose valley is not deep enough are joined. A mode needs three runs, and six runs in all are the
-    fewest that can support two.
-
-    Of samples of a flat mode 5 % support more than one, of normal ones 3 % at 10 runs and fewer with more (standard error 0.5 %);
-    :doc:`/how-to/mixtures` has more, and what the test sees.
+    The test compares the valleys between modes with those of samples of one flat mode, whose valleys are deeper than those of round and
+    skewed modes, with the same units and the same correlation inside units (Duembgen and Walther 2008). Modes whose valley is not deep
+    enough are joined. A mode needs three runs. :doc:`/how-to/mixtures` has the risk and the power of the test.
 
     References
     ----------
@@ -91,42 +84,41 @@ def variability_level(
     >>> import numpy as np, perfarray
     >>> rng = np.random.default_rng(1)
     >>> runs = np.concatenate([rng.normal(1.0, 0.01, 60), rng.normal(1.2, 0.01, 40)])
-    >>> found = perfarray.from_samples({"old": runs}).perf.variability_level(rng=1).sel(version="old")
-    >>> found["estimate"].item(), found["supported"].item(), found["pvalue"].item()
+    >>> level = perfarray.from_samples({"old": runs}).perf.variability_level(rng=1).sel(version="old")
+    >>> level["estimate"].item(), level["supported"].item(), level["pvalue"].item()
     (2.0, True, 0.005)
     """
-    number = DRAWN if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
+    number = SAMPLES if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
     key, risk = key_of(rng), 1 - check_confidence_level(confidence_level)
     attrs: dict[str, Hashable] = {"result": "variability_level", "n_resamples": number} | (describe_key(key) if number else {})
-    testing = SupportTest(number, risk, key)
+    test = SupportTest(number, risk, key)
     if by_level:
         if isinstance(times, FittedModel):
             raise ValueError("by_level=True fits every level of timings once: give timings")
-        return _modes_by_level(resolve(times, metric, levels), testing, attrs | {"confidence_level": confidence_level})
-    request = Request(
-        method=MIXTURE, confidence_level=confidence_level, n_resamples=n_resamples or 0, rng=rng, value=value, levels=levels, metric=metric
-    )
-    systems = resolve_systems(times, request)
-    named = outputs(estimate="modes", lower="", upper="", stability="share of refitted samples with the same number of modes")
-    named |= _tested(()) | outputs(n="independent units")
+        return _modes_by_level(resolve(times, metric, levels), test, attrs | {"confidence_level": confidence_level})
+    systems = resolve_systems(
+        times, metric=metric, levels=levels, method=MIXTURE, confidence_level=confidence_level, n_resamples=n_resamples or 0, rng=rng,
+        value=value,
+    )  # fmt: skip
+    variables = outputs(estimate="modes", lower="", upper="", stability="share of refitted samples with the same number of modes")
+    variables |= _support_outputs(()) | outputs(n="independent units")
     checks = ("modes", "run_units", "run_percentiles") if n_resamples else ("modes",)
-    return systems.compute(partial(numbers_of_modes, testing=testing), named, attrs, checks)
+    return systems.compute(partial(numbers_of_modes, test=test), variables, attrs, checks)
 
 
-def _modes_by_level(data: Timings, testing: SupportTest, attrs: dict[str, Hashable]) -> xr.Dataset:
+def _modes_by_level(data: Timings, test: SupportTest, attrs: dict[str, Hashable]) -> xr.Dataset:
     """Fit the means of every level, centred on the mean they lie inside."""
     along = (LEVEL,)
-    named = outputs("1", along, estimate="modes") | _tested(along) | outputs("1", along, n="values fitted")
-    kernel = partial(numbers_of_modes_by_level, levels=len(data.levels), testing=testing)
+    variables = outputs("1", along, estimate="modes") | _support_outputs(along) | outputs("1", along, n="values fitted")
+    kernel = partial(numbers_of_modes_by_level, levels=len(data.levels), test=test)
     result = apply(
-        kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=named,
+        kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=variables,
         coords={LEVEL: list(data.levels)}, attrs=data.describe() | attrs | {"method": MIXTURE},
     )  # fmt: skip
     return noted(result, *data.notes, checks=("modes",))
 
 
-def _tested(dims: tuple[str, ...]) -> dict[str, Output]:
-    """Return the variables that say what the runs support."""
+def _support_outputs(dims: tuple[str, ...]) -> dict[str, Output]:
     supported = Output(dims, "", bool, "the runs support as many modes")
     return {"supported": supported} | outputs("1", dims, n_supported="modes that the runs support", pvalue="of as many modes against fewer")
 

@@ -1,21 +1,24 @@
-"""What single runs are compared with: timings or fitted mixtures of one or more systems, matched, and how they are compared."""
+"""The systems whose single runs are compared: timings or mixtures, matched by label; bounds where runs were stopped."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
+from functools import partial, reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER, plural
-from perfarray.mixtures.model import COMPONENT, PARAMETERS, coded, parameters
+from perfarray.conventions import CENSORED, HIGHER, LOWER, plural
+from perfarray.mixtures.joint import COMPONENT
+from perfarray.mixtures.model import PARAMETERS, parameter_dims, parameters_of, scaled_mixture
 from perfarray.mixtures.numerics.empirical import Drawing
 from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Comparison
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.notes import Note, check, noted
-from perfarray.timings.pairs import resolve_pair
+from perfarray.timings.censored import stopped_note
+from perfarray.timings.notes import Note, check, collecting, noted
+from perfarray.timings.pairs import WORST, resolve_pair
 from perfarray.timings.resampling import few_replicates
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, label_hashes
@@ -24,95 +27,117 @@ from perfarray.timings.validation import check_choice, check_confidence_level, c
 
 PARAMETER = "parameter"
 
+# Units below which percentile limits cover clearly less than their level.
 FEW = 10
-"""Units below which percentile limits cover clearly less than they say."""
+
+BOUNDED = "a probability that depends on their run times is NaN, between `at_least` and `at_most`"
+
+UNFITTED = "a mixture describes runs that ended: answers are NaN where others were stopped; method='empirical' bounds them"
 
 Runs = Data | FittedModel
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What every metric of single runs can be asked for; `mean_difference` says what each means."""
-
-    method: str = EMPIRICAL
-    paired: str | None = None
-    confidence_level: float = 0.95
-    n_resamples: int | None = None
-    rng: Rng = None
-    value: str | None = None
-    levels: str | tuple[str, ...] | None = None
-    metric: Any = None
-    censored: str = "drop"
 
 
 class Systems(NamedTuple):
     """Systems of the same labels, one in each array or along a dim of one, and how they are compared."""
 
-    arrays: tuple[xr.DataArray, ...]
-    data: Timings
+    sides: tuple[Timings, ...]
     comparison: Comparison
     attrs: dict[str, Hashable]
     notes: tuple[Note, ...]
-    sides: tuple[Timings, ...] = ()
 
-    def along(self, dim: str) -> "Systems":
-        """Name the streams of systems along a dim by their labels: selecting or reordering them changes no other's numbers."""
-        streams = (label_hashes(self.data.array[dim].values) & np.uint64(2**32 - 1)).tolist()
-        drawing = self.comparison.drawing._replace(streams=tuple(streams))
-        return self._replace(comparison=replace(self.comparison, drawing=drawing))
+    @property
+    def data(self) -> Timings:
+        """Return the timings of the candidate."""
+        return self.sides[0]
+
+    @property
+    def bounded(self) -> bool:
+        """Return whether stopped runs count as their limits."""
+        return any(side.bounded for side in self.sides)
 
     def compute(
         self,
         kernel: Callable[..., Any],
-        named: Mapping[str, Output],
+        variables: Mapping[str, Output],
         attrs: Mapping[str, Hashable],
         checks: tuple[str, ...],
         along: tuple[str, ...] = (),
     ) -> xr.Dataset:
-        """Run a formula over the systems, and tell what there is to tell; `along` is the dim of the systems of one array."""
-        levels = self.data.levels
-        keys = cell_keys(self.arrays, levels, excluded=along)
-        core = [*[(*along, *levels)] * len(self.arrays), ()]
-        coords = {dim: self.data.array[dim].values.tolist() for dim in along}
-        result = apply(
-            partial(kernel, comparison=self.comparison), *self.arrays, keys, core=core, outputs=named, coords=coords,
-            attrs={**self.attrs, **attrs},
-        )  # fmt: skip
-        return noted(result, *self.notes, checks=checks)
+        """Compare systems, and add notes; `along` is the dim of the systems of one array.
+
+        With stopped runs, the answer lies between the bounds that they allow; mixtures are fitted where all runs ended.
+        """
+        comparison = self.comparison
+        if along:  # streams are named by labels: selecting or reordering systems changes no other's numbers
+            streams = (label_hashes(self.data.array[along[0]].values) & np.uint64(2**32 - 1)).tolist()
+            comparison = replace(comparison, drawing=comparison.drawing._replace(streams=tuple(streams)))
+        levels, coords = self.data.levels, {dim: self.data.array[dim].values.tolist() for dim in along}
+
+        def evaluate(*arrays: xr.DataArray) -> xr.Dataset:
+            keys = cell_keys(arrays, levels, excluded=along)
+            core = [*[(*along, *levels)] * len(arrays), ()]
+            run = partial(kernel, comparison=comparison)
+            return apply(run, *arrays, keys, core=core, outputs=variables, coords=coords, attrs={**self.attrs, **attrs})
+
+        if not self.bounded:
+            return noted(evaluate(*(side.array for side in self.sides)), *self.notes, checks=checks)
+        with collecting():
+            if comparison.method == MIXTURE:
+                result, consequence = _where_all_ended(self.sides, evaluate, along), UNFITTED
+            else:
+                result, consequence = _between(*_bounds(self.sides, evaluate, along)), BOUNDED
+        names = ("candidate", "baseline") if len(self.sides) == 2 else ("runs",)
+        numbers = {name: side.n_stopped for name, side in zip(names, self.sides, strict=True)}
+        return noted(result, *self.notes, stopped_note(numbers, 0, self.data.better, consequence), checks=checks)
 
 
-def resolve_systems(times: Any, request: Request) -> Systems:
-    """Resolve the systems that lie in one object, and how they are compared."""
-    given = isinstance(times, FittedModel)
-    levels = (PARAMETER, COMPONENT) if given else request.levels
-    array, censored = (_parameters(times), "drop") if given else (times, request.censored)
-    data = resolve(array, request.metric, levels, censored=censored, measured=not given)
-    return _systems((data.array,), data, given, request)._replace(sides=(data,))
+def resolve_systems(times: Any, *, metric: Any, levels: Any, censored: str = "drop", **choices: Any) -> Systems:
+    """Resolve the systems that lie in one object; `choices` are those of `_comparison`."""
+    fitted = isinstance(times, FittedModel)
+    if fitted:
+        times, levels, censored = _parameter_array(times), (PARAMETER, COMPONENT), "drop"
+    data = resolve(times, metric, levels, censored=censored, measured=not fitted)
+    comparison, attrs = _comparison(data, fitted, **choices)
+    return Systems((data,), comparison, attrs, data.notes)
 
 
-def resolve_two_systems(times: Any, baseline: object, dim: str | None, request: Request) -> Systems:
-    """Resolve two systems, a candidate and a baseline, and how they are compared."""
-    given = isinstance(times, FittedModel)
-    if given and isinstance(baseline, xr.DataArray | xr.Dataset):
+def resolve_two_systems(
+    times: Any, baseline: object, dim: str | None, *, metric: Any, levels: Any, paired: str | None, censored: str = "drop", **choices: Any
+) -> Systems:
+    """Resolve a candidate and a baseline; `choices` are those of `_comparison`."""
+    fitted = isinstance(times, FittedModel)
+    if fitted and isinstance(baseline, xr.DataArray | xr.Dataset):
         raise ValueError("a mixture is compared with a mixture, and the baseline is timings; fit both, or give timings twice")
-    if not given and isinstance(baseline, FittedModel):
+    if not fitted and isinstance(baseline, FittedModel):
         raise ValueError("timings are compared with timings, and the baseline is a mixture; fit both, or give timings twice")
-    new = _parameters(times) if given else times
-    old = _parameters(baseline) if isinstance(baseline, FittedModel) else baseline
-    levels = (PARAMETER, COMPONENT) if given else request.levels
-    paired, censored = (None, "drop") if given else (request.paired, request.censored)
-    pair = resolve_pair(new, old, dim=dim, metric=request.metric, levels=levels, paired=paired, censored=censored, measured=not given)
-    found = _systems((pair.candidate.array, pair.baseline.array), pair.candidate, given, request)
-    described = {key: text for key, text in pair.attrs.items() if not (given and key in ("levels", "unit"))}
-    described |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
-    return found._replace(attrs=found.attrs | described, notes=pair.notes, sides=(pair.candidate, pair.baseline))
+    new = _parameter_array(times) if fitted else times
+    old = _parameter_array(baseline) if isinstance(baseline, FittedModel) else baseline
+    if fitted:
+        levels, censored = (PARAMETER, COMPONENT), "drop"
+    pair = resolve_pair(
+        new, old, dim=dim, metric=metric, levels=levels, paired=None if fitted else paired, censored=censored, measured=not fitted
+    )
+    comparison, attrs = _comparison(pair.candidate, fitted, paired=paired, **choices)
+    attrs |= {key: text for key, text in pair.attrs.items() if not (fitted and key in ("levels", "unit"))}
+    attrs |= {"baseline": "other mixtures"} if isinstance(baseline, FittedModel) else {}
+    return Systems((pair.candidate, pair.baseline), comparison, attrs, pair.notes)
 
 
-def _systems(arrays: tuple[xr.DataArray, ...], data: Timings, given: bool, request: Request) -> Systems:
-    """Check how systems are to be compared."""
-    check_choice(request.method, "method", METHODS)
-    level = check_confidence_level(request.confidence_level)
-    method, n_resamples, paired = MIXTURE if given else request.method, request.n_resamples, request.paired
+def _comparison(
+    data: Timings,
+    fitted: bool,
+    *,
+    method: str,
+    confidence_level: float,
+    n_resamples: int | None,
+    rng: Rng,
+    value: str | None,
+    paired: str | None = None,
+) -> tuple[Comparison, dict[str, Hashable]]:
+    """Check how systems are to be compared; return that and the attrs that describe it."""
+    check_choice(method, "method", METHODS)
+    level = check_confidence_level(confidence_level)
+    method = MIXTURE if fitted else method
     number = (1000 if method == EMPIRICAL else 200) if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
     if number == 1:
         raise ValueError("n_resamples=1: give 0 for no limits, or a number of at least 2")
@@ -120,62 +145,106 @@ def _systems(arrays: tuple[xr.DataArray, ...], data: Timings, given: bool, reque
         if method == MIXTURE:
             raise ValueError(f"paired={paired!r} is for method='empirical': a mixture does not know which runs belong together")
         check_choice(paired, "paired", data.levels[:1])
-    if given and request.value is not None:
-        raise ValueError(f"value={request.value!r} was given with mixtures, which are fitted already")
+    if fitted and value is not None:
+        raise ValueError(f"value={value!r} was given with mixtures, which are fitted already")
     comparison = Comparison(
         method=method,
-        given=given,
+        fitted=fitted,
         levels=len(data.levels),
-        place=0 if given else value_place(data, request.value),
-        drawing=Drawing(number, key_of(request.rng), paired is not None, level),
+        depth=0 if fitted else value_place(data, value),
+        drawing=Drawing(number, key_of(rng), paired is not None, level),
         sign=-1.0 if data.better == HIGHER else 1.0,
     )
-    attrs: dict[str, Hashable] = {"metric": str(data.array.name)} if given else describe_value(data, comparison.place)
+    attrs: dict[str, Hashable] = {"metric": str(data.array.name)} if fitted else describe_value(data, comparison.depth)
     attrs |= {"method": method, "confidence_level": level, "n_resamples": number} | ({"paired": paired} if paired else {})
-    attrs |= describe_key(comparison.drawing.key) if number else {}
-    return Systems(arrays, data, comparison, attrs, data.notes)
+    return comparison, attrs | (describe_key(comparison.drawing.key) if number else {})
 
 
-def _parameters(fit: FittedModel) -> xr.DataArray:
-    """Return a mixture's parameters as an array along `parameter` and `component`, with the runs behind it and its scale beside them."""
+def _parameter_array(fit: FittedModel) -> xr.DataArray:
+    """Return a mixture's parameters on the scale of its family, the number of runs and the family, along `parameter` and `component`."""
     dataset = fit.to_dataset()
     if not set(PARAMETERS) <= set(dataset.data_vars):
         raise ValueError(f"expected timings or a GaussianMixture, got {type(fit).__name__}")
-    n = dataset["n"] if "n" in dataset else xr.full_like(dataset["weight"], np.nan)
-    *own, family = _on_scale(dataset)
-    parts = [part.broadcast_like(dataset["weight"]) for part in (*own, n, family)]
-    array = xr.concat(parts, dim=PARAMETER, coords="minimal", compat="override")
-    units = str(dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s")))
-    kept = {key: dataset.attrs[key] for key in ("better",) if key in dataset.attrs}
-    return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(units=units, **kept)
-
-
-def _on_scale(dataset: xr.Dataset) -> list[xr.DataArray]:
-    """Return weights, places and spreads on the scale of the family, and its code."""
-    given = parameters(dataset)
-    if len(given) == len(PARAMETERS) + 1:  # normal components
-        return [*given[:-1], xr.zeros_like(given[0])]
-    core = [(COMPONENT,) if COMPONENT in part.dims else () for part in given]
-    named = outputs("1", (COMPONENT,), weight="", place="", spread="") | outputs("1", code="")
+    weights = dataset["weight"]
+    n = dataset["n"] if "n" in dataset else xr.full_like(weights, np.nan)
+    parameters = parameters_of(dataset)
 
     def kernel(*values: Any) -> tuple[Any, ...]:
-        own = coded(*values)
-        return *own.mixture, np.asarray(own.family, float)
+        scaled = scaled_mixture(*values)
+        return *scaled.mixture, np.asarray(scaled.family, float)
 
-    found = apply(kernel, *given, core=core, outputs=named)
-    return [found[name] for name in named]
+    variables = outputs("1", (COMPONENT,), weight="", mean="", deviation="") | outputs("1", family="")
+    *columns, family = apply(kernel, *parameters, core=parameter_dims(parameters), outputs=variables).data_vars.values()
+    rows = [array.broadcast_like(parameters[0]) for array in (*columns, n, family)]
+    array = xr.concat(rows, dim=PARAMETER, coords="minimal", compat="override")
+    units = str(dataset.attrs.get("units", dataset["mean"].attrs.get("units", "s")))
+    better = {"better": dataset.attrs["better"]} if "better" in dataset.attrs else {}
+    return array.rename(str(dataset.attrs.get("metric", "time"))).assign_attrs(units=units, **better)
+
+
+def _where_all_ended(sides: tuple[Timings, ...], evaluate: Callable[..., xr.Dataset], along: tuple[str, ...]) -> xr.Dataset:
+    """Compare the runs that ended; NaN where others did not."""
+    marks = [side.array.coords[CENSORED].reset_coords(drop=True) for side in sides if side.bounded]
+    result = evaluate(*(side.array.where(~side.array.coords[CENSORED]) if side.bounded else side.array for side in sides))
+    any_stopped = reduce(or_, (mark.any([dim for dim in (*along, *sides[0].levels) if dim in mark.dims]) for mark in marks))
+    names = ("estimate", "lower", "upper", "tied")
+    return result.assign({name: result[name].where(~any_stopped).assign_attrs(result[name].attrs) for name in names})
+
+
+def _bounds(sides: tuple[Timings, ...], evaluate: Callable[..., xr.Dataset], along: tuple[str, ...]) -> list[xr.Dataset]:
+    """Compare with a system's stopped runs at their worst and the others' at their best, and the other way round."""
+    if not along:
+        new, old = sides
+        return [evaluate(_at_limits(new, worst), _at_limits(old, not worst)) for worst in (True, False)]
+    (dim,), data = along, sides[0]
+    bounds = []
+    for worst in (True, False):
+        rows = []
+        for index in range(data.array.sizes[dim]):
+            system = xr.DataArray(np.arange(data.array.sizes[dim]) == index, dims=dim)
+            rows.append(evaluate(_at_limits(data, system if worst else ~system)).isel({dim: [index]}))
+        bound = xr.concat(rows, dim, data_vars="all", coords="minimal", compat="override", combine_attrs="override")
+        first = bound["tied"].isel({dim: 0}, drop=True)
+        bounds.append(bound.assign(tied=first.where((bound["tied"] == first).all(dim)) if worst else first))
+    return bounds
+
+
+def _at_limits(side: Timings, worst: Any) -> xr.DataArray:
+    """Return timings with stopped runs at their worst where `worst`; elsewhere at their limit, or at the best possible without one."""
+    array = side.array
+    if not side.bounded:
+        return array
+    slowest, fastest = (WORST, 1 / WORST) if side.better == LOWER else (1 / WORST, WORST)
+    mark = array.coords[CENSORED].reset_coords(drop=True)
+    missing = mark & array.isnull().reset_coords(drop=True)
+    placed = array.where(~missing, fastest).where(~(mark & worst), slowest)
+    return placed.transpose(*array.dims).assign_attrs(array.attrs)
+
+
+def _between(least: xr.Dataset, most: xr.Dataset) -> xr.Dataset:
+    """Return the limits of both bounds, and an estimate where they agree."""
+    variables = {
+        "estimate": least["estimate"].where(least["estimate"] == most["estimate"]),
+        "upper": most["upper"],
+        "tied": least["tied"].where(least["tied"] == most["tied"]),
+        "at_least": least["estimate"],
+        "at_most": most["estimate"],
+    }
+    result = least.assign({name: variable.assign_attrs(least["estimate"].attrs) for name, variable in variables.items()})
+    result["tied"].attrs = most["tied"].attrs
+    return result
 
 
 @check("run_units")
 def unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells whose limits are missing: no units, or one; and limits that are the extreme replicates."""
-    n, drawn = result["n"].values, int(result.attrs["n_resamples"])
+    """Name the cells without limits, of no unit or one; and limits that are the extreme replicates."""
+    n, number = result["n"].values, int(result.attrs["n_resamples"])
     text = f"{{cells}} rest on one {result.attrs.get('unit', 'run')}: their limits are NaN, since one unit shows no spread"
     text += f"; {more_units(result.attrs)}" if "levels" in result.attrs else ""
     return (
         cells_note("no_value", "{cells} have no measured value on one side; their answers are NaN", result["n"], n == 0),
-        cells_note("single_unit", text, result["n"], n == 1) if drawn else None,
-        few_replicates(drawn, "percentile", float(result.attrs["confidence_level"])) if drawn else None,
+        cells_note("single_unit", text, result["n"], n == 1) if number else None,
+        few_replicates(number, "percentile", float(result.attrs["confidence_level"])) if number else None,
     )
 
 
@@ -189,10 +258,10 @@ def percentile_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 @check("run_totals")
 def totals_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells that were asked about totals of more runs than they have units."""
+    """Name the cells with totals of more runs than they have units."""
     n, runs, unit = result["n"].values, int(result.attrs["runs"]), str(result.attrs.get("unit", "run"))
     text = (
-        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total: of 95 %, limits then cover about 80; measure more, or ask "
-        "about fewer runs, or compare means (ratio_interval)"
+        f"{{cells}} have fewer {plural(unit)} than the {runs} runs of a total: nominal 95 % limits then cover about 80 %; measure more, "
+        "choose fewer runs, or compare means (ratio_interval)"
     )
     return (cells_note("few_units_for_total", text, result["n"], (n > 1) & (n < runs)) if int(result.attrs["n_resamples"]) else None,)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from statsmodels.stats.proportion import proportion_confint
 
 from perfarray.mixtures.numerics import empirical
-from perfarray.mixtures.numerics.empirical import Drawing, difference, least, less, own_differences, resampled
+from perfarray.mixtures.numerics.empirical import Drawing, difference, least, less, resampled, score_limits, unit_differences
 from perfarray.numerics.levels import unit_weights
 from strategies import examples
 
@@ -76,7 +77,7 @@ def test_own_difference_leaves_out_pairs_inside_a_unit(units):
     """Two runs of one system come from different units."""
     runs = padded(units)
     apart = [np.mean([abs(x - y) for x in one for y in other]) for one, other in itertools.permutations(units, 2)]
-    assert_allclose(own_differences(runs), np.mean(apart), atol=1e-12)
+    assert_allclose(unit_differences(runs), np.mean(apart), atol=1e-12)
 
 
 @pytest.mark.parametrize("case", range(5))
@@ -111,6 +112,15 @@ def test_certain_probabilities_keep_an_interval():
     """Where every run of five is faster than every run of five, the limit is that of 5 of 5, and not 1."""
     found = resampled([np.arange(5.0)[:, None], 10 + np.arange(5.0)[:, None]], CELL, less(0.0, 0.0), REDRAWN, score=True)
     assert_allclose((found.lower, found.estimate, found.upper), (5 / (5 + 1.959964**2), 1.0, 1.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("replicates", "paired", "runs", "units"), [
+    ([0.499, 0.501] * 20, False, 1, 20), ([0.0, 1.0] * 20, False, 1, 10), ([0.0, 1.0] * 20, True, 1, 5), ([0.5] * 40, False, 2, 5),
+])  # fmt: skip
+def test_score_limits_are_wilsons_of_one_to_two_times_the_units(replicates, paired, runs, units):
+    """Of ten units at most twenty are believed, and at least ten; five if units are paired, or totals are of two runs."""
+    limits = score_limits(np.array([0.5, *replicates]), np.array(10.0), REDRAWN._replace(paired=paired), runs)
+    assert_allclose((limits.lower, limits.upper), proportion_confint(units / 2, units, method="wilson"), rtol=1e-9)
 
 
 @pytest.mark.slow

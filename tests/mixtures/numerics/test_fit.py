@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from perfarray.mixtures.numerics import fit as mixture
 from perfarray.mixtures.numerics import pool
 from perfarray.mixtures.numerics.fit import FitRequest, weighted_samples
+from perfarray.mixtures.numerics.pool import FLOOR
 from perfarray.mixtures.numerics.start import quantile_classes
-from perfarray.mixtures.numerics.stops import FLOOR
 from strategies import MANY, examples
 
 BOTH = ("equal", "unequal")

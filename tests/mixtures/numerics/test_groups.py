@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from perfarray.mixtures.numerics.fit import FitRequest, _standardised, fit_mixtures
+from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures, grouped, standardised
 from perfarray.mixtures.numerics.goodness_of_fit import ks_distance
-from perfarray.mixtures.numerics.groups import grouped
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 
@@ -54,11 +53,11 @@ def test_moments_are_kept():
     values = np.sort(rng.standard_normal((3, 2000)), axis=-1)
     n = np.array([2000, 1900, 1800])
     weights = np.where(np.arange(2000) < n[:, None], rng.uniform(0.5, 1.5, (3, 2000)), 0.0)
-    whole = _standardised(values, weights, n)
+    whole = standardised(values, weights, n)
     found = grouped(whole)
     assert (found.n < 900).all()
     assert_allclose(found.weights.sum(axis=-1), whole.total)
     assert_allclose((found.weights * found.values).sum(axis=-1), 0, atol=1e-9)
     assert_allclose((found.weights * (found.values**2 + found.inside)).sum(axis=-1), whole.total)
-    few = _standardised(values[:, :1000], np.ones((3, 1000)), np.full(3, 1000))
+    few = standardised(values[:, :1000], np.ones((3, 1000)), np.full(3, 1000))
     assert grouped(few) is few

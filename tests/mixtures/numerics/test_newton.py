@@ -6,7 +6,7 @@ import pytest
 from perfarray.mixtures.numerics import em
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.laws import GUMBEL, LOG_GAMMA, NORMAL
-from perfarray.mixtures.numerics.newton import Sample, climbed
+from perfarray.mixtures.numerics.newton import climb
 from perfarray.mixtures.numerics.pool import Theta
 
 
@@ -32,8 +32,8 @@ def test_it_climbs_to_the_modes(equal, law):
     """Two wide components between two modes: the way goes up to these, and the slope at its end is none."""
     rng = np.random.default_rng(1)
     values = np.sort(rng.normal(np.repeat([-1.0, 1.0], 100), 0.3))
-    sample = Sample(values, rng.uniform(0.5, 1.5, 200), 0.1, law)
-    end = climbed(sample, Theta(np.full(2, 0.5), np.array([-0.6, 0.6]), np.full(2, values.var())), equal)
+    counts = rng.uniform(0.5, 1.5, 200)
+    end = climb(values, counts, 0.1, law, Theta(np.full(2, 0.5), np.array([-0.6, 0.6]), np.full(2, values.var())), equal)
     assert end.converged
     assert end.n_steps < 80
     assert np.allclose(end.theta.means, [-1, 1], atol=0.2)
@@ -42,7 +42,7 @@ def test_it_climbs_to_the_modes(equal, law):
     def loglik(means, variances):
         """Return the log-likelihood of parameters, up to a constant."""
         densities = np.exp(law.log_density(0.1 * (values - means), 0.1 * np.sqrt(variances)))
-        return sample.weights @ np.log((weights * densities).sum(axis=0))
+        return counts @ np.log((weights * densities).sum(axis=0))
 
     best = loglik(means, variances)
     for move in (-1e-3, 1e-3):
@@ -54,4 +54,4 @@ def test_where_components_coincide_no_maximum_is_claimed():
     """One component written as two has no slope and no curvature to tell a maximum from a saddle."""
     values = np.linspace(-1, 1, 40)
     same = Theta(np.array([0.4, 0.6]), np.zeros(2), np.full(2, values.var()))
-    assert not climbed(Sample(values, np.ones(40), 1.0, NORMAL), same, True).converged
+    assert not climb(values, np.ones(40), 1.0, NORMAL, same, True).converged

@@ -4,7 +4,7 @@ from threading import Thread, get_ident
 
 import pytest
 
-from perfarray.mixtures.numerics.threads import in_threads
+in_threads = pytest.importorskip("perfarray.mixtures.numerics.compiled", reason="numba is not installed").in_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

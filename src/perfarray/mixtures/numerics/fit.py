@@ -7,73 +7,53 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.em import em, finish
-from perfarray.mixtures.numerics.groups import grouped
-from perfarray.mixtures.numerics.pool import Candidate, Run, Samples, Steps
-from perfarray.mixtures.numerics.steps import NORMAL_STEPS
-from perfarray.mixtures.numerics.stops import Task
+from perfarray.mixtures.numerics.pool import Candidate, Run, Samples, Task
+from perfarray.mixtures.numerics.steps import NORMAL_STEPS, Steps
 from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
 
 EQUAL, UNEQUAL = "equal", "unequal"
 
-MOST_COMPONENTS = 9
-"""The most components tried unless more are asked for, as in mclust."""
+MOST_COMPONENTS = 9  # tried unless more are requested, as in mclust
 
+# Relative change of the log-likelihood at which mclust stops.
 STOPPED = 1e-5
-"""Relative change of the log-likelihood at which mclust stops."""
 
+# How far below the largest BIC, where mclust would stop, a fit may lie to be brought to its maximum. Of 600 samples of 60 runs and up to
+# four modes, another fit would have overtaken in two, by 3.4 of BIC; to bring all of them takes three times as long.
 MARGIN = 20.0
-"""How far below the largest BIC a fit may lie, where mclust would stop, to be brought to its maximum.
 
-Of 600 samples of 60 runs and up to four modes, another fit would have overtaken in two, by 3.4 of BIC; to go on with all of them takes
-three times as long.
-"""
-
+# Values of the samples that are fitted in one block.
 BLOCK = 1 << 16
-"""Values of the samples that are fitted together."""
 
+# Weights that differ from 1 by less do so by rounding.
 EVEN = 1e-12
-"""Weights that differ from 1 by less do so by rounding."""
+
+# Groups of a large sample, about: samples with fewer than three times as many values are not grouped.
+GROUPS = 400
+
+# Widest group, in widths of the narrower of its neighbours and in standard deviations: wider ones reach over a gap or a tail.
+WIDER, WIDEST = 4.0, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRequest:
-    """How mixtures are fitted.
-
-    Parameters
-    ----------
-    numbers : sequence of int
-        Numbers of components tried.
-    models : sequence of {"equal", "unequal"}
-        Whether the components have one variance, or each its own.
-    tolerance : float, optional
-        The relative change of the log-likelihood at which EM stops; default: at the maximum.
-    forced : bool
-        Whether fits with a component at the variance floor count where there are no others.
-    families : sequence of str
-        What the components may be (`families.FAMILIES`).
-    engine : {"numpy", "numba"}
-        What runs EM.
-    grouped : bool
-        Whether EM may take neighbouring values of samples of thousands together (`groups`).
-    after : callable, optional
-        Called with how many samples were fitted, whenever some were, once for every family.
-    """
+    """How mixtures are fitted."""
 
     numbers: Sequence[int] = range(1, MOST_COMPONENTS + 1)
     models: Sequence[str] = (EQUAL, UNEQUAL)
-    tolerance: float | None = None
-    forced: bool = False
-    families: Sequence[str] = ("normal",)
+    tolerance: float | None = None  # relative change of the log-likelihood at which EM stops; None: at the maximum
+    forced: bool = False  # fits with a component at the variance floor count where there are no others
+    families: Sequence[str] = ("normal",)  # names in `scale.FAMILIES`
     engine: str = "numpy"
-    grouped: bool = False
-    after: Callable[[int], object] | None = None
+    grouped: bool = False  # EM may treat neighbouring values of samples of thousands as one
+    progress: Callable[[int], object] | None = None  # called with the number of samples fitted, once for every family
 
     def candidates(self, steps: Steps) -> list[Candidate]:
-        """Every number of components with every model; one component has one spread, and there is one where spreads are no parameters."""
+        """Return every number of components with every model; where there is one spread, or none, the models are one."""
         models = self.models if steps.spreads else (EQUAL,)
-        every = [(number, model) for number in self.numbers for model in (models[:1] if number == 1 else models)]
-        return [(number, model == EQUAL or number == 1) for number, model in every]
+        pairs = [(number, model) for number in self.numbers for model in (models[:1] if number == 1 else models)]
+        return [(number, model == EQUAL or number == 1) for number, model in pairs]
 
 
 class Fits(NamedTuple):
@@ -94,9 +74,9 @@ class Fits(NamedTuple):
 
 
 def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
-    """Return the runs of cells, shape (..., units, runs), as samples (sample, value), and what each run counts.
+    """Return the runs of cells, shape (..., units, runs), as samples (sample, value), and the weight of each run.
 
-    Units count alike, and the weights of a sample sum to the number of its runs; None means that all runs count 1.
+    Units count alike, and the weights of a sample sum to the number of its runs; None means that all weights are 1.
     """
     sample = runs.reshape(-1, runs.shape[-2] * runs.shape[-1])
     measured = ~np.isnan(sample)
@@ -106,89 +86,50 @@ def weighted_samples(runs: Floats) -> tuple[Floats, Floats | None]:
 
 
 def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, steps: Steps = NORMAL_STEPS) -> Fits:
-    """Fit mixtures of every number of components and every model, and keep the one with the largest BIC.
+    """Fit mixtures of every number of components and every model to samples (sample, value), and keep the one with the largest BIC.
 
-    Parameters
-    ----------
-    values : array, shape (sample, value)
-        NaN where not measured.
-    weights : array, shape (sample, value), optional
-        What each value counts; they sum to the number of values. Default: 1.
-    request : FitRequest
-        What is tried, but for its families.
-    steps : Steps
-        What EM does: the law of the components.
-
-    Returns
-    -------
-    Fits
-        Means ascending; a sample without values has NaN.
+    NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means ascend; a sample without values has NaN.
     """
     size = len(values)
-    most = max(request.numbers)
-    found = _blank(size, most)
+    fits = _unfitted(size, max(request.numbers))
     count = (~np.isnan(values)).sum(axis=-1)
-    ordered, shares = _ordered(values, weights)
-    spread = np.where(count > 0, ordered[np.arange(size), np.maximum(count, 1) - 1] - ordered[:, 0], np.nan) if size else np.empty(0)
-    _fill_constant(found, np.flatnonzero(spread == 0), ordered, count)
-    rows = np.flatnonzero(spread > 0)
-    after = request.after or (lambda _number: None)
-    after(size - len(rows))
-    for block in _alike(rows, count):
-        length = int(count[block].max())
-        samples = _standardised(ordered[block, :length], shares[block, :length], count[block])
-        _fit_block(found, block, samples, request, steps)
-        after(len(block))
-    if request.forced:
-        _fit_fewer(found, rows[np.isnan(found.n_components[rows])], values, weights, request, steps)
-    return found
-
-
-def _fit_fewer(found: Fits, rows: Integers, values: Floats, weights: Floats | None, request: FitRequest, steps: Steps) -> None:
-    """Fit samples with fewer distinct values than components: as many components as there are distinct values."""
-    distinct = np.array([len(np.unique(row[~np.isnan(row)])) for row in values[rows]], int)
-    for number in np.unique(distinct):
-        some = rows[distinct == number]
-        own = None if weights is None else weights[some]
-        fewer = fit_mixtures(values[some], own, replace(request, numbers=[int(number)], after=None), steps)
-        found.weights[some] = 0.0
-        for part, new in zip(found, fewer, strict=True):
-            if part.ndim == 2:
-                part[some, :number] = new
-            else:
-                part[some] = new
-
-
-def _blank(size: int, most: int) -> Fits:
-    """Return room for the fits."""
-    by_component = {name: np.full((size, most), np.nan) for name in ("weights", "means", "deviations")}
-    numbers = {name: np.full(size, np.nan) for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")}
-    marks = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
-    return Fits(**by_component, **numbers, **marks, n=np.zeros(size))
-
-
-def _ordered(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
-    """Sort every sample, what was not measured last, with weight 0."""
-    if weights is None:
-        ordered = np.sort(values, axis=-1)
-        return ordered, np.where(np.isnan(ordered), 0.0, 1.0)
+    # Missing values go last, with weight 0.
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
-    return ordered, np.where(np.isnan(ordered), 0.0, np.take_along_axis(weights, order, axis=-1))
+    shares = np.ones(values.shape) if weights is None else np.take_along_axis(weights, order, axis=-1)
+    shares = np.where(np.isnan(ordered), 0.0, shares)
+    spread = np.where(count > 0, ordered[np.arange(size), np.maximum(count, 1) - 1] - ordered[:, 0], np.nan) if size else np.empty(0)
+    _fill_constant(fits, np.flatnonzero(spread == 0), ordered, count)
+    rows = np.flatnonzero(spread > 0)
+    progress = request.progress or (lambda _number: None)
+    progress(size - len(rows))
+    for block in _blocks(rows, count):
+        length = int(count[block].max())
+        samples = standardised(ordered[block, :length], shares[block, :length], count[block])
+        _fit_block(fits, block, samples, request, steps)
+        progress(len(block))
+    if request.forced:
+        _fit_fewer(fits, rows[np.isnan(fits.n_components[rows])], values, weights, request, steps)
+    return fits
 
 
-def _fill_constant(found: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:
-    """Write constant samples down as one component without variance: nothing is fitted, and their likelihood has no bound."""
-    for part, number in ((found.weights, 1.0), (found.means, ordered[rows, :1]), (found.deviations, 0.0)):
-        part[rows] = np.nan if part is not found.weights else 0.0
-        part[rows, :1] = number
-    found.n_components[rows], found.equal[rows], found.converged[rows] = 1.0, True, True
-    found.loglik[rows], found.bic[rows] = np.inf, np.inf
-    found.n[rows], found.n_iterations[rows], found.n_floored[rows] = count[rows], 0.0, 0.0
+def _unfitted(size: int, most: int) -> Fits:
+    by_component = {name: np.full((size, most), np.nan) for name in ("weights", "means", "deviations")}
+    numbers = {name: np.full(size, np.nan) for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")}
+    flags = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
+    return Fits(**by_component, **numbers, **flags, n=np.zeros(size))
 
 
-def _alike(rows: Integers, count: Integers) -> list[Integers]:
-    """Split rows into blocks of like size."""
+def _fill_constant(fits: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:
+    """Write constant samples as one component without variance: nothing is fitted, and their likelihood has no bound."""
+    fits.weights[rows], fits.weights[rows, :1] = 0.0, 1.0
+    fits.means[rows, :1], fits.deviations[rows, :1] = ordered[rows, :1], 0.0
+    fits.n_components[rows], fits.equal[rows], fits.converged[rows] = 1.0, True, True
+    fits.loglik[rows], fits.bic[rows] = np.inf, np.inf
+    fits.n[rows], fits.n_iterations[rows], fits.n_floored[rows] = count[rows], 0.0, 0.0
+
+
+def _blocks(rows: Integers, count: Integers) -> list[Integers]:
     order = rows[np.argsort(count[rows], kind="stable")]
     blocks, start = [], 0
     for stop in range(1, len(order) + 1):
@@ -199,7 +140,7 @@ def _alike(rows: Integers, count: Integers) -> list[Integers]:
     return blocks
 
 
-def _standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
+def standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
     """Centre and scale every sample, so that nothing depends on units and no digits are lost."""
     measured = weights > 0
     filled = np.where(measured, raw, raw[:, :1])
@@ -213,7 +154,7 @@ def _standardised(raw: Floats, weights: Floats, n: Integers) -> Samples:
     return Samples(deviations / scale[:, None], weights, n, total, center, scale, raw=filled, inside=np.zeros_like(filled))
 
 
-def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitRequest, steps: Steps) -> None:
+def _fit_block(fits: Fits, block: Integers, samples: Samples, request: FitRequest, steps: Steps) -> None:
     """Fit a block of samples, and keep the best fits; where two are equal, the first."""
     candidates, tolerance = request.candidates(steps), request.tolerance
     limit, last = STOPPED if tolerance is None else tolerance, tolerance is not None and len(candidates) > 1
@@ -223,45 +164,93 @@ def _fit_block(found: Fits, block: Integers, samples: Samples, request: FitReque
     runs = em(samples, points, candidates, Task(limit, request.forced, last), engine, steps)
     bics = _bics(samples, runs, candidates, request.forced, steps)
     if tolerance is None:
-        finish(points, runs, _near(bics, candidates), candidates, request.forced, engine, steps)
+        # Only fits whose BIC may still become the largest go on; one component is at its maximum.
+        near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
+        rows = [np.flatnonzero(row & (number > 1)) for row, (number, _) in zip(near, candidates, strict=True)]
+        finish(points, runs, rows, candidates, request.forced, engine, steps)
         bics = _bics(samples, runs, candidates, request.forced, steps)
     floored = np.stack([run.floored for run in runs])
-    found.n[block], found.n_floored[block] = samples.n, floored.sum(axis=0)
-    # A fit at the floor is kept only where there is no other.
+    fits.n[block], fits.n_floored[block] = samples.n, floored.sum(axis=0)
+    # A fit at the floor is kept only if there is no other.
     competing = np.where(floored & ~floored.all(axis=0), -np.inf, bics)
     chosen = competing.argmax(axis=0)
-    for place, run in enumerate(runs):
-        better = (chosen == place) & np.isfinite(competing[place])
-        found.equal[block[better]], found.bic[block[better]] = candidates[place][1], bics[place][better]
-        _keep(found, block[better], samples.take(better), run.take(better))
+    for index, run in enumerate(runs):
+        better = (chosen == index) & np.isfinite(competing[index])
+        fits.equal[block[better]], fits.bic[block[better]] = candidates[index][1], bics[index][better]
+        _keep(fits, block[better], samples.take(better), run.take(better))
 
 
 def _bics(samples: Samples, runs: Sequence[Run], candidates: Sequence[Candidate], forced: bool, steps: Steps) -> Floats:
     """Return the BIC of every fit, shape (candidate, sample); minus infinity for those that do not compete."""
     log_n, jacobian = np.log(samples.total), samples.jacobian
-    found = []
+    bics = []
     for run, (number, equal) in zip(runs, candidates, strict=True):
         parameters = 2 * number - 1 + steps.spreads * (1 if equal else number) + steps.edges * (number - 1)
         bic = 2 * (run.loglik - jacobian) - parameters * log_n
-        found.append(np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf))
-    return np.stack(found)
+        bics.append(np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf))
+    return np.stack(bics)
 
 
-def _near(bics: Floats, candidates: Sequence[Candidate]) -> list[Integers]:
-    """Return which samples have fits whose BIC may still become the largest, of those that are not at their maximum."""
-    near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
-    return [np.flatnonzero(own) if number > 1 else np.empty(0, np.intp) for own, (number, _) in zip(near, candidates, strict=True)]
-
-
-def _keep(found: Fits, rows: Integers, samples: Samples, run: Run) -> None:
-    """Write fits down in the units of the data, means ascending."""
+def _keep(fits: Fits, rows: Integers, samples: Samples, run: Run) -> None:
+    """Write fits in the units of the data, means ascending."""
     weights, means, variances = run.theta
     order = np.argsort(means, axis=-1, kind="stable")
     number = means.shape[-1]
     center, scale = samples.center[:, None], samples.scale[:, None]
-    found.weights[rows], found.means[rows], found.deviations[rows] = 0.0, np.nan, np.nan
-    found.weights[rows, :number] = np.take_along_axis(weights, order, axis=-1)
-    found.means[rows, :number] = center + scale * np.take_along_axis(means, order, axis=-1)
-    found.deviations[rows, :number] = scale * np.sqrt(np.take_along_axis(variances, order, axis=-1))
-    found.n_components[rows], found.loglik[rows] = number, run.loglik - samples.jacobian
-    found.n_iterations[rows], found.converged[rows], found.floored[rows] = run.n_iterations, run.converged, run.floored
+    fits.weights[rows], fits.means[rows], fits.deviations[rows] = 0.0, np.nan, np.nan
+    fits.weights[rows, :number] = np.take_along_axis(weights, order, axis=-1)
+    fits.means[rows, :number] = center + scale * np.take_along_axis(means, order, axis=-1)
+    fits.deviations[rows, :number] = scale * np.sqrt(np.take_along_axis(variances, order, axis=-1))
+    fits.n_components[rows], fits.loglik[rows] = number, run.loglik - samples.jacobian
+    fits.n_iterations[rows], fits.converged[rows], fits.floored[rows] = run.n_iterations, run.converged, run.floored
+
+
+def _fit_fewer(fits: Fits, rows: Integers, values: Floats, weights: Floats | None, request: FitRequest, steps: Steps) -> None:
+    """Fit samples with fewer distinct values than components: as many components as there are distinct values."""
+    distinct = np.array([len(np.unique(row[~np.isnan(row)])) for row in values[rows]], int)
+    for number in np.unique(distinct):
+        few = rows[distinct == number]
+        smaller = replace(request, numbers=[int(number)], progress=None)
+        fewer = fit_mixtures(values[few], None if weights is None else weights[few], smaller, steps)
+        fits.weights[few] = 0.0
+        for column, new in zip(fits, fewer, strict=True):
+            column[(few, slice(number)) if column.ndim == 2 else few] = new
+
+
+def grouped(samples: Samples) -> Samples:
+    """Return samples whose values are the means of groups of neighbours, with their weights and the variance inside them.
+
+    EM then iterates over hundreds of points instead of thousands of values. All values of a group get the same responsibilities: EM
+    maximises the largest lower bound of the log-likelihood of which that is true (Verbeek, Nunnink and Vlassis, "Accelerated EM-based
+    clustering of large data sets", 2006). With one component the bound is the log-likelihood itself.
+    """
+    longest = int(samples.n.max())
+    size = longest // GROUPS
+    if size < 3:
+        return samples
+    measured = np.arange(longest) < samples.n[:, None]
+    first = _first_of_group(samples.values[:, :longest], size) & measured
+    count, starts = first.sum(axis=-1), np.flatnonzero(first[measured])
+    x, w = samples.values[:, :longest][measured], samples.weights[:, :longest][measured]
+    share = np.add.reduceat(w, starts)
+    mean = np.add.reduceat(w * x, starts) / share
+    deviations = x - np.repeat(mean, np.diff(starts, append=len(x)))
+    spread = np.add.reduceat(w * deviations**2, starts) / share
+    inside_row = np.arange(int(count.max())) < count[:, None]
+    values, weights, inside = (np.zeros(inside_row.shape) for _ in range(3))
+    values[inside_row], weights[inside_row], inside[inside_row] = mean, share, spread
+    values = np.where(inside_row, values, values[:, :1])
+    return samples._replace(values=values, weights=weights, n=count, raw=values, inside=inside)
+
+
+def _first_of_group(values: Floats, size: int) -> Mask:
+    """Return which values begin a group: one in `size`, and all different ones at an end or where such a group is too wide."""
+    number = values.shape[-1] // size
+    groups = values[:, : number * size].reshape(len(values), number, size)
+    width = groups[..., -1] - groups[..., 0]
+    padded = np.pad(width, [(0, 0), (1, 1)])
+    single = width > np.minimum(WIDER * np.minimum(padded[:, :-2], padded[:, 2:]), WIDEST)
+    first = np.ones(values.shape, bool)
+    first[:, : number * size] = ((np.arange(size) == 0) | single[..., None]).reshape(len(values), -1)
+    first[:, 1:] &= np.diff(values, axis=-1) != 0
+    return first

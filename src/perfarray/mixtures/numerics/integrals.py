@@ -1,181 +1,147 @@
-"""Mixtures of any families compared, of different ones too: integrals over the values, split so that no component is missed.
+"""Comparisons of mixtures of any families, of different ones too: integrals over the values, split so that no component is missed.
 
-Of normal mixtures, and of lognormal ones among themselves, most of these have closed forms (`parametric`, `totals`).
+Means of absolute differences and probabilities of two normal mixtures have closed forms (`parametric`).
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
 from perfarray.mixtures.numerics import scale
-from perfarray.mixtures.numerics.normal import Mixture, present
-from perfarray.mixtures.numerics.scale import Family, Scaled, off_scale
-from perfarray.numerics.types import Floats, Mask
+from perfarray.mixtures.numerics.normal import Mixture
+from perfarray.mixtures.numerics.scale import Family, Scaled
+from perfarray.numerics.types import Floats
 
+# Probabilities at whose quantiles, of every component, the panels of an integral end; of normal components every fourth is enough.
 SCORES = ndtr(np.linspace(-8.0, 8.0, 41))
-"""Probabilities at whose quantiles, of every component, the panels of an integral end."""
 
-NODES = 12
-"""Points of the Gauss-Legendre rule in a panel."""
+# Points of the Gauss-Legendre rule in a panel, and on both sides of its middle.
+NODES, SHARES = np.polynomial.legendre.leggauss(12)
 
+# Cells that are integrated together.
 BLOCK = 200
-"""Cells integrated together."""
-
-
-class _Rule(NamedTuple):
-    """Values and their weights in an integral, shape (cell, point), and the least of the values, shape (cell,)."""
-
-    x: Floats
-    share: Floats
-    least: Floats
 
 
 def less(x: Scaled, y: Scaled, shift: float, ties: float) -> Floats:
     """Return P[X < Y + shift], shape (...); points that coincide count `ties`."""
-    return won([x, y], (0.0, shift), lot=ties)[..., 0]
+    return probabilities([x, y], (0.0, shift), lot=ties)[..., 0]
 
 
-def best(systems: Sequence[Scaled], ties: bool, sign: float) -> Floats:
-    """Return the probability of every system to be the least, or with sign -1 the greatest, shape (..., system); ties by lot or lost."""
-    still = (0.0,) * len(systems)
+def best(systems: Sequence[Scaled], ties: bool, sign: float = 1.0) -> Floats:
+    """Return the probability of every system to be the least, or with sign -1 the greatest, shape (..., system).
+
+    Points that coincide share their probability alike with `ties`: it is averaged over a lot by a Gauss rule that is exact. Otherwise they
+    win nothing.
+    """
+    shifts = (0.0,) * len(systems)
     if not ties:
-        return won(systems, still, lot=0.0, sign=sign)
+        return probabilities(systems, shifts, lot=0.0, sign=sign)
     lots, shares = np.polynomial.legendre.leggauss((len(systems) + 1) // 2)
-    every = [share * won(systems, still, lot=lot, sign=sign) for lot, share in zip(0.5 * (1 + lots), 0.5 * shares, strict=True)]
-    return np.asarray(np.sum(every, axis=0))
+    terms = [0.5 * share * probabilities(systems, shifts, lot=0.5 * (1 + lot), sign=sign) for lot, share in zip(lots, shares, strict=True)]
+    return np.asarray(np.sum(terms, axis=0))
 
 
-def won(systems: Sequence[Scaled], shifts: Sequence[float], *, lot: float, sign: float = 1.0) -> Floats:
-    """Return the probability of every system, shifted, to be the least of all (sign 1) or the greatest (-1).
+def probabilities(systems: Sequence[Scaled], shifts: Sequence[float], *, lot: float, sign: float = 1.0) -> Floats:
+    """Return the probability of every system, shifted, to be the least of all (sign 1) or the greatest (-1), shape (..., system).
 
-    Parameters
-    ----------
-    systems : sequence of Scaled
-        Mixtures (..., component); those without components are left out, as NaN.
-    shifts : sequence of float
-        What is added to the values of each.
-    lot : float
-        The share of ties at points that is won.
-
-    Returns
-    -------
-    array, shape (..., system)
+    `lot` is the share of ties at points that is won. Systems without components are left out, as NaN.
     """
     shape, rows = _rows(systems)
-    found = np.empty((len(rows[0].family), len(rows)))
-    for start in range(0, len(found), BLOCK):
-        own = [_taken(one, slice(start, start + BLOCK)) for one in rows]
-        found[start : start + BLOCK] = _won(own, shifts, lot, sign)
-    return found.reshape(*shape, len(rows))
+    answers = [_probabilities([row.take(block) for row in rows], shifts, lot, sign) for block in _blocks(rows)]
+    return np.concatenate(answers).reshape(*shape, len(rows))
 
 
 def difference(x: Scaled, y: Scaled) -> Floats:
     """Return E|X - Y| = E X + E Y - 2 E min(X, Y), shape (...): infinite where a mean is."""
     shape, rows = _rows([x, y])
-    found = np.empty(len(rows[0].family))
-    for start in range(0, len(found), BLOCK):
-        own = [_taken(one, slice(start, start + BLOCK)) for one in rows]
-        rule = _rule(own, (0.0, 0.0))
-        both = np.prod([1 - scale.distribution(_wide(one), rule.x) for one in own], axis=0)
-        means = sum(scale.mean(one) for one in own)
-        found[start : start + BLOCK] = means - 2 * (rule.least + (rule.share * both).sum(axis=-1))
-    return found.reshape(shape)
+    answers = []
+    for block in _blocks(rows):
+        pair = [row.take(block) for row in rows]
+        points, weights, least = _rule(pair, (0.0, 0.0))
+        survival = np.prod([1 - scale.distribution(system.at_points(), points) for system in pair], axis=0)
+        answers.append(sum(scale.mean(system) for system in pair) - 2 * (least + (weights * survival).sum(axis=-1)))
+    return np.concatenate(answers).reshape(shape)
 
 
 def _rows(systems: Sequence[Scaled]) -> tuple[tuple[int, ...], list[Scaled]]:
-    """Return the shape of the cells, and the systems as rows of it."""
-    shape = np.broadcast_shapes(*(np.shape(one.family) for one in systems), *(one.mixture.weights.shape[:-1] for one in systems))
+    """Return the shape of the cells, and the systems as rows of it, without components that no row has."""
+    shape = np.broadcast_shapes(*(np.shape(system.family) for system in systems), *(system.mixture.measured.shape for system in systems))
     rows = []
-    for one in systems:
-        number = one.mixture.weights.shape[-1]
-        parts = (np.broadcast_to(part, (*shape, number)).reshape(-1, number) for part in one.mixture)
-        rows.append(Scaled(present(Mixture(*parts)), np.broadcast_to(np.asarray(one.family, int), shape).ravel()))
+    for system in systems:
+        mixture = system.mixture.rows(shape)
+        used = np.asarray((mixture.weights > 0).any(axis=0))
+        used[0] = True
+        family = np.broadcast_to(np.asarray(system.family, int), shape).ravel()
+        rows.append(Scaled(mixture.take((slice(None), used)), family))
     return shape, rows
 
 
-def _taken(one: Scaled, rows: slice) -> Scaled:
-    """Return some of the rows."""
-    return Scaled(Mixture(*(part[rows] for part in one.mixture)), one.family[rows])
+def _blocks(rows: Sequence[Scaled]) -> list[slice]:
+    """Return blocks of rows; one without rows where there are none."""
+    return [slice(start, start + BLOCK) for start in range(0, max(len(rows[0].family), 1), BLOCK)]
 
 
-def _wide(one: Scaled) -> Scaled:
-    """Return rows as what values (row, point) are asked about."""
-    return Scaled(Mixture(*(part[:, None] for part in one.mixture)), one.family[:, None])
-
-
-def _won(systems: Sequence[Scaled], shifts: Sequence[float], lot: float, sign: float) -> Floats:
-    """Integrate over what has a density, and sum over points; shape (cell, system)."""
-    known = np.stack([(one.mixture.weights > 0).any(axis=-1) for one in systems], axis=-1)
-    rule = _rule(systems, shifts)
-    points = [(one.mixture.deviations == 0) & (one.mixture.weights > 0) for one in systems]
+def _probabilities(systems: Sequence[Scaled], shifts: Sequence[float], lot: float, sign: float) -> Floats:
+    """Integrate over the densities, and sum over points; shape (cell, system)."""
+    measured = np.stack([system.mixture.measured for system in systems], axis=-1)
+    x, share, _ = _rule(systems, shifts)
+    points = [(system.mixture.deviations == 0) & (system.mixture.weights > 0) for system in systems]
     smooth = [
-        one._replace(mixture=one.mixture._replace(weights=np.where(point, 0.0, one.mixture.weights)))
-        for one, point in zip(systems, points, strict=True)
+        system._replace(mixture=system.mixture._replace(weights=np.where(point, 0.0, system.mixture.weights)))
+        for system, point in zip(systems, points, strict=True)
     ]
 
-    def beyond(number: int, x: Floats) -> Floats:
-        """Return the probability of a system to lie beyond values, and so much of lying there."""
-        own, lies = x - shifts[number], np.where(points[number], _places(systems[number]), np.inf)[:, None]
+    def losing(number: int, values: Floats) -> Floats:
+        """Return the probability of a system to lie beyond values, plus the lot's share of lying there."""
+        y, locations = values - shifts[number], np.where(points[number], _places(systems[number]), np.inf)[:, None]
         weights = systems[number].mixture.weights[:, None]
-        at, upto = ((weights * part).sum(axis=-1) for part in (lies == own[..., None], lies <= own[..., None]))
-        reached = np.nan_to_num(scale.distribution(_wide(smooth[number]), own)) + upto
-        return np.where(known[:, number, None], (1 - reached if sign > 0 else reached - at) + lot * at, 1.0)
+        at, up_to = ((weights * term).sum(axis=-1) for term in (locations == y[..., None], locations <= y[..., None]))
+        below = np.nan_to_num(scale.distribution(smooth[number].at_points(), y)) + up_to
+        return np.where(measured[:, number, None], (1 - below if sign > 0 else below - at) + lot * at, 1.0)
 
-    found = np.empty(known.shape)
-    for number, one in enumerate(systems):
-        others = [other for other in range(len(systems)) if other != number]
-        density = np.nan_to_num(scale.density(_wide(smooth[number]), rule.x - shifts[number]), posinf=0.0)
-        found[:, number] = (rule.share * density * np.prod([beyond(other, rule.x) for other in others], axis=0)).sum(axis=-1)
-        at = np.where(points[number], _places(one) + shifts[number], 0.0)
-        chance = np.prod([beyond(other, at) for other in others], axis=0)
-        found[:, number] += np.where(points[number], one.mixture.weights * chance, 0.0).sum(axis=-1)
-    return np.where(known, found, np.nan)
-
-
-def _places(one: Scaled) -> Floats:
-    """Return the places of components in the units of the values."""
-    return one.each(lambda family, mixture: off_scale(mixture.means, family.logs), 1)
+    answer = np.empty(measured.shape)
+    for number, system in enumerate(systems):
+        rivals = [rival for rival in range(len(systems)) if rival != number]
+        density = np.nan_to_num(scale.density(smooth[number].at_points(), x - shifts[number]), posinf=0.0)
+        answer[:, number] = (share * density * np.prod([losing(rival, x) for rival in rivals], axis=0)).sum(axis=-1)
+        if points[number].any():
+            at = np.where(points[number], _places(system) + shifts[number], 0.0)
+            chance = np.prod([losing(rival, at) for rival in rivals], axis=0)
+            answer[:, number] += np.where(points[number], system.mixture.weights * chance, 0.0).sum(axis=-1)
+    return np.where(measured, answer, np.nan)
 
 
-def _ends(family: Family, mixture: Mixture) -> Floats:
-    """Return quantiles of components on their scale, shape (..., component, probability)."""
-    spread = np.where(mixture.deviations == 0, 1.0, mixture.deviations)[..., None]
-    away = np.where(mixture.deviations[..., None] == 0, 0.0, family.law.quantile(SCORES, spread))
-    return mixture.means[..., None] + np.where(np.isfinite(away), away, 0.0)
+def _places(system: Scaled) -> Floats:
+    return system.each(lambda family, mixture: family.from_scale(mixture.means), 1)
 
 
-def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> _Rule:
-    """Return a composite Gauss-Legendre rule: over logarithms where all values are positive and none is shifted."""
-    known = [one.mixture.weights > 0 for one in systems]
-    whole = [one.positive | ~there.any(axis=-1) for one, there in zip(systems, known, strict=True)]
-    positive = np.asarray(np.all(whole, axis=0) & (not any(shifts)))
-    logs = positive[:, None, None]
-    ends = np.concatenate([_scaled_ends(one, shift, logs) for one, shift in zip(systems, shifts, strict=True)], axis=1)
-    there = np.concatenate(known, axis=1)[..., None]
-    first = np.where(there, ends, np.inf).min(axis=(1, 2), keepdims=True)
-    ends = np.sort(np.where(there, ends, np.where(np.isfinite(first), first, 0.0)).reshape(len(ends), -1), axis=-1)
-    nodes, shares = np.polynomial.legendre.leggauss(NODES)
-    middle, half = 0.5 * (ends[:, 1:] + ends[:, :-1]), 0.5 * np.diff(ends)
-    y = (middle[..., None] + half[..., None] * nodes).reshape(len(ends), -1)
-    share = (half[..., None] * shares).reshape(len(ends), -1)
-    return _Rule(*_unlogged(y, share, positive), np.where(positive, np.exp(ends[:, 0] * positive), ends[:, 0]))
+def _rule(systems: Sequence[Scaled], shifts: Sequence[float]) -> tuple[Floats, Floats, Floats]:
+    """Return points and weights of a composite Gauss-Legendre rule, shape (cell, point), and the least value, shape (cell,).
 
+    It integrates over logarithms where all values are positive and none is shifted.
+    """
+    present = [system.mixture.weights > 0 for system in systems]
+    suited = [system.positive | ~components.any(axis=-1) for system, components in zip(systems, present, strict=True)]
+    positive = np.asarray(np.all(suited, axis=0) & (not any(shifts)))[:, None]
+    codes = {code for system in systems for code in np.unique(system.family)}
+    scores = SCORES[::4] if codes <= {0} or (codes <= {1} and positive.all()) else SCORES
 
-def _scaled_ends(one: Scaled, shift: float, logs: Mask) -> Floats:
-    """Return the ends of panels of one system, as logarithms where these are integrated over."""
-
-    def answer(family: Family, mixture: Mixture) -> Floats:
-        own = _ends(family, mixture)
+    def ends_of(family: Family, mixture: Mixture) -> Floats:
+        spread = np.where(mixture.deviations == 0, 1.0, mixture.deviations)[..., None]
+        reach = np.where(mixture.deviations[..., None] == 0, 0.0, family.law.quantile(scores, spread))
+        y = mixture.means[..., None] + np.where(np.isfinite(reach), reach, 0.0)
         if not family.logs:
-            return own
-        return np.where(logs, family.logs * own, off_scale(np.clip(own, -700, 700), family.logs))
+            return y
+        return np.where(positive[..., None], family.logs * y, family.from_scale(np.clip(y, -700, 700)))
 
-    return one.each(answer, 2) + shift
-
-
-def _unlogged(y: Floats, share: Floats, positive: Mask) -> tuple[Floats, Floats]:
-    """Return values and weights of what was integrated over, of logarithms in some rows."""
-    x = np.where(positive[:, None], np.exp(np.where(positive[:, None], y, 0.0)), y)
-    return x, np.where(positive[:, None], share * x, share)
+    ends = np.concatenate([system.each(ends_of, 2) + shift for system, shift in zip(systems, shifts, strict=True)], axis=1)
+    mask = np.concatenate(present, axis=1)[..., None]
+    first = np.where(mask, ends, np.inf).min(axis=(1, 2), keepdims=True)
+    ends = np.sort(np.where(mask, ends, np.where(np.isfinite(first), first, 0.0)).reshape(len(ends), -1), axis=-1)
+    middle, half = 0.5 * (ends[:, 1:] + ends[:, :-1]), 0.5 * np.diff(ends)
+    y = (middle[..., None] + half[..., None] * NODES).reshape(len(ends), -1)
+    weights = (half[..., None] * SHARES).reshape(len(ends), -1)
+    x = np.where(positive, np.exp(np.where(positive, y, 0.0)), y)
+    least = np.where(positive, np.exp(ends[:, :1] * positive), ends[:, :1])[:, 0]
+    return x, np.where(positive, weights * x, weights), least

@@ -1,4 +1,4 @@
-"""Fits that EM runs together: samples, parameters and what they arrive at, of any number of components, side by side in one array."""
+"""Fits that EM runs together, with any number of components, in shared arrays; where EM stops."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -7,22 +7,52 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from perfarray.mixtures.numerics.laws import Law
-from perfarray.mixtures.numerics.start import quantile_classes
-from perfarray.mixtures.numerics.stops import FLOOR, TINY
 from perfarray.numerics.types import Floats, Integers, Mask
 
 Rows = Integers | Mask
 
-ACTIVE = 1 << 16
-"""Values times components of the fits of a pool that go on at a time: what stays in a cache. Where fits end, others begin."""
+# Least variance of a component, as a share of the sample's: a component there has collapsed on ties or on one value.
+FLOOR = 1e-12
 
+# Relative change of the log-likelihood at which plain EM gives way to accelerated EM: earlier, it may jump to another maximum.
+CALM = 1e-7
+
+# Estimated distance from the maximum, in standard deviations of a component, at which accelerated EM stops.
+SETTLED = 1e-7
+
+# Estimated log-likelihood still to gain at which accelerated EM stops: on a ridge the maximum is far away and no better.
+GAIN = 1e-12
+
+MOST_STEPS = 20_000
+
+# Steps of accelerated EM after which Newton's method takes over: one fit in fifty.
+LONG = 300
+
+# Densities below this are computed again, relative to the nearest component.
+TINY = 1e-280
+
+# Squared change of the weights in the next step above which mclust takes that step for the fit it selects.
+MOVED = float(np.sqrt(np.finfo(float).eps))
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+# Values times components that are iterated together: what stays in a cache. Where fits end, others begin.
+ACTIVE = 1 << 16
+
+# A number of components, and whether they have one variance.
 Candidate = tuple[int, bool]
-"""A number of components, and whether they have one variance."""
+
+
+class Task(NamedTuple):
+    """How plain EM ends: at which relative change, whether fits at the floor go on, whether mclust's last step is taken."""
+
+    limit: float
+    forced: bool
+    last: bool
 
 
 class Samples(NamedTuple):
-    """Samples of like size, ordered and standardised; places past a sample's end repeat its least value with weight 0.
+    """Samples of like size, ordered and standardised; positions past a sample's end repeat its least value with weight 0.
 
     A value may stand for a group of values: `inside` is their variance.
     """
@@ -38,16 +68,16 @@ class Samples(NamedTuple):
 
     def take(self, rows: Rows) -> "Samples":
         """Return some of the samples."""
-        return Samples(*(part[rows] for part in cast(tuple[Any, ...], self)))
+        return Samples(*(column[rows] for column in cast(tuple[Any, ...], self)))
 
     @property
     def jacobian(self) -> Floats:
-        """What is taken off the log-likelihood to have it in the units of the data."""
+        """Return what is subtracted from the log-likelihood to have it in the units of the data."""
         return self.total * np.log(self.scale)
 
 
 class Theta(NamedTuple):
-    """Parameters of standardised samples, shape (sample, component); in a pool those of all fits one after the other."""
+    """Parameters of standardised samples, shape (sample, component); in a pool, of all fits in one sequence."""
 
     weights: Floats
     means: Floats
@@ -55,16 +85,20 @@ class Theta(NamedTuple):
 
     def take(self, rows: Rows | slice) -> "Theta":
         """Return some of the samples, or of the components of a pool."""
-        return Theta(*(part[rows] for part in self))
+        return Theta(*(column[rows] for column in self))
 
-    def put(self, rows: Integers | slice, other: "Theta") -> None:
+    def put(self, rows: Integers | slice, new: "Theta") -> None:
         """Overwrite some of the samples, or of the components of a pool."""
-        for part, new in zip(self, other, strict=True):
-            part[rows] = new
+        for column, values in zip(self, new, strict=True):
+            column[rows] = values
+
+    def copy(self) -> "Theta":
+        """Return a copy."""
+        return Theta(*(column.copy() for column in self))
 
 
 class Run(NamedTuple):
-    """What EM of one number of components and one model arrived at."""
+    """The result of EM for one number of components and one model."""
 
     theta: Theta
     loglik: Floats
@@ -74,67 +108,33 @@ class Run(NamedTuple):
 
     def take(self, rows: Rows) -> "Run":
         """Return some of the samples."""
-        return Run(self.theta.take(rows), *(part[rows] for part in cast(tuple[Any, ...], self[1:])))
+        return Run(self.theta.take(rows), *(column[rows] for column in cast(tuple[Any, ...], self[1:])))
 
-    def put(self, rows: Integers, other: "Run") -> None:
-        """Overwrite some of the samples."""
-        self.theta.put(rows, other.theta)
-        for part, new in zip(self[1:], other[1:], strict=True):
-            cast(Any, part)[rows] = new
+    def put(self, rows: Integers, components: Integers, new: "Run") -> None:
+        """Overwrite some of the fits, whose parameters have the given positions."""
+        self.theta.put(components, new.theta)
+        for column, values in zip(self[1:], new[1:], strict=True):
+            cast(Any, column)[rows] = values
 
 
-class Steps(NamedTuple):
-    """What EM does that depends on the law of the components (`steps`).
-
-    Parameters
-    ----------
-    prepared : callable
-        (pool, theta): writes to the room of the pool what densities are made of, beside deviations.
-    exponents, offset : callable
-        (pool, theta, rows, out) and (pool, theta): what log densities are the sum of, beside a constant.
-    maximised : callable
-        (pool, theta, shares): the next places and squared spreads, of what each component takes of the values, which lies in the room.
-    start : callable
-        (samples, starts, theta, equal): the parameters EM starts from, of weights, means and variances of classes.
-    classes : callable
-        (samples, number): where these classes begin.
-    constant : float
-        What belongs to every log density.
-    spreads : {1, 0}
-        Whether spreads are parameters.
-    edges : {0, 1}
-        How often the place of a component counts once more than as one parameter, beyond the first: an edge is known to 1 / n and not to
-        the root of that, which BIC, an integral over what is not known, takes into account.
-    closed : bool
-        Whether the start of one component is its maximum.
-    law : Law, optional
-        The law of the components, where all parameters move and densities have no jump: what Newton's method goes by (`newton`).
-    """
-
-    prepared: Callable[["Pool", Theta], None]
-    exponents: Callable[..., Floats]
-    offset: Callable[["Pool", Theta], Floats]
-    maximised: Callable[["Pool", Theta, Floats], tuple[Floats, Floats]]
-    start: Callable[[Samples, Integers, Theta, bool], Theta]
-    classes: Callable[[Samples, int], Integers] = lambda samples, number: quantile_classes(samples.raw, samples.n, number)
-    constant: float = 0.0
-    spreads: int = 1
-    edges: int = 0
-    closed: bool = False
-    law: Law | None = None
+def unfinished(theta: Theta, size: int) -> Run:
+    """Return the results of fits that begin with some parameters, to be filled in."""
+    return Run(theta.copy(), np.full(size, -np.inf), np.zeros(size, np.intp), np.zeros(size, bool), np.zeros(size, bool))
 
 
 class Pool:
-    """Fits of samples of like size that EM runs together: one call of NumPy serves them all, whatever their number of components.
+    """Fits of samples of like size that EM runs together: one call of NumPy serves them all.
 
-    Components of all fits stand one after the other, and fits by their number of components, ascending: those of one number are a block.
+    The components of all fits stand in one sequence, and fits are sorted by their number of components: those of one number are a block.
     """
 
-    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask, steps: Steps) -> None:
+    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask, steps: Any) -> None:
+        # `steps` are the `steps.Steps` of a law, which work on pools.
         self.samples, self.rows, self.numbers, self.equal, self.steps = samples, rows, numbers, equal, steps
         self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
         self.firsts = np.cumsum(numbers) - numbers
         self.owner = np.repeat(np.arange(len(numbers)), numbers)
+        self.load = np.asarray(self.n * numbers)
 
     def take(self, fits: Integers) -> "Pool":
         """Return some of the fits."""
@@ -142,121 +142,112 @@ class Pool:
 
     @cached_property
     def values(self) -> Floats:
-        """Values of the sample of every fit, without what lies past the longest."""
+        """Return the values of the sample of every fit, up to the length of the longest."""
         return self.samples.values[self.rows, : self.n.max()]
 
     @cached_property
     def weights(self) -> Floats:
-        """What each value counts."""
+        """Return the weight of each value."""
         return self.samples.weights[self.rows, : self.n.max()]
 
     @cached_property
     def grouped(self) -> bool:
-        """Whether values stand for several."""
+        """Return whether values stand for groups."""
         return bool(self.samples.inside.any())
 
     @cached_property
     def inside(self) -> Floats:
-        """Variance inside what each value stands for."""
+        """Return the variance inside the group of each value."""
         return self.samples.inside[self.rows, : self.n.max()]
 
     @cached_property
     def scale(self) -> Floats:
-        """What the sample of every component was divided by."""
+        """Return the divisor of the sample of every component."""
         return self.samples.scale[self.rows][self.owner]
 
-    def places(self, fits: Integers) -> Integers:
-        """Return where the components of some of the fits stand."""
+    def components(self, fits: Integers) -> Integers:
+        """Return the positions of the components of some of the fits."""
         count = self.numbers[fits]
         return np.asarray(np.repeat(self.firsts[fits] - np.cumsum(count) + count, count) + np.arange(count.sum()))
 
     def refilled(self, fits: Integers, first: int) -> tuple[Integers, int]:
-        """Return the fits that go on, with as many of those from `first` on as there is room for, and the first of those left."""
+        """Return the active fits and as many waiting ones, from `first` on, as there is room for; and the first that still waits."""
         load = self.load[fits].sum()
         last = int(np.searchsorted(np.cumsum(self.load[first:]), ACTIVE - load, side="right")) + first
         last = max(last, first + 1) if not len(fits) and first < len(self.load) else last
         return np.concatenate([fits, np.arange(first, last)]), last
 
     @cached_property
-    def load(self) -> Integers:
-        """Values times components of every fit."""
-        return np.asarray(self.n * self.numbers)
-
-    @cached_property
     def blocks(self) -> list[tuple[slice, slice, int]]:
-        """Fits and components of every number of components, and that number."""
+        """Return the fits and the components of every number of components, and that number."""
         edges = [0, *(np.flatnonzero(np.diff(self.numbers)) + 1).tolist(), len(self.numbers)]
-        found = []
+        blocks = []
         for first, last in itertools.pairwise(edges):
             number, start = int(self.numbers[first]), int(self.firsts[first])
-            found.append((slice(first, last), slice(start, start + (last - first) * number), number))
-        return found
+            blocks.append((slice(first, last), slice(start, start + (last - first) * number), number))
+        return blocks
 
     @cached_property
-    def room(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """What a step writes to, a row per component, and a row per fit: the next step writes over it."""
+    def buffers(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the arrays that each step overwrites: three with a row per component, one with a row per fit."""
         length = self.values.shape[-1]
         deviations, squares, joint = (np.empty((len(self.owner), length)) for _ in range(3))
         return deviations, squares, joint, np.empty((len(self.numbers), length))
 
     @cached_property
     def repeated(self) -> Floats:
-        """Values of the sample of every component."""
+        """Return the values of the sample of every component."""
         return self.values[self.owner]
 
     @cached_property
     def views(self) -> list[tuple[Floats, Floats]]:
-        """What a step writes of every block: of its components, shape (fit, component, value), and of its fits, shape (fit, value)."""
-        _, _, joint, density = self.room
+        """Return views of the buffers for every block: of components, shape (fit, component, value), and of fits, shape (fit, value)."""
+        _, _, joint, density = self.buffers
         return [(joint[rows].reshape(-1, number, joint.shape[-1]), density[fits]) for fits, rows, number in self.blocks]
 
-    def sums(self, part: Floats) -> Floats:
+    def sums(self, column: Floats) -> Floats:
         """Add up over the components of every fit."""
-        return np.asarray(np.add.reduceat(part, self.firsts))
+        return np.asarray(np.add.reduceat(column, self.firsts))
 
-    def pooled(self, part: Floats) -> Floats:
-        """Return a part of every component, or of all components of its fit together where these have one spread."""
-        return np.where(self.equal[self.owner], self.sums(part)[self.owner], part)
+    def pooled(self, column: Floats) -> Floats:
+        """Return the number of every component, or the sum over its fit where components have one spread."""
+        return np.where(self.equal[self.owner], self.sums(column)[self.owner], column)
 
-    def shared(self, part: Floats, shares: Floats) -> Floats:
-        """Return a part of every component over its share of the values, or of its fit over their number where it has one spread."""
-        pooled = (self.sums(part) / self.total)[self.owner]
-        return np.where(self.equal[self.owner], pooled, part / shares)
+    def shared(self, column: Floats, shares: Floats) -> Floats:
+        """Return the number of every component over its share of the values, or the fit's over its total where there is one spread."""
+        pooled = (self.sums(column) / self.total)[self.owner]
+        return np.where(self.equal[self.owner], pooled, column / shares)
 
-    def some(self, part: Mask) -> Mask:
-        """Return for every fit whether something holds for one of its components."""
-        return np.asarray(np.logical_or.reduceat(part, self.firsts))
-
-    def held(self, theta: Theta) -> tuple[Theta, Mask]:
-        """Keep variances at the floor or above, and say which fits needed it; a component without weight is at the floor too."""
+    def bounded(self, theta: Theta) -> tuple[Theta, Mask]:
+        """Keep variances at the floor or above, and return which fits needed it; a component without weight is at the floor too."""
         low = (theta.variances <= FLOOR) | (theta.weights < TINY)
-        return Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances)), self.some(low)
+        bounded = Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances))
+        return bounded, np.asarray(np.logical_or.reduceat(low, self.firsts))
 
 
 def run_pooled(
     samples: Samples,
     runs: Sequence[Run],
-    fitted: Sequence[Integers],
+    rows: Sequence[Integers],
     candidates: Sequence[Candidate],
-    steps: Steps,
+    steps: Any,
     work: Callable[[Pool, Run], Run],
 ) -> None:
-    """Make a pool of some rows of every candidate, do some work with it, and write down what it finds."""
-    order = sorted(range(len(candidates)), key=lambda place: candidates[place][0])
-    count = [len(fitted[place]) for place in order]
-    if not sum(count):
+    """Make a pool of some rows of every candidate, run `work` on it, and write its results to `runs`."""
+    order = sorted(range(len(candidates)), key=lambda index: candidates[index][0])
+    counts = [len(rows[index]) for index in order]
+    if not sum(counts):
         return
-    rows = np.concatenate([fitted[place] for place in order])
-    numbers = np.repeat([candidates[place][0] for place in order], count)
-    equal = np.repeat([candidates[place][1] for place in order], count)
-    given = [runs[place].take(fitted[place]) for place in order]
-    theta = Theta(*(np.concatenate([run.theta[part].ravel() for run in given]) for part in range(3)))
-    rest = (np.concatenate([cast(Any, run)[part] for run in given]) for part in range(1, 5))
-    found = work(Pool(samples, rows, numbers, equal, steps), Run(theta, *rest))
+    numbers = np.repeat([candidates[index][0] for index in order], counts)
+    equal = np.repeat([candidates[index][1] for index in order], counts)
+    starts = [runs[index].take(rows[index]) for index in order]
+    theta = Theta(*(np.concatenate([start.theta[column].ravel() for start in starts]) for column in range(3)))
+    columns = (np.concatenate([cast(Any, start)[column] for start in starts]) for column in range(1, 5))
+    results = work(Pool(samples, np.concatenate([rows[index] for index in order]), numbers, equal, steps), Run(theta, *columns))
     fit = component = 0
-    for place in order:
-        some, number = fitted[place], candidates[place][0]
-        fits, components = slice(fit, fit + len(some)), slice(component, component + len(some) * number)
-        own = Theta(*(part[components].reshape(-1, number) for part in found.theta))
-        runs[place].put(some, Run(own, *(part[fits] for part in cast(tuple[Any, ...], found[1:]))))
+    for index, count in zip(order, counts, strict=True):
+        number = candidates[index][0]
+        fits, components = slice(fit, fit + count), slice(component, component + count * number)
+        theta = Theta(*(column[components].reshape(-1, number) for column in results.theta))
+        runs[index].put(rows[index], rows[index], Run(theta, *(column[fits] for column in cast(tuple[Any, ...], results[1:]))))
         fit, component = fits.stop, components.stop
