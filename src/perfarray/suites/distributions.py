@@ -217,8 +217,8 @@ def five_number_summary(
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if method == "exact":
-            *five, lower, upper = exact_numbers(suite, mean, after_each=None if bar is None else bar.update)
-            spreads = [limits for bounds in zip(lower, upper, strict=True) for limits in bounds]
+            five, bounds = exact_numbers(suite, mean, after_each=None if bar is None else bar.update)
+            spreads = [limits for of_quartile in bounds.swapaxes(0, 1) for limits in of_quartile]
         else:
             *five, deviation = summarise_scores(suite, cells, drawing)
             spreads = [deviation]
