@@ -8,9 +8,8 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, LOWER, plural
-from perfarray.numerics.suite import match_sides, smallest_number
-from perfarray.numerics.types import Floats
-from perfarray.suites.matching import describe_two, over_suites, resolve_systems, suite_counts, suite_outputs
+from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.suites.matching import describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import outputs
@@ -104,21 +103,18 @@ def hierarchical_performance_test(
     systems = systems._replace(pair=worst_case(systems.pair))
     lower_is_better = systems.pair.candidate.better == LOWER
 
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        del cells
-        matched = match_sides(new, old, shared=False, paired=False)
-        larger, smaller = (matched.old, matched.new) if lower_is_better else (matched.new, matched.old)
+    def kernel(units: Sides, _: Any) -> tuple[np.ndarray, ...]:
+        larger, smaller = (units.old, units.new) if lower_is_better else (units.new, units.old)
         result = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
         speedup = np.where(result.speedup < 1 / FAR, 0.0, result.speedup)
-        counts = result.larger, result.smaller, smallest_number(matched), *suite_counts(matched)
-        return result.confidence, 1 - result.confidence, speedup, *counts
+        return result.confidence, 1 - result.confidence, speedup, result.larger, result.smaller, smallest_number(units)
 
     named = outputs(
         confidence="confidence that the candidate is better", pvalue="", speedup="factor by which the candidate is better at least",
         better_benchmarks="benchmarks that are better by their own test", worse_benchmarks="benchmarks that are worse",
         n="independent units on the smaller side",
     )  # fmt: skip
-    result = over_suites(kernel, systems, named | suite_outputs(across))
+    result = over_suites(kernel, systems, named, tested=False)
     attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
     attrs |= {"sides": sides, "question": RANKED}
     return describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_ranks", "suite_direction"))

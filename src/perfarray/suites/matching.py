@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 
-from perfarray.numerics.suite import Sides, movement, suite_units
+from perfarray.numerics.suite import Sides, match_sides, movement, suite_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import MOVEMENT, UNMATCHED, Weights, check_across, name_suites, suites_hint
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -22,7 +22,7 @@ from perfarray.timings.validation import listed
 from perfarray.timings.weights import Weighing, weigh
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
-Kernel = Callable[[Floats, Floats, Any], tuple[np.ndarray, ...]]
+Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
 INDEPENDENT = "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
 REPLICATE = "replicate"  # the dim of redrawn scores, and of ratios of scores
@@ -141,27 +141,41 @@ def resolve_systems(
 
 
 def over_suites(
-    kernel: Kernel, systems: TwoSystems, outputs: dict[str, Output], coords: dict[str, Any] | None = None, *, in_key_order: bool = False
-) -> xr.Dataset:
-    """Give a formula the units (suites, benchmarks, units) of both systems and the keys of the suites, and label what it returns.
+    kernel: Kernel, systems: TwoSystems, variables: dict[str, Output], coords: dict[str, Any] | None = None, *,
+    shared: bool = False, paired: bool = False, tested: bool = True, in_key_order: bool = False,
+) -> xr.Dataset:  # fmt: skip
+    """Give a formula the matched units of both systems (suites, benchmarks, units) and the keys of the suites; label what it returns.
 
-    Where random numbers are drawn, benchmarks come in an order that depends on their labels alone, not on that of the data.
+    The result also counts the benchmarks, and with `tested` says whether the units of different benchmarks move together: NaN where they
+    are treated jointly. Where random numbers are drawn, benchmarks come in an order that depends on their labels alone.
     """
     across, levels, depth = systems.across, systems.pair.candidate.levels, systems.depth
-    sides = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
-    labels = sides[0][across].values
+    arrays = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
+    labels = arrays[0][across].values
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     original_order = np.argsort(order)
+    variables = variables | outputs(suite_benchmarks="benchmarks measured on both sides", _incomplete="")
+    variables |= {"_matched": Output((across,), "", bool)} | (movement_outputs() if tested else {})
+    by_label = [across in output.dims for output in variables.values()]
 
     def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        units = [suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old)]
-        answers = [answer.reshape((*cells.shape, *answer.shape[1:])) for answer in kernel(units[0], units[1], cells.ravel())]
-        of_benchmarks = [across in output.dims for output in outputs.values()]
-        return tuple(answer[..., original_order] if by_label else answer for answer, by_label in zip(answers, of_benchmarks, strict=True))
+        units = (suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old))
+        sides = match_sides(*units, shared=shared, paired=paired)
+        counts = sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
+        joint = (np.full(cells.size, np.nan),) * 2 if shared or not tested else movement(sides.new, sides.old, paired=paired)
+        answers = *kernel(sides, cells.ravel()), *counts, *(joint if tested else ())
+        answers = tuple(answer.reshape((*cells.shape, *answer.shape[1:])) for answer in answers)
+        return tuple(answer[..., original_order] if labelled else answer for answer, labelled in zip(answers, by_label, strict=True))
 
     core = [[across, *levels], [across, *levels], []]
     names = (coords or {}) | {across: labels.tolist()}
-    return apply(unfolded, *sides, cell_keys(sides, levels, across), core=core, outputs=outputs, coords=names)
+    return apply(unfolded, *arrays, cell_keys(arrays, levels, across), core=core, outputs=variables, coords=names)
+
+
+def movement_outputs() -> dict[str, Output]:
+    """Return the variables of how the units of different benchmarks move together."""
+    correlation, pvalue = "mean correlation between benchmarks of their units", "p-value of units of benchmarks that move together"
+    return outputs(suite_correlation=correlation, suite_correlation_pvalue=pvalue)
 
 
 def bounded_result(result: xr.Dataset, systems: TwoSystems, alternative: str) -> xr.Dataset:
@@ -177,29 +191,6 @@ def matched_bounds(result: xr.Dataset, systems: TwoSystems) -> Bounds:
     bounds = systems.pair.bounds
     counts = result["_matched"].reset_coords(drop=True) | (bounds.at_least & bounds.at_most)
     return Bounds(*(side & counts for side in bounds))
-
-
-def suite_outputs(across: str) -> dict[str, Output]:
-    """Return the variables of `suite_counts`; those that begin with an underscore are taken out when the result is described."""
-    count = outputs(suite_benchmarks="benchmarks measured on both sides", _incomplete="")
-    return count | {"_matched": Output((across,), "", bool)}
-
-
-def suite_counts(sides: Sides) -> tuple[np.ndarray, ...]:
-    """Return how many benchmarks count, how many shared units lack one, and which benchmarks count."""
-    return sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
-
-
-def movement_outputs() -> dict[str, Output]:
-    """Return the variables of `suite_movement`."""
-    correlation, pvalue = "mean correlation between benchmarks of their units", "p-value of units of benchmarks that move together"
-    return outputs(suite_correlation=correlation, suite_correlation_pvalue=pvalue)
-
-
-def suite_movement(sides: Sides, *, joint: bool, paired: bool = False) -> tuple[Floats, Floats]:
-    """Return how the units of different benchmarks move together, of pairs their ratios; NaN where they are treated jointly anyway."""
-    unknown = np.full(sides.matched.shape[:-1], np.nan)
-    return (unknown, unknown) if joint else movement(sides.new, sides.old, paired=paired)
 
 
 def describe_two(

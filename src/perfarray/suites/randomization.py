@@ -9,21 +9,8 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, match_sides, smallest_number
-from perfarray.numerics.types import Floats
-from perfarray.suites.matching import (
-    INDEPENDENT,
-    REPLICATE,
-    TwoSystems,
-    bounded_result,
-    describe_two,
-    movement_outputs,
-    over_suites,
-    resolve_systems,
-    suite_counts,
-    suite_movement,
-    suite_outputs,
-)
+from perfarray.numerics.suite import MEANS, Sides, smallest_number
+from perfarray.suites import matching
 from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
 from perfarray.suites.numerics.redrawn_scores import Score
@@ -137,7 +124,7 @@ def randomization_test(
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
-    systems = resolve_systems(
+    systems = matching.resolve_systems(
         times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored
     )
     joint = systems.shared or (paired is not None and shared is None)  # a session may affect all benchmarks of a pair alike
@@ -147,28 +134,26 @@ def randomization_test(
     )  # fmt: skip
     length = (draws.n_resamples if draws is not None else _most_exchanges(systems, score)) if distribution else None
 
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        sides = match_sides(new, old, shared=score.shared, paired=score.paired)
-        result = randomization(sides, cells, score, draws, plus_one, length=length)
-        return *result, smallest_number(sides), *suite_counts(sides), *suite_movement(sides, joint=score.shared, paired=score.paired)
+    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+        return *randomization(sides, cells, score, draws, plus_one, length=length), smallest_number(sides)
 
     named = outputs(statistic="candidate / baseline", pvalue="", smallest_pvalue="p-value of a ratio that no other exchange reaches")
     named |= outputs(n_exchanges="exchanges counted")
-    named |= {} if length is None else outputs("1", (REPLICATE,), null_distribution="candidate / baseline after an exchange")
-    named |= outputs(n="independent units on the smaller side") | suite_outputs(across) | movement_outputs()
-    coords = {} if length is None else {REPLICATE: range(length)}
-    result = over_suites(kernel, systems, named, coords, in_key_order=draws is not None)
+    named |= {} if length is None else outputs("1", (matching.REPLICATE,), null_distribution="candidate / baseline after an exchange")
+    named |= outputs(n="independent units on the smaller side")
+    coords, in_key_order = {} if length is None else {matching.REPLICATE: range(length)}, draws is not None
+    result = matching.over_suites(kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order)
     if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
-        result = result.isel({REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # without unused room
-    result = bounded_result(result.rename({"statistic": "estimate"}), systems, alternative).rename({"estimate": "statistic"})
+        result = result.isel({matching.REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # without unused room
+    result = matching.bounded_result(result.rename({"statistic": "estimate"}), systems, alternative).rename({"estimate": "statistic"})
     attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION, "mean": mean}
-    attrs |= {"statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
+    attrs |= {"statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": matching.INDEPENDENT})
     if draws is not None:
         attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy", "plus_one": int(plus_one)} | describe_key(draws.key)
-    return describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint)))
+    return matching.describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint)))
 
 
-def _most_exchanges(systems: TwoSystems, score: Score) -> int:
+def _most_exchanges(systems: matching.TwoSystems, score: Score) -> int:
     """Return how many exchanges a cell has at most, by the sizes of the arrays."""
     sizes = [side.array.sizes for side in (systems.pair.candidate, systems.pair.baseline)]
     new, old = (prod(side[level] for level in systems.pair.candidate.levels[: systems.depth + 1]) for side in sizes)

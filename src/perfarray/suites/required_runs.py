@@ -8,17 +8,9 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, Sides, match_sides, smallest_numbers
+from perfarray.numerics.suite import MEANS, Sides, smallest_numbers
 from perfarray.numerics.types import Floats, same_text
-from perfarray.suites.matching import (
-    TwoSystems,
-    count_empty,
-    describe_two,
-    movement_outputs,
-    over_suites,
-    resolve_systems,
-    suite_movement,
-)
+from perfarray.suites import matching
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
@@ -115,35 +107,32 @@ def required_runs(
     if target <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    systems = resolve_systems(times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared)
+    systems = matching.resolve_systems(times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared)
     shared_units, shares = systems.shared, systems.weights(in_key_order=draws is not None)
     score = Score(mean, named_end(statistic, systems.better), shared=shared_units, confidence_level=level, weights=shares)
     most = _most(systems, first)
 
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        sides = match_sides(new, old, shared=score.shared, paired=False)
-        result = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first)
-        numbers = smallest_numbers(sides)
+    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+        result, numbers = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first), smallest_numbers(sides)
         used = np.minimum(*numbers)
-        counts = *numbers, _remarks(result, used, first), *suite_movement(sides, joint=score.shared)
-        return *result, *counts, _unused(sides, used), sides.incomplete.astype(float), sides.matched
+        return *result, *numbers, _remarks(result, used, first), _unused(sides, used)
 
     named = outputs(required="fewest runs with an interval as narrow as asked")
     named |= outputs(extrapolated="the same, extrapolated where the data do not suffice")
     named |= outputs("1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower")
     named |= outputs(n_candidate="runs of the candidate's benchmark that has fewest")
     named |= outputs(n_baseline="runs of the baseline's benchmark that has fewest")
-    named |= {"remark": Output((), "", object, "why no number of the runs is enough")} | movement_outputs()
-    named |= outputs(_unused="", _incomplete="") | {"_matched": Output((across,), "", bool)}
-    result = over_suites(kernel, systems, named, {RUNS: range(first, most + 1)}, in_key_order=draws is not None)
+    named |= {"remark": Output((), "", object, "why no number of the runs is enough")} | outputs(_unused="")
+    in_key_order, coords = draws is not None, {RUNS: range(first, most + 1)}
+    result = matching.over_suites(kernel, systems, named, coords, shared=shared_units, in_key_order=in_key_order)
     attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
     attrs |= {"confidence_level": level, "width": target, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
-    return describe_two(result.drop_vars("_unused"), systems, attrs, _note_unused(result), checks=checks)
+    return matching.describe_two(result.drop_vars(["_unused", "suite_benchmarks"]), systems, attrs, _note_unused(result), checks=checks)
 
 
-def _most(systems: TwoSystems, start: int) -> int:
+def _most(systems: matching.TwoSystems, start: int) -> int:
     """Return how many runs the smaller side has room for; raise where that is less than the search begins with."""
     nest, depth = systems.pair.candidate.levels, systems.depth
     sides = (systems.pair.candidate, systems.pair.baseline)
@@ -210,4 +199,4 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check("suite_pilot")
 def without_pilot(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark was measured on both sides."""
-    return (count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),)
+    return (matching.count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),)

@@ -7,25 +7,9 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, match_sides, run_statistic, suite_mean, suite_units
+from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, suite_units
 from perfarray.numerics.types import Floats, Mask
-from perfarray.suites.matching import (
-    REPLICATE,
-    TwoSystems,
-    along,
-    bounded_result,
-    count_empty,
-    describe_one,
-    describe_two,
-    match_cells,
-    matched_bounds,
-    movement_outputs,
-    over_suites,
-    resolve_systems,
-    suite_counts,
-    suite_movement,
-    suite_outputs,
-)
+from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
 from perfarray.timings.across import Weights, each_suite
@@ -118,8 +102,8 @@ def suite_score(
     weighing = weigh(times, across, weights)
     data = resolve(weighing.kept(times), metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
     unit_depth = unit_place(data, unit)
-    system, depth, statistic_of_runs = match_cells(data, across, weighing), len(data.levels), named_end(statistic, data.better)
-    array = along(system.data, across)
+    system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), named_end(statistic, data.better)
+    array = matching.along(system.data, across)
     shares = weighing.of(array[across].values)
 
     def kernel(values: Floats, complete: Mask) -> tuple[Floats]:
@@ -132,13 +116,13 @@ def suite_score(
     named = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
     result = apply(kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=named)
     attrs = describe_unit(data, unit_depth) | {"result": "suite_score", "mean": mean, "statistic": statistic}
-    return describe_one(result, system, attrs, checks=("suite_score",))
+    return matching.describe_one(result, system, attrs, checks=("suite_score",))
 
 
 @check("suite_score")
 def without_score(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without any value."""
-    return (count_empty(result["estimate"].isnull(), "no measured value"),)
+    return (matching.count_empty(result["estimate"].isnull(), "no measured value"),)
 
 
 @each_suite
@@ -253,7 +237,7 @@ def score_ratio_interval(
         check_standard_error(method, statistic)
     length = check_count(n_resamples, "n_resamples", 2) if distribution else 0
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    systems = resolve_systems(
+    systems = matching.resolve_systems(
         times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored
     )
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
@@ -262,33 +246,31 @@ def score_ratio_interval(
         confidence_level=level, alternative=alternative, weights=systems.weights(in_key_order=draws is not None),
     )  # fmt: skip
 
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        sides = match_sides(new, old, shared=score.shared, paired=score.paired)
-        intervals = ratio_intervals(sides, cells, score, draws, method, without=sensitivity, length=length)
-        return *intervals[:7], *suite_counts(sides), *suite_movement(sides, joint=score.shared), *intervals[7:]
+    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+        return ratio_intervals(sides, cells, score, draws, method, without=sensitivity, length=length)
 
     error, units = "standard error of the log ratio", "independent units the answer rests on"
     named = outputs(estimate="candidate / baseline", lower="", upper="", standard_error=error, df="", pvalue="", n=units)
-    named |= suite_outputs(across) | movement_outputs()
     named |= outputs("1", (across,), estimate_without="", lower_without="", upper_without="") if sensitivity else {}
-    named |= outputs("1", (REPLICATE,), distribution="candidate / baseline, redrawn") if length else {}
-    coords = {REPLICATE: range(length)} if length else {}
-    result = over_suites(kernel, systems, named, coords, in_key_order=draws is not None)
-    result = _without_bounds(bounded_result(result, systems, alternative), systems) if systems.pair.bounded else result
+    named |= outputs("1", (matching.REPLICATE,), distribution="candidate / baseline, redrawn") if length else {}
+    coords = {matching.REPLICATE: range(length)} if length else {}
+    in_key_order = draws is not None
+    result = matching.over_suites(kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order)
+    result = _without_bounds(matching.bounded_result(result, systems, alternative), systems) if systems.pair.bounded else result
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *systems.movement_checks(joint))
-    return describe_two(result, systems, attrs, checks=checks)
+    return matching.describe_two(result, systems, attrs, checks=checks)
 
 
-def _without_bounds(result: xr.Dataset, systems: TwoSystems) -> xr.Dataset:
+def _without_bounds(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:
     """Open the limits of the answers that leave out a benchmark as those of the others are open."""
     if "estimate_without" not in result:
         return result
     across = systems.across
-    sides = [side.astype(int) for side in matched_bounds(result, systems)]
+    sides = [side.astype(int) for side in matching.matched_bounds(result, systems)]
     bounds_without = Bounds(*((side.sum(across) - side > 0) if across in side.dims else side > 0 for side in sides))
     names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
     bounded = bound_interval(result[list(names)].rename(names), bounds_without, lowest=0.0)
