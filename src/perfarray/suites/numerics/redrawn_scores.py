@@ -25,8 +25,7 @@ from perfarray.numerics.with_replacement import (
     ways,
 )
 
-# Redrawn units that are looked at together, scores of benchmarks, and sums of them: what bounds the memory. They change no number.
-BLOCK, KEPT, SUMS = 1 << 17, 1 << 19, 1 << 16
+BLOCK, KEPT = 1 << 17, 1 << 19  # redrawn units, and scores of benchmarks, that are held together: bounds of the memory
 
 
 class Score(NamedTuple):
@@ -70,7 +69,7 @@ class Redrawn(NamedTuple):
 
 
 def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True) -> Iterator[Redrawn]:
-    """Redraw the units within every benchmark and system, block by block of suites; the next block may be written over the last.
+    """Redraw the units within every benchmark and system, block by block of suites, which bounds the memory.
 
     Parameters
     ----------
@@ -83,60 +82,37 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, ea
     score : Score
         Shared units are drawn for all benchmarks together, paired ones for both systems.
     each : bool
-        Whether the scores of every benchmark are wanted; else they are summed where that is simple.
+        Whether the scores of every benchmark are wanted; else they are summed where all benchmarks have equally few units.
     """
-    benchmarks, number = sides.matched.shape[-1], draws.n_resamples
-    streams, stream_of_side = Streams(draws.key), (UNITS, UNITS | (not score.paired) << 32)
-    n_suites = max(1, KEPT // max(1, benchmarks * number))
-    room = np.empty((2, min(n_suites, len(cells)) * benchmarks * number))
-    each = each or benchmarks < 2  # nothing to sum
-    size = n_suites if each else n_suites * max(1, SUMS // (n_suites * number))
+    benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
+    totals = not each and benchmarks > 1 and all(map(_equally_few, sides[:2]))
+    size = max(1, KEPT // max(1, benchmarks * number))
     for start in range(0, len(cells), size):
-        rows = slice(start, min(start + size, len(cells)))
-        block = sides.rows(rows)
-        if not each and (sums := _summed(block, cells[rows], stream_of_side, streams, number, score)):
-            yield Redrawn(block, cells[rows], *sums)
-            continue
-        for first in range(rows.start, rows.stop, n_suites):
-            rows_of_room = slice(first, min(first + n_suites, rows.stop))
-            block = sides.rows(rows_of_room)
-            new, old = (
-                _redrawn(side, cells[rows_of_room], stream, streams, number, score, buffer)
-                for side, stream, buffer in zip(block[:2], stream_of_side, room, strict=True)
-            )
-            yield Redrawn(block, cells[rows_of_room], new, old)
+        block, keys = sides.rows(slice(start, start + size)), cells[start : start + size]
+        new = _redrawn(block.new, keys, UNITS, streams, number, score, totals)
+        yield Redrawn(block, keys, new, _redrawn(block.old, keys, UNITS | (not score.paired) << 32, streams, number, score, totals))
 
 
-def _summed(
-    block: Sides, cells: Integers, stream_of_side: tuple[int, int], streams: Streams, number: int, score: Score
-) -> list[Floats] | None:
-    """Return the sums over the benchmarks (suites, R) of both sides; None where units are too many to tabulate, or not as many in each."""
-    numbers, sums = [(~np.isnan(units)).sum(axis=-1) for units in block[:2]], []
-    if any(not counts.min() or counts.min() < counts.max() or grouping(int(counts.max())).picks > 1 for counts in numbers):
-        return None
-    for units, counts, stream in zip(block[:2], numbers, stream_of_side, strict=True):
-        count = int(counts.max())
-        table = _table(_ordered(units, score)[..., :count], score)
-        table = table if score.weights is None else score.weights[:, None, None] * table
-        table = table.sum(axis=0, keepdims=True) if score.shared else table
-        sums.append(np.zeros((len(units), number)))
-        add_one_of_each(sums[-1][None], table[None], cells, stream | count, streams)
-    return sums
+def _equally_few(units: Floats) -> bool:
+    """Return whether all benchmarks have as many units, so few that one random number stands for a redraw of them all."""
+    counts = (~np.isnan(units)).sum(axis=-1)
+    count = int(counts.max(initial=0))
+    return bool(count) and bool((counts == count).all()) and grouping(count).picks == 1
 
 
-def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, room: Floats) -> Floats:
-    """Return the transformed statistic of redrawn units of every benchmark, (suites, benchmarks, R); NaN where nothing was measured."""
+def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, totals: bool) -> Floats:
+    """Return the transformed statistic of redrawn units of every benchmark, (suites, benchmarks, R), NaN where nothing was measured."""
     counts, values = (~np.isnan(units)).sum(axis=-1), _ordered(units, score)
     # Suites with equal numbers of units are drawn at once, in them the benchmarks with as many: mostly all of them.
     if counts.size and counts.min() == (count := int(counts.max())) > 0:
-        return _redraw_units(values[..., :count], cells, stream | count, streams, number, score, room)
+        return _redraw_units(values[..., :count], cells, stream | count, streams, number, score, totals)
     scores = np.full((*counts.shape, number), np.nan)
     for kind in np.unique(counts, axis=0):
         suites = np.flatnonzero((counts == kind).all(axis=-1))
         for count in sorted(set(kind.tolist()) - {0}):
             rows = np.flatnonzero(kind == count)
             block_values = values[suites[:, None], rows, :count]
-            scores[suites[:, None], rows] = _redraw_units(block_values, cells[suites], stream | count, streams, number, score)
+            scores[suites[:, None], rows] = _redraw_units(block_values, cells[suites], stream | count, streams, number, score, totals)
     return scores
 
 
@@ -148,22 +124,19 @@ def _ordered(units: Floats, score: Score) -> Floats:
         return np.log(ordered) if score.statistic == "geometric" else ordered
 
 
-def _table(values: Floats, score: Score) -> Floats:
-    """Return the scores of every way to redraw a few units (suites, benchmarks, units): (benchmarks, suites, ways)."""
-    count = values.shape[-1]
-    return _scores(_statistic(values[..., ways(count, count)], score), score).swapaxes(0, 1)
-
-
-def _redraw_units(
-    values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, room: Floats | None = None
-) -> Floats:
+def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, totals: bool) -> Floats:
     """Draw units within every benchmark (suites, benchmarks, units), shared ones for all at once; return their scores (..., R)."""
     suites, benchmarks, count = values.shape
     n_streams = 1 if score.shared else benchmarks
     if grouping(count).picks == 1:  # so few units can be redrawn in few ways: each is computed once, and a replicate is one of them
-        tables = _table(values, score).reshape(benchmarks // n_streams, n_streams, suites, -1)
-        out = None if room is None else room[: benchmarks * suites * number].reshape(*tables.shape[:-1], number)
-        return one_of_each(tables, cells, stream, streams, number, out=out).reshape(benchmarks, suites, number).swapaxes(0, 1)
+        tables = _scores(_statistic(values[..., ways(count, count)], score), score).swapaxes(0, 1)
+        if totals:
+            tables = tables if score.weights is None else score.weights[:, None, None] * tables
+            tables, sums = tables.sum(axis=0, keepdims=True) if score.shared else tables, np.zeros((suites, number))
+            add_one_of_each(sums[None], tables[None], cells, stream, streams)
+            return sums
+        tables = tables.reshape(benchmarks // n_streams, n_streams, suites, -1)
+        return one_of_each(tables, cells, stream, streams, number).reshape(benchmarks, suites, number).swapaxes(0, 1)
     statistics, table = np.empty((suites, benchmarks, number)), sum_tables(values) if score.of_averages else values
     first = np.arange(0, table.size, table.shape[-1]).reshape(suites, 1, benchmarks, 1)
     size = max(1, BLOCK // (suites * benchmarks * count))
