@@ -24,7 +24,7 @@ class Sides(NamedTuple):
 
     def rows(self, rows: Integers | slice) -> "Sides":
         """Return some suites."""
-        return Sides(*(field[rows] for field in self))
+        return Sides(self.new[rows], self.old[rows], self.matched[rows], self.incomplete[rows])
 
 
 def suite_units(values: Floats, batch: tuple[int, ...], levels: int, unit: int) -> Floats:
@@ -100,33 +100,23 @@ def log_mean_slopes(scores: Floats, mean: str, matched: Mask, weights: Floats | 
 def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Sides:
     """Leave out what has no counterpart: benchmarks one system lacks, pairs with a gap, shared units that lack a benchmark.
 
-    Parameters
-    ----------
-    new, old : arrays, shape (..., benchmarks, units)
-        One value per unit; with `paired`, units match by position.
-    shared : bool
-        Whether unit j is the same for every benchmark.
-    paired : bool
-        Whether unit j of one system belongs to unit j of the other.
-
-    Returns
-    -------
-    Sides
+    Both systems are (..., benchmarks, units), one value per unit. If `shared`, unit j is the same for every benchmark; if `paired`, unit j
+    of one system belongs to unit j of the other.
     """
     batch = np.broadcast_shapes(new.shape[:-1], old.shape[:-1])
     sides = [np.broadcast_to(side, (*batch, side.shape[-1])) for side in (new, old)]
     measured: list[Mask] = [~np.isnan(side) for side in sides]
     if paired:
         measured = [measured[0] & measured[1]] * 2
-    matched: Mask = measured[0].any(axis=-1) & measured[1].any(axis=-1)
+    matched: Mask = np.asarray(measured[0].any(axis=-1) & measured[1].any(axis=-1))
     incomplete = np.zeros(batch[:-1], dtype=np.intp)
     if shared:
         of_matched = matched[..., None]
         for index, units in enumerate(measured):
-            complete = (units | ~of_matched).all(axis=-2)
+            complete: Mask = np.asarray((units | ~of_matched).all(axis=-2))
             incomplete = incomplete + ((units & of_matched).any(axis=-2) & ~complete).sum(axis=-1)
             measured[index] = units & complete[..., None, :]
-            matched = matched & complete.any(axis=-1, keepdims=True)
+            matched = np.asarray(matched & complete.any(axis=-1, keepdims=True))
     fields = [np.where(units & matched[..., None], side, np.nan) for units, side in zip(measured, sides, strict=True)]
     return Sides(fields[0], fields[1], matched, incomplete)
 

@@ -63,17 +63,7 @@ def _picks(count: int, cells: Integers, stream: int, streams: Streams, rows: int
 
 
 def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Integers:
-    """Return the places below `count` that rows of as many draws hold, (cells, rows, count).
-
-    Parameters
-    ----------
-    count : int
-        How many values there are, and how many are drawn.
-    cells, stream, streams : array of uint64, shape (cells,); int; Streams
-        Whose random numbers are taken, and which.
-    rows, start : int
-        How many rows, and from which on.
-    """
+    """Return the places below `count` that rows of as many draws hold, (cells, rows, count), from the row `start` on."""
     group, picks = grouping(count), _picks(count, cells, stream, streams, rows, start)
     if group.together == 1:
         return picks

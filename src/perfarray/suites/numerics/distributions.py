@@ -44,18 +44,10 @@ class Drawing(NamedTuple):
 
 
 def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
-    """Bring cells of shape (..., benchmarks, n_L, ..., n_1) into the form that is drawn.
+    """Bring cells of shape (..., benchmarks, n_L, ..., n_1) into the form that is drawn; NaN is "not measured".
 
-    Parameters
-    ----------
-    values : array, shape (..., benchmarks, n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    levels : int
-        The number of levels L.
-    value : int
-        The place in the nest of the level whose repetitions are runs; levels below it are averaged.
-    joint : int
-        How many levels, from the outermost, have units that are the same for every benchmark. Units that a benchmark lacks are left out.
+    `value` is the place in the nest of L levels of the one whose repetitions are runs; levels below it are averaged. The units of the
+    `joint` outermost levels are the same for every benchmark; those that a benchmark lacks are left out.
     """
     means = unit_means(values, levels - value)
     sizes = means.shape[means.ndim - value - 1 :]
@@ -141,10 +133,8 @@ def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[I
         rows_of_count = np.flatnonzero(counts == count)
         for first in range(0, len(rows_of_count), size):
             rows = rows_of_count[first : first + size]
-            yield (
-                rows,
-                _look_up(_tables(suite._replace(runs=suite.runs[rows]), count, per_table, drawing.mean), cells[rows], count, drawing),
-            )
+            tables = _tables(suite._replace(runs=suite.runs[rows]), count, per_table, drawing.mean)
+            yield rows, _look_up(tables, cells[rows], count, drawing)
     # Every other cell has units of its own shape.
     streams = Streams(drawing.key)
     for row in np.flatnonzero((counts == 0) & (units_of(suite) > 0)):

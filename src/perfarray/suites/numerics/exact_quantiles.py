@@ -93,14 +93,7 @@ def points_of(runs: Floats) -> Points:
 def quantiles_of_sum(groups: Sequence[Sequence[Points]], shares: Sequence[Fraction], probabilities: Sequence[Fraction]) -> Quantiles:
     """Return quantiles of a sum of one draw per benchmark; of a mixture of such laws where units are shared.
 
-    Parameters
-    ----------
-    groups : sequence of sequences of Points
-        For every shared unit (one, where none is shared), the values of every benchmark.
-    shares : sequence of Fraction
-        The probability of each group.
-    probabilities : sequence of Fraction
-        Of the quantiles.
+    A group holds the values of every benchmark in one shared unit, with the share of the unit; there is one group where none is shared.
     """
     totals = [prod(int(counts.sum()) for _, counts in group) for group in groups]
     denominator = lcm(*((share / total).denominator for share, total in zip(shares, totals, strict=True)))
@@ -268,7 +261,7 @@ def _rounded_groups(groups: Sequence[Sequence[Points]], step: float) -> tuple[li
 class Rounded(NamedTuple):
     """Values as places on a lattice from `begin` on, in steps, by benchmark, their counts, and how far apart rounding can move two sums."""
 
-    positions: list[Integers]
+    positions: Sequence[Integers]
     counts: list[npt.NDArray[np.int64]]
     begin: float
     error: float

@@ -60,14 +60,9 @@ def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
 
 
 def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
-    """Return the p-value of Wilcoxon's rank-sum test: exact given the ties, or normal for 50 runs a side and more.
+    """Return the p-value of Wilcoxon's rank-sum test of two samples without NaN: exact given the ties, or normal for many runs a side.
 
-    Parameters
-    ----------
-    x, y : arrays, shape (runs,)
-        Two samples without NaN.
-    tails : {2, 1}
-        Against any difference, or against one in the direction that is seen.
+    Two tails are against any difference, one is against a difference in the direction that is seen.
     """
     ranks = doubled_ranks(np.concatenate([x, y]))
     total, mean = int(ranks[: len(x)].sum()), len(x) * (len(x) + len(y) + 1)
@@ -85,20 +80,10 @@ def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
 
 
 def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
-    """Return the exact one-sided p-value of Wilcoxon's signed-rank test: small where the differences are positive.
+    """Return the exact one-sided p-value of Wilcoxon's signed-rank test: small where the differences (benchmarks,) are positive.
 
-    Parameters
-    ----------
-    differences : array, shape (benchmarks,)
-        Differences without NaN.
-    zeros : {"drop", "pratt", "split"}
-        Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and half of their ranks given to either
-        side (which shifts the statistic; the p-value is that of Pratt).
-
-    Returns
-    -------
-    float
-        1 where all differences are zero.
+    Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and half of their ranks given to either side
+    ("split", which shifts the statistic; the p-value is that of Pratt). The p-value is 1 where all differences are zero.
     """
     if zeros == "drop":
         differences = differences[differences != 0]
@@ -168,27 +153,11 @@ def kept_differences(x: Floats, y: Floats, alpha: float, tails: int = 2) -> Floa
 
 
 def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop", tails: int = 2) -> Performance:
-    """Test whether a suite's values are larger in the first system.
+    """Test whether a suite's values (..., benchmarks, units) are larger in the first system; NaN where not measured.
 
-    Parameters
-    ----------
-    x, y : arrays, shapes (..., benchmarks, units)
-        Positive values, one per unit; NaN where not measured. Benchmarks that one system lacks are left out.
-    alpha : float
-        Of the rank-sum tests.
-    confidence_level : float
-        Of the speedup.
-    zeros : {"drop", "pratt", "split"}
-        What the signed-rank test does with benchmarks that show no difference.
-    tails : {2, 1}
-        Of the rank-sum tests.
-
-    Returns
-    -------
-    Performance
-        `confidence` = 1 - exact one-sided p; `speedup`: the largest factor f such that the first system, divided by f, is still larger at
-        the confidence asked for, NaN where none is (few benchmarks); `larger` and `smaller`, numbers of benchmarks. All are NaN where no
-        benchmark has enough runs to differ at `alpha`.
+    `confidence` is 1 - exact one-sided p, with rank-sum tests at `alpha`; `speedup` is the largest factor f such that the first system,
+    divided by f, is still larger at the confidence level, NaN where none is (few benchmarks). Benchmarks that one system lacks are left
+    out. All fields are NaN where no benchmark has enough runs to differ at `alpha`.
     """
     batch = x.shape[:-2]
     x, y = (side.reshape(-1, *side.shape[-2:]) for side in (x, y))

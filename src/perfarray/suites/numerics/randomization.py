@@ -54,30 +54,10 @@ def randomization(
 def exchange_units(
     sides: Sides, cells: Integers, score: Score, draws: Draws | None, ratios: Floats | None = None
 ) -> Iterator[tuple[Integers, Tally]]:
-    """Exchange the units of every suite (suites, benchmarks, units): at random, or in every way where `draws` is None.
+    """Exchange the units of every suite at random, or in every way where `draws` is None; yield the rows of some suites, and counts.
 
-    Parameters
-    ----------
-    sides : Sides
-        Units of both systems.
-    cells : array of uint64, shape (suites,)
-        The key of every suite, which its random numbers depend on.
-    score : Score
-        What is exchanged and computed.
-    draws : Draws, optional
-        How many experiments, from which key.
-    ratios : array, shape (suites, exchanges), optional
-        Takes the ratio after every exchange, in their order.
-
-    Yields
-    ------
-    array of int, Tally
-        The rows of some suites with data, and their counts.
-
-    Raises
-    ------
-    ValueError
-        When there are more than `MOST` exchanges to enumerate.
+    Random numbers depend on the keys of the suites, `cells`. `ratios` (suites, exchanges) takes the ratio after every exchange. More than
+    `MOST` exchanges to enumerate raise ValueError.
     """
     rows = np.flatnonzero(sides.matched.any(axis=-1))
     streams = Streams((0, 0)) if draws is None else Streams(draws.key)

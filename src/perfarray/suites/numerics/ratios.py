@@ -142,7 +142,7 @@ def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
 
 def _samples_that_count(matched: Mask, score: Score) -> Mask:
     """Return which samples of units count: those of every matched benchmark, or the one that all share."""
-    return matched.any(axis=-1, keepdims=True) if score.shared else matched
+    return np.asarray(matched.any(axis=-1, keepdims=True)) if score.shared else matched
 
 
 def _influence(units: Floats, matched: Mask, score: Score) -> Floats:

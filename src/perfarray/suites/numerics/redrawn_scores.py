@@ -69,20 +69,10 @@ class Redrawn(NamedTuple):
 
 
 def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True) -> Iterator[Redrawn]:
-    """Redraw the units within every benchmark and system, block by block of suites, which bounds the memory.
+    """Redraw the units (suites, benchmarks, units) within every benchmark and system, block by block of suites, which bounds the memory.
 
-    Parameters
-    ----------
-    sides : Sides
-        Units (suites, benchmarks, units).
-    cells : array of uint64, shape (suites,)
-        The key of every suite, which its random numbers depend on.
-    draws : Draws
-        How often, from which key.
-    score : Score
-        Shared units are drawn for all benchmarks together, paired ones for both systems.
-    each : bool
-        Whether the scores of every benchmark are wanted; else they are summed where all benchmarks have equally few units.
+    Shared units are drawn for all benchmarks together, paired ones for both systems. Random numbers depend on the keys of the suites,
+    `cells`. Unless `each` benchmark is wanted, scores are summed where all benchmarks have equally few units.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
     totals = not each and benchmarks > 1 and all(map(_equally_few, sides[:2]))

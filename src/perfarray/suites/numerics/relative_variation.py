@@ -59,8 +59,8 @@ def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
         return np.array([_shared_spread(runs, statistic, mean, suite.counts) for runs in suite.runs])
     if mean == "harmonic":
         return np.full(len(suite.runs), np.nan)
-    moments = _moments(_rows(suite), statistic, mean, np.tile(suite.equal_benchmarks, len(suite.runs)))
-    return _deviation(*(moment.reshape(suite.runs.shape[:2]) for moment in moments), mean)
+    expected, variance = _moments(_rows(suite), statistic, mean, np.tile(suite.equal_benchmarks, len(suite.runs)))
+    return _deviation(expected.reshape(suite.runs.shape[:2]), variance.reshape(suite.runs.shape[:2]), mean)
 
 
 def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
@@ -163,25 +163,30 @@ def _scores_of_draws(units: Floats, draws: Integers, statistic: str, mean: str, 
 def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> tuple[Floats, Floats]:
     """Return the standard deviation of the score over experiments redrawn at random, and its Monte Carlo error as a share of it."""
     deviations, errors = np.full((2, len(cells)), np.nan)
-    counts, single = equal_counts(suite), suite.runs.shape[-1] == 1
-    tabled = single & (counts > 0) & (statistic in ORDER_STATISTICS) & (counts.astype(float) ** counts <= TABLE)
-    for number in np.unique(counts[tabled]).tolist():
-        law = order_law(number, statistic)
-        # Every way to redraw the runs is as likely as any other: a value counts as often as ways lead to it.
-        often = np.rint(law.probability * number**number).astype(int)
-        for block in _split(tabled & (counts == number), drawing.n_resamples, BLOCK):
-            support = law.support(np.sort(suite.runs[block, :, :, 0], axis=-1))
-            likely = suite._replace(runs=np.repeat(support, often, axis=-1)[:, :, None])
-            deviations[block], errors[block] = _of_scores(draw_scores(likely, cells[block], drawing))
-    listed = [number for number in np.unique(counts).tolist() if number and grouping(number).picks == 1]
-    few = single & ~tabled & np.isin(counts, listed)
-    for number in np.unique(counts[few]).tolist():
-        for block in _split(few & (counts == number), drawing.n_resamples, PIECE):
+    counts, single, done = equal_counts(suite), suite.runs.shape[-1] == 1, np.zeros(len(cells), dtype=bool)
+    for number in np.unique(counts[single & (counts > 0)]).tolist():
+        where, tabled = single & (counts == number), statistic in ORDER_STATISTICS and number**number <= TABLE
+        if not tabled and grouping(number).picks > 1:
+            continue
+        done |= where
+        for block in _split(where, drawing.n_resamples, BLOCK if tabled else PIECE):
             subset = suite._replace(runs=suite.runs[block])
-            deviations[block], errors[block] = _of_scores(_redraw_few(subset, cells[block], statistic, drawing))
-    for cell in _measured(suite, ~tabled & ~few):
+            if tabled:
+                scores = draw_scores(_equally_likely(subset, number, statistic), cells[block], drawing)
+            else:
+                scores = _redraw_few(subset, cells[block], statistic, drawing)
+            deviations[block], errors[block] = _of_scores(scores)
+    for cell in _measured(suite, ~done):
         deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, drawing))
     return deviations, errors
+
+
+def _equally_likely(suite: Suite, number: int, statistic: str) -> Suite:
+    """Return the values of a statistic of redrawn runs, each as often as ways to redraw them lead to it."""
+    law = order_law(number, statistic)
+    often = np.rint(law.probability * number**number).astype(int)
+    support = law.support(np.sort(suite.runs[..., 0], axis=-1))
+    return suite._replace(runs=np.repeat(support, often, axis=-1)[:, :, None])
 
 
 def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> tuple[Floats, Floats, Floats]:

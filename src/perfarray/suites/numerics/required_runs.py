@@ -29,26 +29,10 @@ class RequiredRuns(NamedTuple):
 def required_runs(
     sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, width: float, start: int
 ) -> RequiredRuns:
-    """Look for the fewest runs whose interval is no wider than `width`.
+    """Look for the fewest runs, from `start` on, whose interval is no wider than `width` (upper minus lower limit).
 
-    Parameters
-    ----------
-    sides : Sides
-        Units (suites, benchmarks, units) of both systems.
-    cells : array of uint64, shape (suites,)
-        The key of every suite, which its random numbers depend on.
-    score, draws, method : Score; Draws, optional; str
-        What is compared, and by which interval.
-    width : float
-        Upper minus lower.
-    start : int
-        Runs to begin with.
-
-    Returns
-    -------
-    RequiredRuns
-        `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by
-        the square root of the runs and with their t, is narrow enough.
+    `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by the
+    square root of the runs and with their t, is narrow enough.
     """
     available = smallest_number(sides)
     runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
