@@ -306,7 +306,7 @@ def test_a_unit_may_be_chosen_for_scores_and_their_five_numbers():
         single = times.perf.five_number_summary(method="exact")
     assert (single["range"] > 0).all()
     (note,) = caught[0].message.notes
-    assert "what differs between sessions is not in the five numbers, which show what differs inside one alone" in note.message
+    assert "the five numbers show the variation inside one session alone, not that between sessions" in note.message
     assert 'unit="execution"' in note.message
     assert "no spread" not in note.message
     found = times.perf.five_number_summary(method="exact", unit="execution")
