@@ -190,11 +190,11 @@ def score_ratio_interval(
     -------
     Dataset
         `estimate` = candidate / baseline, `lower`, `upper`, `standard_error` (of the log ratio), `df` (NaN for the bootstrap), `pvalue`
-        (of "the ratio is 1", against `alternative`), `n` (units behind the benchmark that has fewest; the benchmarks where those are the
-        sample), `suite_benchmarks` (how many were measured on both sides), and `suite_correlation`, the mean correlation between benchmarks
-        of their units, with `suite_correlation_pvalue` (NaN where units are shared or paired). With `sensitivity`, along `across`:
+        (of "the ratio is 1", against `alternative`), `n` (units behind the benchmark that has fewest, or benchmarks where those are the
+        sample), `suite_benchmarks` (measured on both sides), and `suite_correlation`, the mean correlation between benchmarks of their
+        units, with `suite_correlation_pvalue` (NaN where units are shared or paired). With `sensitivity`, along `across`:
         `estimate_without`, `lower_without`, `upper_without`. With `distribution`, along `replicate`: `distribution`, the ratios of the
-        redrawn scores (for "t" equally probable places of its distribution).
+        redrawn scores (for "t" equally probable places).
 
     Raises
     ------
@@ -204,18 +204,15 @@ def score_ratio_interval(
 
     Notes
     -----
-    With 3 to 5 runs, prefer t to the bootstrap, whose limits are too narrow (see "Irving et al." in the documentation for coverage). Runs
-    that are equal by rounding show no variation: where they are equal in every benchmark, the limits coincide. A weighted sample of
-    benchmarks is assumed to vary alike, whatever the weights.
-
-    Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning. Sharing and
-    pairing change the limits, not the estimate: a unit contributes w value / mean to the log ratio (to first order; exactly with
-    `statistic="geometric"`), summed over the benchmarks that share it and subtracted between paired systems.
+    With few runs, prefer t to the bootstrap, whose limits are too narrow; "How to compare two systems over a whole suite" in the
+    documentation has the coverage of both. Runs that are equal by rounding show no variation: where they are equal in every benchmark,
+    the limits coincide. A weighted sample of benchmarks is assumed to vary alike, whatever the weights. Benchmarks that one side lacks are
+    left out of both scores, and named in the attr `unmatched` and in one warning. Sharing and pairing change the limits, not the estimate.
 
     References
     ----------
-    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, sections 4, 8 and 9. Section 4 pools both
-    systems before redrawing, which would centre the interval on 1; its tables redraw within systems, as is done here.
+    S. Irving et al., "Computer comparisons in the presence of performance variation", 2018, sections 4, 8 and 9; redrawn within systems,
+    as in its tables.
 
     Examples
     --------

@@ -231,14 +231,15 @@ def _on_lattice(groups: Sequence[Sequence[Points]], weights: Sequence[int], targ
     """
     least, largest = _extent(groups)
     finest = POINTS / len(groups[0])
-    *_, error = _rounded_groups(groups, (largest - least) / POINTS)
-    steps = error * finest / FINER
+    *_, trial = _rounded_groups(groups, (largest - least) / POINTS)
+    steps, error = max(trial, 1.0) * finest / FINER, np.inf  # values may lie on the lattice that is tried, without any error
     while error * finest > steps:
         steps *= FINER
         step = (largest - least) / steps
         rounded, offsets, error = _rounded_groups(groups, step)
     scale = 1 if denominator < WHOLE else denominator
-    laws = [_lattice_law(law, int(offset), weight, scale) for law, offset, weight in zip(rounded, offsets, weights, strict=True)]
+    counts = [[counts_of_benchmark for _, counts_of_benchmark in group] for group in groups]
+    laws = [_lattice_law(*law, scale) for law in zip(rounded, counts, offsets.astype(int).tolist(), weights, strict=True)]
     low, high = min(law.begin + int(law.short[0]) for law in laws), max(law.begin + int(law.short[-1]) + len(law.upto) - 2 for law in laws)
     start = Bracket(low - 1.0, float(high), 0.0, denominator / scale)
     # Whole numbers add up exactly; of shares, the bounds take the rounding in.
@@ -259,10 +260,9 @@ def _rounded_groups(groups: Sequence[Sequence[Points]], step: float) -> tuple[li
 
 
 class Rounded(NamedTuple):
-    """Values as places on a lattice from `begin` on, in steps, by benchmark, their counts, and how far apart rounding can move two sums."""
+    """Values as places on a lattice from `begin` on, in steps, by benchmark, and how far apart rounding can move two sums."""
 
     positions: Sequence[Integers]
-    counts: list[npt.NDArray[np.int64]]
     begin: float
     error: float
 
@@ -276,7 +276,7 @@ def _rounded(group: Sequence[Points], step: float) -> Rounded:
     highest, lowest = np.maximum.reduceat(remainders, starts[:-1]), np.minimum.reduceat(remainders, starts[:-1])
     begin = sum(float(values[0]) for values, _ in group) / step + float((highest + lowest).sum()) / 2
     places = np.split(positions.astype(np.int64), starts[1:-1])
-    return Rounded(places, [counts for _, counts in group], begin, float((highest - lowest).sum()))
+    return Rounded(places, begin, float((highest - lowest).sum()))
 
 
 class LatticeLaw(NamedTuple):
@@ -298,13 +298,13 @@ def _lattice_weights(laws: Sequence[LatticeLaw], limits: Floats) -> Floats:
     return weights
 
 
-def _lattice_law(rounded: Rounded, begin: int, weight: int, scale: int) -> LatticeLaw:
+def _lattice_law(rounded: Rounded, group_counts: Sequence[npt.NDArray[np.int64]], begin: int, weight: int, scale: int) -> LatticeLaw:
     """Return the law of the sums of places, with weights over `scale`: added up, not transformed.
 
     Rounding of a Fourier transform would decide where F is a quarter exactly; whole numbers below 2^53 add up exactly, as do their shares
     but for a relative error. The benchmarks with the widest ranges are listed: a convolution with them would take longest.
     """
-    benchmarks = sorted(zip(rounded.positions, rounded.counts, strict=True), key=lambda benchmark: int(np.ptp(benchmark[0])))
+    benchmarks = sorted(zip(rounded.positions, group_counts, strict=True), key=lambda benchmark: int(np.ptp(benchmark[0])))
     totals = [int(counts.sum()) for _, counts in benchmarks]
     units = [1] * len(totals) if prod(totals) < LARGE else totals
     shares = [counts / unit for (_, counts), unit in zip(benchmarks, units, strict=True)]
