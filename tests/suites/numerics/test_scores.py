@@ -201,7 +201,7 @@ def test_redraws_follow_the_law_of_all(within, runs, number):
 
 
 @pytest.mark.parametrize("score", [PLAIN, PLAIN._replace(shared=True), PLAIN._replace(paired=True), PLAIN._replace(random_benchmarks=True)])
-def test_suites_have_random_numbers_of_their_own(score):
+def test_suites_have_random_numbers_of_their_own(monkeypatch, score):
     """A suite's interval is the same alone and among others, some of which have gaps."""
     new, old = units(11, suites=6)
     new[2, 1, 0] = old[2, 1, 0] = old[3, 4, 2] = new[3, 4, 2] = np.nan
@@ -221,6 +221,8 @@ def test_suites_have_random_numbers_of_their_own(score):
     whole = intervals(np.arange(6))
     assert np.isfinite(whole[1]).all()
     np.testing.assert_array_equal(np.concatenate([intervals(np.array([place])) for place in range(6)], axis=1), whole)
+    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.KEPT", 1)  # suites are drawn one by one
+    np.testing.assert_array_equal(intervals(np.arange(6)), whole)
 
 
 @pytest.mark.parametrize(("runs", "limit"), [(4, "numerics.with_replacement.LOOKED_UP"), (6, "suites.numerics.redrawn_scores.BLOCK")])
@@ -343,15 +345,3 @@ def test_coverage_where_builds_are_shared():
         rates.append(((found.lower <= 1) & (found.upper >= 1)).mean())
     assert rates[0] == pytest.approx(0.95, abs=0.012)
     assert rates[1] < 0.75
-
-
-@pytest.mark.parametrize("runs", [3, 9])
-def test_pieces_of_a_block_change_no_number(monkeypatch, runs):
-    """Suites drawn one by one have the replicates of suites drawn at once."""
-    new, old = units(15, suites=4, runs=runs)
-    sides, draws = match_sides(new, old, shared=False, paired=False), Draws((True,), 30, (1, 2))
-    whole = [drawn.new for drawn in draw_scores(sides, np.arange(4), draws, PLAIN)]
-    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.KEPT", 1)
-    np.testing.assert_array_equal(
-        np.concatenate(whole), np.concatenate([own.new.copy() for own in draw_scores(sides, np.arange(4), draws, PLAIN)])
-    )
