@@ -189,7 +189,7 @@ def five_number_summary(
     drawing = check_drawing(mean, n_resamples, rng)
     runs = resolve_runs(times, across, weights, drawing, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
     exact = method == "exact"
-    bar = cells_bar(runs.cells, "five numbers", show=progress and exact)
+    bar = cells_bar(runs.cells, "five numbers", show=True) if progress and exact else None
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if exact:
