@@ -67,10 +67,10 @@ def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, row
     group, picks = grouping(count), _picks(count, cells, stream, streams, rows, start)
     if group.together == 1:
         return picks
-    places = ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)
+    positions = ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)
     if not group.remainder:
-        return places
-    return np.concatenate([places, ways(count, group.remainder).take(picks[..., -1], axis=0)], axis=-1)
+        return positions
+    return np.concatenate([positions, ways(count, group.remainder).take(picks[..., -1], axis=0)], axis=-1)
 
 
 def sum_tables(values: Floats) -> Floats:

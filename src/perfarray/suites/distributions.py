@@ -294,15 +294,15 @@ def relative_variation(
         performance, n = performance_of(suite, of_runs, mean), units_of(suite)
         spread = np.zeros((3, len(cells)))  # standard deviation, its Monte Carlo error, number of draws
         if method == "monte_carlo":
-            spread[:2], spread[2], drawn = drawn_spread(suite, cells, of_runs, drawing), drawing.n_resamples, n > 1
+            spread[:2], spread[2], random = drawn_spread(suite, cells, of_runs, drawing), drawing.n_resamples, n > 1
         else:
             spread[0] = exact_spread(suite, of_runs, mean)
-            drawn = (n > 1) & np.isnan(spread[0])
-            if drawn.any():
-                subset = suite._replace(runs=suite.runs[drawn], shares=None if suite.shares is None else suite.shares[drawn])
-                spread[:, drawn] = filled_spread(subset, cells[drawn], of_runs, drawing, aim)
+            random = (n > 1) & np.isnan(spread[0])
+            if random.any():
+                subset = suite._replace(runs=suite.runs[random], shares=None if suite.shares is None else suite.shares[random])
+                spread[:, random] = filled_spread(subset, cells[random], of_runs, drawing, aim)
         deviation, error = np.where(n > 1, spread[:2], np.nan)
-        return performance, deviation, deviation / performance, error, n, drawn, np.where(drawn, spread[2], 0)
+        return performance, deviation, deviation / performance, error, n, random, np.where(random, spread[2], 0)
 
     named = outputs(data.units, performance="", standard_deviation="")
     named |= outputs(relative_variation="", monte_carlo_error="standard error by chance, a share of the variation", n="independent units")

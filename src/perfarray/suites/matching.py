@@ -79,8 +79,8 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
         from dask.graph_manipulation import bind
 
         # Read once more when it is known which benchmarks count: else all chunks would wait for it in memory.
-        again = data._replace(array=data.array.copy(data=bind(data.array.data, complete.data)))
-        return OneSystem(again, across, complete.chunk({across: -1}), (), weighing)
+        reread = data._replace(array=data.array.copy(data=bind(data.array.data, complete.data)))
+        return OneSystem(reread, across, complete.chunk({across: -1}), (), weighing)
     if not complete.any() and bool(present.any()):
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
@@ -102,10 +102,10 @@ def describe_one(
         text = f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not measured in every cell and are left out of all, "
         text += f"so that all cells have the same suite: {listed(unmatched)}{suites_hint(data.array, across)}"
         left_out = Note("unmatched", text, {"labels": list(unmatched), "dim": across})
-    stopped = data.stopped_note("a score of theirs is a bound, and its spread NaN")
+    bounds = data.stopped_note("a score of theirs is a bound, and its spread NaN")
     suites = name_suites(result, data.array, system.complete, across, by=True)
     slow = slow_end_note([attrs.get("statistic")], data.better)
-    return noted(result, *data.notes, slow, *notes, *system.weighing.notes, stopped, suites, left_out, checks=checks)
+    return noted(result, *data.notes, slow, *notes, *system.weighing.notes, bounds, suites, left_out, checks=checks)
 
 
 def _bounded_scores(result: Result, system: OneSystem) -> Result:

@@ -67,8 +67,8 @@ def resolve_runs(
     data = check_positive_values(data, positive, depth) if positive else data
     system = match_cells(data, across, weighing)
     check_dim(data.array, across, "across")
-    known = shared is not None or data.levels[0] in data.shared
-    return Runs(system, depth, drawing, () if known else (MOVEMENT,))
+    declared = shared is not None or data.levels[0] in data.shared
+    return Runs(system, depth, drawing, () if declared else (MOVEMENT,))
 
 
 def over_cells(

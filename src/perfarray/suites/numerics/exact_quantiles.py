@@ -275,8 +275,7 @@ def _rounded(group: Sequence[Points], step: float) -> Rounded:
     remainders = distances - positions
     highest, lowest = np.maximum.reduceat(remainders, starts[:-1]), np.minimum.reduceat(remainders, starts[:-1])
     begin = sum(float(values[0]) for values, _ in group) / step + float((highest + lowest).sum()) / 2
-    places = np.split(positions.astype(np.int64), starts[1:-1])
-    return Rounded(places, begin, float((highest - lowest).sum()))
+    return Rounded(np.split(positions.astype(np.int64), starts[1:-1]), begin, float((highest - lowest).sum()))
 
 
 class LatticeLaw(NamedTuple):
@@ -308,32 +307,32 @@ def _lattice_law(rounded: Rounded, group_counts: Sequence[npt.NDArray[np.int64]]
     totals = [int(counts.sum()) for _, counts in benchmarks]
     units = [1] * len(totals) if prod(totals) < LARGE else totals
     shares = [counts / unit for (_, counts), unit in zip(benchmarks, units, strict=True)]
-    positions = [places for places, _ in benchmarks]
+    positions = [steps for steps, _ in benchmarks]
     n_long, number = len(positions), 1
     while n_long > 1 and number * len(positions[n_long - 1]) <= SHORT:
         n_long -= 1
         number *= len(positions[n_long])
-    short: Integers = reduce(lambda sums, places: np.add.outer(sums, places).ravel(), positions[n_long:], np.zeros(1, dtype=np.int64))
+    short: Integers = reduce(lambda sums, steps: np.add.outer(sums, steps).ravel(), positions[n_long:], np.zeros(1, dtype=np.int64))
     multiplicities: Floats = reduce(lambda weights, counts: np.multiply.outer(weights, counts).ravel(), shares[n_long:], np.ones(1))
-    upto = _upto([places - places[0] for places in positions[:n_long]], shares[:n_long])
-    first = begin + sum(int(places[0]) for places in positions[:n_long])
+    upto = _upto([steps - steps[0] for steps in positions[:n_long]], shares[:n_long])
+    first = begin + sum(int(steps[0]) for steps in positions[:n_long])
     return LatticeLaw(first, upto, short, multiplicities * (weight * prod(units) / scale))
 
 
 def _upto(positions: Sequence[Integers], shares: Sequence[Floats]) -> Floats:
     """Return the cumulative weights of a sum of places that begin with 0, at -1, 0, 1, ..."""
-    ranges = [int(places[-1]) for places in positions]
+    ranges = [int(steps[-1]) for steps in positions]
     margin = 1 + max(ranges)  # zeros in front, as many as the widest benchmark reads
     # Two arrays serve in turn: new ones of megabytes would be zeroed by the system each time.
     law, wider = np.zeros((2, margin + 1 + sum(ranges)))
     law[margin] = 1.0
     end = margin + 1
-    for places, counts, longer in zip(positions, shares, ranges, strict=True):
+    for steps, counts, longer in zip(positions, shares, ranges, strict=True):
         law[end : end + longer] = law[end - 1]
         end += longer
         moved = (
             law[margin - shift : end - shift] if count == 1 else law[margin - shift : end - shift] * count
-            for shift, count in zip(places.tolist(), counts.tolist(), strict=True)
+            for shift, count in zip(steps.tolist(), counts.tolist(), strict=True)
         )
         sums = np.add(next(moved), next(moved, 0.0), out=wider[margin:end])
         for term in moved:

@@ -71,9 +71,11 @@ def exchange_units(
                 for total, side in zip(sums, block[:2], strict=True):
                     total[block.suites, 0] += (block.weights * _scores(side, score)).sum(axis=-1)
                 weights[block.suites, 0] += block.weights.sum(axis=-1)
-            drawn = _every_exchange(blocks, score) if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
+            exchanges = (
+                _every_exchange(blocks, score) if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
+            )
             observed, counts, n_counted = _log_ratio(sums, weights, score), np.zeros((2, len(block_rows)), dtype=np.intp), 0
-            for sums in drawn:
+            for sums in exchanges:
                 logs = _log_ratio(sums, weights, score)
                 if ratios is not None:
                     ratios[block_rows, n_counted : n_counted + logs.shape[-1]] = np.exp(logs)

@@ -190,9 +190,9 @@ def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary
 def _sums_without_each(values: Floats) -> Floats:
     """Return the sum of all but each along the last axis: not as a difference, which leaves nothing where one is nearly all."""
     none = np.zeros_like(values[..., :1])
-    before = np.concatenate([none, np.cumsum(values[..., :-1], axis=-1)], axis=-1)
-    behind = np.concatenate([np.cumsum(values[..., :0:-1], axis=-1)[..., ::-1], none], axis=-1)
-    return np.asarray(before + behind)
+    lower_sums = np.concatenate([none, np.cumsum(values[..., :-1], axis=-1)], axis=-1)
+    upper_sums = np.concatenate([np.cumsum(values[..., :0:-1], axis=-1)[..., ::-1], none], axis=-1)
+    return np.asarray(lower_sums + upper_sums)
 
 
 def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:

@@ -90,9 +90,9 @@ def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tup
 
 
 def _split(where: Mask, values: int, most: int) -> list[Integers]:
-    """Return the places where a mask holds in blocks, each of so many values in all, if a place has so many."""
-    places, size = np.flatnonzero(where), max(1, most // values)
-    return np.split(places, range(size, len(places), size))
+    """Return the rows where a mask holds, in blocks of at most `most` values where a row has `values`."""
+    rows, size = np.flatnonzero(where), max(1, most // values)
+    return np.split(rows, range(size, len(rows), size))
 
 
 def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
@@ -163,12 +163,12 @@ def _scores_of_draws(units: Floats, draws: Integers, statistic: str, mean: str, 
 def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> tuple[Floats, Floats]:
     """Return the standard deviation of the score over experiments redrawn at random, and its Monte Carlo error as a share of it."""
     deviations, errors = np.full((2, len(cells)), np.nan)
-    counts, single, done = equal_counts(suite), suite.runs.shape[-1] == 1, np.zeros(len(cells), dtype=bool)
+    counts, single, batched = equal_counts(suite), suite.runs.shape[-1] == 1, np.zeros(len(cells), dtype=bool)
     for number in np.unique(counts[single & (counts > 0)]).tolist():
         where, tabled = single & (counts == number), statistic in ORDER_STATISTICS and number**number <= TABLE
         if not tabled and grouping(number).picks > 1:
             continue
-        done |= where
+        batched |= where
         for block in _split(where, drawing.n_resamples, BLOCK if tabled else PIECE):
             subset = suite._replace(runs=suite.runs[block])
             if tabled:
@@ -176,7 +176,7 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
             else:
                 scores = _redraw_few(subset, cells[block], statistic, drawing)
             deviations[block], errors[block] = _of_scores(scores)
-    for cell in _measured(suite, ~done):
+    for cell in _measured(suite, ~batched):
         deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, drawing))
     return deviations, errors
 
@@ -215,7 +215,7 @@ def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawin
 
 
 def _measured(suite: Suite, where: Mask) -> Integers:
-    """Return the places of the cells that were measured, of some."""
+    """Return the rows of measured cells where a mask holds."""
     return np.flatnonzero(where & ~np.isnan(suite.runs[..., 0]).all(axis=-1).any(axis=-1))
 
 
