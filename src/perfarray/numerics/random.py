@@ -28,13 +28,7 @@ LOWER_HALF = 0 if sys.byteorder == "little" else 1  # the place of the lower hal
 
 
 class Streams:
-    """The random numbers of one call, by cell and stream.
-
-    Parameters
-    ----------
-    key : tuple of two int
-        What all streams of the call begin with.
-    """
+    """The random numbers of one call, by cell and stream; all its streams begin with the key."""
 
     __slots__ = ("_counter", "_philox", "_room", "_state", "key")
 
@@ -47,18 +41,9 @@ class Streams:
         self._room: Words = np.empty(0, np.uint64)
 
     def words(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0, out: Words | None = None) -> Words:
-        """Return words `start` to `start + count` of the stream of every cell, shape (n, count).
+        """Return words `start` to `start + count` of the stream of every cell, given by its key, shape (n, count).
 
-        Parameters
-        ----------
-        cells : iterable of int, length n
-            The keys of the cells.
-        stream : int
-            A purpose, and a number that tells its streams apart.
-        count, start : int
-            How many words, and from which on.
-        out : array of uint64, optional
-            Room for them, and maybe more.
+        A stream is a purpose plus a number that tells its streams apart. `out` is room for the words, and maybe more.
         """
         keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
         skipped = start % 4
@@ -82,14 +67,9 @@ class Streams:
         return halves[:, start % 2 : start % 2 + count]
 
     def below(self, sizes: int | Integers, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Integers:
-        """Return whole numbers below `sizes`, each exactly as likely as every other, shape (n, count).
+        """Return whole numbers below `sizes`, at most 2^32, each exactly as likely as every other, shape (n, count).
 
-        Parameters
-        ----------
-        sizes : int or array of int, shape (k,) or (n, count)
-            How many numbers there are to choose from, at most 2^32; k of them go round until `count`, a multiple of k.
-        cells, stream, count, start :
-            As for `words`, counted in whole numbers.
+        Sizes are one number, k numbers that repeat until `count`, a multiple of k, or an array of shape (n, count).
         """
         keys: Any = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=np.uint64)
         choices: Words = np.asarray(sizes, dtype=np.uint64)
@@ -106,14 +86,9 @@ class Streams:
         return products.view(np.int64)
 
     def entries(self, size: int, tables: int, cells: Integers, stream: int, rows: int, start: int = 0) -> Integers:
-        """Return for every row the place of an entry of each table, where tables (tables, cells, size) stand one behind the other.
+        """Return for every row the place of an entry of each table (tables, cells, rows); tables (tables, cells, size) follow each other.
 
-        The numbers are those of `below`, and follow each other in the stream row by row. All tables together have at most 2^32 entries.
-
-        Returns
-        -------
-        array of int, shape (tables, cells, rows)
-            The next call writes over it.
+        The numbers are those of `below`, row by row. All tables together have at most 2^32 entries. The next call overwrites the result.
         """
         number, count = len(cells), rows * tables
         if len(self._room) < number * (count + count // 2 + 1):

@@ -153,16 +153,9 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     may serve both systems (sessions), so that two sides tell less than twice what one does: the variance is that over all orders of each
     benchmark's units, the same on both sides.
 
-    Parameters
-    ----------
-    *sides : arrays, shape (..., benchmarks, units)
-        One value per unit of every system, NaN where not measured; unit j of one benchmark may be unit j of another.
-
-    Returns
-    -------
-    correlation, pvalue : arrays, shape (...)
-        The mean correlation over all pairs of benchmarks that vary on every side, and the probability of one as large if there is none;
-        NaN for fewer than four benchmarks, or without three units on a side that have them all.
+    Sides are (..., benchmarks, units), NaN where not measured; unit j of one benchmark may be unit j of another. The answers are the mean
+    correlation over all pairs of benchmarks that vary on every side, and the probability of one as large if there is none (...); NaN for
+    fewer than four benchmarks, or without three units on a side that have them all.
     """
     from scipy.special import betainc
 

@@ -19,7 +19,7 @@ SHORT = 4  # numbers of a row up to which they are looked up and summed one afte
 
 
 class Grouping(NamedTuple):
-    """How the draws of a row go together: `full` numbers stand for `together` draws each, and one more for the `remainder`."""
+    """The grouping of the draws of a row: `full` numbers stand for `together` draws each, and one more for the `remainder`."""
 
     values: int
     together: int

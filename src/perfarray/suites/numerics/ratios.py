@@ -71,10 +71,8 @@ def _without_each(matched: Mask, interval: Callable[[Mask], ScoreRatio]) -> tupl
     limits = np.full((3, *matched.shape), np.nan)
     # Each benchmark left out is a suite of its own: the loop keeps the memory of one.
     for index in range(matched.shape[-1]):
-        remaining = matched & (np.arange(matched.shape[-1]) != index)
-        answer = interval(remaining)
-        counts = matched[..., index] & remaining.any(axis=-1)
-        limits[..., index] = [np.where(counts, values, np.nan) for values in (answer.estimate, answer.lower, answer.upper)]
+        answer = interval(matched & (np.arange(matched.shape[-1]) != index))
+        limits[..., index] = [np.where(matched[..., index], values, np.nan) for values in (answer.estimate, answer.lower, answer.upper)]
     return tuple(limits)
 
 
