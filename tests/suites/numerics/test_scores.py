@@ -11,7 +11,7 @@ from perfarray.numerics.bootstrap_limits import acceleration_of
 from perfarray.numerics.ratio_tests import evidence_of_units
 from perfarray.numerics.suite import MEANS, log_mean_slopes, match_sides, run_statistic, suite_mean
 from perfarray.numerics.verdicts import Evidence, Rules, Suite
-from perfarray.suites.numerics.ratios import _left_out, bootstrap_interval, t_interval
+from perfarray.suites.numerics.ratios import _left_out, bootstrap_interval, t_interval, t_places
 from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
 
 STATISTICS = ("mean", "median", "min", "max", "geometric")
@@ -282,6 +282,13 @@ def test_one_sided_limits_are_two_sided_ones_of_a_lower_level(method):
     assert np.isneginf(less.lower).all()
     assert np.isposinf(greater.upper).all()
     np.testing.assert_allclose(np.minimum(1, 2 * np.minimum(less.pvalue, greater.pvalue)), both.pvalue)
+
+
+def test_places_of_t_are_equally_probable():
+    """Four places: t quantiles at 1/8, 3/8, 5/8 and 7/8 around the log ratio."""
+    found = interval(*units(2, suites=1))
+    expected = np.log(found.estimate) + stats.t.ppf([0.125, 0.375, 0.625, 0.875], found.df) * found.standard_error
+    np.testing.assert_allclose(np.log(t_places(found, 4))[0], expected, rtol=1e-9)
 
 
 def test_nothing_varies():
