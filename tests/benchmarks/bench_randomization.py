@@ -14,8 +14,8 @@ from scipy import stats
 import perfarray
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.suite import match_sides
-from perfarray.suites.numerics.exchanges import Exchange
 from perfarray.suites.numerics.randomization import randomization
+from perfarray.suites.numerics.redrawn_scores import Score
 
 BENCHMARKS, RUNS, EXCHANGES = 29, 5, 10_000
 
@@ -35,8 +35,8 @@ def main() -> None:
     def ours() -> float:
         sides = match_sides(new[None], old[None], shared=False, paired=False)
         draws = Draws((True,), EXCHANGES, (1, 2))
-        how = Exchange("geometric", "geometric", shared=False, paired=False)
-        return float(randomization(sides, np.array([0]), how, "two-sided", draws, True)[1][0])
+        how = Score("geometric", "geometric")
+        return float(randomization(sides, np.array([0]), how, draws, True)[1][0])
 
     def labelled() -> float:
         return float(times.perf.randomization_test("old", n_resamples=EXCHANGES, rng=1)["pvalue"].item())

@@ -19,7 +19,7 @@ from perfarray.suites.numerics.ratios import bootstrap_interval
 from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
 
 BENCHMARKS, RUNS, REPLICATES = 12, 3, 500
-SCORE = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
+SCORE = Score("geometric", "mean")
 
 
 def intervals(new: np.ndarray, old: np.ndarray, score: Score = SCORE, method: str = "percentile") -> float:
@@ -27,7 +27,7 @@ def intervals(new: np.ndarray, old: np.ndarray, score: Score = SCORE, method: st
     sides = match_sides(new, old, shared=score.shared, paired=False)
     draws = Draws((True,), REPLICATES, (1, 2))
     drawn = draw_scores(sides, np.arange(len(new)), draws, score)
-    return float(np.concatenate([bootstrap_interval(part, part.sides.matched, score, draws, method).lower for _, part in drawn]).mean())
+    return float(np.concatenate([bootstrap_interval(part, part.sides.matched, score, draws, method).lower for part in drawn]).mean())
 
 
 def scipy_interval(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -> float:

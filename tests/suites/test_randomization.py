@@ -95,29 +95,6 @@ def test_the_seed_decides_and_the_cell_has_its_own_numbers():
     assert many == pytest.approx(exact, abs=4 * 2 * np.sqrt(0.25 / 400_000))
 
 
-def test_too_many_for_exact():
-    """The message says how many exchanges there are."""
-    with pytest.raises(ValueError, match="method='exact' would enumerate 24,010,000 exchanges"):
-        timings([1.0] * 4).perf.randomization_test("old", method="exact")
-
-
-@pytest.mark.parametrize(
-    ("keywords", "message"),
-    [
-        ({"mean": "median"}, "mean='median' is not known"),
-        ({"method": "bootstrap"}, "method='bootstrap' is not known; choose one of 'monte_carlo', 'exact'"),
-        ({"n_resamples": 0}, "n_resamples=0: give a whole number of at least 1"),
-        ({"shared": "binary"}, "shared='binary' is not one of the levels"),
-        ({"paired": "execution", "unit": "iteration"}, "takes others as independent; give one of them"),
-        ({"across": "iteration"}, "across='iteration' is a level"),
-    ],
-)
-def test_wrong_input(keywords, message):
-    """The message says what came and what is needed."""
-    with pytest.raises(ValueError, match=message):
-        timings([1.0]).perf.randomization_test("old", **keywords)
-
-
 @pytest.mark.parametrize(
     ("keywords", "number"),
     [

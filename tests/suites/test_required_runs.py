@@ -138,22 +138,6 @@ def test_what_no_number_of_runs_can_do_is_said():
     assert found["remark"].item().endswith("ten million runs would not do either")
 
 
-@pytest.mark.parametrize(
-    ("keywords", "message"),
-    [
-        ({"width": 0}, "width=0: give the width of the interval that is wanted"),
-        ({"width": 0.1, "start": 1}, "start=1: give a whole number of at least 2"),
-        ({"width": 0.1, "start": 13}, r"start=13 runs, and the data have 12 units \(execution\) a side; lower start="),
-        ({"width": 0.1, "statistic": "min"}, "method='t' has no standard error of a min"),
-        ({"width": 0.1, "method": "fieller"}, "method='fieller' is not known"),
-    ],
-)
-def test_wrong_input(keywords, message):
-    """The message says what came and what is needed."""
-    with pytest.raises(ValueError, match=message):
-        timings().perf.required_runs("old", **keywords)
-
-
 def test_one_session_each_names_the_unit():
     """Where only one machine has several sessions, the note names the remedy that the others have."""
     times = timings(runs=6, machine=["a", "b"], session=3)["time"]

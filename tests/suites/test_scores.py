@@ -36,6 +36,9 @@ CALLS = [
     ("randomization_test", {"baseline": "v1", "n_resamples": 60, "rng": 1, "shared": "execution"}),
     ("required_runs", {"baseline": "v1", "width": 0.01}),
     ("required_runs", {"baseline": "v1", "width": 0.01, "method": "percentile", "n_resamples": 60, "rng": 1}),
+    ("five_number_summary", {"rng": 1}),
+    ("five_number_summary", {"method": "exact"}),
+    ("relative_variation", {"method": "monte_carlo", "rng": 1}),
 ]
 
 
@@ -50,28 +53,20 @@ def assert_same(array, expected):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("name", "keywords"), CALLS)
 def test_all_paths_agree(suite, name, keywords):
-    """Function = method = other order of dims = chunked; attrs are text and numbers."""
+    """Function = method = other order of dims or repetitions = chunked = one cell alone; attrs are text and numbers."""
     found = getattr(suite.perf, name)(**keywords)
     moved = getattr(suite.transpose(..., "benchmark").perf, name)(**keywords)
     lazy = getattr(suite.chunk({"machine": 1, "version": 1}).perf, name)(**keywords)
     assert lazy["n" if "n" in lazy else next(iter(lazy.data_vars))].chunks is not None
-    for other in (getattr(perfarray, name)(suite, **keywords), moved, lazy.compute()):
+    versions = ["v1", "v3"] if "baseline" in keywords else ["v3"]
+    alone = getattr(suite.sel(machine=["m2"], version=versions).perf, name)(**keywords)
+    for other in (getattr(perfarray, name)(suite, **keywords), moved, lazy.compute(), alone):
         for variable in found.data_vars:
-            assert_same(other[variable].transpose(*found[variable].dims), found[variable])
+            expected = found[variable].sel(version=["v3"], machine=["m2"]) if other is alone else found[variable]
+            assert_same(other[variable].transpose(*expected.dims), expected)
     assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
     assert found["cpu"].dims == ("machine",)
     assert found.attrs["result"] == name
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(("name", "keywords"), [call for call in CALLS if "rng" not in call[1]])
-def test_one_cell_is_what_the_function_gives_alone(suite, name, keywords):
-    """Broadcasting changes nothing."""
-    versions = ["v1", "v3"] if "baseline" in keywords else ["v3"]
-    found = getattr(suite.perf, name)(**keywords).sel(version=["v3"], machine="m2")
-    alone = getattr(suite.sel(machine="m2", version=versions).perf, name)(**keywords)
-    for variable in found.data_vars:
-        assert_same(alone[variable], found[variable])
 
 
 def test_score_by_hand():
@@ -101,11 +96,12 @@ def test_a_mean_is_never_taken_over_another_suite(suite):
     assert "unmatched" not in common.attrs
 
 
-def test_no_benchmark_in_common(suite):
+@pytest.mark.parametrize("name", ["suite_score", "five_number_summary"])
+def test_no_benchmark_in_common(suite, name):
     """Then there is no suite, and the message says so."""
     only = (suite["machine"] == "m1") == suite["benchmark"].isin(["zip", "fft"])
     with pytest.raises(ValueError, match="no label of 'benchmark' was measured in every cell"):
-        suite["time"].where(only).perf.suite_score()
+        getattr(suite["time"].where(only).perf, name)()
 
 
 def test_a_ratio_is_over_benchmarks_of_both_sides(suite):
@@ -115,6 +111,7 @@ def test_a_ratio_is_over_benchmarks_of_both_sides(suite):
         with pytest.warns(UserWarning, match="missing in some cells: 'zip'; each ratio is over the benchmarks measured on both sides"):
             found = getattr(times.perf, name)(**keywords)
         assert found.attrs["unmatched"] == "zip"
+        assert [note.values["labels"] for note in found.perf.notes() if note.code == "unmatched"] == [["zip"]]
         assert found["suite_benchmarks"].sel(machine="m1").values.tolist() == [3.0, 4.0]
     other = times.sel(benchmark=["fft", "hash", "sort"]).perf.score_ratio_interval("v1").sel(version="v2")
     with pytest.warns(UserWarning, match="missing"):
@@ -144,6 +141,11 @@ def test_another_object_as_baseline(suite):
     assert found.attrs["unmatched"] == "zip"
     assert found.attrs["baseline"] == "other timings"
     assert (found["n"] == 4).all()
+    one, other = new.isel(machine=0, drop=True), old.isel(machine=0, drop=True)
+    one = one.sel(benchmark=other["benchmark"])
+    assert one.perf.score_ratio_interval(other)["estimate"].dims == ()
+    with pytest.warns(UserWarning, match="fewer than 5 benchmarks"):
+        assert one.perf.hierarchical_performance_test(other)["confidence"].dims == ()
 
 
 def test_without_a_benchmark(suite):
@@ -220,27 +222,62 @@ def test_without_benchmarks_the_suite_is_the_one():
     np.testing.assert_allclose(found["lower"], expected["lower"], rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("name", "keywords", "message"),
-    [
-        ("suite_score", {"mean": "quadratic"}, "mean='quadratic' is not known; choose one of 'geometric', 'harmonic', 'arithmetic'"),
-        ("suite_score", {"statistic": "max"}, "statistic='max' is not known"),
-        ("suite_score", {"across": "execution"}, "across='execution' is a level of the nest"),
-        ("suite_score", {"unit": "binary"}, "unit='binary' is not known; choose one of 'execution', 'iteration'"),
-        ("score_ratio_interval", {"baseline": "v1", "statistic": "median"}, "method='t' has no standard error of a median"),
-        ("score_ratio_interval", {"baseline": "v1", "method": "studentized"}, "method='studentized' is not known"),
-        ("score_ratio_interval", {"baseline": "v1", "alternative": "both"}, "alternative='both' is not known"),
-        ("score_ratio_interval", {"baseline": "v1", "paired": "iteration"}, "paired='iteration' is not known; choose one of 'execution'"),
-        ("score_ratio_interval", {"baseline": "v1", "paired": "execution", "unit": "iteration"}, "give one of them"),
-        ("score_ratio_interval", {"baseline": "v9"}, "label 'v9' not found"),
-        ("hierarchical_performance_test", {"baseline": "v1", "zeros": "keep"}, "zeros='keep' is not known"),
-        ("hierarchical_performance_test", {"baseline": "v1", "alpha": 2}, "alpha=2 is out of range"),
+WRONG = {
+    "suite_score": [
+        ({"mean": "quadratic"}, "mean='quadratic' is not known; choose one of 'geometric', 'harmonic', 'arithmetic'"),
+        ({"statistic": "max"}, "statistic='max' is not known"),
+        ({"across": "execution"}, "across='execution' is a level of the nest"),
+        ({"unit": "binary"}, "unit='binary' is not known; choose one of 'execution', 'iteration'"),
     ],
-)
+    "score_ratio_interval": [
+        ({"statistic": "median"}, "method='t' has no standard error of a median"),
+        ({"method": "studentized"}, "method='studentized' is not known"),
+        ({"alternative": "both"}, "alternative='both' is not known"),
+        ({"paired": "iteration"}, "paired='iteration' is not known; choose one of 'execution'"),
+        ({"paired": "execution", "unit": "iteration"}, "takes others as independent; give one of them"),
+        ({"baseline": "v9"}, "label 'v9' not found"),
+    ],
+    "hierarchical_performance_test": [({"zeros": "keep"}, "zeros='keep' is not known"), ({"alpha": 2}, "alpha=2 is out of range")],
+    "randomization_test": [
+        ({"mean": "median"}, "mean='median' is not known"),
+        ({"method": "bootstrap"}, "method='bootstrap' is not known; choose one of 'monte_carlo', 'exact'"),
+        ({"n_resamples": 0}, "n_resamples=0: give a whole number of at least 1"),
+        ({"shared": "binary"}, "shared='binary' is not one of the levels"),
+        ({"across": "iteration"}, "across='iteration' is a level"),
+        ({"method": "exact"}, "method='exact' would enumerate [0-9,]+ exchanges"),
+    ],
+    "required_runs": [
+        ({"width": 0}, "width=0: give the width of the interval that is wanted"),
+        ({"width": 0.1, "start": 1}, "start=1: give a whole number of at least 2"),
+        ({"width": 0.1, "start": 13}, r"start=13 runs, and the data have 6 units \(execution\) a side; lower start="),
+        ({"width": 0.1, "statistic": "min"}, "method='t' has no standard error of a min"),
+        ({"width": 0.1, "method": "fieller"}, "method='fieller' is not known"),
+    ],
+    "score_distribution": [
+        ({"mean": "quadratic"}, "mean='quadratic' is not known"),
+        ({"across": "program"}, "across 'program' not found"),
+        ({"n_resamples": 1}, "n_resamples=1: give a whole number of at least 2"),
+        ({"rng": -1}, "rng=-1"),
+    ],
+    "five_number_summary": [
+        ({"method": "fast"}, "method='fast' is not known"),
+        ({"value": "binary"}, "value='binary' is not known"),
+        ({"across": "execution"}, "across='execution' is a level of the nest"),
+    ],
+    "relative_variation": [
+        ({"statistic": "mode"}, "statistic='mode' is not known"),
+        ({"unit": "binary"}, "unit='binary' is not known"),
+        ({"shared": "binary"}, "shared='binary' is not one of the levels"),
+    ],
+}
+ONE_SYSTEM = ("suite_score", "score_distribution", "five_number_summary", "relative_variation")
+
+
+@pytest.mark.parametrize(("name", "keywords", "message"), [(name, *case) for name, cases in WRONG.items() for case in cases])
 def test_wrong_input(suite, name, keywords, message):
     """The message says what came and what is needed."""
     with pytest.raises(ValueError, match=message):
-        getattr(suite.perf, name)(**keywords)
+        getattr(suite.perf, name)(**({} if name in ONE_SYSTEM else {"baseline": "v1"}) | keywords)
 
 
 def test_values_that_have_no_log(suite):
@@ -255,11 +292,12 @@ def test_values_that_have_no_log(suite):
         times.perf.score_ratio_interval("v1")
 
 
-def test_several_metrics(suite):
+@pytest.mark.parametrize(("name", "variable"), [("suite_score", "estimate"), ("five_number_summary", "median")])
+def test_several_metrics(suite, name, variable):
     """One result each, along `metric`."""
     both = suite.assign(energy=(2 * suite["time"]).assign_attrs(units="J", better="lower"))
-    found = both.perf.suite_score(metric=["time", "energy"])
-    np.testing.assert_allclose(found["estimate"].sel(metric="energy"), 2 * found["estimate"].sel(metric="time"))
+    found = getattr(both.perf, name)(metric=["time", "energy"], **({} if name == "suite_score" else {"method": "exact"}))[variable]
+    np.testing.assert_allclose(found.sel(metric="energy"), 2 * found.sel(metric="time"))
 
 
 SUITE_CALLS = [
@@ -342,24 +380,6 @@ def test_machines_with_other_suites_are_told_what_to_do(suite):
     with pytest.warns(UserWarning, match="have no measured value"):
         found = apart.perf.suite_score(by="suite")["estimate"].isel(version=0)
     assert found.notnull().transpose("suite", "machine").values.tolist() == [[True, False], [False, True]]
-
-
-def test_cells_of_one_suite_each_are_not_mixed(suite):
-    """Of two machines one measured each suite: no mean goes over both."""
-    mixed = suite.assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
-    mixed = mixed.where((mixed["suite"] == "int") == (mixed["machine"] == "m1"))
-    with pytest.warns(UserWarning, match="missing in some cells") as said:
-        found = mixed.perf.score_ratio_interval("v1")
-    assert "one mean" not in str(said[0].message)
-    assert "suites" not in found.attrs
-
-
-def test_two_objects_without_other_dims():
-    """Two single systems given as two objects: a result without dims."""
-    how = {"sizes": {"execution": 5}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 5}}
-    new, old = (perfarray.simulate(**how, rng=seed) for seed in (1, 2))
-    assert new.perf.score_ratio_interval(old)["estimate"].dims == ()
-    assert new.perf.hierarchical_performance_test(old)["confidence"].dims == ()
 
 
 def test_the_unit_is_named_where_there_is_one():
@@ -478,22 +498,12 @@ def test_ranks_say_what_was_tested_and_whether_anything_differs():
     assert table.attrs["notes"][0].startswith("1 of 3 cells have no benchmark that differs by its own rank-sum test at 0.05")
 
 
-def test_what_was_left_out_is_data(suite):
-    """Notes have a code and the labels; a lazy result tells after computing what can be seen in it."""
-    times = suite["time"].where(~((suite["benchmark"] == "zip") & (suite["version"] == "v2"))).assign_attrs(suite["time"].attrs)
-    with pytest.warns(perfarray.PerfarrayWarning):
-        found = times.perf.score_ratio_interval("v1")
-    assert [(note.code, note.values["labels"]) for note in found.perf.notes()] == [("unmatched", ["zip"])]
+def test_a_lazy_result_says_its_notes_after_computing(suite, tmp_path):
+    """Notes on what can be seen in it: computed, or written and read by a process that has not loaded the suites."""
     pytest.importorskip("dask")
     lazy = suite.isel(execution=[0]).chunk({"machine": 1}).perf.score_ratio_interval("v1")
     assert lazy.perf.notes() == ()
     assert [(note.code, note.values["cells"]) for note in lazy.compute().perf.notes()] == [("single_unit", 4)]
-
-
-def test_a_lazy_result_from_a_file_still_tells(suite, tmp_path):
-    """Computed when it is written, read by a process that has not loaded the suites: the notes are there."""
-    pytest.importorskip("dask")
-    lazy = suite.isel(execution=[0]).chunk({"machine": 1}).perf.score_ratio_interval("v1")
     lazy.reset_coords(drop=True).to_netcdf(tmp_path / "result.nc", engine="scipy")
     code = "import perfarray, xarray, sys; print([note.code for note in xarray.load_dataset(sys.argv[1]).perf.notes()])"
     told = subprocess.run([sys.executable, "-c", code, str(tmp_path / "result.nc")], capture_output=True, text=True, check=True)
@@ -502,12 +512,14 @@ def test_a_lazy_result_from_a_file_still_tells(suite, tmp_path):
 
 @pytest.mark.parametrize("name", ["score_ratio_interval", "randomization_test", "hierarchical_performance_test", "required_runs"])
 def test_suites_without_a_benchmark_in_common(suite, name):
-    """Each machine ran a suite of its own: no ratio mixes them, and it is said what tells them apart."""
+    """Each machine ran a suite of its own: no mean goes over both, and a note names what tells them apart."""
     times = suite["time"].assign_coords(suite=("benchmark", ["int", "int", "fp", "fp"]))
     times = times.where((times["machine"] == "m1") == (times["suite"] == "int")).assign_attrs(suite["time"].attrs)
     keywords = {"width": 0.1} if name == "required_runs" else {}
-    with pytest.warns(perfarray.PerfarrayWarning, match=r'are of 2 suites: times.groupby\("suite"\) or by="suite" gives each'):
-        getattr(times.perf, name)("v1", **keywords)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r'are of 2 suites: times.groupby\("suite"\) or by="suite" gives each') as said:
+        found = getattr(times.perf, name)("v1", **keywords)
+    assert "one mean" not in str(said[0].message)
+    assert "suites" not in found.attrs
 
 
 def test_other_answers_over_several_suites(suite):
@@ -544,3 +556,26 @@ def test_what_limits_are_read_off_can_be_kept(method, random_benchmarks):
     np.testing.assert_allclose(found["upper"].squeeze("version")[:2], high, rtol=slack)
     lazy = times.chunk({"machine": 1}).perf.score_ratio_interval("old", distribution=True, **asked)
     np.testing.assert_allclose(lazy["distribution"].transpose(*found["distribution"].dims), found["distribution"], rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_seeds_keep_their_numbers():
+    """Every way to draw, from equal and from unequal numbers of runs: the numbers that earlier versions drew."""
+    runs = np.arange(1.0, 25.0).reshape(2, 3, 4) + 100 * (1 + np.arange(3)[:, None])
+    coords = {"version": ["old", "new"], "benchmark": list("abc")}
+    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=coords)
+    both = times, times.where((times["benchmark"] != "b") | (times["execution"] > 0))
+    scores = [one.perf.score_distribution(rng=1)[0, 0].item() for one in both]
+    scores.append(times.perf.score_distribution(rng=1, shared="execution")[0, 0].item())
+    np.testing.assert_allclose(scores, [186.65436072503357, 188.3728829846037, 188.98054165454246], rtol=1e-12)
+    drawn = {"method": "monte_carlo", "rng": 1}
+    spreads = [one.perf.relative_variation(statistic=name, **drawn)["standard_deviation"][0] for name in ("median", "mean") for one in both]
+    np.testing.assert_allclose(spreads, [0.5366612875757939, 0.5330140368354651, 0.40775904196349244, 0.3873822582488502], rtol=1e-12)
+    kinds = {}, {"shared": "execution"}, {"paired": "execution"}
+    lower = [one.perf.score_ratio_interval("old", method="percentile", rng=1, **kind)["lower"].item() for one in both for kind in kinds]
+    expected = [1.0652647656676482, 1.0614826390867178, 1.0702652646156896, 1.0649069926309263, 1.062362509919782, 1.0700189538544915]
+    np.testing.assert_allclose(lower, expected, rtol=1e-12)
+    sampled = [one.perf.score_ratio_interval("old", method="percentile", rng=1, random_benchmarks=True)["lower"].item() for one in both]
+    np.testing.assert_allclose(sampled, [1.042731573003372, 1.0423024649846313], rtol=1e-12)
+    pvalues = [one.perf.randomization_test("old", rng=1, **kind)["pvalue"].item() for one in both for kind in kinds]
+    np.testing.assert_allclose(np.multiply(pvalues, 501), [2, 18, 64, 2, 50, 112])

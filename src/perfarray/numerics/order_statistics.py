@@ -9,9 +9,9 @@ from perfarray.numerics.types import Floats, Integers
 
 ORDER_STATISTICS = ("median", "min", "max")
 
+# Of more values than `LISTED`, not all pairs are listed: the two middle draws lie within so many standard deviations (half the root of the
+# number) of the middle, and at most so far apart; all others together have a probability below 1e-16.
 LISTED, STANDARD_DEVIATIONS, APART = 1 << 10, 10, 40
-"""Numbers of values up to which all pairs of them are listed. Beyond, the two middle draws lie within so many standard deviations (half the
-root of the number) of the middle, and so few places apart: others have a probability below 1e-16 together."""
 
 
 class OrderLaw(NamedTuple):
@@ -21,23 +21,29 @@ class OrderLaw(NamedTuple):
     high: Integers
     probability: Floats
 
+    def support(self, ordered: Floats) -> Floats:
+        """Return the values the statistic may have, of ordered values along the last axis."""
+        return np.asarray((ordered[..., self.low] + ordered[..., self.high]) / 2)
+
 
 def order_law(number: int, statistic: str) -> OrderLaw:
     """Return the law of the median, the minimum or the maximum of `number` draws with replacement from as many ordered values."""
     ranks = np.arange(number + 1)
+    share, half = ranks / number, (number + 1) // 2
     if statistic == "min":
-        above = (1.0 - ranks / number) ** number
-        return OrderLaw(ranks[:-1], ranks[:-1], above[:-1] - above[1:])
+        return OrderLaw(ranks[:-1], ranks[:-1], -np.diff((1.0 - share) ** number))
     if statistic == "max":
-        below = (ranks / number) ** number
-        return OrderLaw(ranks[:-1], ranks[:-1], np.diff(below))
-    half = (number + 1) // 2
-    reached = special.bdtrc(half - 1, number, ranks / number)
+        return OrderLaw(ranks[:-1], ranks[:-1], np.diff(share**number))
+    reached = special.bdtrc(half - 1, number, share)
     if number % 2:
         return OrderLaw(ranks[:-1], ranks[:-1], np.diff(reached))
     # Of an even number, the two middle draws: i and j > i when half of them are i or less (i among them), and half j or more.
-    low, high = _pairs(number)
-    share = ranks / number
+    if number <= LISTED:
+        low, high = np.triu_indices(number)
+    else:
+        reach = int(STANDARD_DEVIATIONS * np.sqrt(number) / 2)
+        low = np.repeat(np.arange(half - reach, half + reach), APART + 1)
+        high = low + np.tile(np.arange(APART + 1), 2 * reach)
     with np.errstate(divide="ignore"):
         upper = half * np.log(share[1:]) + np.log1p(-((ranks[:-1] / ranks[1:]) ** half))
     ways = special.gammaln(number + 1) - 2 * special.gammaln(half + 1)
@@ -45,12 +51,3 @@ def order_law(number: int, statistic: str) -> OrderLaw:
     split = np.exp(ways + half * special.xlogy(1.0, share[:-1] * (1.0 - share[1:])))
     middle_draws = special.bdtrc(half, number, share[1:]) - reached[:-1] + split
     return OrderLaw(low, high, np.where(low == high, middle_draws[low], two_values))
-
-
-def _pairs(number: int) -> tuple[Integers, Integers]:
-    """Return the places of pairs of ordered values, the first not above the second, that two middle draws may be."""
-    if number <= LISTED:
-        return np.triu_indices(number)
-    middle, reach = number // 2, int(STANDARD_DEVIATIONS * np.sqrt(number) / 2)
-    low = np.repeat(np.arange(middle - reach, middle + reach), APART + 1)
-    return low, low + np.tile(np.arange(APART + 1), 2 * reach)

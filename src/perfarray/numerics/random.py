@@ -1,13 +1,13 @@
-"""Streams of random whole numbers: for every cell, purpose and position always the same ones, whatever else is drawn, in whatever order.
+"""Streams of random whole numbers, each fixed by its cell, its purpose and the position, whatever else is drawn in whatever order.
 
-The words are those of NumPy's Philox, a generator whose counter can be set: to the position in the stream, the cell, and what the numbers
-serve. Setting it and taking some words costs less than 2 us, so that the words of many cells are gathered one by one, and all that
-follows is arithmetic on whole arrays.
+The words are those of NumPy's Philox, a generator whose counter can be set: to the position in the stream, the cell, and the purpose.
+Setting it and taking some words costs less than 2 us, so that the words of many cells are gathered one by one, and all that follows is
+arithmetic on whole arrays.
 
 A number below `size` is the upper half of 32 bits times `size` (Lemire, "Fast random integer generation in an interval", 2019). The few
 whose lower half lies below 2^32 mod `size` are drawn again, from a stream of their own position: every number is exactly as likely as
-every other, and where a number stands in its stream does not depend on those before it. So the first R replicates of a longer run are
-those of a run of R, in blocks of any size.
+every other, and its position does not depend on those before it. So the first R replicates of a longer run are those of a run of R, in
+blocks of any size.
 """
 
 import sys
@@ -22,21 +22,13 @@ from perfarray.numerics.types import Floats, Integers
 Words = npt.NDArray[np.uint64]
 Key = tuple[int, int]
 
+# Purposes of numbers: one stream never serves two. Smaller numbers added to a purpose tell its streams apart.
 BOOTSTRAP, EXCHANGES, SCORES, RUNS, UNITS, BENCHMARKS, SAMPLES, EXPERIMENTS, SPLITS = (purpose << 40 for purpose in range(9))
-"""What numbers serve: one stream never serves two purposes. Smaller numbers added to a purpose tell streams of one purpose apart."""
-
-LOWER_HALF = 0 if sys.byteorder == "little" else 1
-"""Where the lower half of a word of 64 bits stands among its two halves."""
+LOWER_HALF = 0 if sys.byteorder == "little" else 1  # the place of the lower half of a word of 64 bits among its two halves
 
 
 class Streams:
-    """The random numbers of one call, by cell and stream.
-
-    Parameters
-    ----------
-    key : tuple of two int
-        What all streams of the call begin with.
-    """
+    """The random numbers of one call, by cell and stream; all its streams begin with the key."""
 
     __slots__ = ("_counter", "_philox", "_room", "_state", "key")
 
@@ -49,22 +41,9 @@ class Streams:
         self._room: Words = np.empty(0, np.uint64)
 
     def words(self, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0, out: Words | None = None) -> Words:
-        """Return words `start` to `start + count` of the stream of every cell.
+        """Return words `start` to `start + count` of the stream of every cell, given by its key, shape (n, count).
 
-        Parameters
-        ----------
-        cells : iterable of int, length n
-            The keys of the cells.
-        stream : int
-            A purpose, and what tells streams of one purpose apart.
-        count, start : int
-            How many words, and from which on.
-        out : array of uint64, optional
-            Room for them, and maybe more.
-
-        Returns
-        -------
-        array of uint64, shape (n, count)
+        A stream is a purpose plus a number that tells its streams apart. `out` is room for the words, and maybe more.
         """
         keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
         skipped = start % 4
@@ -88,18 +67,9 @@ class Streams:
         return halves[:, start % 2 : start % 2 + count]
 
     def below(self, sizes: int | Integers, cells: Iterable[int] | Integers, stream: int, count: int, start: int = 0) -> Integers:
-        """Return whole numbers below `sizes`, each exactly as likely as every other.
+        """Return whole numbers below `sizes`, at most 2^32, each exactly as likely as every other, shape (n, count).
 
-        Parameters
-        ----------
-        sizes : int or array of int, shape (k,) or (n, count)
-            How many numbers there are to choose from, at most 2^32; k of them go round until `count`, a multiple of k.
-        cells, stream, count, start :
-            As for `words`, counted in whole numbers.
-
-        Returns
-        -------
-        array of int, shape (n, count)
+        Sizes are one number, k numbers that repeat until `count`, a multiple of k, or an array of shape (n, count).
         """
         keys: Any = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=np.uint64)
         choices: Words = np.asarray(sizes, dtype=np.uint64)
@@ -107,36 +77,18 @@ class Streams:
         products = (self.bits(keys, stream, count, start).reshape(shape if count else -1) * choices).reshape(len(keys), count)
         # Less than one in 2^32 / size may have to be drawn again, mostly none: these are looked at one by one.
         suspect = products.view(np.uint32)[:, LOWER_HALF::2] < np.uint32(min(int(choices.max(initial=0)), (1 << 32) - 1))
-        for row, column in np.argwhere(suspect).tolist() if suspect.any() else ():
-            size = (
-                choices
-                if choices.ndim == 0
-                else choices[column % len(choices)]
-                if choices.ndim == 1
-                else choices[row % len(choices), column]
-            )
-            products[row, column] = self._accepted(int(products[row, column]), int(size), keys[row], stream, start + column)
+        if suspect.any():
+            every_size = np.broadcast_to(choices, (len(keys), count // choices.size, choices.size) if choices.ndim == 1 else suspect.shape)
+            for row, column in np.argwhere(suspect).tolist():
+                size = int(every_size.reshape(suspect.shape)[row, column])
+                products[row, column] = self._accepted(int(products[row, column]), size, keys[row], stream, start + column)
         products >>= np.uint64(32)
         return products.view(np.int64)
 
     def entries(self, size: int, tables: int, cells: Integers, stream: int, rows: int, start: int = 0) -> Integers:
-        """Return which entries of their tables rows take, one of each, where the tables (tables, cells, size) stand one behind the other.
+        """Return for every row the place of an entry of each table (tables, cells, rows); tables (tables, cells, size) follow each other.
 
-        Parameters
-        ----------
-        size : int
-            How many entries a table has: all tables together at most 2^32.
-        tables : int
-            How many tables a cell has: the numbers of a row follow each other in the stream.
-        cells, stream :
-            As for `words`.
-        rows, start : int
-            How many rows, and from which on.
-
-        Returns
-        -------
-        array of int, shape (tables, cells, rows)
-            The next call writes over it.
+        The numbers are those of `below`, row by row. All tables together have at most 2^32 entries. The next call overwrites the result.
         """
         number, count = len(cells), rows * tables
         if len(self._room) < number * (count + count // 2 + 1):
@@ -144,7 +96,7 @@ class Streams:
         halves = self._room[: number * count].view("<u4").reshape(tables, number, rows, 2)
         bits = self.bits(cells, stream, count, start * tables, self._room[number * count :])
         halves[..., 0] = bits.reshape(number, rows, tables).transpose(2, 0, 1)
-        # Above what is multiplied stands which table it is, so that the product is the place among the entries of all.
+        # The upper half is the number of the table, so that the product is the place among the entries of all.
         halves[..., 1] = np.arange(tables * number).reshape(tables, number, 1)
         products = halves.view("<u8")[..., 0]
         products *= np.uint64(size)
@@ -174,21 +126,7 @@ class Streams:
         """Return the next whole numbers below `size` of one long stream, and where it goes on: faster than `below`, one after the other.
 
         Each is 16 bits divided by how many times `size` fits into them (32 bits where it exceeds them); what lies beyond the last multiple
-        is passed over.
-
-        Parameters
-        ----------
-        size : int
-            How many numbers there are to choose from.
-        cell, stream : int
-            The key of the cell, and the stream.
-        count, start : int
-            How many numbers, and where the stream is to be begun: 0, or what was returned before.
-
-        Returns
-        -------
-        array of int, shape (count,)
-        int
+        is passed over. `start` is 0, or the place returned by the call before.
         """
         kind = np.dtype("<u2" if size <= 1 << 16 else "<u4")
         inside, times = 8 // kind.itemsize, (1 << 8 * kind.itemsize) // size

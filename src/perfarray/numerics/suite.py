@@ -22,6 +22,10 @@ class Sides(NamedTuple):
     matched: Mask
     incomplete: Integers  # shared units left out because they lack a benchmark
 
+    def rows(self, rows: Integers | slice) -> "Sides":
+        """Return some suites."""
+        return Sides(self.new[rows], self.old[rows], self.matched[rows], self.incomplete[rows])
+
 
 def suite_units(values: Floats, batch: tuple[int, ...], levels: int, unit: int) -> Floats:
     """Return one value per unit, (suites, benchmarks, units), of timings (..., benchmarks, n_L, ..., n_1): the batch becomes one axis."""
@@ -69,26 +73,26 @@ def mean_of_transformed(transformed: Floats, mean: str, matched: Mask | None = N
     if matched is None and weights is None:
         return restore(transformed.mean(axis=-1), mean)
     counts = np.ones(transformed.shape[-1], dtype=bool) if matched is None else matched
+    weighted = transformed if weights is None else weights * transformed
     with np.errstate(divide="ignore", invalid="ignore"):
-        weighted = transformed if weights is None else weights * transformed
-        average = (weighted if counts.all() else np.where(counts, weighted, 0.0)).sum(axis=-1) / counting(counts, weights).sum(axis=-1)
-    return restore(average, mean)
+        total = (weighted if counts.all() else np.where(counts, weighted, 0.0)).sum(axis=-1)
+        return restore(total / matched_weights(counts, weights).sum(axis=-1), mean)
 
 
-def weighed(scores: Floats, mean: str, weights: Floats | None) -> Floats:
+def weighted_transform(scores: Floats, mean: str, weights: Floats | None) -> Floats:
     """Return what each benchmark adds to the sum that a mean is made of: its transformed score, times its weight."""
     return transform(scores, mean) if weights is None else weights * transform(scores, mean)
 
 
-def counting(matched: Mask, weights: Floats | None) -> Floats | Mask:
-    """Return how much each benchmark counts: 1, or its weight, where it is matched."""
+def matched_weights(matched: Mask, weights: Floats | None) -> Floats | Mask:
+    """Return the weight of each benchmark, 1 by default, where it is matched; else 0."""
     return matched if weights is None else np.where(matched, weights, 0.0)
 
 
-def suite_weights(scores: Floats, mean: str, matched: Mask, weights: Floats | None = None) -> Floats:
+def log_mean_slopes(scores: Floats, mean: str, matched: Mask, weights: Floats | None = None) -> Floats:
     """Return by how much the log of the mean moves with the log of each benchmark's score; 0 for those that do not count."""
-    benchmark_weights = 1.0 if weights is None else weights
-    weighted = np.where(matched, benchmark_weights if mean == "geometric" else weighed(scores, mean, weights), 0.0)
+    equal = 1.0 if weights is None else weights
+    weighted = np.where(matched, equal if mean == "geometric" else weighted_transform(scores, mean, weights), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(weighted / weighted.sum(axis=-1, keepdims=True))
 
@@ -96,39 +100,25 @@ def suite_weights(scores: Floats, mean: str, matched: Mask, weights: Floats | No
 def match_sides(new: Floats, old: Floats, *, shared: bool, paired: bool) -> Sides:
     """Leave out what has no counterpart: benchmarks one system lacks, pairs with a gap, shared units that lack a benchmark.
 
-    Parameters
-    ----------
-    new, old : arrays, shape (..., benchmarks, units)
-        One value per unit; with `paired`, units match by position.
-    shared : bool
-        Whether unit j is the same for every benchmark.
-    paired : bool
-        Whether unit j of one system belongs to unit j of the other.
-
-    Returns
-    -------
-    Sides
+    Both systems are (..., benchmarks, units), one value per unit. If `shared`, unit j is the same for every benchmark; if `paired`, unit j
+    of one system belongs to unit j of the other.
     """
     batch = np.broadcast_shapes(new.shape[:-1], old.shape[:-1])
     sides = [np.broadcast_to(side, (*batch, side.shape[-1])) for side in (new, old)]
-    has: list[Mask] = [~np.isnan(side) for side in sides]
+    measured: list[Mask] = [~np.isnan(side) for side in sides]
     if paired:
-        has = [has[0] & has[1]] * 2
-    matched: Mask = np.logical_or.reduce(has[0], axis=-1) & np.logical_or.reduce(has[1], axis=-1)
+        measured = [measured[0] & measured[1]] * 2
+    matched: Mask = np.asarray(measured[0].any(axis=-1) & measured[1].any(axis=-1))
     incomplete = np.zeros(batch[:-1], dtype=np.intp)
     if shared:
-        matched_rows = matched[..., None]
-        with_some = [np.logical_or.reduce(mask & matched_rows, axis=-2) for mask in has]
-        with_all = [np.logical_and.reduce(mask | ~matched_rows, axis=-2) for mask in has]
-        incomplete = np.sum(
-            [(some_benchmark & ~complete_units).sum(axis=-1) for some_benchmark, complete_units in zip(with_some, with_all, strict=True)],
-            axis=0,
-        )
-        has = [mask & complete_units[..., None, :] for mask, complete_units in zip(has, with_all, strict=True)]
-        for complete_units in with_all:
-            matched = matched & np.logical_or.reduce(complete_units, axis=-1, keepdims=True)
-    matched_sides = [np.where(mask & matched[..., None], side, np.nan) for mask, side in zip(has, sides, strict=True)]
-    return Sides(matched_sides[0], matched_sides[1], matched, incomplete)
+        of_matched = matched[..., None]
+        for index, units in enumerate(measured):
+            complete: Mask = np.asarray((units | ~of_matched).all(axis=-2))
+            incomplete = incomplete + ((units & of_matched).any(axis=-2) & ~complete).sum(axis=-1)
+            measured[index] = units & complete[..., None, :]
+            matched = np.asarray(matched & complete.any(axis=-1, keepdims=True))
+    fields = [np.where(units & matched[..., None], side, np.nan) for units, side in zip(measured, sides, strict=True)]
+    return Sides(fields[0], fields[1], matched, incomplete)
 
 
 def smallest_number(sides: Sides) -> Floats:
@@ -136,15 +126,10 @@ def smallest_number(sides: Sides) -> Floats:
     return np.minimum(*smallest_numbers(sides))
 
 
-def smallest_numbers(sides: Sides) -> tuple[Floats, Floats]:
+def smallest_numbers(sides: Sides) -> list[Floats]:
     """Return the same for the new and the old side alone."""
-    return _fewest(sides.new, sides.matched), _fewest(sides.old, sides.matched)
-
-
-def _fewest(units: Floats, matched: Mask) -> Floats:
-    """Return the number of units of the matched benchmark that has fewest; 0 without a benchmark."""
-    fewest = np.where(matched, (~np.isnan(units)).sum(axis=-1), np.inf).min(axis=-1, initial=np.inf)
-    return np.where(np.isinf(fewest), 0.0, fewest)
+    numbers = [np.where(sides.matched, (~np.isnan(units)).sum(axis=-1), np.inf).min(axis=-1, initial=np.inf) for units in sides[:2]]
+    return [np.where(np.isinf(number), 0.0, number) for number in numbers]
 
 
 def movement(new: Floats, old: Floats, *_: object, paired: bool) -> tuple[Floats, Floats]:
@@ -155,29 +140,22 @@ def movement(new: Floats, old: Floats, *_: object, paired: bool) -> tuple[Floats
         return common_movement(new / old)
 
 
+# Below these numbers the test of common movement has no p-value: few benchmarks of skewed values seem to move together too often.
 LEAST_BENCHMARKS, LEAST_UNITS = 4, 3
-"""Below these numbers the p-value of common movement is none: few benchmarks of skewed values seem to move together too often."""
 
 
 def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     """Test whether the units of different benchmarks move together: the variance of the mean over the benchmarks against their own.
 
-    Every benchmark's units, as distances from their mean, are a vector of length 1; independent ones point anywhere, those of shared
-    units in like directions (a Rayleigh test). Under independence the share of the squared length of the sum has a mean and a variance
-    that do not depend on the distribution of the values, and the beta distribution that has both is its distribution for two benchmarks
-    of normal values. Units may serve both systems (sessions): the directions of one benchmark on the two sides are then alike, and two
-    sides tell less than twice what one does. That is the variance over all orders of each benchmark's units, the same on both sides.
+    The units of every benchmark, as distances from their mean, are a vector of length 1; vectors of independent units have any direction,
+    those of shared units similar ones (a Rayleigh test). Under independence the squared length of the sum has a mean and a variance that
+    do not depend on the distribution of the values; the beta distribution with both is exact for two benchmarks of normal values. Units
+    may serve both systems (sessions), so that two sides tell less than twice what one does: the variance is that over all orders of each
+    benchmark's units, the same on both sides.
 
-    Parameters
-    ----------
-    *sides : arrays, shape (..., benchmarks, units)
-        One value per unit of every system, NaN where not measured; unit j of one benchmark may be unit j of another.
-
-    Returns
-    -------
-    correlation, pvalue : arrays, shape (...)
-        The mean correlation over all pairs of benchmarks that vary on every side, and the chance of one as large if there is none; NaN
-        for fewer than four benchmarks, or without three units on a side that have them all.
+    Sides are (..., benchmarks, units), NaN where not measured; unit j of one benchmark may be unit j of another. The answers are the mean
+    correlation over all pairs of benchmarks that vary on every side, and the probability of one as large if there is none (...); NaN for
+    fewer than four benchmarks, or without three units on a side that have them all.
     """
     from scipy.special import betainc
 
@@ -188,9 +166,8 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     lengths = np.sum([degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in directions], axis=0)
     freedom = np.sum([degrees for _, degrees in directions], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effective = freedom**2 / (freedom + sum(2 * _alike(side, other_side, number) for side, other_side in combinations(directions, 2)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        length = lengths / freedom
+        repeated = sum(2 * _repeated(*pair, number) for pair in combinations(directions, 2))
+        effective, length = freedom**2 / (freedom + repeated), lengths / freedom
         enough = (number >= LEAST_BENCHMARKS) & (freedom > 0)
         a = np.where(enough, effective / 2 - 1 / number, np.nan)
         pvalue = betainc(a * (number - 1), a, 1 - np.minimum(length / number**2, 1.0))
@@ -199,9 +176,9 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
 
 
 def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Floats]:
-    """Return where the units of every varying benchmark point, (..., benchmarks, units) of length 1, and their degrees of freedom.
+    """Return the directions of all varying benchmarks, (..., benchmarks, units) of length 1, and their degrees of freedom.
 
-    Units that a benchmark lacks are left out; too few have no degrees of freedom.
+    Units that a benchmark lacks are left out; fewer than `LEAST_UNITS` have no degrees of freedom.
     """
     missing = np.isnan(units)
     complete = ~(missing & varying[..., None]).any(axis=-2, keepdims=True)
@@ -209,15 +186,15 @@ def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Fl
     if missing.any() or not varying.all():
         units = np.where(complete & varying[..., None], units, np.nan)
         means = summarise_units(units).mean
-    units = np.ascontiguousarray(units)  # sums of arrays that lie otherwise are rounded otherwise
+    units = np.ascontiguousarray(units)  # sums over other layouts are rounded otherwise
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = np.where(np.isnan(units), 0.0, units / means[..., None] - 1.0)
         size = np.sqrt((distances**2).sum(axis=-1, keepdims=True))
         return np.where(size > 0, distances / size, 0.0), np.where(n >= LEAST_UNITS, n - 1.0, 0.0)
 
 
-def _alike(side: tuple[Floats, Floats], other_side: tuple[Floats, Floats], number: Integers) -> Floats:
-    """Return how much of the degrees of freedom of two sides is said twice, since unit j of one is unit j of the other."""
+def _repeated(side: tuple[Floats, Floats], other_side: tuple[Floats, Floats], number: Integers) -> Floats:
+    """Return the degrees of freedom that two sides have in common, since unit j of one is unit j of the other."""
     common = min(side[0].shape[-1], other_side[0].shape[-1])
     products = side[0][..., :common] * other_side[0][..., :common]
     shared_benchmarks = (products != 0).any(axis=-2).sum(axis=-1)

@@ -12,21 +12,14 @@ import numpy as np
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats, Integers
 
-WAYS, PAIRS = 1 << 9, 1 << 14
-"""Most ways that one number stands for: of three draws and more, and of a pair. Their tables stay in the cache."""
-
-LOOKED_UP = 1 << 19
-"""Entries that are looked up at once: what bounds the memory. It changes no number."""
-
-SUMMED = 1 << 17
-"""Entries that are added up at once: they stay in the cache. It changes no number."""
-
-SHORT = 4
-"""Numbers of a row up to which they are looked up and summed one after the other."""
+WAYS, PAIRS = 1 << 9, 1 << 14  # most ways that one number stands for, of three draws and more and of a pair: tables stay in the cache
+LOOKED_UP = 1 << 19  # entries that are looked up at once, which bounds the memory; it changes no number
+SUMMED = 1 << 17  # entries that are added up at once: they stay in the cache
+SHORT = 4  # numbers of a row up to which they are looked up and summed one after the other
 
 
 class Grouping(NamedTuple):
-    """How the draws of a row go together: `full` numbers stand for `together` draws each, and one more for the `remainder`."""
+    """The grouping of the draws of a row: `full` numbers stand for `together` draws each, and one more for the `remainder`."""
 
     values: int
     together: int
@@ -62,35 +55,22 @@ def ways(count: int, together: int) -> Integers:
     return np.ascontiguousarray(np.indices((count,) * together).reshape(together, -1).T)
 
 
-def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Integers:
-    """Return the places below `count` that rows of as many draws hold, (cells, rows, count).
-
-    Parameters
-    ----------
-    count : int
-        How many values there are, and how many are drawn.
-    cells : array of uint64, shape (cells,)
-        Whose random numbers are taken.
-    stream : int
-        Which of them.
-    streams : Streams
-        Where they come from.
-    rows, start : int
-        How many rows, and from which on.
-
-    Returns
-    -------
-    array of int
-    """
+def _picks(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int) -> Integers:
+    """Return the numbers that stand for the draws of rows, (cells, rows, picks)."""
     group = grouping(count)
     picks = streams.below(group.sizes, cells, stream, rows * group.picks, start * group.picks)
-    picks = picks.reshape(len(cells), rows, group.picks)
+    return picks.reshape(len(cells), rows, group.picks)
+
+
+def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Integers:
+    """Return the places below `count` that rows of as many draws hold, (cells, rows, count), from the row `start` on."""
+    group, picks = grouping(count), _picks(count, cells, stream, streams, rows, start)
     if group.together == 1:
         return picks
-    picked = [ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)]
-    if group.remainder:
-        picked.append(ways(count, group.remainder).take(picks[..., -1], axis=0))
-    return picked[0] if len(picked) == 1 else np.concatenate(picked, axis=-1)
+    positions = ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)
+    if not group.remainder:
+        return positions
+    return np.concatenate([positions, ways(count, group.remainder).take(picks[..., -1], axis=0)], axis=-1)
 
 
 def sum_tables(values: Floats) -> Floats:
@@ -114,27 +94,23 @@ def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, st
 
     `tables` (cells, rows) says which table a row is drawn from.
     """
-    group = grouping(count)
-    picks = streams.below(group.sizes, cells, stream, rows * group.picks, start * group.picks)
-    picks = picks.reshape(len(cells), rows, group.picks)
+    group, picks = grouping(count), _picks(count, cells, stream, streams, rows, start)
     picks += (tables * table_size(count))[..., None]
     if group.remainder:
         picks[..., -1] += count**group.together
     return picks
 
 
-def one_of_each(
-    tables: Floats, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0, out: Floats | None = None
-) -> Floats:
+def one_of_each(tables: Floats, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Floats:
     """Return for every row one entry of each table of its cell: of tables (kinds, tables, cells, size), (kinds, tables, cells, rows).
 
-    It stands at the same place in the tables of all kinds.
+    The entry stands at the same place in the tables of all kinds.
     """
     kinds, number, _, size = tables.shape
     flat, step = tables.reshape(kinds, -1), max(1, LOOKED_UP // (number * len(cells)))
     if rows <= step:
-        return flat.take(streams.entries(size, number, cells, stream, rows, start), axis=1, out=out, mode="wrap")
-    entries = np.empty((*tables.shape[:-1], rows)) if out is None else out
+        return flat.take(streams.entries(size, number, cells, stream, rows, start), axis=1, mode="wrap")
+    entries = np.empty((*tables.shape[:-1], rows))
     for first in range(0, rows, step):
         block = entries[..., first : first + step]
         block[:] = flat.take(streams.entries(size, number, cells, stream, block.shape[-1], start + first), axis=1, mode="wrap")
@@ -146,23 +122,11 @@ def add_one_of_each(
 ) -> None:
     """Add to every row (kinds, cells, rows) one entry of each table of its cell, table by table, at the same place for all kinds.
 
-    Parameters
-    ----------
-    sums : array, shape (kinds, cells, rows)
-        What is added to.
-    tables : array, shape (kinds, tables, cells, size)
-        The tables.
-    cells, stream, streams, start :
-        Of the random numbers of the rows, as for `one_of_each`.
-    own_streams : bool
-        Whether each table has a stream of its own, `stream` and those after it.
+    The arguments are those of `one_of_each`; with `own_streams` each table has a stream of its own, `stream` and those after it.
     """
-    turns = (
-        [(stream + position, slice(position, position + 1)) for position in range(tables.shape[1])]
-        if own_streams
-        else [(stream, slice(None))]
-    )
-    size = max(1, SUMMED // (sums.shape[-1] * tables.shape[1] // len(turns)))
+    number = tables.shape[1]
+    turns = [(stream + position, slice(position, position + 1)) for position in range(number)] if own_streams else [(stream, slice(None))]
+    size = max(1, SUMMED // (sums.shape[-1] * number // len(turns)))
     for first in range(0, len(cells), size):
         block = slice(first, first + size)
         for stream_of_turn, tables_of_turn in turns:
@@ -177,19 +141,16 @@ class LongRow:
     def __init__(self, values: Floats, cell: int, stream: int, streams: Streams) -> None:
         count = len(values)
         pairs = count**2 <= PAIRS
-        self._values, self._pairs, self._odd = values, pairs, bool(pairs and count % 2)
-        self._picks = -(-count // 2) if pairs else count
+        self._values, self._odd, self._picks = values, bool(pairs and count % 2), -(-count // 2) if pairs else count
+        self._table = np.add.outer(values, values).ravel() if pairs else values
         self._where, self._at, self._streams = (cell, stream), 0, streams
 
     def sums(self, rows: int) -> Floats:
         """Return the sums of the next rows."""
-        values, count = self._values, len(self._values)
-        picks, self._at = self._streams.run_below(count ** (1 + self._pairs), *self._where, rows * self._picks, self._at)
+        picks, self._at = self._streams.run_below(len(self._table), *self._where, rows * self._picks, self._at)
         picks = picks.reshape(rows, self._picks)
-        table = np.add.outer(values, values).ravel() if self._pairs else values
-        entries = table.take(picks[:, :-1] if self._odd else picks, mode="wrap")
-        sums = np.asarray(np.einsum("ij->i", entries))
-        return sums + values.take(picks[:, -1] // count, mode="wrap") if self._odd else sums
+        sums = np.asarray(np.einsum("ij->i", self._table.take(picks[:, :-1] if self._odd else picks, mode="wrap")))
+        return sums + self._values.take(picks[:, -1] // len(self._values), mode="wrap") if self._odd else sums
 
 
 def summed(tables: Floats, entries: Integers) -> Floats:

@@ -1,5 +1,6 @@
 """What the pictures of a suite's scores show: their densities, and histograms of ratios."""
 
+from functools import partial
 from typing import Final
 
 import xarray as xr
@@ -9,11 +10,11 @@ from perfarray.suites.matching import REPLICATE
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.validation import check_count
 
-PLACES = 400
-"""Places at which a density is estimated."""
+PLACES = 400  # places at which a density is estimated
+BEYOND = 3.0  # how far a density reaches beyond the scores, in standard deviations of its kernel
 
-BEYOND = 3.0
-"""How far a density reaches beyond the scores, in standard deviations of its kernel."""
+# By the variable that holds ratios of redrawn scores, that of the observed ratio.
+OBSERVED: Final = {"null_distribution": "statistic", "distribution": "estimate"}
 
 
 def densities(scores: xr.DataArray) -> xr.Dataset:
@@ -32,18 +33,9 @@ def densities(scores: xr.DataArray) -> xr.Dataset:
     """
     units = str(scores.attrs.get("units", "1"))
     named = outputs(units, ("place",), score="") | outputs("", ("place",), density="")
-    return apply(
-        lambda values: kernel_density(values, PLACES, beyond=BEYOND),
-        scores,
-        core=[[REPLICATE]],
-        outputs=named,
-        coords={"place": range(PLACES)},
-        attrs=scores.attrs,
-    )
-
-
-OBSERVED: Final = {"null_distribution": "statistic", "distribution": "estimate"}
-"""By the variable that holds ratios of redrawn scores, that of the observed ratio."""
+    labels = {"place": range(PLACES)}
+    density = partial(kernel_density, places=PLACES, beyond=BEYOND)
+    return apply(density, scores, core=[[REPLICATE]], outputs=named, coords=labels, attrs=scores.attrs)
 
 
 def ratio_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:

@@ -8,9 +8,8 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, LOWER, plural
-from perfarray.numerics.suite import match_sides, smallest_number
-from perfarray.numerics.types import Floats
-from perfarray.suites.matching import Request, count, counted, describe_two, over_suites, resolve_systems
+from perfarray.numerics.suite import Sides, smallest_number
+from perfarray.suites.matching import describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
 from perfarray.timings.across import each_suite
 from perfarray.timings.apply import outputs
@@ -21,9 +20,7 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_share
 
-TAILS = {"two": 2, "one": 1}
-"""What `sides` the rank-sum tests look at."""
-
+TAILS = {"two": 2, "one": 1}  # `sides` of the rank-sum tests
 RANKED = "is the candidate better in most benchmarks, by ranks"
 
 
@@ -44,11 +41,11 @@ def hierarchical_performance_test(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Test by ranks alone how surely a candidate is better over a suite, and by which factor at least.
+    """Test by ranks whether a candidate is better over a suite, and estimate the factor by which it is better at least.
 
     Parameters
     ----------
-    times, baseline, dim, across, unit, levels, metric
+    times, baseline, dim, across, by, unit, levels, metric
         As for `score_ratio_interval`.
     alpha : float
         Of the rank-sum test of each benchmark.
@@ -60,17 +57,15 @@ def hierarchical_performance_test(
     zeros : {"drop", "pratt", "split"}
         What the signed-rank test does with benchmarks that show no difference: leave them out, rank them and leave them out, or give half
         of their ranks to either side (p as with "pratt").
-    by : str, optional
-        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
     Dataset
         Along the dims of `score_ratio_interval`, unit 1: `confidence` = 1 - exact one-sided p of "the candidate is better" (as `better` of
         the data says), `pvalue`, `speedup` (the largest factor by which it is better at `confidence_level`; 0 where stopped runs
-        leave no bound, NaN where none is accepted), `better_benchmarks` and `worse_benchmarks` (how many their own tests find better and
-        worse at `alpha`), `n` (units behind the benchmark that has fewest) and `suite_benchmarks`. All but the last two are NaN where no
-        benchmark has enough runs to reach `alpha`, and a note says so.
+        leave no bound, NaN where none is accepted), `better_benchmarks` and `worse_benchmarks` (numbers, by their own tests at `alpha`),
+        `n` (units behind the benchmark that has fewest) and `suite_benchmarks`. All but the last two are NaN where no benchmark has enough
+        runs to reach `alpha`, and a note says so.
 
     Raises
     ------
@@ -79,13 +74,10 @@ def hierarchical_performance_test(
 
     Notes
     -----
-    Only "the candidate is better" is tested: exchange the sides to ask whether it is worse. Benchmarks count equally, however much they
-    differ; those whose own test does not reject count as equal. Where all of them do, as of most programs that are the same, the confidence
-    is 0 by this rule, which does not say that the candidate is worse, or equal. With fewer than 5 benchmarks the confidence cannot reach
-    0.95. Shared units are not taken into account: benchmarks are assumed independent.
-
-    Two-sided rank sums of 3 runs a side have no p below 0.1, one-sided ones reach 0.05. Tables 6 and 8 of Irving et al. rest on 3 runs a
-    side (SPEC) and need `sides="one"`; table 5 and figures 6 to 8 and 14 rest on 5, where either can be taken.
+    The test asks only whether the candidate is better: exchange the sides to ask whether it is worse. Benchmarks count equally, however
+    much they differ; those whose own test does not reject count as equal. Where all count as equal, the confidence is 0 by this rule, which
+    does not show that the candidate is worse, or equal. With fewer than 5 benchmarks the confidence cannot reach 0.95. Benchmarks are
+    assumed independent, whatever units they share. Two-sided rank sums of 3 runs a side have no p below 0.1, one-sided ones reach 0.05.
 
     References
     ----------
@@ -107,25 +99,22 @@ def hierarchical_performance_test(
     check_choice(zeros, "zeros", ZEROS)
     check_choice(sides, "sides", tuple(TAILS))
     level, share = check_confidence_level(confidence_level), check_share(alpha, "alpha", example="0.05")
-    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=(), censored="bound")
-    systems = resolve_systems(times, baseline, request)
+    systems = resolve_systems(times, baseline, across, dim=dim, metric=metric, levels=levels, unit=unit, shared=(), censored="bound")
     systems = systems._replace(pair=worst_case(systems.pair))
     lower_is_better = systems.pair.candidate.better == LOWER
 
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        del cells
-        matched = match_sides(new, old, shared=False, paired=False)
-        larger, smaller = (matched.old, matched.new) if lower_is_better else (matched.new, matched.old)
+    def kernel(units: Sides, _: Any) -> tuple[np.ndarray, ...]:
+        larger, smaller = (units.old, units.new) if lower_is_better else (units.new, units.old)
         result = hierarchical_test(larger, smaller, share, level, zeros, TAILS[sides])
         speedup = np.where(result.speedup < 1 / FAR, 0.0, result.speedup)
-        counts = result.larger, result.smaller, smallest_number(matched), *count(matched)
-        return result.confidence, 1 - result.confidence, speedup, *counts
+        return result.confidence, 1 - result.confidence, speedup, result.larger, result.smaller, smallest_number(units)
 
-    better, factor = "confidence that the candidate is better", "factor by which the candidate is better at least"
-    named = outputs(confidence=better, pvalue="", speedup=factor)
-    named |= outputs(better_benchmarks="benchmarks that are better by their own test", worse_benchmarks="benchmarks that are worse")
-    named |= outputs(n="independent units on the smaller side")
-    result = over_suites(kernel, systems, named | counted(across))
+    named = outputs(
+        confidence="confidence that the candidate is better", pvalue="", speedup="factor by which the candidate is better at least",
+        better_benchmarks="benchmarks that are better by their own test", worse_benchmarks="benchmarks that are worse",
+        n="independent units on the smaller side",
+    )  # fmt: skip
+    result = over_suites(kernel, systems, named, tested=False)
     attrs = {"result": "hierarchical_performance_test", "method": "hpt", "alpha": share, "confidence_level": level, "zeros": zeros}
     attrs |= {"sides": sides, "question": RANKED}
     return describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_ranks", "suite_direction"))
@@ -155,13 +144,9 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
 def direction_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark differs, and those where more are worse: both have a confidence near 0."""
     better, worse, alpha = result["better_benchmarks"], result["worse_benchmarks"], float(result.attrs["alpha"])
-    equal = (
-        f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}: their p is 1 by rule, which does not show that "
-    )
-    equal += "the sides are equal"
-    against = (
-        "{cells} have more benchmarks that are worse than better; only whether the candidate is better was tested: exchange the sides "
-    )
-    against += "to test whether it is worse"
-    counted_notes = count_note("no_difference", equal, (better == 0) & (worse == 0)), count_note("other_direction", against, worse > better)
-    return tuple(replace(note, aside=True) for note in counted_notes if note is not None)
+    equal = f"{{cells}} have no benchmark that differs by its own rank-sum test at {alpha:g}: their p is 1 by rule, which does not show "
+    equal += "that the sides are equal"
+    against = "{cells} have more benchmarks that are worse than better; only whether the candidate is better was tested: exchange the "
+    against += "sides to test whether it is worse"
+    notes = count_note("no_difference", equal, (better == 0) & (worse == 0)), count_note("other_direction", against, worse > better)
+    return tuple(replace(note, aside=True) for note in notes if note is not None)

@@ -9,25 +9,11 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, match_sides, smallest_number
-from perfarray.numerics.types import Floats
-from perfarray.suites.matching import (
-    INDEPENDENT,
-    REPLICATE,
-    Request,
-    TwoSystems,
-    bounded_result,
-    count,
-    counted,
-    describe_two,
-    moved,
-    movement,
-    moving,
-    over_suites,
-    resolve_systems,
-)
-from perfarray.suites.numerics.exchanges import Exchange, most_outcomes
+from perfarray.numerics.suite import MEANS, Sides, smallest_number
+from perfarray.suites import matching
+from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
+from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import ALTERNATIVES
 from perfarray.timings.across import Weights, each_suite
 from perfarray.timings.apply import is_chunked, outputs
@@ -37,13 +23,9 @@ from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_count
-from perfarray.timings.weights import weigh
 
 METHODS = ("monte_carlo", "exact")
-
-SMALL = 0.05
-"""A p-value that people look for: where none as small can be had, a note says so."""
-
+SMALL = 0.05  # the p-value that has to be possible: where none as small is, a note says so
 QUESTION = "do the runs of both systems come from the same distribution in every benchmark; effects that cancel over the suite are not seen"
 
 
@@ -75,12 +57,12 @@ def randomization_test(
     """Test whether two systems are alike over a suite, by exchanging their units at random.
 
     If the runs of both systems come from the same distribution in every benchmark, it does not matter which run belongs to which
-    system. The test gives units to the systems anew, computes the ratio of the suite scores each time, and counts how often it is as
-    extreme as the one observed.
+    system. The test assigns units to the systems at random, computes the ratio of the suite scores each time, and counts how often it is
+    as extreme as the one observed.
 
     Parameters
     ----------
-    times, baseline, dim, mean, weights, across, unit, levels, metric
+    times, baseline, dim, mean, weights, across, by, unit, levels, metric
         As for `score_ratio_interval`; repetitions of `unit` are exchanged.
     statistic : {"geometric", "mean", "median", "min", "best"}
         Of the runs of one benchmark: one value per unit.
@@ -93,13 +75,11 @@ def randomization_test(
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
     distribution : bool
-        Keep the ratio of every exchange, 8 bytes each, in every cell as many as in the one with most. Of a lazy array and "exact" their
-        number is not known before: as many as the repetitions it has room for have, up to a million.
+        Keep the ratio after every exchange. Of a lazy array and "exact" their number is not known before: there is room for as many as the
+        repetitions allow, up to a million.
     shared, paired, censored : optional
-        As for `score_ratio_interval`. Shared units are exchanged for all benchmarks together, and so are paired ones, within the pair;
-        with `shared=()`, which says that a pair does to one benchmark what it does to no other, pairs change hands benchmark by benchmark.
-    by : str, optional
-        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
+        As for `score_ratio_interval`. Shared units are exchanged for all benchmarks together, and so are paired ones, within the pair.
+        With `shared=()`, which says that a pair affects each benchmark by itself, pairs are exchanged benchmark by benchmark.
 
     Returns
     -------
@@ -107,9 +87,8 @@ def randomization_test(
         Along the dims of `score_ratio_interval`, unit 1: `statistic` (the ratio candidate / baseline observed), `pvalue`, `smallest_pvalue`
         (that of a ratio which no other exchange reaches: 0.1 for 3 runs against 3 of one benchmark, two-sided), `n` (units behind the
         benchmark that has fewest), `n_exchanges` (counted), `suite_benchmarks` (measured on both sides), `suite_correlation`, the mean
-        correlation between benchmarks of their units (of pairs, of their ratios), and `suite_correlation_pvalue`: NaN for shared units.
-        With `distribution`, along `replicate`: `null_distribution`, the ratio of the scores after every exchange, NaN behind the last;
-        `.perf.plot()` draws it.
+        correlation between benchmarks of their units (of pairs, of their ratios), and `suite_correlation_pvalue` (NaN for shared units).
+        With `distribution`, along `replicate`: `null_distribution`, the ratio of the scores after every exchange, NaN after the last.
 
     Raises
     ------
@@ -119,12 +98,10 @@ def randomization_test(
 
     Notes
     -----
-    What is tested is "the same distribution in every benchmark", not "the same overall performance". A small p says that some benchmark
-    differs, be it in its spread alone; a large one does not say that none does, since gains and losses that cancel in the mean over
-    the suite are not seen at all. No p is smaller than one over the number of exchanges there are, nor than 1 / (n_resamples + 1); twice
-    that if two-sided: `smallest_pvalue`.
-
-    Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in one warning.
+    The null hypothesis is "the same distribution in every benchmark", not "the same overall performance". A small p says that some
+    benchmark differs, perhaps only in its spread; a large p does not say that none differs, since the test does not see gains and losses
+    that cancel in the mean over the suite. No p is below one over the number of possible exchanges, nor below 1 / (n_resamples + 1), or
+    twice that if two-sided. Benchmarks that one side lacks are left out of both scores, and named in the attr `unmatched` and in a warning.
 
     References
     ----------
@@ -147,47 +124,45 @@ def randomization_test(
     check_choice(alternative, "alternative", ALTERNATIVES)
     check_choice(method, "method", METHODS)
     draws = Draws((True,), check_count(n_resamples, "n_resamples"), key_of(rng)) if method == "monte_carlo" else None
-    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared, paired=paired, censored=censored)
-    weighing = weigh(times, across, weights)
-    systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
-    joint = systems.shared or (paired is not None and shared is None)  # what a session did to a pair, it may have done to all benchmarks
-    shares = weighing.of(systems.labels(in_key_order=draws is not None))
-    how = Exchange(mean, named_end(statistic, systems.better), joint, paired is not None, shares)
+    systems = matching.resolve_systems(
+        times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored
+    )
+    joint = systems.shared or (paired is not None and shared is None)  # a session may affect all benchmarks of a pair alike
+    score = Score(
+        mean, named_end(statistic, systems.better), shared=joint, paired=paired is not None, alternative=alternative,
+        weights=systems.weights(in_key_order=draws is not None),
+    )  # fmt: skip
+    length = (draws.n_resamples if draws is not None else _most_exchanges(systems, score)) if distribution else None
 
-    length = (draws.n_resamples if draws is not None else _most_exchanges(systems, how)) if distribution else None
-
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        sides = match_sides(new, old, shared=how.shared, paired=how.paired)
-        result = randomization(sides, cells, how, alternative, draws, plus_one, length=length)
-        return *result, smallest_number(sides), *count(sides), *movement(sides, joint=how.shared, paired=how.paired)
+    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+        return *randomization(sides, cells, score, draws, plus_one, length=length), smallest_number(sides)
 
     named = outputs(statistic="candidate / baseline", pvalue="", smallest_pvalue="p-value of a ratio that no other exchange reaches")
     named |= outputs(n_exchanges="exchanges counted")
-    named |= {} if length is None else outputs("1", (REPLICATE,), null_distribution="candidate / baseline after an exchange")
-    named |= outputs(n="independent units on the smaller side") | counted(across) | moved()
-    result = over_suites(kernel, systems, named, {} if length is None else {REPLICATE: range(length)}, in_key_order=draws is not None)
+    named |= {} if length is None else outputs("1", (matching.REPLICATE,), null_distribution="candidate / baseline after an exchange")
+    named |= outputs(n="independent units on the smaller side")
+    coords, in_key_order = {} if length is None else {matching.REPLICATE: range(length)}, draws is not None
+    result = matching.over_suites(kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order)
     if length is not None and draws is None and not is_chunked(result["n_exchanges"]):
-        result = result.isel({REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # room that nothing needed
-    names = {"statistic": "estimate"}
-    result = bounded_result(result.rename(names), systems, alternative=alternative).rename({"estimate": "statistic"})
-    attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION} | weighing.attrs
-    attrs |= {"mean": mean, "statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": INDEPENDENT})
+        result = result.isel({matching.REPLICATE: slice(int(result["n_exchanges"].max().fillna(0)))}).copy(deep=True)  # without unused room
+    result = matching.bounded_result(result.rename({"statistic": "estimate"}), systems, alternative).rename({"estimate": "statistic"})
+    attrs: dict[str, Hashable] = {"result": "randomization_test", "method": method, "question": QUESTION, "mean": mean}
+    attrs |= {"statistic": statistic, "alternative": alternative} | ({} if joint else {"benchmarks": matching.INDEPENDENT})
     if draws is not None:
         attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy", "plus_one": int(plus_one)} | describe_key(draws.key)
-    return describe_two(result, systems, attrs, *weighing.notes, checks=("suite_benchmarks", "suite_exchanges", *moving(request, joint)))
+    return matching.describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint)))
 
 
-def _most_exchanges(systems: TwoSystems, how: Exchange) -> int:
+def _most_exchanges(systems: matching.TwoSystems, score: Score) -> int:
     """Return how many exchanges a cell has at most, by the sizes of the arrays."""
-    sides, across = [system.array.sizes for system in (systems.pair.candidate, systems.pair.baseline)], systems.across
-    runs = systems.pair.candidate.levels[: systems.depth + 1]
-    new, old = (prod(sizes[level] for level in runs) for sizes in sides)
-    return most_outcomes(sides[0].get(across, 1), (new, old), how)
+    sizes = [side.array.sizes for side in (systems.pair.candidate, systems.pair.baseline)]
+    new, old = (prod(side[level] for level in systems.pair.candidate.levels[: systems.depth + 1]) for side in sizes)
+    return most_outcomes(sizes[0].get(systems.across, 1), (new, old), score)
 
 
 @check("suite_exchanges")
 def too_few_pairs(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells in which pairs that change hands for all benchmarks are too few for a p-value of 5 %."""
+    """Count the cells in which pairs that are exchanged for all benchmarks together are too few for a p-value of 5 %."""
     attrs, least = result.attrs, result["smallest_pvalue"]
     if not str(attrs["benchmarks"]).startswith("paired"):
         return ()

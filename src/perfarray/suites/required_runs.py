@@ -8,9 +8,9 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.suite import MEANS, Sides, match_sides, smallest_number, smallest_numbers
+from perfarray.numerics.suite import MEANS, Sides, smallest_numbers
 from perfarray.numerics.types import Floats, same_text
-from perfarray.suites.matching import Request, TwoSystems, count_empty, describe_two, moved, movement, moving, over_suites, resolve_systems
+from perfarray.suites import matching
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
@@ -23,7 +23,6 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
-from perfarray.timings.weights import weigh
 
 RUNS = "runs"
 
@@ -55,24 +54,22 @@ def required_runs(
 ) -> xr.Dataset:
     """Find how many runs of every benchmark make the interval of the score ratio as narrow as asked.
 
-    The first runs of both sides are taken, then one more of each at a time, until the interval is no wider than `width`. The side and the
-    benchmark with fewest runs end this; runs that others have beyond that are not used, and a warning says so.
+    The search takes the first runs of both sides, then one more of each at a time, until the interval is no wider than `width` or the
+    benchmark with fewest runs has no more. Further runs of other benchmarks are not used, and a warning says so.
 
     Parameters
     ----------
     width : float
-        Upper minus lower limit of the ratio that is wanted: 0.02 for 2 % of the baseline.
+        The width of the interval that is wanted, upper minus lower limit of the ratio: 0.02 for 2 % of the baseline.
     start : int
         Runs to begin with, at least 2.
-    times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples, across, unit, levels, shared, rng, metric
+    times, baseline, dim, mean, weights, statistic, confidence_level, method, n_resamples, across, by, unit, levels, shared, rng, metric
         As for `score_ratio_interval`; the timings are those of a pilot, a run is a unit.
-    by : str, optional
-        A coordinate along `across`, such as `suite`: a result for each of its values, along a dim of that name. Default: one for all.
 
     Returns
     -------
     Dataset
-        `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or where the data do not suffice what they promise;
+        `required` (runs; NaN where the data do not suffice), `extrapolated` (the same, or an extrapolation where the data do not suffice;
         NaN beyond ten million), `remark` (text: why `required` is NaN, and what `extrapolated` rests on; "" otherwise), `n_candidate` and
         `n_baseline` (runs a side, of the benchmark that has fewest), `suite_correlation` and `suite_correlation_pvalue` as in
         `score_ratio_interval`, and along `runs`: `estimate`, `lower`, `upper`, `width` (NaN beyond the smaller of the two).
@@ -84,10 +81,9 @@ def required_runs(
 
     Notes
     -----
-    Stopping at the first interval that is narrow enough favours intervals that are narrow by chance: of one benchmark, with a start of 3 to
-    10 runs, they cover 93 to 95 % where 95 were asked for (normal runs), of four or more benchmarks, whose df are many, 94 to 96. Of single
-    benchmarks `stopping` has rules that keep their level.
-    The extrapolation shrinks the interval of all runs by the square root of the runs, with the t of their degrees of freedom.
+    Stopping at the first interval that is narrow enough favours intervals that are narrow by chance: nominal 95 % intervals of one
+    benchmark may cover 93 % (`stopping` has rules that keep their level). The extrapolation shrinks the interval of all runs by the square
+    root of the runs, with the t quantile of their degrees of freedom.
 
     References
     ----------
@@ -98,9 +94,9 @@ def required_runs(
     >>> import perfarray
     >>> dims = {"benchmark": 4, "version": ["old", "new"]}
     >>> times = perfarray.simulate(sizes={"execution": 20}, variances={"execution": 1e-4}, dims=dims, rng=1)
-    >>> found = times.perf.required_runs("old", width=0.02).squeeze()
-    >>> required = int(found["required"])
-    >>> required, [bool(found["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]
+    >>> plan = times.perf.required_runs("old", width=0.02).squeeze()
+    >>> required = int(plan["required"])
+    >>> required, [bool(plan["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]
     (4, [False, True])
     """
     del by  # the wrapper reads it
@@ -111,30 +107,32 @@ def required_runs(
     if target <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    request = Request(dim=dim, metric=metric, levels=levels, across=across, unit=unit, shared=shared)
-    weighing = weigh(times, across, weights)
-    systems = resolve_systems(weighing.kept(times), weighing.kept(baseline), request)
-    shares = weighing.of(systems.labels(in_key_order=draws is not None))
-    score = Score(mean, named_end(statistic, systems.better), systems.shared, False, False, level, "two-sided", weights=shares)
+    systems = matching.resolve_systems(times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared)
+    shared_units, shares = systems.shared, systems.weights(in_key_order=draws is not None)
+    score = Score(mean, named_end(statistic, systems.better), shared=shared_units, confidence_level=level, weights=shares)
     most = _most(systems, first)
 
-    def kernel(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        sides = match_sides(new, old, shared=score.shared, paired=False)
-        result = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first)
-        numbers = smallest_numbers(sides)
-        remarks = _remarks(result, np.minimum(*numbers), first)
-        together = movement(sides, joint=score.shared, paired=False)
-        return *result, *numbers, remarks, *together, _unused(sides), sides.incomplete.astype(float), sides.matched
+    def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
+        result, numbers = numerics.required_runs(sides, cells, score, draws, method, width=target, start=first), smallest_numbers(sides)
+        used = np.minimum(*numbers)
+        return *result, *numbers, _remarks(result, used, first), _unused(sides, used)
 
-    result = over_suites(kernel, systems, _outputs(across), {RUNS: range(first, most + 1)}, in_key_order=draws is not None)
+    named = outputs(required="fewest runs with an interval as narrow as asked")
+    named |= outputs(extrapolated="the same, extrapolated where the data do not suffice")
+    named |= outputs("1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower")
+    named |= outputs(n_candidate="runs of the candidate's benchmark that has fewest")
+    named |= outputs(n_baseline="runs of the baseline's benchmark that has fewest")
+    named |= {"remark": Output((), "", object, "why no number of the runs is enough")} | outputs(_unused="")
+    in_key_order, coords = draws is not None, {RUNS: range(first, most + 1)}
+    result = matching.over_suites(kernel, systems, named, coords, shared=shared_units, in_key_order=in_key_order)
     attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
-    attrs |= {"confidence_level": level, "width": target, "start": first} | weighing.attrs
+    attrs |= {"confidence_level": level, "width": target, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}
-    checks = ("suite_start", "suite_pilot", *moving(request, score.shared))
-    return describe_two(result.drop_vars("_unused"), systems, attrs, _note_unused(result), *weighing.notes, checks=checks)
+    checks = ("suite_start", "suite_pilot", *systems.movement_checks(shared_units))
+    return matching.describe_two(result.drop_vars(["_unused", "suite_benchmarks"]), systems, attrs, _note_unused(result), checks=checks)
 
 
-def _most(systems: TwoSystems, start: int) -> int:
+def _most(systems: matching.TwoSystems, start: int) -> int:
     """Return how many runs the smaller side has room for; raise where that is less than the search begins with."""
     nest, depth = systems.pair.candidate.levels, systems.depth
     sides = (systems.pair.candidate, systems.pair.baseline)
@@ -159,20 +157,16 @@ def _remarks(search: numerics.RequiredRuns, n: Floats, first: int) -> np.ndarray
         elif not len(widths):
             remarks[cell] = "the runs show no interval"
         else:
-            promise = (
-                "ten million runs would not do either"
-                if np.isnan(extrapolated)
-                else f"{extrapolated:.0f} would do, if they vary as these do"
-            )
-            remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; {promise}"
+            enough = f"{extrapolated:.0f} would do, if they vary as these do"
+            remarks[cell] = f"with all {runs} runs the interval is {widths[-1]:.3g} wide; "
+            remarks[cell] += "ten million runs would not do either" if np.isnan(extrapolated) else enough
     return remarks
 
 
-def _unused(sides: Sides) -> Floats:
+def _unused(sides: Sides, used: Floats) -> Floats:
     """Count the runs of every suite beyond the fewest that a benchmark has on a side."""
-    numbers = [np.where(sides.matched, (~np.isnan(side)).sum(axis=-1), 0) for side in (sides.new, sides.old)]
-    used = smallest_number(sides) * sides.matched.sum(axis=-1)
-    return np.asarray(sum(number.sum(axis=-1) - used for number in numbers))
+    runs = sum(np.where(sides.matched, (~np.isnan(side)).sum(axis=-1), 0).sum(axis=-1) for side in (sides.new, sides.old))
+    return np.asarray(runs - 2 * used * sides.matched.sum(axis=-1))
 
 
 def _note_unused(result: xr.Dataset) -> Note | None:
@@ -181,13 +175,13 @@ def _note_unused(result: xr.Dataset) -> Note | None:
     if is_chunked(unused) or not (unused > 0).any():
         return None
     cells, runs = int((unused > 0).sum()), int(unused.sum())
-    sides = f"{_numbers(result['n_candidate'])} (candidate) and {_numbers(result['n_baseline'])} (baseline)"
+    sides = f"{_range(result['n_candidate'])} (candidate) and {_range(result['n_baseline'])} (baseline)"
     where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
     explanation = f"as many are taken of every benchmark and side, and the fewest are {sides}"
     return Note("unused_runs", f"{where}{runs} runs are not used: {explanation}", {"cells": cells, "of": unused.size, "runs": runs})
 
 
-def _numbers(n: xr.DataArray) -> str:
+def _range(n: xr.DataArray) -> str:
     """Write one number of runs, or the least and the largest."""
     low, high = int(n.min()), int(n.max())
     return str(low) if low == high else f"{low} to {high}"
@@ -205,19 +199,4 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check("suite_pilot")
 def without_pilot(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark was measured on both sides."""
-    return (count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),)
-
-
-def _outputs(across: str) -> dict[str, Output]:
-    """Return the variables of the result: those of `numerics.required_runs.RequiredRuns` in their order, and what is said of them."""
-    return {
-        **outputs(required="fewest runs with an interval as narrow as asked"),
-        **outputs(extrapolated="the same, extrapolated where the data do not suffice"),
-        **outputs("1", (RUNS,), estimate="candidate / baseline", lower="", upper="", width="upper - lower"),
-        **outputs(n_candidate="runs of the candidate's benchmark that has fewest"),
-        **outputs(n_baseline="runs of the baseline's benchmark that has fewest"),
-        "remark": Output((), "", object, "why no number of the runs is enough"),
-        **moved(),
-        **outputs(_unused="", _incomplete=""),
-        "_matched": Output((across,), "", bool),
-    }
+    return (matching.count_empty(result["n_candidate"] == 0, "no benchmark measured on both sides"),)

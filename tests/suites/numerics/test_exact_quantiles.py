@@ -72,7 +72,7 @@ def test_counted_pairs_lie_on_both_sides_of_a_quarter(decimals, seed):
     assert ((found.lower <= found.values) & (found.values <= found.upper)).all()
 
 
-@pytest.mark.parametrize("number", [4, 8, 12])
+@pytest.mark.parametrize("number", [4, 12, 14])
 def test_a_quarter_reached_exactly_is_not_passed(number):
     """Where F is 1/4 at a sum, that sum is the quartile: counts are whole numbers."""
     rows = [np.arange(2.0) * 2**place for place in range(number)]
@@ -94,6 +94,30 @@ def test_grid_holds_its_bound(seed, scale):
     assert (exact <= found.upper).all()
     step = np.ptp(rows, axis=1).sum() / 200
     assert (found.upper - found.lower <= 6 * step * (1 + 1e-9)).all()
+
+
+def test_values_on_the_lattice_are_not_moved():
+    """32 coins of 1 have the quartiles 14, 16 and 18; a group of one value beside coins keeps it within the bounds."""
+    coin = points_of(np.array([[0.0], [1.0]]))
+    found = quantiles_of_sum([[coin] * 32], ONE, QUARTERS)
+    np.testing.assert_allclose(found.values, [14, 16, 18], atol=1e-4)
+    assert ((found.lower <= [14, 16, 18]) & (found.upper >= [14, 16, 18])).all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact_quantiles, "LISTED", 1)
+        patch.setattr(exact_quantiles, "POINTS", 200)
+        found = quantiles_of_sum([[coin], [points_of(np.array([[0.5364]]))]], [Fraction(1, 8), Fraction(7, 8)], QUARTERS)
+    assert ((found.lower <= 0.5364) & (found.upper >= 0.5364)).all()
+
+
+def test_shares_widen_the_bounds_by_their_rounding():
+    """256 equally likely whole numbers, weighed by shares: F is 1/4 at 63 but for rounding, so that the bound above is 64."""
+    rows = [np.arange(2.0) * 2**place for place in range(8)]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("LISTED", 1), ("POINTS", 8 * 255), ("WHOLE", 1)):
+            patch.setattr(exact_quantiles, name, value)
+        found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    assert (found.lower <= [63, 127, 191]).all()
+    assert (found.upper >= [63.99, 127.99, 191.99]).all()
 
 
 def test_many_weighted_values_take_one_array_at_a_time():

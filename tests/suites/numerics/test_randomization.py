@@ -8,8 +8,8 @@ import pytest
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.suite import Sides, match_sides, run_statistic, suite_mean
-from perfarray.suites.numerics.exchanges import Exchange
-from perfarray.suites.numerics.randomization import TABLE, Tally, pvalue, randomization, randomize, smallest_pvalue
+from perfarray.suites.numerics.randomization import TABLE, Tally, exchange_units, pvalue, randomization, smallest_pvalue
+from perfarray.suites.numerics.redrawn_scores import Score
 
 STATISTICS = {
     "gm_all_scores": ("geometric", "geometric"),
@@ -23,7 +23,7 @@ STATISTICS = {
 def counted(new, old, how, draws=None):
     """Return the tally of one suite."""
     sides = match_sides(new[None], old[None], shared=how.shared, paired=how.paired)
-    ((_, found),) = randomize(sides, np.array([0]), how, draws)
+    ((_, found),) = exchange_units(sides, np.array([0]), how, draws)
     return Tally(*(part.item() for part in found[:3]), *found[3:])
 
 
@@ -38,7 +38,7 @@ def test_counts_are_r_s(golden):
     for case in golden("randomization_test")["cases"]:
         new, old = (np.array(case["input"][side], dtype=float) for side in "AB")
         for name, (mean, statistic) in STATISTICS.items():
-            expected, found = case["output"][name], counted(new, old, Exchange(mean, statistic, False, False))
+            expected, found = case["output"][name], counted(new, old, Score(mean, statistic))
             assert (found.at_least, found.at_most, found.number) == (
                 expected["count_ge"], expected["count_le"], expected["n_permutations"],
             )  # fmt: skip
@@ -53,7 +53,7 @@ def test_pairs_are_swapped_within(shared, statistic, mean):
     """Brute force over all swaps of 3 pairs: within each of 2 benchmarks, or of both together."""
     rng = np.random.default_rng(1)
     new, old = rng.uniform(1, 2, (2, 2, 3))
-    how = Exchange(mean, statistic, shared, True)
+    how = Score(mean, statistic, shared, True)
     found, ratios = counted(new, old, how), []
     for swaps in product([False, True], repeat=3 if shared else 6):
         swapped = np.broadcast_to(np.reshape(swaps, (1, 3) if shared else (2, 3)), (2, 3))
@@ -70,14 +70,14 @@ def test_shared_units_are_exchanged_for_all_benchmarks():
     rng = np.random.default_rng(2)
     new, old = rng.uniform(1, 2, (4, 4)), rng.uniform(1, 2, (4, 2))
     new[1, 3] = np.nan
-    assert counted(new, old, Exchange("geometric", "mean", True, False)).number == 10
+    assert counted(new, old, Score("geometric", "mean", True, False)).number == 10
 
 
 def test_unequal_numbers_of_runs():
     """Benchmarks with 2 + 1, 1 + 2 and 2 + 2 runs: 3 x 3 x 6 exchanges."""
     new = np.array([[1.0, 1.1], [2.0, np.nan], [3.0, 3.1]])
     old = np.array([[np.nan, 1.2], [2.2, 2.3], [3.3, 3.2]])
-    found = counted(new, old, Exchange("geometric", "geometric", False, False))
+    found = counted(new, old, Score("geometric", "geometric"))
     assert (found.number, found.at_most, found.at_least) == (54, 1, 54)
 
 
@@ -89,7 +89,7 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
     """Tabulated (3 runs) or permuted (9 runs, too many to tabulate): the mean of the log ratio is 0, its variance that of exchanges."""
     rng = np.random.default_rng(runs)
     new, old = rng.uniform(1, 1.2, (2, 2, runs))
-    how = Exchange(mean, "mean", shared, paired)
+    how = Score(mean, "mean", shared, paired)
     found = counted(new, old, how, Draws((True,), 20_000, (1, 2)))
     if runs == 3:
         every = counted(new, old, how)
@@ -118,31 +118,13 @@ def test_random_exchanges_follow_the_law_of_all(mean, paired, shared, runs):
 def test_every_benchmark_has_picks_of_its_own(runs):
     """The log ratio of many exchanges has mean 0 and the variance of independent exchanges within 20 benchmarks."""
     new, old = np.random.default_rng(runs).lognormal(0, 0.1, (2, 20, runs))
-    how = Exchange("geometric", "geometric", False, False)
+    how = Score("geometric", "geometric")
     sides, draws = match_sides(new[None], old[None], shared=False, paired=False), Draws((True,), 20_000, (1, 2))
-    logs = np.log(randomization(sides, np.array([0]), how, "less", draws, True, length=20_000)[-1][0])
+    logs = np.log(randomization(sides, np.array([0]), how._replace(alternative="less"), draws, True, length=20_000)[-1][0])
     pooled = np.log(np.concatenate([new, old], axis=1))
     variance = (pooled.var(axis=1, ddof=1) * 2 / runs).sum() / 20**2
     assert logs.mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 20_000))
     assert logs.var() == pytest.approx(variance, rel=4 * np.sqrt(2 / 20_000))
-
-
-def test_suites_have_random_numbers_of_their_own():
-    """A suite's p-value is the same alone and among others, in any order."""
-    new, old = np.random.default_rng(4).lognormal(0, 0.05, (2, 4, 6, 5))
-    sides, cells, how = (
-        match_sides(new, old, shared=False, paired=False),
-        np.array([4, 1, 9, 0]),
-        Exchange("geometric", "mean", False, False),
-    )
-
-    def pvalues(order):
-        some = Sides(*(part[order] for part in sides))
-        return randomization(some, cells[order], how, "two-sided", Draws((True,), 300, (1, 2)), True)[1]
-
-    whole = pvalues(np.arange(4))
-    np.testing.assert_array_equal(pvalues(np.array([3, 0, 2, 1])), whole[[3, 0, 2, 1]])
-    np.testing.assert_array_equal(np.concatenate([pvalues(np.array([place])) for place in range(4)]), whole)
 
 
 def test_p_values():
@@ -162,7 +144,7 @@ def test_too_many_exchanges():
     with pytest.raises(
         ValueError, match=r"would enumerate 1,016,255,020,032 exchanges, and at most 1,000,000 are; use method='monte_carlo'"
     ):
-        counted(side, side, Exchange("geometric", "mean", False, False))
+        counted(side, side, Score("geometric", "mean"))
 
 
 @pytest.mark.slow
@@ -170,8 +152,8 @@ def test_error_rate():
     """Two equal systems, 13 benchmarks of 5 runs: p <= 0.05 in 5 % of 1,000 experiments, within 3 standard errors."""
     new, old = np.random.default_rng(3).lognormal(0, 0.05, (2, 1000, 13, 5))
     sides = match_sides(new, old, shared=False, paired=False)
-    how = Exchange("geometric", "geometric", False, False)
-    found = randomization(sides, np.arange(1000), how, "two-sided", Draws((True,), 199, (1, 2)), True)[1]
+    how = Score("geometric", "geometric")
+    found = randomization(sides, np.arange(1000), how, Draws((True,), 199, (1, 2)), True)[1]
     assert (found <= 0.05).mean() == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 1000))
 
 
@@ -179,19 +161,21 @@ def test_error_rate():
 @pytest.mark.parametrize("statistic", ["geometric", "median"])
 @pytest.mark.parametrize("paired", [False, True])
 def test_suites_exchanged_together_have_the_ratios_of_suites_alone(runs, statistic, paired):
-    """Tabulated or drawn anew, with gaps and without data: to the last bit what one suite at a time gives."""
+    """Tabulated or drawn anew, with gaps and without data, in any order: to the last bit what one suite at a time gives."""
     new, old = np.random.default_rng(9).lognormal(0, 0.05, (2, 5, 3, runs))
     new[1, 0, 0] = old[3, 2, 1] = old[0, 1, 2] = new[2, 1, 0] = new[2, 0] = new[4] = np.nan
     sides = match_sides(new, old, shared=False, paired=paired)
-    how, draws = Exchange("harmonic", statistic, False, paired, np.array([1.0, 2.0, 0.5])), Draws((True,), 40, (1, 2))
+    how, draws = Score("harmonic", statistic, paired=paired, weights=np.array([1.0, 2.0, 0.5])), Draws((True,), 40, (1, 2))
 
     def ratios(which):
         some = Sides(*(part[which] for part in sides))
-        return randomization(some, np.arange(5)[which], how, "two-sided", draws, True, length=40)
+        return randomization(some, np.arange(5)[which], how, draws, True, length=40)
 
     together, alone = ratios(slice(None)), [ratios([place]) for place in range(5)]
     for part, own in zip(together, zip(*alone, strict=True), strict=True):
         np.testing.assert_array_equal(part, np.concatenate(own))
+    order = np.array([3, 0, 4, 2, 1])
+    np.testing.assert_array_equal(ratios(order)[-1], together[-1][order])
     assert np.isfinite(together[-1][:4]).all()
     assert np.isnan(together[-1][4]).all()
 
@@ -204,10 +188,10 @@ def test_units_drawn_anew_are_those_of_the_smallest_words(statistic, tied, monke
     That holds, too, where the upper halves of the words that decide are equal.
     """
     new, old = np.random.default_rng(3).lognormal(0, 0.1, (2, 1, 2, 12))
-    sides, how = match_sides(new, old, shared=False, paired=False), Exchange("arithmetic", statistic, False, False)
+    sides, how = match_sides(new, old, shared=False, paired=False), Score("arithmetic", statistic)
     every = Streams.words
     monkeypatch.setattr(Streams, "words", lambda *which: every(*which) >> np.uint64(tied))
-    found = randomization(sides, np.array([7]), how, "two-sided", Draws((True,), 6, (1, 2)), True, length=6)[-1][0]
+    found = randomization(sides, np.array([7]), how, Draws((True,), 6, (1, 2)), True, length=6)[-1][0]
     order = Streams((1, 2)).words([7], EXCHANGES, 6 * 48).reshape(6, 2, 24).argsort(axis=-1)
     pool = np.broadcast_to(np.concatenate([new, old], axis=-1), (6, 2, 24))
     scores = [run_statistic(np.take_along_axis(pool, side, axis=-1), statistic).sum(axis=-1) for side in (order[..., :12], order[..., 12:])]

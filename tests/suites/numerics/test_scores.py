@@ -9,13 +9,13 @@ from scipy import stats
 from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import acceleration_of
 from perfarray.numerics.ratio_tests import evidence_of_units
-from perfarray.numerics.suite import MEANS, match_sides, run_statistic, suite_mean, suite_weights
+from perfarray.numerics.suite import MEANS, log_mean_slopes, match_sides, run_statistic, suite_mean
 from perfarray.numerics.verdicts import Evidence, Rules, Suite
-from perfarray.suites.numerics.ratios import _left_out, bootstrap_interval, t_interval
+from perfarray.suites.numerics.ratios import _left_out, bootstrap_interval, t_interval, t_places
 from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
 
 STATISTICS = ("mean", "median", "min", "max", "geometric")
-PLAIN = Score("geometric", "mean", False, False, False, 0.95, "two-sided")
+PLAIN = Score("geometric", "mean")
 
 
 def units(seed, ratio=1.0, suites=3, benchmarks=5, runs=6, spread=0.02):
@@ -47,7 +47,7 @@ def test_means_are_those_of_scipy():
 def test_weights_are_the_derivatives_of_the_log_mean(mean):
     """Moving one log score by h moves the log mean by w h."""
     scores, matched = np.array([1.0, 4.0, 30.0, 2.0]), np.array([True, True, True, False])
-    weights = suite_weights(scores, mean, matched)
+    weights = log_mean_slopes(scores, mean, matched)
     for place in range(4):
         moved = scores * np.exp(1e-6 * (np.arange(4) == place))
         change = np.log(suite_mean(moved, mean, matched)) - np.log(suite_mean(scores, mean, matched))
@@ -113,7 +113,7 @@ def test_bootstrap_moments_are_r_s(golden):
     new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
     score, draws = PLAIN._replace(statistic="geometric"), Draws((True,), 40_000, (1, 2))
     sides = match_sides(new, old, shared=False, paired=False)
-    ((_, drawn),) = draw_scores(sides, np.array([0]), draws, score)
+    (drawn,) = draw_scores(sides, np.array([0]), draws, score)
     logs = (drawn.new - drawn.old).mean(axis=1)[0]
     expected = case["output"]["within"]
     assert logs.mean() == pytest.approx(expected["mean_log"], abs=4 * np.sqrt(expected["var_log"] / 40_000))
@@ -135,7 +135,7 @@ def test_bca_influence_is_a_jackknife(shared, paired, random_benchmarks):
     new, old = units(4, suites=1, benchmarks=3, runs=4)
     score = PLAIN._replace(mean="harmonic", statistic="median", shared=shared, paired=paired, random_benchmarks=random_benchmarks)
     sides, draws = match_sides(new, old, shared=shared, paired=paired), Draws((True,), 50, (1, 2))
-    ((_, drawn),) = draw_scores(sides, np.array([0]), draws, score)
+    (drawn,) = draw_scores(sides, np.array([0]), draws, score)
 
     def ratio(a, b):
         scores = [suite_mean(run_statistic(side, "median"), "harmonic") for side in (a, b)]
@@ -169,7 +169,7 @@ def test_joint_draws_keep_units_together():
     for shared in (True, False):
         score = PLAIN._replace(shared=shared)
         sides = match_sides(new, old, shared=shared, paired=False)
-        ((_, drawn),) = draw_scores(sides, np.arange(2), Draws((True,), 100, (1, 2)), score)
+        (drawn,) = draw_scores(sides, np.arange(2), Draws((True,), 100, (1, 2)), score)
         assert np.allclose(drawn.new[:, 0], drawn.new[:, 1]) == shared
         assert not np.allclose(drawn.new[0], drawn.new[1])
         assert not np.allclose(np.exp(drawn.new) / new.mean(axis=-1)[..., None], np.exp(drawn.old) / old.mean(axis=-1)[..., None])
@@ -179,7 +179,7 @@ def test_paired_draws_are_the_same_for_both_systems():
     """A system paired with twice itself has the ratio 2 in every replicate."""
     new, _ = units(6)
     sides = match_sides(2 * new, new, shared=False, paired=True)
-    ((_, drawn),) = draw_scores(sides, np.arange(3), Draws((True,), 100, (1, 2)), PLAIN._replace(paired=True))
+    (drawn,) = draw_scores(sides, np.arange(3), Draws((True,), 100, (1, 2)), PLAIN._replace(paired=True))
     np.testing.assert_allclose(np.exp(drawn.new - drawn.old), 2.0)
 
 
@@ -189,7 +189,7 @@ def test_redraws_follow_the_law_of_all(within, runs, number):
     """Tabulated (27 ways, 8,000 replicates) or drawn one by one (3,125 ways, 2,500): every statistic comes up as often as in all ways."""
     new, old = units(10, suites=4, benchmarks=2, runs=runs)
     sides = match_sides(new, old, shared=False, paired=False)
-    ((_, drawn),) = draw_scores(sides, np.arange(4), Draws((True,), number, (1, 2)), PLAIN._replace(statistic=within))
+    (drawn,) = draw_scores(sides, np.arange(4), Draws((True,), number, (1, 2)), PLAIN._replace(statistic=within))
     ways = np.array(list(product(range(runs), repeat=runs)))
     for row, replicates in zip(new.reshape(-1, runs), np.exp(drawn.new).reshape(-1, number), strict=True):
         every = np.sort(getattr(np, within)(row[ways], axis=1))
@@ -201,7 +201,7 @@ def test_redraws_follow_the_law_of_all(within, runs, number):
 
 
 @pytest.mark.parametrize("score", [PLAIN, PLAIN._replace(shared=True), PLAIN._replace(paired=True), PLAIN._replace(random_benchmarks=True)])
-def test_suites_have_random_numbers_of_their_own(score):
+def test_suites_have_random_numbers_of_their_own(monkeypatch, score):
     """A suite's interval is the same alone and among others, some of which have gaps."""
     new, old = units(11, suites=6)
     new[2, 1, 0] = old[2, 1, 0] = old[3, 4, 2] = new[3, 4, 2] = np.nan
@@ -213,7 +213,7 @@ def test_suites_have_random_numbers_of_their_own(score):
         return np.concatenate(
             [
                 np.array(bootstrap_interval(drawn, drawn.sides.matched, score, draws, "percentile"))
-                for _, drawn in draw_scores(sides, cells[which], draws, score)
+                for drawn in draw_scores(sides, cells[which], draws, score)
             ],
             axis=1,
         )
@@ -221,6 +221,8 @@ def test_suites_have_random_numbers_of_their_own(score):
     whole = intervals(np.arange(6))
     assert np.isfinite(whole[1]).all()
     np.testing.assert_array_equal(np.concatenate([intervals(np.array([place])) for place in range(6)], axis=1), whole)
+    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.KEPT", 1)  # suites are drawn one by one
+    np.testing.assert_array_equal(intervals(np.arange(6)), whole)
 
 
 @pytest.mark.parametrize(("runs", "limit"), [(4, "numerics.with_replacement.LOOKED_UP"), (6, "suites.numerics.redrawn_scores.BLOCK")])
@@ -229,7 +231,7 @@ def test_every_block_of_replicates_has_random_numbers_of_its_own(monkeypatch, ru
     new, old = units(13, suites=2, runs=runs)
     monkeypatch.setattr(f"perfarray.{limit}", 20 * new[..., 0].size)
     sides = match_sides(new, old, shared=False, paired=False)
-    found = np.concatenate([drawn.new for _, drawn in draw_scores(sides, np.arange(2), Draws((True,), 40, (1, 2)), PLAIN)])
+    found = np.concatenate([drawn.new for drawn in draw_scores(sides, np.arange(2), Draws((True,), 40, (1, 2)), PLAIN)])
     assert np.isfinite(found).all()
     assert (found[..., :20] != found[..., 20:]).mean() > 0.9
 
@@ -240,7 +242,7 @@ def test_benchmarks_with_other_numbers_of_runs_are_redrawn_by_their_own():
     for place, number in enumerate((2, 3, 4, 1, 0)):
         new[:, place, number:] = np.nan
     sides = match_sides(new, old, shared=False, paired=False)
-    blocks = [drawn for _, drawn in draw_scores(sides, np.arange(2), Draws((True,), 20_000, (1, 2)), PLAIN)]
+    blocks = list(draw_scores(sides, np.arange(2), Draws((True,), 20_000, (1, 2)), PLAIN))
     redrawn = [np.exp(np.concatenate([getattr(drawn, side) for drawn in blocks])) for side in ("new", "old")]
     for place, number in enumerate((2, 3, 4, 1)):
         runs = new[:, place, :number]
@@ -256,7 +258,7 @@ def test_redrawn_benchmarks_have_the_variance_of_two_stages():
     old = np.ones((1, 6, 4))
     sides = match_sides(np.exp(logs)[None, :, None] * old, old, shared=False, paired=False)
     score, draws = PLAIN._replace(random_benchmarks=True), Draws((True,), 40_000, (1, 2))
-    ((_, drawn),) = draw_scores(sides, np.array([0]), draws, score)
+    (drawn,) = draw_scores(sides, np.array([0]), draws, score)
     found = bootstrap_interval(drawn, sides.matched, score, draws, "percentile")
     assert found.standard_error[0] == pytest.approx(logs.std() / np.sqrt(6), rel=0.02)
 
@@ -271,7 +273,7 @@ def test_one_sided_limits_are_two_sided_ones_of_a_lower_level(method):
         score = PLAIN._replace(confidence_level=level, alternative=alternative)
         if method == "t":
             return t_interval(sides, sides.matched, score)
-        ((_, drawn),) = draw_scores(sides, np.arange(3), draws, score)
+        (drawn,) = draw_scores(sides, np.arange(3), draws, score)
         return bootstrap_interval(drawn, sides.matched, score, draws, method)
 
     both, less, greater = found(0.9, "two-sided"), found(0.95, "less"), found(0.95, "greater")
@@ -280,6 +282,13 @@ def test_one_sided_limits_are_two_sided_ones_of_a_lower_level(method):
     assert np.isneginf(less.lower).all()
     assert np.isposinf(greater.upper).all()
     np.testing.assert_allclose(np.minimum(1, 2 * np.minimum(less.pvalue, greater.pvalue)), both.pvalue)
+
+
+def test_places_of_t_are_equally_probable():
+    """Four places: t quantiles at 1/8, 3/8, 5/8 and 7/8 around the log ratio."""
+    found = interval(*units(2, suites=1))
+    expected = np.log(found.estimate) + stats.t.ppf([0.125, 0.375, 0.625, 0.875], found.df) * found.standard_error
+    np.testing.assert_allclose(np.log(t_places(found, 4))[0], expected, rtol=1e-9)
 
 
 def test_nothing_varies():
@@ -311,7 +320,7 @@ def test_what_is_joint_does_not_move_the_estimate(mean, statistic):
     for shared, paired in product((False, True), repeat=2):
         score = PLAIN._replace(mean=mean, statistic=statistic, shared=shared, paired=paired)
         sides = match_sides(new, old, shared=shared, paired=paired)
-        ((_, drawn),) = draw_scores(sides, np.array([0]), Draws((True,), 50, (1, 2)), score)
+        (drawn,) = draw_scores(sides, np.array([0]), Draws((True,), 50, (1, 2)), score)
         found = bootstrap_interval(drawn, sides.matched, score, Draws((True,), 50, (1, 2)), "percentile")
         assert found.estimate == pytest.approx(expected, rel=1e-12)
         if statistic in ("mean", "geometric"):
@@ -343,15 +352,3 @@ def test_coverage_where_builds_are_shared():
         rates.append(((found.lower <= 1) & (found.upper >= 1)).mean())
     assert rates[0] == pytest.approx(0.95, abs=0.012)
     assert rates[1] < 0.75
-
-
-@pytest.mark.parametrize("runs", [3, 9])
-def test_pieces_of_a_block_change_no_number(monkeypatch, runs):
-    """Suites drawn one by one have the replicates of suites drawn at once."""
-    new, old = units(15, suites=4, runs=runs)
-    sides, draws = match_sides(new, old, shared=False, paired=False), Draws((True,), 30, (1, 2))
-    whole = [drawn.new for _, drawn in draw_scores(sides, np.arange(4), draws, PLAIN)]
-    monkeypatch.setattr("perfarray.suites.numerics.redrawn_scores.KEPT", 1)
-    np.testing.assert_array_equal(
-        np.concatenate(whole), np.concatenate([own.new.copy() for _, own in draw_scores(sides, np.arange(4), draws, PLAIN)])
-    )

@@ -1,4 +1,4 @@
-"""What is exchanged: the benchmarks of many suites, those with as many units side by side."""
+"""What is exchanged: the benchmarks of many suites, in blocks of benchmarks with equal numbers of units."""
 
 from collections.abc import Iterator
 from math import comb
@@ -8,38 +8,23 @@ import numpy as np
 
 from perfarray.numerics.suite import Sides
 from perfarray.numerics.types import Floats, Integers
+from perfarray.suites.numerics.redrawn_scores import Score
 
-MOST = 1_000_000
-"""Most exchanges that `exact` enumerates."""
-
-
-class Exchange(NamedTuple):
-    """What is exchanged and what is computed."""
-
-    mean: str
-    statistic: str
-    shared: bool
-    paired: bool
-    weights: Floats | None = None  # (benchmarks,), none zero; None is one each
-
-    @property
-    def of_averages(self) -> bool:
-        """Whether the statistic is made of an average of the units, or of their logs."""
-        return self.statistic in ("mean", "geometric")
+MOST = 1_000_000  # most exchanges that `exact` enumerates
 
 
 class Block(NamedTuple):
-    """Benchmarks with as many units, as many in every suite: candidate and baseline (suites, benchmarks, units), none missing.
+    """Benchmarks with equal numbers of units, as many in every suite: (suites, benchmarks, units), none missing.
 
     Logs for a geometric statistic.
     """
 
     new: Floats
     old: Floats
-    together: bool  # whether the benchmarks' units change hands together
+    shared: bool  # whether the units of all benchmarks are exchanged together
     weights: Floats  # (suites, benchmarks)
     suites: Integers  # (suites,)
-    position: int  # among the blocks of each suite: what its random numbers hang on
+    position: int  # among the blocks of each suite, which its random numbers depend on
 
     def outcomes(self, paired: bool) -> int:
         """Return in how many ways the units of one benchmark, or of all together, can be exchanged."""
@@ -48,22 +33,22 @@ class Block(NamedTuple):
 
     @property
     def rows(self) -> Integers | slice:
-        """Where the suites stand among all: a slice if they are side by side, which is a view and no copy."""
+        """Where the suites stand among all: a slice, which is a view and no copy, if they are side by side."""
         first, stop = int(self.suites[0]), int(self.suites[-1]) + 1
         return slice(first, stop) if stop - first == len(self.suites) else self.suites
 
     def in_parts(self, suites: int) -> Iterator["Block"]:
         """Yield the same of so many suites at a time, of one at least."""
-        size = max(1, suites)
-        for rows in (slice(first, first + size) for first in range(0, len(self.suites), size)):
+        for first in range(0, len(self.suites), max(1, suites)):
+            rows = slice(first, first + max(1, suites))
             yield self._replace(new=self.new[rows], old=self.old[rows], weights=self.weights[rows], suites=self.suites[rows])
 
 
-def blocks_of(sides: Sides, how: Exchange) -> list[Block]:
+def blocks_of(sides: Sides, score: Score) -> list[Block]:
     """Return the matched benchmarks of suites: a block for every place, number of units and number of benchmarks that there is."""
-    new, old = (np.log(side) if how.statistic == "geometric" else side for side in sides[:2])
-    weights = np.ones(new.shape[1]) if how.weights is None else how.weights
-    has = [~np.isnan(side) for side in (new, old)]
+    new, old = (np.log(side) if score.statistic == "geometric" else side for side in sides[:2])
+    weights = np.ones(new.shape[1]) if score.weights is None else score.weights
+    measured = [~np.isnan(side) for side in (new, old)]
     kinds = _kinds(sides)
     order = np.argsort(kinds, axis=-1, kind="stable")
     ordered = np.take_along_axis(kinds, order, axis=-1)
@@ -75,11 +60,11 @@ def blocks_of(sides: Sides, how: Exchange) -> list[Block]:
     descriptions = np.stack([np.cumsum(begins, axis=-1)[begins] - 1, ordered[begins], stop - first])
     unlike, names = np.unique(descriptions, axis=1, return_inverse=True)
     blocks = []
-    for (index, _, number), of in zip(unlike.T.tolist(), _places(names.ravel()), strict=True):
+    for (index, _, number), of in zip(unlike.T.tolist(), _positions(names.ravel()), strict=True):
         rows = suites[of]
         at = rows[:, None], order[rows[:, None], first[of][:, None] + np.arange(number)]
-        units = [side[at][mask[at]].reshape(len(rows), number, -1) for side, mask in zip((new, old), has, strict=True)]
-        blocks.append(Block(units[0], units[1], how.shared, weights[at[1]], rows, index))
+        units = [side[at][mask[at]].reshape(len(rows), number, -1) for side, mask in zip((new, old), measured, strict=True)]
+        blocks.append(Block(units[0], units[1], score.shared, weights[at[1]], rows, index))
     return blocks
 
 
@@ -87,37 +72,29 @@ def number_of_outcomes(blocks: list[Block], suites: int, paired: bool) -> Any:
     """Return in how many ways all units of every suite can be exchanged: the product over what is exchanged by itself."""
     outcomes = np.ones(suites, dtype=object)  # of Python's whole numbers, which have no end
     for block in blocks:
-        outcomes[block.suites] *= block.outcomes(paired) ** (1 if block.together else block.new.shape[1])
+        outcomes[block.suites] *= block.outcomes(paired) ** (1 if block.shared else block.new.shape[1])
     return outcomes
 
 
-def most_outcomes(benchmarks: int, units: tuple[int, int], how: Exchange) -> int:
+def most_outcomes(benchmarks: int, units: tuple[int, int], score: Score) -> int:
     """Return in how many ways so many units a side can be exchanged, if that many are measured in every benchmark; at most `MOST`."""
-    new, old = units
-    per_benchmark: int = 2 ** min(units) if how.paired else comb(new + old, new)
-    total: int = per_benchmark ** (1 if how.shared else benchmarks)
-    return min(MOST, total)
+    per_benchmark: int = 2 ** min(units) if score.paired else comb(sum(units), units[0])
+    return int(min(MOST, per_benchmark ** (1 if score.shared else benchmarks)))
 
 
-def enumerated(sides: Sides, rows: Integers, how: Exchange) -> Iterator[tuple[Integers, int]]:
+def enumerated(sides: Sides, rows: Integers, score: Score) -> Iterator[tuple[Integers, int]]:
     """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged: at most `MOST`."""
-    _, names = np.unique(np.sort(_kinds(of_suites(sides, rows)), axis=-1), axis=0, return_inverse=True)
-    for equal_rows in _places(names.ravel()) if len(rows) else ():
-        (number,) = number_of_outcomes(blocks_of(of_suites(sides, rows[equal_rows[:1]]), how), 1, how.paired)
+    _, names = np.unique(np.sort(_kinds(sides.rows(rows)), axis=-1), axis=0, return_inverse=True)
+    for equal_rows in _positions(names.ravel()) if len(rows) else ():
+        (number,) = number_of_outcomes(blocks_of(sides.rows(rows[equal_rows[:1]]), score), 1, score.paired)
         if number > MOST:
             raise ValueError(f"method='exact' would enumerate {number:,} exchanges, and at most {MOST:,} are; use method='monte_carlo'")
         yield rows[equal_rows], number
 
 
 def sorted_suites(sides: Sides, rows: Integers) -> Integers:
-    """Return suites with like numbers of units side by side."""
-    kinds = np.sort(_kinds(of_suites(sides, rows)), axis=-1)
-    return rows[np.lexsort(kinds.T[::-1])]
-
-
-def of_suites(sides: Sides, rows: Integers) -> Sides:
-    """Return some suites."""
-    return Sides(sides.new[rows], sides.old[rows], sides.matched[rows], sides.incomplete[rows])
+    """Return suites with equal numbers of units side by side."""
+    return rows[np.lexsort(np.sort(_kinds(sides.rows(rows)), axis=-1).T[::-1])]
 
 
 def _kinds(sides: Sides) -> Integers:
@@ -128,10 +105,9 @@ def _kinds(sides: Sides) -> Integers:
 
 def _none(sides: Sides) -> int:
     """Return a number above those of all benchmarks that are matched."""
-    above: int = (sides.new.shape[-1] + 1) * (sides.old.shape[-1] + 1)
-    return above
+    return int((sides.new.shape[-1] + 1) * (sides.old.shape[-1] + 1))
 
 
-def _places(names: Integers) -> list[Integers]:
-    """Return where each of the names 0, 1, ... stands."""
+def _positions(names: Integers) -> list[Integers]:
+    """Return the positions of each of the names 0, 1, ..."""
     return np.split(np.argsort(names, kind="stable"), np.cumsum(np.bincount(names))[:-1])

@@ -15,20 +15,15 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 ZEROS = ("drop", "pratt", "split")
 
-EXACT = 50
-"""Rank sums of fewer runs a side are enumerated; above, the normal approximation with corrections for ties and continuity (R's rule)."""
-
-BLOCK = 1 << 19
-"""Runs that are sorted at once."""
-
-STEPS = 34
-"""Bisections of the range of factors: the last is 6e-11 of the first."""
+EXACT = 50  # rank sums of fewer runs a side are enumerated; others use the normal law, corrected for ties and continuity (R's rule)
+BLOCK = 1 << 19  # runs that are sorted at once
+STEPS = 34  # bisections of the range of factors: the last is 6e-11 of the first
 
 
 class Performance(NamedTuple):
-    """How surely the first system has the larger values, and the largest factor for which that still holds at a confidence.
+    """The confidence that the first system has the larger values, and the largest factor for which that still holds.
 
-    `larger` and `smaller`: in how many benchmarks their own tests find them so.
+    `larger` and `smaller` are the numbers of benchmarks whose own tests find them so.
     """
 
     confidence: Floats
@@ -40,10 +35,7 @@ class Performance(NamedTuple):
 def doubled_ranks(values: Floats) -> Integers:
     """Return twice the mid-ranks of values (runs,): whole numbers, ties or not."""
     ordered = np.sort(values, kind="stable")  # in linear time where sorted samples stand behind each other
-    ranks = np.searchsorted(ordered, values)
-    ranks += np.searchsorted(ordered, values, side="right")
-    ranks += 1
-    return ranks
+    return np.asarray(np.searchsorted(ordered, values) + np.searchsorted(ordered, values, side="right") + 1)
 
 
 @lru_cache(maxsize=1024)
@@ -68,18 +60,9 @@ def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
 
 
 def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
-    """Return the p-value of Wilcoxon's rank-sum test: exact given the ties, or normal for 50 runs a side and more.
+    """Return the p-value of Wilcoxon's rank-sum test of two samples without NaN: exact given the ties, or normal for many runs a side.
 
-    Parameters
-    ----------
-    x, y : arrays, shape (runs,)
-        Two samples without NaN.
-    tails : {2, 1}
-        Against any difference, or against one in the direction that is seen.
-
-    Returns
-    -------
-    float
+    Two tails are against any difference, one is against a difference in the direction that is seen.
     """
     ranks = doubled_ranks(np.concatenate([x, y]))
     total, mean = int(ranks[: len(x)].sum()), len(x) * (len(x) + len(y) + 1)
@@ -97,20 +80,10 @@ def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
 
 
 def signed_rank_pvalue(differences: Floats, zeros: str = "drop") -> float:
-    """Return the exact one-sided p-value of Wilcoxon's signed-rank test: small where the differences are positive.
+    """Return the exact one-sided p-value of Wilcoxon's signed-rank test: small where the differences (benchmarks,) are positive.
 
-    Parameters
-    ----------
-    differences : array, shape (benchmarks,)
-        Differences without NaN.
-    zeros : {"drop", "pratt", "split"}
-        Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and half of their ranks given to either
-        side (which shifts the statistic, and leaves the p-value as Pratt's).
-
-    Returns
-    -------
-    float
-        1 where all differences are zero.
+    Zeros are dropped before ranking (Wilcoxon), ranked and then dropped (Pratt), or ranked, and half of their ranks given to either side
+    ("split", which shifts the statistic; the p-value is that of Pratt). The p-value is 1 where all differences are zero.
     """
     if zeros == "drop":
         differences = differences[differences != 0]
@@ -180,44 +153,27 @@ def kept_differences(x: Floats, y: Floats, alpha: float, tails: int = 2) -> Floa
 
 
 def hierarchical_test(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str = "drop", tails: int = 2) -> Performance:
-    """Test whether a suite's values are larger in the first system.
+    """Test whether a suite's values (..., benchmarks, units) are larger in the first system; NaN where not measured.
 
-    Parameters
-    ----------
-    x, y : arrays, shape (..., benchmarks, units)
-        Positive values, one per unit; NaN where not measured. Benchmarks that one system lacks are left out.
-    alpha : float
-        Of the rank-sum tests.
-    confidence_level : float
-        Of the speedup.
-    zeros : {"drop", "pratt", "split"}
-        What the signed-rank test does with benchmarks that show no difference.
-    tails : {2, 1}
-        Of the rank-sum tests.
-
-    Returns
-    -------
-    Performance
-        `confidence` = 1 - exact one-sided p; `speedup`: the largest factor f such that the first system, divided by f, is still larger at
-        the confidence asked for, NaN where none is (few benchmarks); `larger` and `smaller`, numbers of benchmarks. All are NaN where no
-        benchmark has enough runs to differ at `alpha`.
+    `confidence` is 1 - exact one-sided p, with rank-sum tests at `alpha`; `speedup` is the largest factor f such that the first system,
+    divided by f, is still larger at the confidence level, NaN where none is (few benchmarks). Benchmarks that one system lacks are left
+    out. All fields are NaN where no benchmark has enough runs to differ at `alpha`.
     """
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    sides = [np.broadcast_to(side, (*batch, *side.shape[-2:])).reshape(-1, *side.shape[-2:]) for side in (x, y)]
-    fields = np.full((len(Performance._fields), len(sides[0])), np.nan)
-    able: Mask = np.asarray((smallest_pvalues(sides[0], sides[1], tails) <= alpha).any(axis=-1))
-    step = max(1, BLOCK // max(1, sum(side[:1].size for side in sides)))
+    batch = x.shape[:-2]
+    x, y = (side.reshape(-1, *side.shape[-2:]) for side in (x, y))
+    fields = np.full((len(Performance._fields), len(x)), np.nan)
+    able: Mask = np.asarray((smallest_pvalues(x, y, tails) <= alpha).any(axis=-1))
+    step = max(1, BLOCK // max(1, x[:1].size + y[:1].size))
     # Some cells at a time bound the memory: the runs of each are divided, sorted and counted.
     for start in range(0, len(able), step):
         cells = start + np.flatnonzero(able[start : start + step])
         if len(cells):
-            x_sorted, y_sorted = (np.sort(side[cells], axis=-1) for side in sides)
-            fields[:, cells] = _tested(x_sorted, y_sorted, alpha, confidence_level, zeros, tails)
+            fields[:, cells] = _tested(np.sort(x[cells], axis=-1), np.sort(y[cells], axis=-1), alpha, confidence_level, zeros, tails)
     return Performance(*(field.reshape(batch) for field in fields))
 
 
 def _tested(x: Floats, y: Floats, alpha: float, confidence_level: float, zeros: str, tails: int) -> Performance:
-    """Return what is said of every cell, the largest factor accepted by bisection on the log scale, in all cells at once."""
+    """Test every cell; the largest factor accepted is found by bisection on the log scale, in all cells at once."""
 
     def confidence_in(differences: Floats) -> Floats:
         # The law of signed ranks depends on a cell's own ties and zeros.

@@ -3,32 +3,33 @@
 Irving et al. (2018), sections 4 and 8. Units are (..., benchmarks, units), NaN where not measured.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.bootstrap_limits import Bootstrap, influence_of, limits_of, one_sided, percentile_family
+from perfarray.numerics.bootstrap_limits import influence_of, limits_of, one_sided, percentile_family
 from perfarray.numerics.intervals import t_probability, t_quantile
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.random import BENCHMARKS, Streams
 from perfarray.numerics.suite import (
     Sides,
-    counting,
+    log_mean_slopes,
+    matched_weights,
     mean_of_transformed,
     restore,
     run_statistic,
     smallest_number,
     suite_mean,
-    suite_weights,
     transform,
-    weighed,
+    weighted_transform,
 )
-from perfarray.numerics.types import Floats, Mask
-from perfarray.suites.numerics.redrawn_scores import Drawn, Score
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.suites.numerics.redrawn_scores import Redrawn, Score, draw_scores
 
-CERTAIN = 1e-13
-"""A standard error of a log below this is rounding: the values do not differ."""
+CERTAIN = 1e-13  # a standard error of a log below this is rounding: the values do not differ
 
 
 class ScoreRatio(NamedTuple):
@@ -43,6 +44,38 @@ class ScoreRatio(NamedTuple):
     n: Floats
 
 
+def ratio_intervals(
+    sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, without: bool = False, length: int = 0
+) -> tuple[Floats, ...]:
+    """Return the fields of `ScoreRatio` of every suite (suites, benchmarks, units), by t (no draws) or redrawn block by block.
+
+    With `without`, also estimate and limits without each benchmark in turn (suites, benchmarks); with a length, also so many ratios of
+    the distribution that limits are read off (suites, length).
+    """
+    if draws is None:
+        answer = t_interval(sides, sides.matched, score)
+        ratios = (t_places(answer, length),) if length else ()
+        return *answer, *(_without_each(sides.matched, partial(t_interval, sides, score=score)) if without else ()), *ratios
+    rows = []
+    for redrawn in draw_scores(sides, cells, draws, score, each=without or score.random_benchmarks):
+        interval, matched = partial(bootstrap_interval, redrawn, score=score, draws=draws, method=method), redrawn.sides.matched
+        limits = _without_each(matched, interval) if without else ()
+        answer = interval(matched)
+        ratios = (np.where(answer.n[..., None] > 1, redrawn_ratios(redrawn, matched, score, draws), np.nan),) if length else ()
+        rows.append((*answer, *limits, *ratios))
+    return tuple(np.concatenate(field) for field in zip(*rows, strict=True))
+
+
+def _without_each(matched: Mask, interval: Callable[[Mask], ScoreRatio]) -> tuple[Floats, ...]:
+    """Return estimate and limits without each benchmark in turn; NaN for a benchmark that does not count, or the only one."""
+    limits = np.full((3, *matched.shape), np.nan)
+    # Each benchmark left out is a suite of its own: the loop keeps the memory of one.
+    for index in range(matched.shape[-1]):
+        answer = interval(matched & (np.arange(matched.shape[-1]) != index))
+        limits[..., index] = [np.where(matched[..., index], values, np.nan) for values in (answer.estimate, answer.lower, answer.upper)]
+    return tuple(limits)
+
+
 def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
     """Return the log of candidate over baseline, each the mean over the matched benchmarks of a statistic of its runs."""
     scores = [suite_mean(run_statistic(side, score.statistic), score.mean, matched, score.weights) for side in (sides.new, sides.old)]
@@ -51,23 +84,11 @@ def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
 
 
 def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
-    """Return the t interval of the ratio of two scores on the log scale.
+    """Return the t interval of the ratio of two scores on the log scale, over the matched benchmarks (..., benchmarks).
 
-    Parameters
-    ----------
-    sides : Sides
-        Units of both systems.
-    matched : array of bool, shape (..., benchmarks)
-        The benchmarks that count.
-    score : Score
-        What is compared.
-
-    Returns
-    -------
-    ScoreRatio
-        Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the geometric mean w is 1/B, or the share
-        of the weights), df after Welch and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df; with weights,
-        see `_weighted_sample`, which is the same where all w are 1/B.
+    Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the geometric mean w is 1/B, or the share of the
+    weights), df after Welch and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df; with weights, see
+    `_weighted_sample`, which is the same where all w are 1/B.
     """
     log = log_ratio(sides, matched, score)
     contributions = _over_benchmarks(sides, matched, score) if score.random_benchmarks else _over_units(sides, matched, score)
@@ -79,10 +100,10 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     certain = error < CERTAIN
     error = np.where(certain, 0.0, error)
     df = np.where(certain, np.where(counts, contributions.n - 1, 0.0).sum(axis=-1), df)
-    n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(sides, matched)
+    n = _sample_size(sides, matched, score)
     estimable = (n > 1) & ~np.isnan(log)
     error, df = np.where(estimable, error, np.nan), np.where(estimable, df, np.nan)
-    half = t_quantile((1 + score.tails) / 2, df) * error
+    half = t_quantile((1 + score.two_sided_level) / 2, df) * error
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         lower, upper = np.exp(log - half), np.exp(log + half)
         statistic = np.where(error == 0, np.where(np.abs(log) < CERTAIN, 0.0, np.copysign(np.inf, log)), log / error)
@@ -97,48 +118,47 @@ def t_places(interval: ScoreRatio, number: int) -> Floats:
         return np.exp(np.log(interval.estimate)[..., None] + half)
 
 
-def _units(sides: Sides, matched: Mask) -> Floats:
-    """Return the smallest number of units behind a benchmark that counts."""
-    return smallest_number(sides._replace(matched=matched))
+def _sample_size(sides: Sides, matched: Mask, score: Score) -> Floats:
+    """Return the smallest number of units behind a benchmark that counts, or the number of benchmarks where they are the sample."""
+    return matched.sum(axis=-1).astype(float) if score.random_benchmarks else smallest_number(sides._replace(matched=matched))
 
 
 def _over_units(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
-    """Return the parts (..., parts) whose variances add up to that of the log ratio: what the units of one sample contribute.
+    """Return the samples (..., samples) whose variances add up to that of the log ratio: what the units of each contribute.
 
     A unit contributes w log(value) to a geometric mean of runs, w value / mean to first order to a mean. Shared units are summed over the
     benchmarks, paired ones subtracted, before their variance is taken.
     """
-    influence = [_influence(side, matched, score) for side in (sides.new, sides.old)]
+    contributions = [_influence(side, matched, score) for side in (sides.new, sides.old)]
     if score.shared:
-        influence = [np.where(matched[..., None], contribution, 0.0).sum(axis=-2, keepdims=True) for contribution in influence]
-    samples = [influence[0] - influence[1]] if score.paired else influence
-    summaries = [summarise_units(sample) for sample in samples]
-    counts = np.concatenate([_counting(matched, score)] * len(summaries), axis=-1)
-    mean, variance, n = (np.concatenate(field, axis=-1) for field in zip(*summaries, strict=True))
+        contributions = [np.where(matched[..., None], side, 0.0).sum(axis=-2, keepdims=True) for side in contributions]
+    samples = [contributions[0] - contributions[1]] if score.paired else contributions
+    mean, variance, n = (np.concatenate(field, axis=-1) for field in zip(*map(summarise_units, samples), strict=True))
+    counts = np.concatenate([_samples_that_count(matched, score)] * len(samples), axis=-1)
     return UnitSummary(mean, variance, np.where(counts, n, 0.0))
 
 
-def _counting(matched: Mask, score: Score) -> Mask:
+def _samples_that_count(matched: Mask, score: Score) -> Mask:
     """Return which samples of units count: those of every matched benchmark, or the one that all share."""
-    return np.logical_or.reduce(matched, axis=-1, keepdims=True) if score.shared else matched
+    return np.asarray(matched.any(axis=-1, keepdims=True)) if score.shared else matched
 
 
 def _influence(units: Floats, matched: Mask, score: Score) -> Floats:
     """Return what every unit contributes to the log score of its system."""
     scores = run_statistic(units, score.statistic)
-    weights = suite_weights(scores, score.mean, matched, score.weights)[..., None]
+    slopes = log_mean_slopes(scores, score.mean, matched, score.weights)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(weights * (np.log(units) if score.statistic == "geometric" else units / scores[..., None]))
+        return np.asarray(slopes * (np.log(units) if score.statistic == "geometric" else units / scores[..., None]))
 
 
 def _over_benchmarks(sides: Sides, matched: Mask, score: Score) -> UnitSummary:
-    """Return the one part of the paired t over benchmarks: log ratios, or their counterparts for the other means."""
+    """Return the one sample of the paired t over benchmarks: log ratios, or their counterparts for the other means."""
     scores = [run_statistic(side, score.statistic) for side in (sides.new, sides.old)]
     if score.mean == "geometric":
         transformed = [transform(side, "geometric") for side in scores]
     else:
         sign = matched.sum(axis=-1, keepdims=True) * (1.0 if score.mean == "arithmetic" else -1.0)
-        transformed = [sign * suite_weights(side, score.mean, matched, score.weights) for side in scores]
+        transformed = [sign * log_mean_slopes(side, score.mean, matched, score.weights) for side in scores]
     ratios = np.where(matched, transformed[0] - transformed[1], np.nan)
     summary = summarise_units(ratios) if score.weights is None else _weighted_sample(ratios, matched, score)
     return UnitSummary(*(np.asarray(field)[..., None] for field in summary))
@@ -152,24 +172,25 @@ def _weighted_sample(ratios: Floats, matched: Mask, score: Score) -> UnitSummary
     square, which is also the sum of w^2 ((1 - w)^2 + S - w^2). Of the other means d - dbar is what a member moves the log of the mean
     by, over its share.
     """
-    counts = counting(matched, score.weights)
+    counts = matched_weights(matched, score.weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts / counts.sum(axis=-1, keepdims=True)
         mean = np.where(matched, shares * ratios, 0.0).sum(axis=-1)
         number = matched.sum(axis=-1, keepdims=True)
         deviations = ratios - mean[..., None] if score.mean == "geometric" else ratios / (number * shares)
-        squares, remaining = shares**2, _others(shares)
+        squares, remaining = shares**2, _sums_without_each(shares)
         scale = (shares * remaining).sum(axis=-1)
         spread = np.where(matched, shares * deviations**2, 0.0).sum(axis=-1) / scale
-        n = 1 + scale**2 / (squares * (remaining**2 + _others(squares))).sum(axis=-1)
+        n = 1 + scale**2 / (squares * (remaining**2 + _sums_without_each(squares))).sum(axis=-1)
     return UnitSummary(mean, spread * squares.sum(axis=-1), np.where(matched.any(axis=-1), n, 0.0))
 
 
-def _others(values: Floats) -> Floats:
+def _sums_without_each(values: Floats) -> Floats:
     """Return the sum of all but each along the last axis: not as a difference, which leaves nothing where one is nearly all."""
-    ends = [np.cumsum(values_in_order, axis=-1) for values_in_order in (values[..., :-1], values[..., :0:-1])]
     none = np.zeros_like(values[..., :1])
-    return np.asarray(np.concatenate([none, ends[0]], axis=-1) + np.concatenate([ends[1][..., ::-1], none], axis=-1))
+    lower_sums = np.concatenate([none, np.cumsum(values[..., :-1], axis=-1)], axis=-1)
+    upper_sums = np.concatenate([np.cumsum(values[..., :0:-1], axis=-1)[..., ::-1], none], axis=-1)
+    return np.asarray(lower_sums + upper_sums)
 
 
 def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]:
@@ -183,51 +204,41 @@ def _limits(lower: Floats, upper: Floats, score: Score) -> tuple[Floats, Floats]
 
 def _pvalue(below: Floats, above: Floats, score: Score) -> Floats:
     """Return the p-value of "the ratio is 1" from those against a ratio that is not below 1 (`above`) and not above 1 (`below`)."""
-    if score.alternative == "greater":
-        return above
-    if score.alternative == "less":
-        return below
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
+    two_sided = np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
+    return {"greater": above, "less": below}.get(score.alternative, two_sided)
 
 
-def bootstrap_interval(replicates: Drawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
-    """Return the percentile, basic or BCa interval of the ratio of two scores over the matched benchmarks."""
-    estimate = np.exp(log_ratio(replicates.sides, matched, score))
-    ratios = redrawn_ratios(replicates, matched, score, draws)
-    influence = _left_out(replicates.sides, matched, score, estimate) if method == "bca" else ()
-    bootstrap = percentile_family(method, estimate, ratios, influence)
-    n = matched.sum(axis=-1).astype(float) if score.random_benchmarks else _units(replicates.sides, matched)
-    return _read_off(bootstrap, np.where(np.isnan(estimate), 0.0, n), n, score)
-
-
-def redrawn_ratios(replicates: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
-    """Return the ratio of the two scores over the matched benchmarks in every replicate, shape (suites, R)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        new, old = (_redrawn_score(side, replicates, matched, score, draws) for side in (replicates.new, replicates.old))
-        return np.asarray(new / old)
-
-
-def _read_off(bootstrap: Bootstrap, n_known: Floats, n: Floats, score: Score) -> ScoreRatio:
-    """Read limits, p-value and standard error off the replicates; one unit shows no spread."""
-    limits = limits_of(bootstrap, score.tails)
+def bootstrap_interval(redrawn: Redrawn, matched: Mask, score: Score, draws: Draws, method: str) -> ScoreRatio:
+    """Return the percentile, basic or BCa interval of the ratio of two scores over the matched benchmarks; one unit shows no spread."""
+    estimate = np.exp(log_ratio(redrawn.sides, matched, score))
+    influence = _left_out(redrawn.sides, matched, score, estimate) if method == "bca" else ()
+    bootstrap = percentile_family(method, estimate, redrawn_ratios(redrawn, matched, score, draws), influence)
+    limits, n = limits_of(bootstrap, score.two_sided_level), _sample_size(redrawn.sides, matched, score)
     lower, upper = _limits(limits.lower, limits.upper, score)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.std(np.log(bootstrap.replicates), axis=-1, ddof=1)
-    pvalue = _pvalue(*one_sided(bootstrap, 1.0), score)
-    lower, upper, error, pvalue = (np.where(n_known > 1, values, np.nan) for values in (lower, upper, error, pvalue))
-    return ScoreRatio(bootstrap.estimate, lower, upper, error, np.full(n.shape, np.nan), pvalue, n)
+    pvalue, estimable = _pvalue(*one_sided(bootstrap, 1.0), score), (n > 1) & ~np.isnan(estimate)
+    lower, upper, error, pvalue = (np.where(estimable, values, np.nan) for values in (lower, upper, error, pvalue))
+    return ScoreRatio(estimate, lower, upper, error, np.full(n.shape, np.nan), pvalue, n)
 
 
-def _redrawn_score(scores: Floats, replicates: Drawn, matched: Mask, score: Score, draws: Draws) -> Floats:
+def redrawn_ratios(redrawn: Redrawn, matched: Mask, score: Score, draws: Draws) -> Floats:
+    """Return the ratio of the two scores over the matched benchmarks in every replicate, shape (suites, R)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        new, old = (_redrawn_score(side, redrawn, matched, score, draws) for side in (redrawn.new, redrawn.old))
+        return np.asarray(new / old)
+
+
+def _redrawn_score(scores: Floats, redrawn: Redrawn, matched: Mask, score: Score, draws: Draws) -> Floats:
     """Return the mean over the matched benchmarks in every replicate, shape (suites, R); the benchmarks are redrawn if they are random."""
     weights = score.weights
     if scores.ndim == 2:  # summed
-        return restore(scores / counting(matched, weights).sum(axis=-1, keepdims=True), score.mean)
+        return restore(scores / matched_weights(matched, weights).sum(axis=-1, keepdims=True), score.mean)
     if score.random_benchmarks:
-        streams, rows = Streams(draws.key), zip(scores, replicates.cells.tolist(), matched, strict=True)
-        redrawn = [_redraw_benchmarks(*row, draws, streams, score) for row in rows]
-        scores, drawn_weights = (np.stack(arrays) for arrays in zip(*redrawn, strict=True))
-        weights = None if weights is None else np.swapaxes(drawn_weights, -1, -2)
+        streams, rows = Streams(draws.key), zip(scores, redrawn.cells.tolist(), matched, strict=True)
+        suites = [_redraw_benchmarks(*row, draws, streams, score) for row in rows]
+        scores, redrawn_weights = (np.stack(arrays) for arrays in zip(*suites, strict=True))
+        weights = None if weights is None else np.swapaxes(redrawn_weights, -1, -2)
         matched = np.broadcast_to(np.arange(matched.shape[-1]) < matched.sum(axis=-1, keepdims=True), matched.shape)
     return mean_of_transformed(np.swapaxes(scores, -1, -2), score.mean, matched[..., None, :], weights)
 
@@ -254,49 +265,36 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
 
     Where the benchmarks are random they are left out instead.
     """
-    logs = [weighed(run_statistic(side, score.statistic), score.mean, score.weights) for side in (sides.new, sides.old)]
+    terms = [weighted_transform(run_statistic(side, score.statistic), score.mean, score.weights) for side in (sides.new, sides.old)]
+    weights = matched_weights(matched, score.weights)
+    count, totals = weights.sum(axis=-1), [np.where(matched, side, 0.0).sum(axis=-1) for side in terms]
     if score.random_benchmarks:
-        changed = [_mean_log(logs_of_side, matched, score, without=True) for logs_of_side in logs]
-        return (influence_of(estimate, np.where(matched, np.exp(changed[0] - changed[1]), np.nan)),)
-    full = [_mean_log(logs_of_side, matched, score) for logs_of_side in logs]
-    less = [_without_each(side, score) - logs_of_side[..., None] for side, logs_of_side in zip((sides.new, sides.old), logs, strict=True)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            averages = [(total[..., None] - side) / (count[..., None] - weights) for total, side in zip(totals, terms, strict=True)]
+        less = [_log_of(average, score) for average in averages]
+        return (influence_of(estimate, np.where(matched, np.exp(less[0] - less[1]), np.nan)),)
+    changes = [_without_each_unit(side, score) - term[..., None] for side, term in zip((sides.new, sides.old), terms, strict=True)]
     if score.shared:
-        less = [np.where(matched[..., None], logs_of_side, 0.0).sum(axis=-2, keepdims=True) for logs_of_side in less]
-    count = counting(matched, score.weights).sum(axis=-1)[..., None, None]
-    rows = [
-        (np.where(matched, logs_of_side, 0.0).sum(axis=-1)[..., None, None] + change) / count
-        for logs_of_side, change in zip(logs, less, strict=True)
-    ]
-    moved = [_log_of(row, score) for row in rows]
-    if score.paired:
-        ratios = [np.exp(moved[0] - moved[1])]
-    else:
-        ratios = [np.exp(moved[0] - full[1][..., None, None]), np.exp(full[0][..., None, None] - moved[1])]
-    counts = _counting(matched, score)[..., None]
-    return tuple(influence_of(estimate[..., None], np.where(counts, ratio, np.nan)).reshape(len(estimate), -1) for ratio in ratios)
-
-
-def _mean_log(weighed_logs: Floats, matched: Mask, score: Score, *, without: bool = False) -> Floats:
-    """Return the log of the mean that weighed scores add up to, or that without each benchmark in turn."""
-    counts = counting(matched, score.weights)
-    total, count = np.where(matched, weighed_logs, 0.0).sum(axis=-1), counts.sum(axis=-1)
+        changes = [np.where(matched[..., None], change, 0.0).sum(axis=-2, keepdims=True) for change in changes]
     with np.errstate(divide="ignore", invalid="ignore"):
-        average = (total[..., None] - weighed_logs) / (count[..., None] - counts) if without else total / count
-    return _log_of(average, score)
+        full = [_log_of(total / count, score)[..., None, None] for total in totals]
+        sums = [total[..., None, None] + change for total, change in zip(totals, changes, strict=True)]
+        less = [_log_of(each / count[..., None, None], score) for each in sums]
+    ratios = [np.exp(less[0] - less[1])] if score.paired else [np.exp(less[0] - full[1]), np.exp(full[0] - less[1])]
+    counts = _samples_that_count(matched, score)[..., None]
+    return tuple(influence_of(estimate[..., None], np.where(counts, ratio, np.nan)).reshape(len(estimate), -1) for ratio in ratios)
 
 
 def _log_of(average: Floats, score: Score) -> Floats:
     """Return the log of the mean that belongs to an average of transformed scores."""
     if score.mean == "geometric":
         return average
-    sign = 1.0 if score.mean == "arithmetic" else -1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sign * np.log(average))
+        return np.asarray((1.0 if score.mean == "arithmetic" else -1.0) * np.log(average))
 
 
-def _without_each(units: Floats, score: Score) -> Floats:
-    """Return what a benchmark adds to the sum without each of its runs in turn, shape of `units`; NaN where there is none."""
-    number = units.shape[-1]
-    remaining = np.where(np.eye(number, dtype=bool), np.nan, units[..., None, :])
+def _without_each_unit(units: Floats, score: Score) -> Floats:
+    """Return what a benchmark adds to the sum without each of its units in turn, shape of `units`; NaN where there is none."""
+    remaining = np.where(np.eye(units.shape[-1], dtype=bool), np.nan, units[..., None, :])
     weights = None if score.weights is None else score.weights[:, None]
-    return np.where(np.isnan(units), np.nan, weighed(run_statistic(remaining, score.statistic), score.mean, weights))
+    return np.where(np.isnan(units), np.nan, weighted_transform(run_statistic(remaining, score.statistic), score.mean, weights))

@@ -1,13 +1,12 @@
 """The spread of a suite's score when the experiment is redrawn: each benchmark's units with replacement, then its statistic, then the mean.
 
 The law of one benchmark's statistic is known where few values are possible (order statistics of n runs, or any statistic of few units);
-moments of the mean over benchmarks follow from those of its parts, since benchmarks are independent.
+moments of the mean over benchmarks follow from those of their contributions, since benchmarks are independent.
 """
 
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
 from math import factorial, prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,80 +19,48 @@ from perfarray.suites.numerics.distributions import (
     TABLE,
     Drawing,
     Suite,
+    contribution,
     draw_scores,
     equal_counts,
     from_scale,
-    parts_of,
     score_of,
     to_scale,
 )
 
-FEW = 8
-"""Units up to which all 6,435 ways to redraw them are listed."""
+FEW = 8  # units up to which all 6,435 ways to redraw them are listed
+BLOCK = 1 << 20  # values looked at together, which bounds the memory; it changes no number
+PIECE = 1 << 15  # scores that are drawn at once from tables: they stay in the cache
+AIM, MOST = 0.02, 10_000  # the Monte Carlo error, as a share of the standard deviation, that is drawn for by default; and the most draws
 
-BLOCK = 1 << 20
-"""Values looked at together: what bounds the memory. It changes no number."""
-
-PIECE = 1 << 15
-"""Scores that are drawn at once from tables: they stay in the cache, or are enough for several threads. They change no number."""
-
-AIM, MOST = 0.02, 10_000
-"""The Monte Carlo error of a standard deviation, as a share of it, that is drawn for where nothing else is asked; and the most draws."""
-
-
-class Spread(NamedTuple):
-    """The score of the data, and the standard deviation of the score of redrawn experiments; NaN where it is not known.
-
-    `error` is the standard error that drawing adds to that deviation, as a share of it, and `draws` how many were drawn; 0 without chance.
-    """
-
-    performance: Floats
-    standard_deviation: Floats
-    error: Floats
-    draws: Floats
-
-    @classmethod
-    def without_chance(cls, performance: Floats, standard_deviation: Floats) -> "Spread":
-        """Return a spread that nothing was drawn for."""
-        return cls(performance, standard_deviation, np.zeros_like(performance), np.zeros_like(performance))
-
-
-class _Moments(NamedTuple):
-    """Mean and variance of draws along the last axis, and the variance of that variance by chance."""
-
-    mean: Floats
-    variance: Floats
-    chance: Floats
+SAME_SCALE = (("geometric", "geometric"), ("mean", "arithmetic"))  # statistic and mean that average on one scale
 
 
 def statistic_of(runs: Floats, statistic: str) -> Floats:
     """Return a statistic of rows (rows, units, runs in a unit): median, mean, min, max or geometric, each unit with equal weight."""
-    if statistic == "geometric":
-        return np.exp(evaluate(np.log(runs), "mean"))
-    return evaluate(runs, statistic)
+    return np.exp(evaluate(np.log(runs), "mean")) if statistic == "geometric" else evaluate(runs, statistic)
+
+
+def _rows(suite: Suite) -> Floats:
+    """Return the runs of every cell and benchmark: (cells * benchmarks, units, runs)."""
+    return suite.runs.reshape(-1, *suite.runs.shape[2:])
 
 
 def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
     """Return the score of the data, shape (cells,)."""
-    cells, benchmarks = suite.runs.shape[:2]
-    rows = statistic_of(suite.runs.reshape(cells * benchmarks, *suite.runs.shape[2:]), statistic)
-    return score_of(rows.reshape(cells, benchmarks), mean, suite.counts)
+    return score_of(statistic_of(_rows(suite), statistic).reshape(suite.runs.shape[:2]), mean, suite.counts)
 
 
-def exact_spread(suite: Suite, statistic: str, mean: str) -> Spread:
-    """Return the score and its exact standard deviation over redrawn experiments, without random numbers.
+def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
+    """Return the exact standard deviation of the score over redrawn experiments, shape (cells,), without random numbers.
 
     NaN where no closed form applies: harmonic means, and statistics whose law over more than `FEW` units is not known.
     """
-    performance = performance_of(suite, statistic, mean)
     if suite.shares is not None:
-        return Spread.without_chance(performance, _shared_spread(suite, statistic, mean))
+        return np.array([_shared_spread(runs, statistic, mean, suite.counts) for runs in suite.runs])
     if mean == "harmonic":
-        return Spread.without_chance(performance, np.full_like(performance, np.nan))
-    cells, benchmarks = suite.runs.shape[:2]
-    rows = suite.runs.reshape(cells * benchmarks, *suite.runs.shape[2:])
-    expected, variance = (moment.reshape(cells, benchmarks) for moment in _moments(rows, statistic, mean, np.tile(suite.parts, cells)))
-    return Spread.without_chance(performance, _deviation(expected, variance, mean))
+        return np.full(len(suite.runs), np.nan)
+    expected, variance = _moments(_rows(suite), statistic, mean, np.tile(suite.equal_benchmarks, len(suite.runs)))
+    return _deviation(expected.reshape(suite.runs.shape[:2]), variance.reshape(suite.runs.shape[:2]), mean)
 
 
 def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
@@ -108,28 +75,29 @@ def _deviation(expected: Floats, variance: Floats, mean: str) -> Floats:
 def _moments(rows: Floats, statistic: str, mean: str, benchmarks: Floats) -> tuple[Floats, Floats]:
     """Return mean and variance of what each row's redrawn statistic contributes to a score of so many benchmarks (rows,)."""
     expected, variance = np.full((2, len(rows)), np.nan)
-    inside = (~np.isnan(rows)).sum(axis=-1)
-    units = (inside > 0).sum(axis=-1)
-    by_order = (inside <= 1).all(axis=-1) & (statistic in ORDER_STATISTICS)
+    lengths = (~np.isnan(rows)).sum(axis=-1)
+    units = (lengths > 0).sum(axis=-1)
+    by_order = (lengths <= 1).all(axis=-1) & (statistic in ORDER_STATISTICS)
     for number in np.unique(units[by_order & (units > 0)]).tolist():
         law = order_law(number, statistic)
-        chosen = np.flatnonzero(by_order & (units == number))
-        size = max(1, BLOCK // len(law.probability))
-        for block in np.split(chosen, range(size, len(chosen), size)):
-            values = np.sort(rows[block, :, 0], axis=-1)
-            support = parts_of((values[:, law.low] + values[:, law.high]) / 2, mean, benchmarks[block, None])
-            expected[block], variance[block] = _weighted(support, law.probability)
+        for block in _split(by_order & (units == number), len(law.probability), BLOCK):
+            support = law.support(np.sort(rows[block, :, 0], axis=-1))
+            expected[block], variance[block] = _weighted(contribution(support, mean, benchmarks[block, None]), law.probability)
     # The other rows have units of their own shapes.
     for row in np.flatnonzero(~by_order & (units > 0)):
-        expected[row], variance[row] = _redrawn_moments(rows[row][inside[row] > 0], statistic, mean, benchmarks[row])
+        expected[row], variance[row] = _redrawn_moments(rows[row][lengths[row] > 0], statistic, mean, benchmarks[row])
     return expected, variance
 
 
-def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of weighted values along the last axis; equal values have none, not that of rounding.
+def _split(where: Mask, values: int, most: int) -> list[Integers]:
+    """Return the rows where a mask holds, in blocks of at most `most` values where a row has `values`."""
+    rows, size = np.flatnonzero(where), max(1, most // values)
+    return np.split(rows, range(size, len(rows), size))
 
-    Summed row by row: products of matrices round otherwise for other numbers of rows.
-    """
+
+def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance of weighted values along the last axis; equal values have none, not that of rounding."""
+    # Summed row by row: products of matrices round otherwise for other numbers of rows.
     deviations = support - support[..., :1]
     shift = (deviations * probability).sum(axis=-1)
     return support[..., 0] + shift, ((deviations - shift[..., None]) ** 2 * probability).sum(axis=-1)
@@ -137,12 +105,12 @@ def _weighted(support: Floats, probability: Floats) -> tuple[Floats, Floats]:
 
 def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: float) -> tuple[float, float]:
     """Return mean and variance of what one benchmark contributes when its units (units, runs) are redrawn; NaN where not known."""
-    if (statistic, mean) in (("geometric", "geometric"), ("mean", "arithmetic")):
+    if (statistic, mean) in SAME_SCALE:
         return _averaged_moments(statistic_of(units[:, None], statistic), mean, benchmarks)
     if len(units) > FEW:
         return np.nan, np.nan
     ways_to_redraw, probability = redraws(len(units))
-    expected, variance = _weighted(parts_of(statistic_of(units[ways_to_redraw], statistic), mean, benchmarks), probability)
+    expected, variance = _weighted(contribution(statistic_of(units[ways_to_redraw], statistic), mean, benchmarks), probability)
     return float(expected), float(variance)
 
 
@@ -151,7 +119,7 @@ def _averaged_moments(units: Floats, mean: str, benchmarks: float) -> tuple[floa
     number = len(units)
     if mean == "arithmetic":
         return float(units.mean() / benchmarks), float(_spread_of(units) ** 2 / number / benchmarks**2)
-    factors = parts_of(units, mean, benchmarks * number)
+    factors = contribution(units, mean, benchmarks * number)
     expected = float(factors.mean() ** number)
     return expected, float(expected**2 * np.expm1(number * np.log1p((_spread_of(factors) / factors.mean()) ** 2)))
 
@@ -165,25 +133,26 @@ def redraws(number: int) -> tuple[Integers, Floats]:
     """Return all ways to draw as many units as there are, without regard to order (ways, units), and their probabilities."""
     ways_to_redraw = np.array(list(combinations_with_replacement(range(number), number)))
     repeats = [np.bincount(way, minlength=number) for way in ways_to_redraw]
-    numbers_of_orders = [factorial(number) / prod(factorial(int(times)) for times in repeat) for repeat in repeats]
-    return ways_to_redraw, np.array(numbers_of_orders) / float(number) ** number
+    orders = [factorial(number) / prod(factorial(int(times)) for times in repeat) for repeat in repeats]
+    return ways_to_redraw, np.array(orders) / float(number) ** number
 
 
-def _shared_spread(suite: Suite, statistic: str, mean: str) -> Floats:
-    """Return the standard deviation where units are redrawn for all benchmarks at once, cell by cell: each has units of its own."""
-    deviations = np.full(len(suite.runs), np.nan)
-    for cell, runs in enumerate(suite.runs):
-        units = runs[:, ~np.isnan(runs[:, :, 0]).any(axis=0)]
-        benchmarks, number, _ = units.shape
-        if (statistic, mean) in (("geometric", "geometric"), ("mean", "arithmetic")) and number:
-            each = statistic_of(units.reshape(benchmarks * number, 1, -1), statistic).reshape(benchmarks, number)
-            scores = score_of(each.T, mean, suite.counts)
-            deviations[cell] = np.sqrt(_averaged_moments(scores, mean, 1)[1])
-        elif 0 < number <= FEW:
-            ways_to_redraw, probability = redraws(number)
-            scores = _scores_of_draws(units, ways_to_redraw, statistic, mean, suite.counts)
-            deviations[cell] = np.sqrt(_weighted(scores, probability)[1])
-    return deviations
+def _shared_spread(runs: Floats, statistic: str, mean: str, counts: Floats) -> float:
+    """Return the standard deviation where the units (benchmarks, units, runs) of a cell are redrawn for all benchmarks at once."""
+    units = _complete(runs)
+    benchmarks, number, _ = units.shape
+    if (statistic, mean) in SAME_SCALE and number:
+        statistics = statistic_of(units.reshape(benchmarks * number, 1, -1), statistic).reshape(benchmarks, number)
+        return float(np.sqrt(_averaged_moments(score_of(statistics.T, mean, counts), mean, 1)[1]))
+    if not 0 < number <= FEW:
+        return np.nan
+    ways_to_redraw, probability = redraws(number)
+    return float(np.sqrt(_weighted(_scores_of_draws(units, ways_to_redraw, statistic, mean, counts), probability)[1]))
+
+
+def _complete(runs: Floats) -> Floats:
+    """Return the units that every benchmark has."""
+    return runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
 
 
 def _scores_of_draws(units: Floats, draws: Integers, statistic: str, mean: str, counts: Floats) -> Floats:
@@ -191,113 +160,109 @@ def _scores_of_draws(units: Floats, draws: Integers, statistic: str, mean: str, 
     return score_of(np.stack([statistic_of(benchmark_units[draws], statistic) for benchmark_units in units], axis=-1), mean, counts)
 
 
-def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Spread:
-    """Return the score and its standard deviation over redrawn experiments, drawn at random."""
+def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> tuple[Floats, Floats]:
+    """Return the standard deviation of the score over experiments redrawn at random, and its Monte Carlo error as a share of it."""
     deviations, errors = np.full((2, len(cells)), np.nan)
-    counts = equal_counts(suite)
-    single = (suite.runs.shape[-1] == 1) & (counts > 0) & (statistic in ORDER_STATISTICS)
-    tabled = single & (counts.astype(float) ** counts <= TABLE)
-    for number in np.unique(counts[tabled]).tolist():
-        rows = np.flatnonzero(tabled & (counts == number))
-        law = order_law(number, statistic)
-        # Every way to redraw the runs is as likely as any other: a value counts as often as ways lead to it.
-        often = np.rint(law.probability * number**number).astype(int)
-        size = max(1, BLOCK // drawing.n_resamples)
-        for block in np.split(rows, range(size, len(rows), size)):
-            values = np.sort(suite.runs[block, :, :, 0], axis=-1)
-            support = (values[..., law.low] + values[..., law.high]) / 2
-            likely = suite._replace(runs=np.repeat(support, often, axis=-1)[:, :, None])
-            deviations[block], errors[block] = _of_scores(draw_scores(likely, cells[block], drawing))
-    listed = [number for number in np.unique(counts).tolist() if number and grouping(number).picks == 1]
-    few = (suite.runs.shape[-1] == 1) & ~tabled & np.isin(counts, listed)
-    for number in np.unique(counts[few]).tolist():
-        rows = np.flatnonzero(few & (counts == number))
-        size = max(1, PIECE // drawing.n_resamples)
-        for block in np.split(rows, range(size, len(rows), size)):
+    counts, single, batched = equal_counts(suite), suite.runs.shape[-1] == 1, np.zeros(len(cells), dtype=bool)
+    for number in np.unique(counts[single & (counts > 0)]).tolist():
+        where, tabled = single & (counts == number), statistic in ORDER_STATISTICS and number**number <= TABLE
+        if not tabled and grouping(number).picks > 1:
+            continue
+        batched |= where
+        for block in _split(where, drawing.n_resamples, BLOCK if tabled else PIECE):
             subset = suite._replace(runs=suite.runs[block])
-            deviations[block], errors[block] = _of_scores(_redraw_few(subset, cells[block], statistic, drawing))
-    for cell in _measured(suite, ~tabled & ~few):
+            if tabled:
+                scores = draw_scores(_equally_likely(subset, number, statistic), cells[block], drawing)
+            else:
+                scores = _redraw_few(subset, cells[block], statistic, drawing)
+            deviations[block], errors[block] = _of_scores(scores)
+    for cell in _measured(suite, ~batched):
         deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, drawing))
-    draws = np.full(len(cells), float(drawing.n_resamples))
-    return Spread(performance_of(suite, statistic, drawing.mean), deviations, errors, draws)
+    return deviations, errors
 
 
-def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> Spread:
-    """Return the same with as few draws as bring the Monte Carlo error below an aim, beginning with those asked for.
+def _equally_likely(suite: Suite, number: int, statistic: str) -> Suite:
+    """Return the values of a statistic of redrawn runs, each as often as ways to redraw them lead to it."""
+    law = order_law(number, statistic)
+    often = np.rint(law.probability * number**number).astype(int)
+    support = law.support(np.sort(suite.runs[..., 0], axis=-1))
+    return suite._replace(runs=np.repeat(support, often, axis=-1)[:, :, None])
 
-    Benchmarks that share no units are drawn for one by one: what each contributes to the score has moments of its own, and those of the
+
+def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> tuple[Floats, Floats, Floats]:
+    """Return the same, and the number of draws: as few as bring the Monte Carlo error below an aim, beginning with those asked for.
+
+    Benchmarks that share no units are drawn one by one: the contribution of each to the score has moments of its own, and those of the
     score follow from them with an error that is smaller by the square root of the number of benchmarks.
     """
     deviations, errors, draws = np.full((3, len(cells)), np.nan)
     by_benchmark = suite.shares is None and drawing.mean != "harmonic"
     for cell in _measured(suite, np.ones(len(cells), dtype=bool)):
-        request = drawing
+        number = drawing.n_resamples
         while True:
+            request = drawing._replace(n_resamples=number)
             if by_benchmark:
                 statistics = _redraw_each(suite, int(cell), cells[[cell]], statistic, request)
-                deviations[cell], errors[cell] = _of_parts(parts_of(statistics, drawing.mean, suite.parts[:, None]), drawing.mean)
+                contributions = contribution(statistics, drawing.mean, suite.equal_benchmarks[:, None])
+                deviations[cell], errors[cell] = _of_contributions(contributions, drawing.mean)
             else:
                 deviations[cell], errors[cell] = _of_scores(_redraw(suite, int(cell), cells[[cell]], statistic, request))
-            draws[cell] = number = request.n_resamples
+            draws[cell] = number
             if not errors[cell] > aim or number >= MOST:
                 break
-            request = request._replace(n_resamples=min(MOST, int(number * max(1.5, 1.1 * (errors[cell] / aim) ** 2))))
-    return Spread(performance_of(suite, statistic, drawing.mean), deviations, errors, draws)
+            number = min(MOST, int(number * max(1.5, 1.1 * (errors[cell] / aim) ** 2)))
+    return deviations, errors, draws
 
 
 def _measured(suite: Suite, where: Mask) -> Integers:
-    """Return the places of the cells that were measured, of some."""
+    """Return the rows of measured cells where a mask holds."""
     return np.flatnonzero(where & ~np.isnan(suite.runs[..., 0]).all(axis=-1).any(axis=-1))
 
 
-def _drawn_moments(values: Floats) -> _Moments:
-    """Return the moments of draws; equal ones have no variance, where that from their rounded mean is not zero."""
-    deviations = values - values[..., :1]
+def _drawn_moments(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return mean and variance of draws along the last axis, and the variance of that variance by chance."""
+    deviations = values - values[..., :1]  # equal draws have no variance, where that from their rounded mean is not zero
     shift = deviations.mean(axis=-1, keepdims=True)
     squares, number = (deviations - shift) ** 2, values.shape[-1]
-    variance = squares.sum(axis=-1) / (number - 1)
-    return _Moments((values[..., :1] + shift)[..., 0], variance, squares.var(axis=-1) / number)
+    return (values[..., :1] + shift)[..., 0], squares.sum(axis=-1) / (number - 1), squares.var(axis=-1) / number
 
 
 def _of_scores(scores: Floats) -> tuple[Floats, Floats]:
     """Return the standard deviation of scores, and its Monte Carlo error as a share of it."""
-    moments = _drawn_moments(scores)
-    return np.sqrt(moments.variance), _share(np.sqrt(moments.chance), 2 * moments.variance)
+    _, variance, chance = _drawn_moments(scores)
+    return np.sqrt(variance), _share(np.sqrt(chance), 2 * variance)
 
 
-def _of_parts(contributions: Floats, mean: str) -> tuple[Floats, Floats]:
-    """Return the same of the score that parts (benchmarks, draws) make up, to first order."""
-    moments = _drawn_moments(contributions)
-    deviation = _deviation(moments.mean, moments.variance, mean)
+def _of_contributions(contributions: Floats, mean: str) -> tuple[Floats, Floats]:
+    """Return the same of the score that the contributions of benchmarks (benchmarks, draws) make up, to first order."""
+    expected, variance, chance = _drawn_moments(contributions)
+    deviation = _deviation(expected, variance, mean)
     if mean == "arithmetic":
-        return deviation, _share(np.sqrt(moments.chance.sum()), 2 * deviation**2)
-    relative = moments.variance / moments.mean**2
+        return deviation, _share(np.sqrt(chance.sum()), 2 * deviation**2)
+    relative = variance / expected**2
     total = np.expm1(np.log1p(relative).sum())
-    slopes = (1 + total) / (1 + relative) / moments.mean**2
-    return deviation, _share(np.sqrt((slopes**2 * moments.chance).sum()), 2 * total)
+    slopes = (1 + total) / (1 + relative) / expected**2
+    return deviation, _share(np.sqrt((slopes**2 * chance).sum()), 2 * total)
 
 
 def _share(numerator: Floats, denominator: Floats) -> Floats:
-    """Return a part as a share; 0 of nothing."""
+    """Return a quotient; 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros_like(denominator), where=denominator > 0)
 
 
 def _redraw(suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
     if suite.shares is None:
-        each = _redraw_each(suite, index, cell, statistic, drawing)
-        return score_of(each.T, drawing.mean, suite.counts)
-    runs, streams = suite.runs[index], Streams(drawing.key)
-    units = runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
-    blocks = []
-    for start, number in _blocks(drawing.n_resamples, runs.size):
+        return score_of(_redraw_each(suite, index, cell, statistic, drawing).T, drawing.mean, suite.counts)
+    units, streams, blocks = _complete(suite.runs[index]), Streams(drawing.key), []
+    for start, number in _windows(drawing.n_resamples, suite.runs[index].size):
         picks = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
         blocks.append(_scores_of_draws(units, picks, statistic, drawing.mean, suite.counts))
     return np.concatenate(blocks)
 
 
 def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing) -> Floats:
-    """Return the same (cells, draws) of benchmarks with as few runs: what each way gives is computed once."""
+    """Return the same (cells, draws) of benchmarks with equally few runs: each way to redraw them is computed once."""
     runs, benchmarks = suite.runs[..., 0], suite.runs.shape[1]
     measured = ~np.isnan(runs)
     count = int(measured[0, 0].sum())
@@ -312,16 +277,16 @@ def _redraw_few(suite: Suite, cells: Integers, statistic: str, drawing: Drawing)
 def _redraw_each(suite: Suite, index: int, cell: Integers, statistic: str, drawing: Drawing) -> Floats:
     """Return the statistic of every benchmark's redrawn units (benchmarks, draws), each benchmark drawn by itself."""
     runs, streams = suite.runs[index], Streams(drawing.key)
-    each = np.empty((len(runs), drawing.n_resamples))
-    for start, number in _blocks(drawing.n_resamples, runs.size):
+    statistics = np.empty((len(runs), drawing.n_resamples))
+    for start, number in _windows(drawing.n_resamples, runs.size):
         for benchmark, benchmark_runs in enumerate(runs):
             units = benchmark_runs[~np.isnan(benchmark_runs[:, 0])]
             picks = drawn_places(len(units), cell, UNITS | benchmark, streams, number, start)[0]
-            each[benchmark, start : start + number] = statistic_of(units[picks], statistic)
-    return each
+            statistics[benchmark, start : start + number] = statistic_of(units[picks], statistic)
+    return statistics
 
 
-def _blocks(draws: int, values: int) -> Iterator[tuple[int, int]]:
+def _windows(draws: int, values: int) -> Iterator[tuple[int, int]]:
     """Return where blocks of draws start, and how many each has, so that few values are looked at together."""
     size = max(1, BLOCK // values)
     return ((start, min(size, draws - start)) for start in range(0, draws, size))

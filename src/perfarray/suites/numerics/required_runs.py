@@ -9,11 +9,10 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
 from perfarray.numerics.suite import Sides, smallest_number
 from perfarray.numerics.types import Floats, Integers
-from perfarray.suites.numerics.ratios import ScoreRatio, bootstrap_interval, t_interval
-from perfarray.suites.numerics.redrawn_scores import Score, draw_scores
+from perfarray.suites.numerics.ratios import ScoreRatio, ratio_intervals
+from perfarray.suites.numerics.redrawn_scores import Score
 
-FURTHEST = 10_000_000
-"""Runs beyond which nobody looks."""
+FURTHEST = 10_000_000  # runs beyond which nobody looks
 
 
 class RequiredRuns(NamedTuple):
@@ -27,61 +26,23 @@ class RequiredRuns(NamedTuple):
     width: Floats
 
 
-def _first(units: Floats, number: int) -> Floats:
-    """Return units of which those after the first `number` measured ones are NaN."""
-    measured = ~np.isnan(units)
-    return np.where(np.cumsum(measured, axis=-1) <= number, units, np.nan)
-
-
-def ratio_intervals(sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str) -> ScoreRatio:
-    """Return the interval of every suite (suites, benchmarks, units), by t (no draws) or redrawn block by block."""
-    if draws is None:
-        return t_interval(sides, sides.matched, score)
-    intervals = [
-        bootstrap_interval(replicates, replicates.sides.matched, score, draws, method)
-        for _, replicates in draw_scores(sides, cells, draws, score)
-    ]
-    return ScoreRatio(*(np.concatenate(field) for field in zip(*intervals, strict=True)))
-
-
 def required_runs(
     sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, width: float, start: int
 ) -> RequiredRuns:
-    """Look for the fewest runs whose interval is no wider than `width`.
+    """Look for the fewest runs, from `start` on, whose interval is no wider than `width` (upper minus lower limit).
 
-    Parameters
-    ----------
-    sides : Sides
-        Units (suites, benchmarks, units) of both systems.
-    cells : array of uint64, shape (suites,)
-        The key of every suite: what its random numbers hang on.
-    score : Score
-        What is compared.
-    draws : Draws, optional
-        Of a bootstrap interval.
-    method : str
-        Of the interval.
-    width : float
-        Upper minus lower.
-    start : int
-        Runs to begin with.
-
-    Returns
-    -------
-    RequiredRuns
-        `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by
-        the square root of the runs and with their t, is narrow enough.
+    `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by the
+    square root of the runs and with their t, is narrow enough.
     """
     available = smallest_number(sides)
     runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
     fields = np.full((4, *available.shape, len(runs)), np.nan)
     # Each number of runs has an interval of its own.
-    for index, number in enumerate(runs):
-        first = sides._replace(new=_first(sides.new, int(number)), old=_first(sides.old, int(number)))
-        interval = ratio_intervals(first, cells, score, draws, method)
-        enough = available >= number
+    for index, number in enumerate(runs.tolist()):
+        first = sides._replace(new=_first(sides.new, number), old=_first(sides.old, number))
+        interval = ScoreRatio(*ratio_intervals(first, cells, score, draws, method))
         for row, values in zip(fields, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
-            row[..., index] = np.where(enough, values, np.nan)
+            row[..., index] = np.where(available >= number, values, np.nan)
     widths = fields[2] - fields[1]
     with np.errstate(invalid="ignore"):
         narrow = widths <= width
@@ -92,6 +53,11 @@ def required_runs(
     return RequiredRuns(required, np.where(np.isnan(required), extrapolated, required), fields[0], fields[1], fields[2], widths)
 
 
+def _first(units: Floats, number: int) -> Floats:
+    """Return units of which those after the first `number` measured ones are NaN."""
+    return np.where(np.cumsum(~np.isnan(units), axis=-1) <= number, units, np.nan)
+
+
 def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: Score, width: float) -> Floats:
     """Return the fewest runs at which an interval of `runs` runs would be narrow enough.
 
@@ -100,13 +66,11 @@ def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: S
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, half = np.sqrt(lower * upper), np.log(upper / lower) / 2
-    finite = np.isfinite(half)
-    normal = np.where(np.isnan(df), np.inf, df)
+    finite, df = np.isfinite(half), np.where(np.isnan(df), np.inf, df)
 
     def wide(number: Floats) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            freedom = normal * (number - 1) / (runs - 1)
-            quantiles = [t_quantile((1 + score.confidence_level) / 2, df_of_kind) for df_of_kind in (freedom, normal)]
+            quantiles = [t_quantile((1 + score.confidence_level) / 2, freedom) for freedom in (df * (number - 1) / (runs - 1), df)]
             reached = half * np.sqrt(runs / number) * quantiles[0] / quantiles[1]
             return np.asarray(2 * centre * np.sinh(reached) > width)
 
