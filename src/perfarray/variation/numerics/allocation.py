@@ -17,8 +17,22 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Integers, Mask
 
-ROUNDING = 1e-9
-"""What a quotient may lack of a whole number that it is meant to be."""
+ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
+
+
+class Goal(NamedTuple):
+    """What an experiment may cost, or else the relative half-width to reach (one, or one per nest), and what is promised of it."""
+
+    budget: float | None = None
+    half_width: float | Floats | None = None
+    min_units: int = 5
+    confidence_level: float = 0.95
+    assurance: float | None = None
+
+    @property
+    def probability(self) -> float:
+        """Of the quantile of Student's t."""
+        return (1 + self.confidence_level) / 2
 
 
 class Task(NamedTuple):

@@ -5,9 +5,8 @@ lower counts are solved again on what it leaves, and the neighbours of that cont
 Levels lie along the last axis, outermost first.
 """
 
-from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
+    Goal,
     Task,
     affordable,
     best_top,
@@ -32,14 +32,9 @@ from perfarray.variation.numerics.allocation import (
 )
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, share_within, true_variances
 
-WINDOW = 256
-"""Outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced."""
-
-BLOCK = 1 << 14
-"""Outermost counts tried at once, of all cells."""
-
-PASSES = 2
-"""How often the plain half-width that goes with an assured one is asked for again."""
+WINDOW = 256  # outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced
+BLOCK = 1 << 14  # outermost counts tried at once, of all cells
+PASSES = 2  # how often the plain half-width that goes with an assured one is asked for again
 
 
 class Plan(NamedTuple):
@@ -53,16 +48,8 @@ class Plan(NamedTuple):
     least_budget: Floats
 
 
-def plan_counts(
-    variance: Floats,
-    cost: Floats,
-    *,
-    budget: float | None = None,
-    half_width: float | Floats | None = None,
-    min_units: int = 5,
-    confidence_level: float = 0.95,
-) -> Plan:
-    """Plan the repetitions of a nest.
+def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
+    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width.
 
     Parameters
     ----------
@@ -70,112 +57,100 @@ def plan_counts(
         Relative variance components, outermost first. NaN or negative below the outermost: nothing is seen there, one repetition.
     cost : array, shape (..., L)
         The price of starting one repetition of each level; that of the lowest is positive.
-    budget, half_width : float
-        One of them: what may be spent, never exceeded; or the relative half-width to reach at the least price (one, or one per nest).
-    min_units : int
-        The fewest outermost units, at least 2.
-    confidence_level : float
-        Of the interval promised: Student's t with the outermost count less one degrees of freedom.
+    goal : Goal
+        With a budget or a half-width. Its assurance does not count here.
 
     Returns
     -------
     Plan
-        NaN where the outermost component is NaN, where no level varies, or where the budget does not buy `min_units`.
+        NaN where the outermost component is NaN, where no level varies, or where the budget does not buy the fewest units.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     shape, levels = variance.shape[:-1], variance.shape[-1]
     a, d = variance.reshape(-1, levels), cost.reshape(-1, levels)
-    unrounded = optimal_counts(a, d)
-    components = np.maximum(np.where(np.isnan(a), 0.0, a), 0.0)
-    least = _least_price(min_units, d)
-    possible = ~np.isnan(a[:, 0]) & (components.sum(axis=1) > 0) & ~np.isnan(least)
-    if budget is not None:
-        possible &= least <= budget
-    repetitions = np.full(a.shape, np.nan)
-    limit = np.broadcast_to(np.asarray(half_width if budget is None else budget, dtype=float), shape).reshape(-1)
-    possible &= ~np.isnan(limit)
-    cells = np.flatnonzero(possible)
-    task = Task(components[cells], d[cells], limit[cells], budget is not None, min_units, (1 + confidence_level) / 2)
+    components, least = np.maximum(np.nan_to_num(a), 0.0), _least_price(goal.min_units, d)
+    limit = np.broadcast_to(np.asarray(goal.half_width if goal.budget is None else goal.budget, dtype=float), shape).reshape(-1)
+    possible = ~np.isnan(a[:, 0] + least + limit) & (components.sum(axis=1) > 0)
+    if goal.budget is not None:
+        possible &= least <= goal.budget
+    cells, unrounded, repetitions = np.flatnonzero(possible), optimal_counts(a, d), np.full(a.shape, np.nan)
+    task = Task(components[cells], d[cells], limit[cells], goal.budget is not None, goal.min_units, goal.probability)
     n, low, high = _window(task)
     widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
     while len(widest):
         block, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
         repetitions[cells[block]] = _best(task.of(block), n[block], low[block], high[block], unrounded[cells[block]])
-    return described(repetitions.reshape(variance.shape), variance, cost, budget, min_units, confidence_level)
+    return described(repetitions.reshape(variance.shape), variance, cost, goal)
 
 
-def described(repetitions: Floats, variance: Floats, cost: Floats, budget: float | None, min_units: int, confidence_level: float) -> Plan:
+def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -> Plan:
     """Return counts (..., L) with what they cost and promise."""
     components = np.maximum(np.nan_to_num(variance), 0.0)
     spent, unrounded = price(repetitions, cost), optimal_counts(variance, cost)
-    spendable = spent if budget is None else np.where(np.isnan(spent), np.nan, budget)
-    unrounded[..., 0] = _unrounded_top(unrounded, cost, spendable)
-    half, default = (
-        half_width_of(repetitions, components, confidence_level),
-        one_level_half_width(components, cost, spendable, confidence_level),
-    )
-    return Plan(repetitions, unrounded, spent, half, default, _least_price(min_units, cost))
+    spendable = spent if goal.budget is None else np.where(np.isnan(spent), np.nan, goal.budget)
+    # Of the outermost level: what the money buys at the lower counts of equation 14, none below one.
+    each = np.maximum(np.where(np.isnan(unrounded), 1.0, unrounded), 1.0)
+    each[..., 0] = 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unrounded[..., 0] = spendable / price(each, cost)
+    half = half_width_of(repetitions, components, goal.confidence_level)
+    default = one_level_half_width(components, cost, spendable, goal.confidence_level)
+    return Plan(repetitions, unrounded, spent, half, default, _least_price(goal.min_units, cost))
 
 
-def plan_assured(
-    variance: Floats,
-    cost: Floats,
-    evidence: Evidence,
-    assurance: float | None,
-    *,
-    budget: float | None = None,
-    half_width: float | None = None,
-    min_units: int = 5,
-    confidence_level: float = 0.95,
-) -> Plan:
-    """Plan as `plan_counts` does, with the half-widths that a share `assurance` of experiments stays within.
+def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
+    """Plan as `plan_counts` does, with the half-widths that a share of experiments, the assurance, stays within.
 
     That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
     passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
     units than it has seen, many units with one of everything in each may do better, and are planned then.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
-    if budget is None and half_width is None:
-        return lower_counts(variance, cost, min_units)
-    limit: dict[str, Any] = {"budget": budget, "min_units": min_units, "confidence_level": confidence_level}
+    if goal.budget is None and goal.half_width is None:
+        return lower_counts(variance, cost, goal.min_units)
     components = np.maximum(np.nan_to_num(variance), 0.0)
 
-    def below(repetitions: Floats) -> Floats:
-        each = np.concatenate([np.ones_like(repetitions[..., :1]), repetitions[..., 1:]], axis=-1)
-        return np.asarray(variance_of_mean(each, components) - components[..., 0])
+    def half_width(repetitions: Floats) -> Floats:
+        return assured_half_width(repetitions[..., 0], variance_below(repetitions, components), evidence, goal)
 
-    def assured(repetitions: Floats) -> Floats:
-        return assured_half_width(repetitions[..., 0], below(repetitions), evidence, assurance, confidence_level)
-
-    plan = plan_counts(variance, cost, half_width=half_width, **limit)
-    if budget is None and assurance is not None:
-        target = float(half_width or 0.0)
+    plan = plan_counts(variance, cost, goal)
+    if goal.budget is None and goal.assurance is not None:
         for _ in range(PASSES):
-            half_width_asked = target * plan.half_width / assured(plan.repetitions)
-            plan = plan_counts(variance, cost, half_width=half_width_asked, **limit)
-        counts = plan.repetitions
+            plan = plan_counts(variance, cost, goal._replace(half_width=goal.half_width * plan.half_width / half_width(plan.repetitions)))
+        counts = fewest_units(plan.repetitions, components, evidence, goal)
+        single = fewest_units(plan.repetitions * 0 + 1.0, components, evidence, goal)
+        counts = np.where((price(single, cost) < price(counts, cost))[..., None], single, counts)
+        plan = described(counts, variance, cost, goal)
+    spendable = plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
+    single = np.ones_like(cost)
+    single[..., 0] = affordable(spendable, np.ones_like(cost), cost)
+    default = assured_half_width(single[..., 0], components[..., 1:].sum(axis=-1), evidence, goal)
+    if goal.budget is not None and goal.assurance is not None:
+        better = (single[..., 0] >= goal.min_units) & (default < half_width(plan.repetitions) * (1 - ROUNDING))
+        plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, goal)
+    return plan._replace(half_width=half_width(plan.repetitions), default_half_width=default)
 
-        def reached(n: Floats, true: Floats) -> Mask:
-            df = (n - 1) * evidence.growth
-            counts_assured = n * (target / t_quantile((1 + confidence_level) / 2, df)) ** 2
-            return np.asarray(share_within(counts_assured, df, true) >= assurance)
 
-        def cheapest(lower: Floats) -> Floats:
-            enough = partial(reached, true=true_variances(below(lower), evidence))
-            top = first_reached(enough, np.where(np.isnan(plan.cost), np.nan, min_units))
-            return np.concatenate([top[..., None], lower[..., 1:]], axis=-1)
+def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal) -> Floats:
+    """Return counts with the fewest outermost units of which the share of experiments wanted stays within the half-width."""
+    true = true_variances(variance_below(repetitions, components), evidence)
 
-        counts_assured, single = cheapest(counts), cheapest(np.where(np.isnan(counts), np.nan, 1.0))
-        counts_assured = np.where((price(single, cost) < price(counts_assured, cost))[..., None], single, counts_assured)
-        plan = described(counts_assured, variance, cost, None, min_units, confidence_level)
-    spendable = plan.cost if budget is None else np.where(np.isnan(plan.cost), np.nan, budget)
-    single_units = affordable(spendable, np.ones_like(cost), cost)
-    default = assured_half_width(single_units, components[..., 1:].sum(axis=-1), evidence, assurance, confidence_level)
-    if budget is not None and assurance is not None:
-        single = np.concatenate([single_units[..., None], np.ones_like(cost[..., 1:])], axis=-1)
-        better = (single_units >= min_units) & (default < assured(plan.repetitions) * (1 - ROUNDING))
-        plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, budget, min_units, confidence_level)
-    return plan._replace(half_width=assured(plan.repetitions), default_half_width=default)
+    def enough(n: Floats) -> Mask:
+        df = (n - 1) * evidence.growth
+        return np.asarray(share_within(n * (goal.half_width / t_quantile(goal.probability, df)) ** 2, df, true) >= goal.assurance)
+
+    top = first_reached(enough, np.where(np.isnan(repetitions[..., 0]), np.nan, goal.min_units))
+    return np.concatenate([top[..., None], repetitions[..., 1:]], axis=-1)
+
+
+def variance_below(repetitions: Floats, components: Floats) -> Floats:
+    """Return the variance inside one outermost unit with these counts (..., L)."""
+    return np.asarray(variance_of_mean(inside_unit(repetitions), components) - components[..., 0])
+
+
+def inside_unit(repetitions: Floats) -> Floats:
+    """Return the counts (..., L) of one outermost unit."""
+    return np.concatenate([np.ones_like(repetitions[..., :1]), repetitions[..., 1:]], axis=-1)
 
 
 def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
@@ -197,10 +172,10 @@ class Curves(NamedTuple):
     default_below: Floats
 
 
-def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95) -> Curves:
+def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal) -> Curves:
     """Return what budgets (..., budgets) buy: the best plan before its lower counts are rounded, and the one-level experiment.
 
-    NaN where a budget does not buy `min_units`, or one unit more than one.
+    NaN where a budget does not buy the fewest units, or one unit more than one.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     levels, points = variance.shape[-1], budgets.shape[-1]
@@ -208,8 +183,8 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_uni
     d = np.repeat(cost.reshape(-1, levels), points, axis=0)
     limit = budgets.reshape(-1)
     units, below = np.full((2, len(limit)), np.nan)
-    affordable_rows = np.flatnonzero(_least_price(min_units, d) <= limit)
-    task = Task(a[affordable_rows], d[affordable_rows], limit[affordable_rows], True, min_units, (1 + confidence_level) / 2)
+    affordable_rows = np.flatnonzero(_least_price(goal.min_units, d) <= limit)
+    task = Task(a[affordable_rows], d[affordable_rows], limit[affordable_rows], True, goal.min_units, goal.probability)
     units[affordable_rows] = best_top(task, *top_range(task))
     totals = totals_for(task, units[affordable_rows][:, None])[:, 0]
     below[affordable_rows] = units[affordable_rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
@@ -220,14 +195,6 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_uni
 def _least_price(min_units: int, cost: Floats) -> Floats:
     """Return what the fewest outermost units cost with one of everything in each."""
     return price(np.array([float(min_units), *[1.0] * (cost.shape[-1] - 1)]), cost)
-
-
-def _unrounded_top(unrounded: Floats, cost: Floats, spendable: Floats) -> Floats:
-    """Return how many outermost units the money buys with the lower counts of equation 14, none below one."""
-    each = np.maximum(np.where(np.isnan(unrounded), 1.0, unrounded), 1.0)
-    each[..., 0] = 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(spendable / price(each, cost))
 
 
 def _window(task: Task) -> tuple[Floats, Floats, Floats]:
