@@ -30,7 +30,6 @@ from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable
 
 CELLS = 1 << 9  # planned at once: on its way each has 24 variances at 26 budgets
 NEAR, TRIES = 0.01, 4  # how many more degrees of freedom a plan may bring than it was made with, and how often it is made again
-
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
 
 
@@ -54,61 +53,55 @@ def plan_repetitions(
     negative: str = "merge",
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Plan how many builds, executions and iterations to run: for the narrowest interval a budget buys, or the cheapest of a given width.
+    """Plan how many builds, executions and iterations to run: for the narrowest interval a budget buys, or the cheapest of a given width.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings of a pilot experiment, repeated at every level (30 of each is plenty, 5 will do). Ragged ones are padded with NaN. Every
-        cell of the dims that are not levels gets a plan of its own, with the whole budget: `plan_suite` plans benchmarks together. Or
-        what `variance_components` returned, or `from_components`: published variances, taken as known, or several pilots pooled.
+        Timings of a pilot experiment, repeated at every level (5 of each will do); ragged ones are padded with NaN. Each cell of the other
+        dims gets a plan of its own, with the whole budget. Or components: what `variance_components` or `from_components` returned.
     baseline : label, DataArray or Dataset, optional
-        With one, the plan is for the ratio to it: both systems with the same counts, as in section 6.2, and the price is that of both.
-        Components are planned with the baseline's; a level that one of the two lacks neither varies nor costs anything there.
+        Plan for the ratio to it: both systems get the same counts, and the price is that of both. Components are planned with the
+        baseline's; a level that one system lacks neither varies nor costs anything there.
     dim : str, optional
         The dim compared; default: the one dim, not a level, that holds the baseline's label.
     costs : mapping of str to float, array or DataArray
         What starting one more repetition of a level costs, beyond what lies inside it: a build for `binary`, start and warm-up for
-        `execution`. Numbers, or arrays over `benchmark`. A level left out costs what the data say (the coordinates `loops` and
-        `<level>_seconds`, which readers set; a note names the prices); else an iteration costs 1, or its mean time, and the other levels
-        must be named.
+        `execution`. Arrays lie over `benchmark`. Default: the coordinates `loops` and `<level>_seconds`, which readers set; an iteration
+        costs 1, or its mean time; the other levels must be named.
     baseline_costs : mapping of str to float, array or DataArray, optional
-        What differs for the baseline. Of labels of one object, an array over the dim compared among the `costs` says the same.
+        The baseline's prices where they differ.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     budget, half_width : float
         What the experiment may cost, in `cost_units`, never exceeded; or the relative half-width to reach (0.01 for 1 %). With neither,
-        the best counts below the outermost level (equation 14), which depend on neither; what rests on the outermost count is NaN.
+        the answer holds the counts below the outermost level (equation 14), which depend on neither.
     assurance : float, optional
-        The share of experiments of the planned size whose half-width is the planned one or less, the pilot's uncertainty included: 0.5
-        plans the median, 0.9 keeps its word nine times out of ten. None: the half-width at the variances estimated, as in the paper.
+        The share of experiments whose half-width is at most the planned one, with the pilot's uncertainty: 0.5 plans the median, 0.9
+        reaches it in 90 % of experiments, at a higher cost. None: the half-width at the variances estimated, as in the paper.
     cost_units : {"iterations", "s"}
         The unit of costs and budget.
     variances : {"unbiased", "biased"}
-        Plan with the components :math:`T_i^2`, or with :math:`S_i^2`, which are never negative but ask for more at the outer levels.
+        Plan with the components T_i^2, or with S_i^2, which are never negative but ask for more at the outer levels.
     limits : {"normal", "jackknife"}
-        What the pilot's uncertainty rests on: units that are normal, or what the pilot shows of how much its variance varies, as for
-        `variance_components`. Of no effect on known variances, and without an `assurance` on the plan.
+        Whether the pilot's uncertainty is that of normal units, or what the pilot shows, as for `variance_components`.
     min_units : int
         The fewest repetitions of the outermost level, at least 2. Lower counts shrink to make room for them.
     confidence_level : float
         Of the interval that is promised.
     negative : {"merge", "zero"}
-        A negative component's level is merged into the one below and the rest estimated again, or is taken as zero. Either way one
-        repetition of it is planned and its price joins the level above. The outermost level is never merged.
+        The level of a negative component is merged into the level below, or the component is set to zero. In both cases the plan has one
+        repetition of it, whose price joins the level above. The outermost level is never merged.
 
     Returns
     -------
     Dataset
-        Along `level`: `repetitions` (inside one parent), `unrounded` (equation 14; of the outermost, what the money
-        buys of them at those counts), `merged`; `already`, the pilot's repetitions, and `more`: the units still to be run, with their
-        lower counts, if the pilot's data count towards the experiment and its budget. Per cell: `cost`; `half_width`, relative, which
-        the share `assurance` of experiments stays within (by t with `repetitions` - 1 degrees of freedom; for a ratio, Satterthwaite's,
-        up to twice as many); `half_width_lower` and `half_width_upper`, what it becomes at either limit of the outermost
-        component (chi-square); `more_half_width`, together with the pilot's data; `default_half_width`, of the experiment that repeats
-        the outermost level alone at the same cost; both again along `budget_factor`, at so many times the cost
-        (`half_width_by_budget`, `default_half_width_by_budget`); `least_budget`, which buys `min_units`; `n`, the pilot's units; `advice`
-        in words.
+        Along `level`: `repetitions` (inside one parent), `unrounded` (equation 14; of the outermost level, what the money buys at those
+        counts), `merged`; `already`, the pilot's repetitions; `more`, the units still to be run if the pilot counts towards the
+        experiment and its budget. Per cell: `cost`; `half_width`, relative; `half_width_lower` and `half_width_upper`, what it becomes
+        at either limit of the outermost component; `more_half_width`, together with the pilot's data; `default_half_width`, of the
+        experiment that repeats the outermost level alone at the same cost; `half_width_by_budget` and `default_half_width_by_budget`
+        along `budget_factor`, at so many times the cost; `least_budget`, which buys `min_units`; `n`, the pilot's units; `advice`.
 
     Raises
     ------
@@ -119,17 +112,13 @@ def plan_repetitions(
     See Also
     --------
     plan_suite : benchmarks planned together, one build for all of them
-    variance_components : where the variation comes from
-    stopping : what the interval is worth for those who plan again and again, and stop when it is narrow enough
+    stopping : what the interval is worth if you plan again and again, and stop when it is narrow enough
 
     Notes
     -----
-    Equation 14 minimises the variance, not the half-width: after it the outermost count is searched with Student's t, and the lower
-    counts are solved again on what it leaves of the budget. The plan is as good as the pilot: at 3 units the outermost component is known
-    within a factor of 0.3 to 39. Run it, put the data together, and plan again. A cell with one unit, or without variation at any level,
-    has no plan (NaN) and is counted in the warning.
-
-    How many plans from few units, normal or not, keep their word is measured in "What a promise is worth", in the guide on repetitions.
+    Equation 14 minimises the variance; here the outermost count is searched with Student's t, and the lower counts are solved again. A plan
+    is as good as its pilot: 3 units know the outermost component within a factor of 0.3 to 39. Run the plan, put the data together, and
+    plan again. See "What a promise is worth" in the guide on repetitions.
 
     References
     ----------
@@ -153,7 +142,9 @@ def plan_repetitions(
     check_choice(limits, "limits", LIMITS)
     goal, biased = check_goal(budget, half_width, assurance, min_units, confidence_level, negative), variances == "biased"
     given = is_published(times)
-    system, components = published(times, baseline) if given else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
+    system, components = (
+        published(times, baseline) if is_published(times) else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
+    )
     sides, nest = system.sides, system.sides[0].levels
     prices, stated = system.prices(costs, baseline_costs, cost_units)
     lazy = any(is_chunked(side.array) for side in sides)
@@ -192,7 +183,6 @@ def plan_repetitions(
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:
-    """Return the variables of a plan, in the order `_plan_cells` returns them."""
     in_pilot, more = "repetitions inside one parent in the pilot", "units to add to the pilot, and the counts inside each"
     relative = ("half_width", "half_width_lower", "half_width_upper", "more_half_width", "default_half_width")
     return (
@@ -301,7 +291,7 @@ def _pilot(components: Sequence[Floats], prices: Floats, biased: bool) -> _Pilot
         unit_variance = (estimates[0] if estimates else variance)[..., 0] / squared[..., 0]
     # Given components are known; pooled ones have no repetitions of one experiment.
     df = np.where(estimates[1] > 0, estimates[1], np.nan) if estimates else np.full(unit_variance.shape, np.inf)
-    total = np.cumprod(estimates[2], axis=-1) if len(estimates) > 2 else np.full(relative.shape, np.nan)
+    total: Floats = np.cumprod(estimates[2], axis=-1) if len(estimates) > 2 else np.full(relative.shape, np.nan)
     prices = np.broadcast_to(prices, relative.shape)
     cost = np.concatenate([prices[..., :-1], np.where(np.isnan(prices[..., -1:]), mean[..., None], prices[..., -1:])], axis=-1)
     return _Pilot(relative, np.maximum(np.nan_to_num(relative), 0.0), cost, total, total[..., 0], unit_variance, df)
@@ -321,7 +311,6 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
 
 
 def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
-    """Return the advice on every cell's plan."""
     words = np.empty(plan.cost.shape, dtype=object)
     inside = np.cumprod(inside_unit(plan.repetitions), axis=-1) * pilot.cost
     for cell in np.ndindex(*plan.cost.shape):  # text is written one cell at a time

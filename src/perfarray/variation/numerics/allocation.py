@@ -21,10 +21,10 @@ ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant t
 
 
 class Goal(NamedTuple):
-    """What an experiment may cost, or else the relative half-width to reach (one, or one per nest), and what is promised of it."""
+    """What an experiment may cost, or else the relative half-width to reach (a number, or one per nest), and what is promised of it."""
 
     budget: float | None = None
-    half_width: float | Floats | None = None
+    half_width: Any = None
     min_units: int = 5
     confidence_level: float = 0.95
     assurance: float | None = None
@@ -96,55 +96,15 @@ def half_width_of(repetitions: Floats, variance: Floats, confidence_level: float
     return np.asarray(quantile * np.sqrt(variance_of_mean(repetitions, variance)))
 
 
-def one_level_half_width(variance: Floats, cost: Floats, budget: Floats, confidence_level: float) -> Floats:
-    """Return the half-width of the experiment that repeats the outermost level alone, one of everything in each, for the same budget."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        n = affordable(budget, np.ones_like(cost), cost)
-        return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(variance.sum(axis=-1) / n))
-
-
-def best_top(task: Task, low: Floats, high: Floats) -> Floats:
-    """Return the outermost count of the continuous optimum, from low to high."""
-    return lowest(lambda n: score(task, n), low, high)
-
-
-def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
-    """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
-
-    def rising(n: Floats) -> Mask:
-        value_here = value(n)
-        return np.isfinite(value_here) & (value_here <= value(n + 1))
-
-    return first_true(rising, low, high)
-
-
-def top_range(task: Task) -> tuple[Floats, Floats]:
-    """Return the fewest and the most outermost units worth a thought: one of everything in each of them is all the limit asks for."""
+def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
+    """Return the outermost count of the continuous optimum, the fewest, and the most: with one of everything in each they meet the limit."""
     low = np.full(len(task.limit), float(task.min_units))
     if task.by_budget:
-        return low, np.maximum(low, affordable(task.limit, np.ones_like(task.cost), task.cost))
-    return low, least_top(task, task.variance.sum(axis=1), low)
+        high = np.maximum(low, affordable(task.limit, np.ones_like(task.cost), task.cost))
+    else:
+        high = least_top(task, task.variance.sum(axis=1), low)
 
-
-def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
-    """Return the fewest units, each of that variance, whose mean has the half-width wanted."""
-    first = np.broadcast_to(low, unit_variance.shape)
-    limit = task.limit.reshape(-1, *([1] * (unit_variance.ndim - 1)))
-    high = np.maximum(first, np.ceil(task.quantile(first) ** 2 * unit_variance / limit**2))
-    return first_true(lambda n: task.quantile(n) ** 2 * unit_variance <= n * limit**2, first, high)
-
-
-def score(task: Task, n: Floats) -> Floats:
-    """Return the half-width, or the price, of the best continuous lower counts for n outermost units."""
-    totals = totals_for(task, n[:, None])[:, 0]
-    if not task.by_budget:
-        with np.errstate(invalid="ignore"):
-            price_of_plan = (totals * task.cost).sum(axis=1)
-        return np.where(np.isfinite(price_of_plan), price_of_plan, np.inf)
-    return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
-
-
-def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
+    def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
     """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops); infinite where none meets the limit."""
     a, d, top = task.variance[:, None, :0:-1], task.cost[:, None, :0:-1], n[..., None]
     rates = pooled_rates(task.variance[:, 1:], task.cost[:, 1:])[:, None, ::-1]

@@ -105,7 +105,7 @@ def future_variance(df: Floats, below: Floats, evidence: Evidence, assurance: fl
 
 
 def _halved(low: Floats, high: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
-    """Return halved brackets of the logarithm; the share is worked out only where Newton's method leaves open on which side a middle is."""
+    """Return brackets of the logarithm, halved; the share is computed only for middles too near to the root of Newton's method."""
     root, error = _newton(_nearly(df, variance, assurance, low, high), df, variance, assurance)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -118,7 +118,7 @@ def _halved(low: Floats, high: Floats, df: Floats, variance: Floats, assurance: 
 
 
 def _nearly(df: Floats, variance: Floats, assurance: float, low: Floats, high: Floats) -> Floats:
-    """Return the logarithm of the quantile, were the cube root of a chi-square normal (Wilson and Hilferty)."""
+    """Return the approximate logarithm of the quantile, from normal cube roots of chi-squares (Wilson and Hilferty)."""
     from scipy.special import ndtr
 
     steep = 3 * np.sqrt(df / 2)[:, None]
@@ -131,7 +131,7 @@ def _nearly(df: Floats, variance: Floats, assurance: float, low: Floats, high: F
 
 
 def _newton(root: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
-    """Return the logarithm of the quantile, better, and how far off it may be: Newton's method where normals are straight."""
+    """Return a better logarithm of the quantile, and its largest error: Newton's method for the probit of the share."""
     from scipy.special import gammainc, gammaln, ndtri
 
     half, weight, target = df / 2, nodes()[1], ndtri(assurance)
@@ -154,7 +154,7 @@ def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
 
 
 def _share(quantile: Floats, df: Floats, variance: Floats) -> Floats:
-    """Return the probability of no more than what is `found`, over the true variances at the nodes."""
+    """Return the probability of no more than a quantile, over the true variances at the nodes."""
     from scipy.special import gammainc
 
     half = np.asarray(df)[..., None] / 2

@@ -23,11 +23,9 @@ import numpy.typing as npt
 from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels
 from perfarray.numerics.types import Floats, Integers
 
-ROUNDS = 4
-"""How often a ragged limit and the degrees of freedom it has there are brought together."""
-
+ROUNDS = 4  # how often a ragged limit and the degrees of freedom it has there are brought together
+# Share of the lowest component, at least, where degrees of freedom are worked out: data that do not vary at all have some too.
 LEAST = 1e-12
-"""Share of the lowest component, at least, where degrees of freedom are worked out: data that do not vary at all have some too."""
 
 
 class ComponentLimits(NamedTuple):

@@ -20,14 +20,10 @@ from perfarray.variation.numerics.component_intervals import (
     square_moments,
 )
 
-LEAST_UNITS = 3
-"""Outermost units: of two, leaving out one leaves no variance."""
-
+LEAST_UNITS = 3  # outermost units: of two, leaving out one leaves no variance
+# Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of 30, show 3 or more at any level.
 LEAST_SEEN = 10
-"""Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of 30, show 3 or more at any level."""
-
-LEAST_DF = 0.25
-"""Degrees of freedom below which limits say nothing that can be written down."""
+LEAST_DF = 0.25  # degrees of freedom below which limits say nothing that can be written down
 
 
 def jackknife_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:

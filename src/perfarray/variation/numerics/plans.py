@@ -21,11 +21,9 @@ from perfarray.variation.numerics.allocation import (
     best_top,
     half_width_of,
     least_top,
-    one_level_half_width,
     optimal_counts,
     price,
     ratios_of,
-    top_range,
     totals_for,
     variance_of_mean,
     whole,
@@ -38,7 +36,7 @@ PASSES = 2  # how often the plain half-width that goes with an assured one is as
 
 
 class Plan(NamedTuple):
-    """Counts along the levels, (..., L), and what they cost and promise, (...)."""
+    """Counts along the levels, (..., L), and what they cost and promise, (...); only an assured plan has a default half-width."""
 
     repetitions: Floats
     unrounded: Floats
@@ -75,7 +73,8 @@ def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
         possible &= least <= goal.budget
     cells, unrounded, repetitions = np.flatnonzero(possible), optimal_counts(a, d), np.full(a.shape, np.nan)
     task = Task(components[cells], d[cells], limit[cells], goal.budget is not None, goal.min_units, goal.probability)
-    n, low, high = _window(task)
+    n, low, high = best_top(task)
+    low, high = np.maximum(low, np.floor(n / 2)), np.minimum(high, 2 * n + 2)
     widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
     while len(widest):
         block, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
@@ -94,8 +93,7 @@ def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -
     with np.errstate(divide="ignore", invalid="ignore"):
         unrounded[..., 0] = spendable / price(each, cost)
     half = half_width_of(repetitions, components, goal.confidence_level)
-    default = one_level_half_width(components, cost, spendable, goal.confidence_level)
-    return Plan(repetitions, unrounded, spent, half, default, _least_price(goal.min_units, cost))
+    return Plan(repetitions, unrounded, spent, half, np.full(spent.shape, np.nan), _least_price(goal.min_units, cost))
 
 
 def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
@@ -137,7 +135,9 @@ def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, go
 
     def enough(n: Floats) -> Mask:
         df = (n - 1) * evidence.growth
-        return np.asarray(share_within(n * (goal.half_width / t_quantile(goal.probability, df)) ** 2, df, true) >= goal.assurance)
+        return np.asarray(
+            share_within(n * (goal.half_width / t_quantile(goal.probability, df)) ** 2, df, true) >= float(goal.assurance or 0.0)
+        )
 
     top = first_reached(enough, np.where(np.isnan(repetitions[..., 0]), np.nan, goal.min_units))
     return np.concatenate([top[..., None], repetitions[..., 1:]], axis=-1)
@@ -185,7 +185,7 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal
     units, below = np.full((2, len(limit)), np.nan)
     affordable_rows = np.flatnonzero(_least_price(goal.min_units, d) <= limit)
     task = Task(a[affordable_rows], d[affordable_rows], limit[affordable_rows], True, goal.min_units, goal.probability)
-    units[affordable_rows] = best_top(task, *top_range(task))
+    units[affordable_rows] = best_top(task)[0]
     totals = totals_for(task, units[affordable_rows][:, None])[:, 0]
     below[affordable_rows] = units[affordable_rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
     single_units = affordable(limit, np.ones_like(d), d)
@@ -195,13 +195,6 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal
 def _least_price(min_units: int, cost: Floats) -> Floats:
     """Return what the fewest outermost units cost with one of everything in each."""
     return price(np.array([float(min_units), *[1.0] * (cost.shape[-1] - 1)]), cost)
-
-
-def _window(task: Task) -> tuple[Floats, Floats, Floats]:
-    """Return the outermost count of the continuous optimum, and half and twice as many, where that is worth a thought."""
-    lo, hi = top_range(task)
-    n = best_top(task, lo, hi)
-    return n, np.maximum(lo, np.floor(n / 2)), np.minimum(hi, 2 * n + 2)
 
 
 def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -> Floats:

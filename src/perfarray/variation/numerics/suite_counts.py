@@ -7,7 +7,7 @@ optimum is x_k = max(low, s sqrt(a_k / d_k)), where a child that would have fewe
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -178,8 +178,8 @@ def _starts(forest: Forest, goal: Goal) -> Floats:
     roots, least, is_root = forest.roots, goal.min_units, forest.parents < 0
     if goal.budget is not None:
         low = narrowest(forest, np.array([goal.budget]), least, goal.probability)[0]
-        most, limit = float(np.floor(goal.budget / forest.cost.sum())), {"budget": np.array(goal.budget)}
-        optimum = continuous(forest, low, **limit)[0, roots]
+        most, limit = float(np.floor(goal.budget / forest.cost.sum())), dict[str, Any](budget=goal.budget)
+        optimum = continuous(forest, low, budget=goal.budget)[0, roots]
     else:
         low, most = _cheapest(forest, goal)
         optimum = continuous(forest, low, variance=_noise_of_units(forest, goal, low))[0, roots]

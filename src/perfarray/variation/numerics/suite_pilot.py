@@ -246,7 +246,7 @@ def units_to_add(pilots: list[SuitePilot], plan: SuitePlan, goal: Goal) -> tuple
     left = None if goal.budget is None else goal.budget - sum(pilot.spent for pilot in pilots)
 
     def added(scale: float) -> Floats:
-        return np.maximum(0.0, np.floor(scale * plan.units + ROUNDING) - have)
+        return np.asarray(np.maximum(0.0, np.floor(scale * plan.units + ROUNDING) - have))
 
     def half_width(more: Floats) -> float:
         n, factor, growth = have + more, 1.0, 1.0 if goal.assurance is None else seen.growth
@@ -259,7 +259,7 @@ def units_to_add(pilots: list[SuitePilot], plan: SuitePlan, goal: Goal) -> tuple
 
     def enough(scale: float) -> bool:
         more = added(scale)
-        return half_width(more) <= goal.half_width if left is None else float((more * prices).sum()) > left
+        return bool(half_width(more) <= goal.half_width if left is None else (more * prices).sum() > left)
 
     low, high = 0.0, 1.0
     while not enough(high):
