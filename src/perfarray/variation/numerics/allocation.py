@@ -97,14 +97,42 @@ def half_width_of(repetitions: Floats, variance: Floats, confidence_level: float
 
 
 def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
-    """Return the outermost count of the continuous optimum, the fewest, and the most: with one of everything in each they meet the limit."""
+    """Return the outermost count of the continuous optimum, between the fewest and the most: those that suffice with one of everything."""
     low = np.full(len(task.limit), float(task.min_units))
     if task.by_budget:
         high = np.maximum(low, affordable(task.limit, np.ones_like(task.cost), task.cost))
     else:
         high = least_top(task, task.variance.sum(axis=1), low)
 
-    def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
+    def score(n: Floats) -> Floats:
+        totals = totals_for(task, n[:, None])[:, 0]
+        if task.by_budget:
+            return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
+        with np.errstate(invalid="ignore"):
+            return np.asarray((totals * task.cost).sum(axis=1))
+
+    return lowest(score, low, high), low, high
+
+
+def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
+    """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
+
+    def rising(n: Floats) -> Mask:
+        value_here, value_next = value(n), value(n + 1)
+        return np.isfinite(value_here) & ((value_here <= value_next) | np.isnan(value_next))
+
+    return first_true(rising, low, high)
+
+
+def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
+    """Return the fewest units, each of that variance, whose mean has the half-width wanted."""
+    first = np.broadcast_to(low, unit_variance.shape)
+    limit = task.limit.reshape(-1, *([1] * (unit_variance.ndim - 1)))
+    high = np.maximum(first, np.ceil(task.quantile(first) ** 2 * unit_variance / limit**2))
+    return first_true(lambda n: task.quantile(n) ** 2 * unit_variance <= n * limit**2, first, high)
+
+
+def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
     """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops); infinite where none meets the limit."""
     a, d, top = task.variance[:, None, :0:-1], task.cost[:, None, :0:-1], n[..., None]
     rates = pooled_rates(task.variance[:, 1:], task.cost[:, 1:])[:, None, ::-1]
