@@ -12,7 +12,7 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics import assurance as module
-from perfarray.variation.numerics.allocation import Goal, half_width_of, optimal_counts, pooled_rates, price, variance_of_mean
+from perfarray.variation.numerics.allocation import Goal, affordable, half_width_of, optimal_counts, pooled_rates, price, variance_of_mean
 from perfarray.variation.numerics.assurance import (
     assured_half_width,
     component_limits,
@@ -271,7 +271,9 @@ class TestLaws:
         assert (plan.repetitions == np.floor(plan.repetitions)).all()
         assert (plan.repetitions >= 1).all()
         assert plan.repetitions[0] >= 5
-        assert plan.half_width <= default_half_width(np.nan_to_num(variance), budget, cost) * (1 + 1e-9)
+        single = np.ones_like(cost)
+        single[0] = affordable(np.array(budget), single, cost)
+        assert plan.half_width <= half_width_of(single, np.nan_to_num(variance), 0.95) * (1 + 1e-9)
 
     @given(problem=problems(), spare=st.floats(1, 1e3), more=st.floats(1, 3))
     @settings(max_examples=examples(150), deadline=None)

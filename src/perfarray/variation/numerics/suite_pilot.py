@@ -17,7 +17,7 @@ from perfarray.variation.numerics.allocation import ROUNDING, Goal, pooled_rates
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, component_limits, evidence, future_variance, known, nodes
 from perfarray.variation.numerics.suite_counts import ULPS, Forest, side_by_side, tree, whole_counts
 
-TRIES = 8  # how often the half-width that goes with an assured one is asked for again
+TRIES = 6  # how often the half-width that goes with an assured one is asked for again
 SHORT = 0.995  # what is asked for of the half-width where a plan did not keep it
 PILOTS = 400  # pilots that a promise is tried on
 
@@ -160,6 +160,8 @@ def plan_assured(pilots: list[SuitePilot], goal: Goal) -> SuitePlan:
     forest, target, plans = side_by_side([pilot.tree for pilot in pilots]), goal.half_width, list[SuitePlan]()
     for _ in range(TRIES):
         counts = whole_counts(forest, goal)
+        if any((counts == plan.counts).all() for plan in plans):
+            break
         cost, fewest = float(forest.price(counts)), np.asarray(counts[forest.roots].min())
         if goal.budget is not None and cost <= goal.budget * (1 + ULPS):
             cost = min(cost, goal.budget)
