@@ -217,10 +217,6 @@ class _Pilot(NamedTuple):
         each = np.nan_to_num(inside_unit(plan.repetitions), nan=1.0)
         return growth(variance_of_mean(each, np.maximum(np.nan_to_num(self.variance), 0.0)), variance_of_mean(each, self.candidate))
 
-    def evidence(self, growth: Floats) -> Evidence:
-        """Return what the pilot knows of the outermost level, where each further unit brings so many degrees of freedom."""
-        return evidence(self.unit_variance, self.variance[..., 0], self.df, growth)
-
 
 def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
     """Plan, and set the plan beside the data at hand."""
@@ -256,19 +252,20 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
 def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
     """Plan with the degrees of freedom that units bring which are as the plan makes them, or fewer; return both."""
     growth = pilot.growth(lower_counts(pilot.variance, pilot.cost, goal.min_units))
-    plan = plan_assured(pilot.variance, pilot.cost, pilot.evidence(growth), goal)
+    of_pilot = evidence(pilot.unit_variance, pilot.variance[..., 0], pilot.df, growth)
+    plan = plan_assured(pilot.variance, pilot.cost, of_pilot, goal)
     for number in range(TRIES if goal.assurance is not None else 0):
-        of_plan = pilot.growth(plan)
+        of_plan, growth = pilot.growth(plan), of_pilot.growth
         changed = growth > of_plan * (1 + ROUNDING)
         changed |= (growth < of_plan * (1 - NEAR)) & (number == 0)  # later only fewer: two plans may take turns
         if not changed.any():
             break
-        growth = np.where(changed, of_plan, growth)
-        subset = _Pilot(*(field[changed] for field in pilot))
-        replan = plan_assured(subset.variance, subset.cost, subset.evidence(growth[changed]), goal)
+        of_pilot = of_pilot._replace(growth=np.where(changed, of_plan, growth))
+        subset = Evidence(*(field[changed] for field in of_pilot[:5]))
+        replan = plan_assured(pilot.variance[changed], pilot.cost[changed], subset, goal)
         for field, replacement in zip(plan, replan, strict=True):
             field[changed] = replacement
-    return plan, pilot.evidence(pilot.growth(plan))
+    return plan, of_pilot._replace(growth=pilot.growth(plan))
 
 
 def _estimated(values: Floats, levels: int, negative: str, limits: str) -> tuple[Floats, ...]:

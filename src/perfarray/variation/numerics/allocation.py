@@ -175,12 +175,6 @@ def share_out(
         return np.maximum(low, np.where(root > 0, scale[..., None] * root, 0.0))
 
 
-def ratios_of(totals: Floats) -> Floats:
-    """Return the counts inside one parent; NaN where no finite total meets the limit."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(totals[..., 1:] / totals[..., :-1])
-
-
 def pooled_rates(variance: Floats, cost: Floats) -> Floats:
     """Return a / d along a chain, pooled where it would fall: the isotonic solution, max over i <= j of min over k >= j of sums i..k."""
     length = variance.shape[-1]

@@ -23,7 +23,6 @@ from perfarray.variation.numerics.allocation import (
     least_top,
     optimal_counts,
     price,
-    ratios_of,
     totals_for,
     variance_of_mean,
     whole,
@@ -198,17 +197,19 @@ def _least_price(min_units: int, cost: Floats) -> Floats:
 
 
 def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -> Floats:
-    """Return the best whole counts (cells, L): around the continuous optimum, every one of its neighbours completed to the limit."""
+    """Return the best whole counts (cells, L): every neighbour of the continuous optimum is completed to the limit."""
     tops = _around(n, low, high)
     whole_numbers, index = np.unique(tops, return_inverse=True)
     quantile = task.quantile(whole_numbers)[index].reshape(tops.shape)
-    ratios = ratios_of(totals_for(task, tops, quantile))
-    completed, free = _completed(task, tops, ratios, quantile), _with_free_top(task, n, unrounded)
+    roundings = _roundings(task.variance[:, None, 1:], totals_for(task, tops, quantile))
+    completed = [_with_top(tops, roundings[0][1])]
+    for level in range(1, task.variance.shape[1]):
+        completed += [_filled(task, _with_top(tops, lower), level, quantile) for up, lower in roundings if not up[level - 1]]
+    free = _with_free_top(task, n, unrounded)
     candidates = np.concatenate([*completed, free], axis=1)
-    spent = price(candidates, task.cost[:, None])
+    spent, limit = price(candidates, task.cost[:, None]), task.limit[:, None]
     quantiles = np.concatenate([*[quantile] * len(completed), task.quantile(free[..., 0])], axis=1)
     half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
-    limit = task.limit[:, None]
     first, second = (half, spent) if task.by_budget else (spent, half)
     allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
     allowed &= (candidates[..., 0] >= task.min_units) & (candidates >= 1).all(axis=-1)
@@ -233,59 +234,48 @@ def _around(n: Floats, low: Floats, high: Floats) -> Floats:
     return np.concatenate([spaced, near], axis=1)
 
 
-def _completed(task: Task, tops: Floats, ratios: Floats, quantile: Floats) -> list[Floats]:
-    """Return whole counts (cells, tops, L) near the continuous ratios: one lower level takes what the limit leaves, the others are rounded.
-
-    A level without a component has one repetition.
-    """
-    lower = ratios.shape[-1]
-    varies = (task.variance[:, 1:] > 0)[:, None] & np.isfinite(ratios)
-    down, up = (np.where(varies, np.maximum(1.0, rounded(ratios)), 1.0) for rounded in (whole, np.ceil))
-    completed = [np.concatenate([tops[..., None], down], axis=-1)]
-    for free in range(lower):
-        rounded_levels = [level for level in range(lower) if level != free]
-        for choice in product((False, True), repeat=lower - 1):
-            counts = down.copy()
-            for level, upwards in zip(rounded_levels, choice, strict=True):
-                if upwards:
-                    counts[..., level] = up[..., level]
-            completed.append(_fill(task, np.concatenate([tops[..., None], counts], axis=-1), free + 1, quantile))
-    return completed
+def _roundings(variance: Floats, totals: Floats) -> list[tuple[tuple[bool, ...], Floats]]:
+    """Return the lower counts of continuous totals, each rounded down or up, and which are rounded up; one where nothing varies."""
+    with np.errstate(invalid="ignore"):
+        counts = totals[..., 1:] / totals[..., :-1]
+    varies = (variance > 0) & np.isfinite(counts)
+    down, up = (np.where(varies, np.maximum(1.0, rounded(counts)), 1.0) for rounded in (whole, np.ceil))
+    choices = list(product((False, True), repeat=counts.shape[-1]))
+    return [(choice, np.where(np.array(choice, dtype=bool), up, down)) for choice in choices]
 
 
-def _fill(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
-    """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else left alone."""
-    counts = counts.copy()
+def _with_top(tops: Floats, lower: Floats) -> Floats:
+    return np.concatenate([tops[..., None], lower], axis=-1)
+
+
+def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
+    """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else 1."""
     counts[..., level] = 1.0
     above = np.cumprod(counts[..., :level], axis=-1)
     inside = np.cumprod(counts[..., level:], axis=-1) * above[..., -1:]
-    a, d = task.variance[:, None], task.cost[:, None]
+    a, d, limit = task.variance[:, None], task.cost[:, None], task.limit[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         if task.by_budget:
             fixed, each = (above * d[..., :level]).sum(axis=-1), (inside * d[..., level:]).sum(axis=-1)
-            filled = whole((task.limit[:, None] - fixed) / each)
-            filled -= fixed + each * filled > task.limit[:, None]
+            filled = whole((limit - fixed) / each)
+            filled -= fixed + each * filled > limit
         else:
-            target_variance = (task.limit[:, None] / quantile) ** 2
-            variance_left = target_variance - (a[..., :level] / above).sum(axis=-1)
+            variance_left = (limit / quantile) ** 2 - (a[..., :level] / above).sum(axis=-1)
             filled = np.where(variance_left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / variance_left - ROUNDING), np.nan)
     counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
     return counts
 
 
 def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
-    """Return whole counts (cells, choices, L): lower counts rounded either way, or those of equation 14; the outermost takes the rest."""
-    ratios = ratios_of(totals_for(task, n[:, None]))[:, 0]
-    varies = (task.variance[:, 1:] > 0) & np.isfinite(ratios)
-    choices = [np.ceil(np.where(np.isfinite(unrounded[:, 1:]), unrounded[:, 1:], 1.0)), np.ones_like(ratios)]
-    for choice in product((False, True), repeat=ratios.shape[1]):
-        choices.append(np.where(np.array(choice, dtype=bool), np.ceil(ratios), whole(ratios)))
-    lower = np.stack([np.where(varies, np.maximum(1.0, counts), 1.0) for counts in choices], axis=1)
-    counts = np.concatenate([np.ones((*lower.shape[:2], 1)), lower], axis=-1)
-    unit_variance = variance_of_mean(counts, task.variance[:, None])
+    """Return whole counts (cells, choices, L) whose outermost takes what the lower ones leave: rounded, of equation 14, or one."""
+    of_equation = np.ceil(np.where(np.isfinite(unrounded[:, 1:]) & (task.variance[:, 1:] > 0), np.maximum(unrounded[:, 1:], 1.0), 1.0))
+    roundings = _roundings(task.variance[:, 1:], totals_for(task, n[:, None])[:, 0])
+    lower = np.stack([of_equation, np.ones_like(of_equation), *(counts for _, counts in roundings)], axis=1)
+    counts = _with_top(np.ones(lower.shape[:2]), lower)
     if task.by_budget:
         top = np.maximum(affordable(task.limit[:, None], np.cumprod(counts, axis=-1), task.cost[:, None]), 1.0)
     else:
+        unit_variance = variance_of_mean(counts, task.variance[:, None])
         top = least_top(task, unit_variance, np.full(unit_variance.shape, float(task.min_units)))
     counts[..., 0] = top
     return counts
