@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.numerics.intervals import t_quantile
+from perfarray.variation.numerics import suite_counts
 from perfarray.variation.numerics.allocation import Goal
 from perfarray.variation.numerics.suite_counts import continuous, narrowest, quantile, side_by_side, tree, tree_rates, whole_counts
 from perfarray.variation.numerics.suite_pilot import Sharing, pilot_limits, plan_assured, suite_pilot, units_to_add
@@ -148,12 +149,12 @@ class TestBruteForce:
     @given(seed=st.integers(0, 10_000))
     @settings(max_examples=examples(15), deadline=None)
     def test_a_width_is_reached_for_no_more_than_the_plan_that_gives_it(self, seed):
-        """Planning for the half-width of a plan finds it, or a cheaper one; within 2 % (0.4 % in 98 of 100)."""
+        """Planning for the half-width of a plan finds it, or a cheaper one; within 1 % (0.63 % at most in 300 of them, none in 98 %)."""
         forest, budget = random_star(seed)
         _, cost, half_width = plan_of(forest, budget=budget)
         _, cost_again, half_width_again = plan_of(forest, half_width=half_width)
         assert half_width_again <= half_width * (1 + 1e-9)
-        assert cost_again <= 1.02 * cost
+        assert cost_again <= 1.01 * cost
 
     @pytest.mark.parametrize("seed", range(5))
     def test_two_systems(self, seed):
@@ -231,6 +232,13 @@ class TestShared:
 
 
 class TestTargets:
+    def test_a_repetition_more_gains_its_share_of_the_noise(self):
+        """One more of c takes noise / (c + 1): 7 / 11 of the eleventh, against 1 / 2 of the second at the same price."""
+        forest = tree(np.array([[0.0], [1.0]]), np.array([[[5.0], [350.0]], [[1.0], [1.0]]]))
+        counts = np.array([[5.0, 1.0, 10.0]])
+        goal = Goal(budget=float(forest.price(counts)[0]) + 5)
+        assert suite_counts._filled(forest, goal, counts).tolist() == [[5, 1, 11]]
+
     def test_a_width_is_reached_at_little_more_than_the_least_price(self):
         """The plan for the width that 3000 s give costs about 3000 s."""
         width = plan_of(star(), budget=3000.0)[2]
