@@ -261,7 +261,8 @@ def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
         if not changed.any():
             break
         of_pilot = of_pilot._replace(growth=np.where(changed, of_plan, growth))
-        subset = Evidence(*(field[changed] for field in of_pilot[:5]))
+        fields = [field[changed] for field in of_pilot[:5]]
+        subset = Evidence(fields[0], fields[1], fields[2], fields[3], fields[4])
         replan = plan_assured(pilot.variance[changed], pilot.cost[changed], subset, goal)
         for field, replacement in zip(plan, replan, strict=True):
             field[changed] = replacement
@@ -288,7 +289,9 @@ def _pilot(components: Sequence[Floats], prices: Floats, biased: bool) -> _Pilot
         unit_variance = (estimates[0] if estimates else variance)[..., 0] / squared[..., 0]
     # Given components are known; pooled ones have no repetitions of one experiment.
     df = np.where(estimates[1] > 0, estimates[1], np.nan) if estimates else np.full(unit_variance.shape, np.inf)
-    total: Floats = np.cumprod(estimates[2], axis=-1) if len(estimates) > 2 else np.full(relative.shape, np.nan)
+    total = np.full(relative.shape, np.nan)
+    if len(estimates) > 2:
+        total = np.asarray(np.cumprod(estimates[2], axis=-1), dtype=np.float64)
     prices = np.broadcast_to(prices, relative.shape)
     cost = np.concatenate([prices[..., :-1], np.where(np.isnan(prices[..., -1:]), mean[..., None], prices[..., -1:])], axis=-1)
     return _Pilot(relative, np.maximum(np.nan_to_num(relative), 0.0), cost, total, total[..., 0], unit_variance, df)

@@ -273,7 +273,8 @@ def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
     lower = np.stack([of_equation, np.ones_like(of_equation), *(counts for _, counts in roundings)], axis=1)
     counts = _with_top(np.ones(lower.shape[:2]), lower)
     if task.by_budget:
-        top = np.maximum(affordable(task.limit[:, None], np.cumprod(counts, axis=-1), task.cost[:, None]), 1.0)
+        totals = np.asarray(np.cumprod(counts, axis=-1), dtype=np.float64)
+        top = np.maximum(affordable(task.limit[:, None], totals, task.cost[:, None]), 1.0)
     else:
         unit_variance = variance_of_mean(counts, task.variance[:, None])
         top = least_top(task, unit_variance, np.full(unit_variance.shape, float(task.min_units)))

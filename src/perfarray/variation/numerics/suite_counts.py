@@ -19,7 +19,8 @@ ULPS = 1e-12  # by how much two sums of the same prices may differ
 TRIED = 24  # numbers of shared units tried, from a third of the continuous optimum to three times as many
 NEAR = 4  # all numbers so close to the continuous optimum are tried
 CHANGES = (0.5, 0.7, 1.4, 2.0)  # what counts are multiplied by in a local search, besides one more and one fewer
-POOL = 4  # plans that a local search starts from
+POOL = 4  # plans that a local search starts from, at most
+SEARCHED = 400  # counts in all of these plans: fewer plans of more nodes
 ROUNDS = 8
 FEW_NODES = 12  # a local search changes every pair of counts; among more nodes, those of parent and child
 
@@ -164,7 +165,7 @@ def _best(forest: Forest, counts: Floats, goal: Goal) -> Floats:
         order = np.lexsort((spent, _in_steps(half), spent > goal.budget * (1 + ULPS)))
     else:
         order = np.lexsort((half, _in_steps(spent), half > goal.half_width * (1 + ULPS)))
-    return np.asarray(counts[order[:POOL]])
+    return np.asarray(counts[order[: int(np.clip(SEARCHED // counts.shape[1], 1, POOL))]])
 
 
 def _in_steps(values: Floats) -> Floats:
