@@ -261,9 +261,7 @@ def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
         if not changed.any():
             break
         of_pilot = of_pilot._replace(growth=np.where(changed, of_plan, growth))
-        fields = [field[changed] for field in of_pilot[:5]]
-        subset = Evidence(fields[0], fields[1], fields[2], fields[3], fields[4])
-        replan = plan_assured(pilot.variance[changed], pilot.cost[changed], subset, goal)
+        replan = plan_assured(pilot.variance[changed], pilot.cost[changed], of_pilot.of(changed), goal)
         for field, replacement in zip(plan, replan, strict=True):
             field[changed] = replacement
     return plan, of_pilot._replace(growth=pilot.growth(plan))

@@ -37,6 +37,11 @@ class Evidence(NamedTuple):
     scale: Floats
     of_plan: bool = False
 
+    def of(self, cells: Mask) -> "Evidence":
+        """Return the same of some cells."""
+        unit_variance, top, df, growth = (field[cells] for field in self[:4])
+        return Evidence(unit_variance, top, df, growth, self.scale[cells])
+
     def along(self) -> "Evidence":
         """Return the same for arrays with one more axis at the end."""
         unit_variance, top, df, growth = (np.asarray(field)[..., None] for field in self[:4])
