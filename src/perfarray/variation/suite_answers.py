@@ -59,9 +59,8 @@ def plan_suites(arrays: Sequence[Floats], rules: Rules, outputs: Mapping[str, Ou
         pilots = _pilots([array[measured] for array in values], [array[measured] for array in prices], measured, rules)
         names = tuple(name for name, has_data in zip(rules.names, measured, strict=True) if has_data)
         for name, value in _plan_one(pilots, rules._replace(names=names)).items():
-            if name in outputs:
-                along_benchmarks = bool(set(outputs[name].dims) - set(sizes))
-                answers[name][(*cell, measured) if along_benchmarks else cell] = value
+            along_benchmarks = bool(set(outputs[name].dims) - set(sizes))
+            answers[name][(*cell, measured) if along_benchmarks else cell] = value
     return list(answers.values())
 
 
@@ -102,38 +101,43 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
     more, more_half_width = units_to_add(pilots, plan, goal)
     spent = (forest.cost * forest.totals(plan.counts))[forest.paths]
     planned, by_benchmark = rules.sharing[0].planned, (-1, len(rules.names))
-    counts = _counts(pilots, plan, more, by_benchmark)
+    counts, unrounded = _counts(pilots, plan, more, by_benchmark)
+    merged = unrounded <= 1 + ROUNDING
+    merged[:, 0] = False
     lowest = float(spent[:, -1].sum()) / plan.cost if planned < len(rules.levels) else 1.0
-    return counts | {
-        "seconds": spent[:, planned:].sum(axis=1).reshape(by_benchmark).sum(axis=0),
-        "cost": plan.cost,
-        "least_budget": least_budget,
-        "half_width": plan.half_width,
-        "half_width_lower": low,
-        "half_width_upper": high,
-        "more_half_width": more_half_width,
-        "default_half_width": default[-1],
-        "n": n,
-        "half_width_by_budget": half_width_of_noise(noise, units, evidence, goal),
-        "default_half_width_by_budget": default[:-1],
-        "advice": advice_on_suite(counts.pop("by_system"), counts.pop("in_pilot"), lowest, n, rules.levels, rules.names),
-    }
+    baseline = {f"baseline_{name}": by_system[-1] for name, by_system in counts.items()}
+    return (
+        {name: by_system[0] for name, by_system in counts.items()}
+        | (baseline if len(counts["repetitions"]) > 1 else {})
+        | {
+            "unrounded": unrounded,
+            "merged": merged,
+            "seconds": spent[:, planned:].sum(axis=1).reshape(by_benchmark).sum(axis=0),
+            "cost": plan.cost,
+            "least_budget": least_budget,
+            "half_width": plan.half_width,
+            "half_width_lower": low,
+            "half_width_upper": high,
+            "more_half_width": more_half_width,
+            "default_half_width": default[-1],
+            "n": n,
+            "half_width_by_budget": half_width_of_noise(noise, units, evidence, goal),
+            "default_half_width_by_budget": default[:-1],
+            "advice": advice_on_suite(counts["repetitions"], counts["already"], lowest, n, rules.levels, rules.names),
+        }
+    )
 
 
-def _counts(pilots: list[SuitePilot], plan: SuitePlan, more: Floats, by_benchmark: tuple[int, int]) -> dict[str, Any]:
-    """Return the counts (benchmarks, L) of a plan; those of two systems lie one after the other, as the rows of a pair do."""
+def _counts(pilots: list[SuitePilot], plan: SuitePlan, more: Floats, by_benchmark: tuple[int, int]) -> tuple[dict[str, Floats], Floats]:
+    """Return the counts (systems, benchmarks, L) of a plan, and those of the continuous solution for the candidate (benchmarks, L)."""
     forest, total = plan.forest, np.concatenate([pilot.total for pilot in pilots])
     smooth = forest.inside_parent(continuous(forest, np.asarray(plan.units.min()), budget=plan.cost))
     added = more[np.searchsorted(forest.roots, forest.paths[:, :1])]
+    # Two systems lie one after the other, as the rows of a pair do.
     rows = {
         "repetitions": plan.counts[forest.paths],
         "already": total / np.column_stack([np.ones(len(total)), np.where(total[:, :-1] > 0, total[:, :-1], np.nan)]),
         "more": np.column_stack([added, plan.counts[forest.paths][:, 1:] * (added > 0)]),
     }
-    rows = {name: counts.reshape(*by_benchmark, forest.paths.shape[1]) for name, counts in rows.items()}
-    unrounded = smooth[forest.paths].reshape(rows["repetitions"].shape)[0]
-    merged = unrounded <= 1 + ROUNDING
-    merged[:, 0] = False
-    counts = {name: by_system[0] for name, by_system in rows.items()} | {"unrounded": unrounded, "merged": merged}
-    counts |= {f"baseline_{name}": by_system[-1] for name, by_system in rows.items()}
-    return counts | {"by_system": rows["repetitions"], "in_pilot": rows["already"]}
+    shape = (*by_benchmark, forest.paths.shape[1])
+    return {name: counts.reshape(shape) for name, counts in rows.items()}, smooth[forest.paths].reshape(shape)[0]
