@@ -102,6 +102,7 @@ class TestWorked:
         said = plan_repetitions(table3(), costs={"binary": 0, "execution": 10}, budget=580)["advice"].item()
         assert "one execution in each binary" in said
         assert "the pilot's 3 units" in said
+        assert "cost little" not in said  # iterations are 345 of 575
         cheap = perfarray.simulate(sizes={"execution": 20, "iteration": 5}, variances={"execution": 1e-3, "iteration": 1e-6}, rng=1)
         assert (
             "more at the level iteration cost little: twice as many add"

@@ -141,7 +141,7 @@ def plan_repetitions(
     check_choice(variances, "variances", ("unbiased", "biased"))
     check_choice(limits, "limits", LIMITS)
     goal, biased = check_goal(budget, half_width, assurance, min_units, confidence_level, negative), variances == "biased"
-    given = is_published(times)
+    is_given = is_published(times)
     system, components = (
         published(times, baseline) if is_published(times) else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
     )
@@ -159,7 +159,7 @@ def plan_repetitions(
         values, by_side = arguments[: len(arrays)], arguments[len(arrays) :]
         pilots = []
         for group, cost in zip((values[:of_first], values[of_first:]), by_side, strict=False):
-            estimated = group if given else _estimated(group[0], cost.shape[-1], "keep" if biased else negative, limits)
+            estimated = group if is_given else _estimated(group[0], cost.shape[-1], "keep" if biased else negative, limits)
             pilots.append(_pilot(estimated, cost, biased))
         pilot = pilots[0] if len(pilots) == 1 else _of_ratio(*pilots)
         plan = partial(_plan_cells, goal=goal, levels=nest)

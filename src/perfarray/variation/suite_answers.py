@@ -75,8 +75,8 @@ def _pilots(values: list[Floats], prices: list[Floats], measured: np.ndarray, ru
         return [suite_pilot(systems, shares, sharing, rules.negative)]
     if rules.sharing[0].planned:
         return [suite_pilot([system], shares, sharing, rules.negative) for system, sharing in zip(systems, rules.sharing, strict=True)]
-    own = [slice(number, number + 1) for number in range(len(shares))]
-    return [suite_pilot([(array[b], cost[b])], shares[b], Sharing(), rules.negative) for array, cost in systems for b in own]
+    benchmarks = [slice(number, number + 1) for number in range(len(shares))]
+    return [suite_pilot([(array[b], cost[b])], shares[b], Sharing(), rules.negative) for array, cost in systems for b in benchmarks]
 
 
 def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:

@@ -135,9 +135,9 @@ def plan_suite(
     prices = [_over_benchmarks(price, array[across], served) for price, array in zip(prices, arrays, strict=True)]
     sharing = tuple(Sharing(len(served), _leading(served, shared_levels(side, None)), correlation) for side in sides)
     labels = arrays[0][across].values
-    given = weighing.of(labels)
+    shares = weighing.of(labels)
     names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
-    rules = Rules(goal, nest, sharing, names, np.ones(len(names)) if given is None else given, negative, paired is not None)
+    rules = Rules(goal, nest, sharing, names, np.ones(len(names)) if shares is None else shares, negative, paired is not None)
     attrs = system.attrs | {"result": "plan_suite"} | describe_goal(goal, SECONDS, negative) | {"across": across}
     attrs |= {name: value for name, value in (("paired", paired), ("correlation", correlation)) if value is not None}
     attrs |= {"shared": " ".join(served)} if served else {}

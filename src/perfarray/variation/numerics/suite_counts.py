@@ -70,8 +70,8 @@ def tree(stem: Floats, chains: Floats) -> Forest:
     """Return one tree from components and prices (2, shared levels) of its stem, and those (2, rows, lower levels) of its chains."""
     shared, (rows, levels) = stem.shape[1], chains.shape[1:]
     nodes = np.concatenate([stem, chains.reshape(2, -1)], axis=1)
-    own = shared + np.arange(rows * levels).reshape(rows, levels)
-    return _forest(nodes[0], nodes[1], np.concatenate([np.tile(np.arange(shared), (rows, 1)), own], axis=1))
+    indices = shared + np.arange(rows * levels).reshape(rows, levels)
+    return _forest(nodes[0], nodes[1], np.concatenate([np.tile(np.arange(shared), (rows, 1)), indices], axis=1))
 
 
 def side_by_side(trees: Sequence[Forest]) -> Forest:
@@ -265,12 +265,12 @@ def _neighbours(forest: Forest, goal: Goal, pool: Floats) -> Floats:
     totals = forest.totals(counts)
     prices, noises, count = forest.cost * totals, forest.variance / totals, counts[rows, completed]
     if goal.budget is not None:
-        own = forest.subtree(prices)[rows, completed]
+        share = forest.subtree(prices)[rows, completed]
         with np.errstate(divide="ignore", invalid="ignore"):
-            count = np.floor((goal.budget * (1 + ULPS) - prices.sum(axis=-1) + own) / own * count)
+            count = np.floor((goal.budget * (1 + ULPS) - prices.sum(axis=-1) + share) / share * count)
     else:
-        own = forest.subtree(noises)[rows, completed]
-        left = _noise_wanted(forest, counts, goal) - noises.sum(axis=-1) + own
-        count = np.ceil(np.divide(own * count, left, out=np.ones(len(counts)), where=left > 0))
+        share = forest.subtree(noises)[rows, completed]
+        variance_left = _noise_wanted(forest, counts, goal) - noises.sum(axis=-1) + share
+        count = np.ceil(np.divide(share * count, variance_left, out=np.ones(len(counts)), where=variance_left > 0))
     counts[rows, completed] = np.maximum(np.where(np.isfinite(count), count, 1.0), least[completed])
     return np.concatenate([fewer, counts])

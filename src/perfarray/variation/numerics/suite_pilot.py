@@ -102,15 +102,15 @@ def _shared_components(variance: Floats, inside: Floats, logs: Floats, sharing: 
 
     `variance` and `inside` (benchmarks, shared levels) are the components and what lies below them, `logs` the weighted logs of means.
     """
-    correlation, seen = sharing.correlation or 0.0, sharing.in_pilot
+    correlation, n_shared = sharing.correlation or 0.0, sharing.in_pilot
     deviations = np.sqrt(np.nan_to_num(np.maximum(variance, 0.0)))
     shared = (1 - correlation) * (deviations**2).sum(axis=0) + correlation * deviations.sum(axis=0) ** 2
     if len(variance) == 1:
         shared = variance[0].copy()  # what one benchmark shows may be negative
-    if sharing.correlation is None and seen:
-        common = nested_anova(logs.sum(axis=0)[None], seen, "keep")
-        shared[:seen] = common.variance[0]
-        shared[seen - 1] -= inside[:, seen - 1].sum()
+    if sharing.correlation is None and n_shared:
+        common = nested_anova(logs.sum(axis=0)[None], n_shared, "keep")
+        shared[:n_shared] = common.variance[0]
+        shared[n_shared - 1] -= inside[:, n_shared - 1].sum()
         return shared, float(common.level_variance[0, 0]), float(common.df[0])
     unit_variances = (variance + inside)[:, 0]
     if np.isnan(unit_variances).any():
@@ -165,9 +165,9 @@ def plan_assured(pilots: list[SuitePilot], goal: Goal) -> SuitePlan:
         cost, fewest = float(forest.price(counts)), np.asarray(counts[forest.roots].min())
         if goal.budget is not None and cost <= goal.budget * (1 + ULPS):
             cost = min(cost, goal.budget)
-        seen = _evidence_of(pilots, counts[forest.roots], cost, goal.min_units)
-        half = float(half_width_of_noise(forest.noise(counts), fewest, seen, goal))
-        plans.append(SuitePlan(forest, counts, cost, half, seen))
+        evidence_of_plan = _evidence_of(pilots, counts[forest.roots], cost, goal.min_units)
+        half = float(half_width_of_noise(forest.noise(counts), fewest, evidence_of_plan, goal))
+        plans.append(SuitePlan(forest, counts, cost, half, evidence_of_plan))
         if goal.budget is not None or SHORT * target <= half <= target:
             break
         goal = goal._replace(half_width=goal.half_width * target / half * (1.0 if half <= target else SHORT))
@@ -230,10 +230,10 @@ def planned_again(forest: Forest, total: Floats, budget: float, min_units: int) 
 
 def pilot_limits(plan: SuitePlan, goal: Goal) -> list[float]:
     """Return what a plan's half-width becomes at either limit of the root component (chi-square; of several trees, Satterthwaite)."""
-    seen, n, inside = plan.evidence, np.asarray(plan.units.min()), np.asarray(plan.inside)
+    evidence, n, inside = plan.evidence, np.asarray(plan.units.min()), np.asarray(plan.inside)
     return [
-        float(assured_half_width(n, inside, known(top, seen.growth), goal))
-        for top in component_limits(seen.top, seen.unit_variance, seen.df, goal.confidence_level)
+        float(assured_half_width(n, inside, known(top, evidence.growth), goal))
+        for top in component_limits(evidence.top, evidence.unit_variance, evidence.df, goal.confidence_level)
     ]
 
 
@@ -243,25 +243,25 @@ def units_to_add(pilots: list[SuitePilot], plan: SuitePlan, goal: Goal) -> tuple
     They are as many as are affordable, or the fewest that give the half-width. Several trees grow towards the plan's proportion. The mean
     of all units is unweighted; the variance of new ones is what this share of experiments stays within.
     """
-    seen, inside, have = plan.evidence, plan.inside, np.array([pilot.n for pilot in pilots])
+    evidence, inside, have = plan.evidence, plan.inside, np.array([pilot.n for pilot in pilots])
     prices, noises, unit_variances = plan.unit_prices, plan.unit_noises, np.array([pilot.unit_variance for pilot in pilots])
-    left = None if goal.budget is None else goal.budget - sum(pilot.spent for pilot in pilots)
+    money = None if goal.budget is None else goal.budget - sum(pilot.spent for pilot in pilots)
 
     def added(scale: float) -> Floats:
         return np.asarray(np.maximum(0.0, np.floor(scale * plan.units + ROUNDING) - have))
 
     def half_width(more: Floats) -> float:
-        n, factor, growth = have + more, 1.0, 1.0 if goal.assurance is None else seen.growth
+        n, factor, growth = have + more, 1.0, 1.0 if goal.assurance is None else evidence.growth
         if goal.assurance is not None and more.max() > 0:
             df = np.asarray(max(1.0, more.min()) * growth)
-            factor = float(future_variance(df, np.asarray(inside), seen, goal.assurance) / (max(float(seen.top), 0.0) + inside))
+            factor = float(future_variance(df, np.asarray(inside), evidence, goal.assurance) / (max(float(evidence.top), 0.0) + inside))
         df = np.where(n.min() > 1, (n.min() - 1) * growth, np.nan)
         variance = ((have * unit_variances + factor * more * noises) / n**2).sum()
         return float(t_quantile(goal.probability, df) * np.sqrt(variance))
 
     def enough(scale: float) -> bool:
         more = added(scale)
-        return bool(half_width(more) <= goal.half_width if left is None else (more * prices).sum() > left)
+        return bool(half_width(more) <= goal.half_width if money is None else (more * prices).sum() > money)
 
     low, high = 0.0, 1.0
     while not enough(high):
@@ -269,5 +269,5 @@ def units_to_add(pilots: list[SuitePilot], plan: SuitePlan, goal: Goal) -> tuple
     while high - low > ROUNDING * max(1.0, high):
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    more = added(high if left is None else low)
+    more = added(high if money is None else low)
     return more, half_width(more)
