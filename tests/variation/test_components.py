@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 import perfarray
 from perfarray.numerics.nested_anova import nested_anova
+from perfarray.variation import components
 from perfarray.variation.numerics.component_intervals import anova_limits
 
 LEVELS = ("binary", "execution", "iteration")
@@ -216,3 +217,12 @@ def test_groups(method):
     found = times.perf.variance_components(method=method)
     grouped = times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method))
     same(found, grouped)
+
+
+def test_the_note_on_uneven_effects_starts_at_three():
+    """Mean squares that vary three times as much as those of normal values, in more cells than chance makes."""
+    times = perfarray.simulate(sizes={"execution": 12, "iteration": 3}, variances={"execution": 1e-4}, dims={"benchmark": 20}, rng=1)
+    parts = times.perf.variance_components()
+    notes = [components._uneven(parts.assign(unevenness=xr.full_like(parts["unevenness"], value))) for value in (2.9, 3.0)]
+    assert notes[0] is None
+    assert notes[1].code == "uneven"

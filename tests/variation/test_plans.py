@@ -349,6 +349,9 @@ class TestSuite:
         assert (plan["half_width_lower"] < plan["half_width"]).all()
         assert (plan["half_width_upper"] > plan["half_width"]).all()
         assert plan.attrs["benchmarks"] == "shared: binary"
+        lower = plan.isel(level=[1, 2])
+        assert ((lower["unrounded"] > 1.01) & (lower["unrounded"] < 2)).any()
+        np.testing.assert_array_equal(lower["merged"], lower["unrounded"] < 1.01)
         reached = plan_suite(pilot, costs=COSTS, half_width=0.01)["half_width"]
         assert ((reached > 0.0095) & (reached <= 0.01)).all()
 
