@@ -146,6 +146,13 @@ class TestRatio:
         np.testing.assert_array_equal(by_label["repetitions"], other["repetitions"])
         assert other.attrs["baseline"] == "other timings"
 
+    def test_the_smaller_pilot_counts(self, pilot):
+        """Five builds of one system and eight of the other: five pairs of what is at hand."""
+        new, old = pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True).isel(binary=slice(5))
+        plan = plan_repetitions(new, old, costs=COSTS, budget=10_000)
+        assert (plan["already"].sel(level="binary") == 5).all()
+        assert (plan["n"] == 5).all()
+
     def test_prices_of_both_versions(self, pilot):
         """Prices along the dim compared are taken at each system's own label."""
         costs = {"binary": xr.DataArray([0.0, 60.0], dims="version", coords={"version": ["new", "old"]}), "execution": 5.0}
