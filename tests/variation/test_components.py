@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 import perfarray
 from perfarray.numerics.nested_anova import nested_anova
+from perfarray.variation import components
 from perfarray.variation.numerics.component_intervals import anova_limits
 
 LEVELS = ("binary", "execution", "iteration")
@@ -216,3 +217,20 @@ def test_groups(method):
     found = times.perf.variance_components(method=method)
     grouped = times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method))
     same(found, grouped)
+
+
+def test_the_note_on_uneven_effects_starts_at_three():
+    """Mean squares that vary three times as much as those of normal values, in more cells than chance makes."""
+    times = perfarray.simulate(sizes={"execution": 12, "iteration": 3}, variances={"execution": 1e-4}, dims={"benchmark": 20}, rng=1)
+    parts = times.perf.variance_components()
+    notes = [components._uneven(parts.assign(unevenness=xr.full_like(parts["unevenness"], value))) for value in (2.9, 3.0)]
+    assert notes[0] is None
+    assert notes[1].code == "uneven"
+
+
+def test_the_standard_error_of_a_difference_by_hand():
+    """Of x - y with mean squares x and y = S_1^2 / n_1: the squares of both, twice, over their degrees of freedom."""
+    parts = timings().isel(binary=0, benchmark=0).perf.variance_components()
+    above, below = parts["level_variance"].values[0], parts["level_variance"].values[1] / 5
+    expected = np.sqrt(2 * above**2 / 3 + 2 * below**2 / 16)  # 4 executions of 5 iterations
+    assert_allclose(parts["variance_standard_error"].values[0], expected, rtol=1e-12)

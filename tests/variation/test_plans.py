@@ -39,14 +39,10 @@ def pilot():
     )
 
 
-def dataset(times, *args, **keywords):
-    return plan_repetitions(times, *args, **keywords)
-
-
 class TestWorked:
     def test_example_of_section_6(self):
         """The middle level merges, 18.25 iterations, the price of an execution joins that of a binary."""
-        plan = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580)
+        plan = plan_repetitions(table3(), costs={"binary": 0, "execution": 10}, budget=580)
         assert plan["unrounded"].sel(level="iteration").item() == pytest.approx(math.sqrt(10 * 12.7222222222222 / 0.381944444444444))
         assert plan["merged"].values.tolist() == [False, True, False]
         assert plan["repetitions"].sel(level="execution") == 1
@@ -55,32 +51,32 @@ class TestWorked:
 
     def test_mean_time_is_the_price_of_an_iteration(self):
         """Mean 6.5 s: prices and budget in iterations times 6.5 give the same plan."""
-        iterations = dataset(table3(), costs={"binary": 20, "execution": 10}, budget=1000)
-        seconds = dataset(table3(), costs={"binary": 130, "execution": 65}, budget=6500, cost_units="s")
+        iterations = plan_repetitions(table3(), costs={"binary": 20, "execution": 10}, budget=1000)
+        seconds = plan_repetitions(table3(), costs={"binary": 130, "execution": 65}, budget=6500, cost_units="s")
         np.testing.assert_array_equal(seconds["repetitions"], iterations["repetitions"])
         assert seconds["cost"].item() == pytest.approx(6.5 * iterations["cost"].item())
         assert seconds["cost"].attrs["units"] == "s"
 
     def test_more_counts_what_is_at_hand(self):
         """The pilot cost 72 of 580; a new binary of 15 iterations costs 25: 20 more, and none where the money is spent."""
-        plan = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580)
+        plan = plan_repetitions(table3(), costs={"binary": 0, "execution": 10}, budget=580)
         each = 10 + plan["repetitions"].sel(level="iteration").item()
         assert plan["more"].sel(level="binary") == (580 - 72) // each
         assert plan["more"].sel(level="iteration") == plan["repetitions"].sel(level="iteration")
-        spent = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=60)
+        spent = plan_repetitions(table3(), costs={"binary": 0, "execution": 10}, budget=60)
         assert spent["more"].values.tolist() == [0, 0, 0]
 
     def test_planning_again_with_more_data_asks_for_less(self):
         """More units at hand, fewer to run; when the width is reached, none."""
         sizes = {"execution": 60, "iteration": 10}
         times = perfarray.simulate(sizes=sizes, variances={"execution": 4e-4, "iteration": 4e-4}, rng=4)["time"]
-        more = [dataset(times[:n], costs={"execution": 5}, half_width=0.006)["more"].values[0] for n in (20, 30, 45)]
+        more = [plan_repetitions(times[:n], costs={"execution": 5}, half_width=0.006)["more"].values[0] for n in (20, 30, 45)]
         assert more[0] > more[1] > more[2]
-        assert dataset(times, costs={"execution": 5}, half_width=0.006)["more"].values.tolist() == [0, 0]
+        assert plan_repetitions(times, costs={"execution": 5}, half_width=0.006)["more"].values.tolist() == [0, 0]
 
     def test_biased_variances_are_never_negative(self):
         """S for T: nothing merges, and more is asked of the outer levels."""
-        plan = dataset(table3(), costs={"binary": 100, "execution": 10}, budget=5000, variances="biased")
+        plan = plan_repetitions(table3(), costs={"binary": 100, "execution": 10}, budget=5000, variances="biased")
         assert not plan["merged"].any()
         s2 = perfarray.variance_components(table3())["level_variance"].values
         expected = [math.sqrt(100 / 10 * s2[1] / s2[0]), math.sqrt(10 * s2[2] / s2[1])]
@@ -88,7 +84,7 @@ class TestWorked:
 
     def test_zero_leaves_the_other_components_alone(self):
         """Without estimating again, T1 is 16.5 and T3 2.27."""
-        plan = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580, negative="zero")
+        plan = plan_repetitions(table3(), costs={"binary": 0, "execution": 10}, budget=580, negative="zero")
         assert plan["repetitions"].sel(level="execution") == 1
         assert plan["unrounded"].sel(level="execution") == 0
 
@@ -97,25 +93,20 @@ class TestWorked:
         times = perfarray.simulate(
             sizes={"binary": 9, "execution": 1, "iteration": 9}, variances={"binary": 1e-3, "iteration": 1e-3}, rng=1
         )
-        plan = dataset(times, costs=COSTS, budget=5000)
+        plan = plan_repetitions(times, costs=COSTS, budget=5000)
         assert plan["merged"].values.tolist() == [False, True, False]
         assert plan["repetitions"].sel(level="execution") == 1
 
-    def test_the_pilots_limits_enclose_the_promise(self, pilot):
-        """Half-widths at either limit of the outermost component stand on both sides."""
-        plan = dataset(pilot, costs=COSTS, budget=5000)
-        assert (plan["half_width_lower"] <= plan["half_width"]).all()
-        assert (plan["half_width_upper"] >= plan["half_width"]).all()
-
     def test_advice(self):
         """Merged levels, few units, cheap iterations."""
-        said = dataset(table3(), costs={"binary": 0, "execution": 10}, budget=580)["advice"].item()
+        said = plan_repetitions(table3(), costs={"binary": 0, "execution": 10}, budget=580)["advice"].item()
         assert "one execution in each binary" in said
         assert "the pilot's 3 units" in said
+        assert "cost little" not in said  # iterations are 345 of 575
         cheap = perfarray.simulate(sizes={"execution": 20, "iteration": 5}, variances={"execution": 1e-3, "iteration": 1e-6}, rng=1)
         assert (
             "more at the level iteration cost little: twice as many add"
-            in dataset(cheap, costs={"execution": 100}, budget=5000)["advice"].item()
+            in plan_repetitions(cheap, costs={"execution": 100}, budget=5000)["advice"].item()
         )
 
 
@@ -127,7 +118,7 @@ class TestKaliberasOwnData:
         times = xr.DataArray(table.to_numpy().T / 1000, dims=("execution", "iteration"), name="time", attrs={"units": "s"})
         variation = times.perf.variance_components()["coefficient_of_variation"].values
         assert (100 * variation).round(2).tolist() == [1.27, 0.04]
-        plan = dataset(times, costs={"execution": 20}, half_width=0.005)
+        plan = plan_repetitions(times, costs={"execution": 20}, half_width=0.005)
         assert plan["repetitions"].values.tolist() == [29, 1]
         assert plan["cost"] == 609
         interval = times.perf.mean_interval()
@@ -137,27 +128,36 @@ class TestKaliberasOwnData:
 class TestRatio:
     def test_two_systems_cost_twice(self, pilot):
         """Both run with the same counts; relative variances add."""
-        ratio = dataset(pilot, "old", costs=COSTS, budget=10_000)
-        alone = dataset(pilot, costs=COSTS, budget=5000)
+        ratio = plan_repetitions(pilot, "old", costs=COSTS, budget=10_000)
+        alone = plan_repetitions(pilot, costs=COSTS, budget=5000)
         assert ratio["repetitions"].dims == ("benchmark", "version", "level")
         assert ratio["version"].values.tolist() == ["new"]
         assert ratio.attrs["baseline"] == "old"
+        assert (alone["half_width_lower"] <= alone["half_width"]).all()
+        assert (alone["half_width_upper"] >= alone["half_width"]).all()
         worst = alone["half_width"].max("version").values
         assert (ratio["half_width"].sel(version="new").values > alone["half_width"].min("version").values).all()
         assert (ratio["half_width"].sel(version="new").values < 1.6 * worst).all()
 
     def test_baseline_may_be_another_object(self, pilot):
         """As a label."""
-        by_label = dataset(pilot, "old", costs=COSTS, budget=10_000).sel(version="new")
-        other = dataset(pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True), costs=COSTS, budget=10_000)
+        by_label = plan_repetitions(pilot, "old", costs=COSTS, budget=10_000).sel(version="new")
+        other = plan_repetitions(pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True), costs=COSTS, budget=10_000)
         np.testing.assert_array_equal(by_label["repetitions"], other["repetitions"])
         assert other.attrs["baseline"] == "other timings"
+
+    def test_the_smaller_pilot_counts(self, pilot):
+        """Five builds of one system and eight of the other: five pairs of what is at hand."""
+        new, old = pilot.sel(version="new", drop=True), pilot.sel(version="old", drop=True).isel(binary=slice(5))
+        plan = plan_repetitions(new, old, costs=COSTS, budget=10_000)
+        assert (plan["already"].sel(level="binary") == 5).all()
+        assert (plan["n"] == 5).all()
 
     def test_prices_of_both_versions(self, pilot):
         """Prices along the dim compared are taken at each system's own label."""
         costs = {"binary": xr.DataArray([0.0, 60.0], dims="version", coords={"version": ["new", "old"]}), "execution": 5.0}
-        found = dataset(pilot, "old", costs=costs, budget=10_000)
-        half = dataset(pilot, "old", costs={"binary": 30.0, "execution": 5.0}, budget=10_000)
+        found = plan_repetitions(pilot, "old", costs=costs, budget=10_000)
+        half = plan_repetitions(pilot, "old", costs={"binary": 30.0, "execution": 5.0}, budget=10_000)
         np.testing.assert_array_equal(found["repetitions"], half["repetitions"])
 
 
@@ -170,7 +170,7 @@ class TestCosts:
             pd.Series([3.0, 1.0, 2.0], index=["c", "a", "b"]),
             xr.DataArray([2.0, 1.0, 3.0], dims="benchmark", coords={"benchmark": ["b", "a", "c"]}),
         ]
-        plans = [dataset(pilot, costs={"binary": 60.0, "execution": form}, budget=3000) for form in forms]
+        plans = [plan_repetitions(pilot, costs={"binary": 60.0, "execution": form}, budget=3000) for form in forms]
         for plan in plans[1:]:
             xr.testing.assert_identical(plan, plans[0])
 
@@ -224,7 +224,7 @@ class TestCosts:
 class TestCostsAlone:
     def test_lower_counts_of_equation_14(self):
         """Without budget and half-width: 18.25 iterations, so 19; how many binaries, what they cost and promise is open."""
-        plan = dataset(table3(), costs={"binary": 0, "execution": 10})
+        plan = plan_repetitions(table3(), costs={"binary": 0, "execution": 10})
         assert plan["repetitions"].sel(level=["execution", "iteration"]).values.tolist() == [1, 19]
         assert np.isnan(plan["repetitions"].sel(level="binary"))
         for name in ("cost", "half_width", "default_half_width", "more_half_width", "half_width_by_budget"):
@@ -232,21 +232,16 @@ class TestCostsAlone:
         assert plan["advice"].item().startswith("one execution in each binary")
         assert not {"budget", "half_width_wanted"} & plan.attrs.keys()
 
-    def test_a_suite_needs_one(self, pilot):
-        """What may be spent, or the width."""
-        with pytest.raises(ValueError, match="neither of budget= and half_width= came"):
-            plan_suite(pilot, costs=COSTS)
-
     def test_nothing_between_units(self):
         """No count inside one unit is best where units do not differ: NaN; one unit and one level have none either."""
         values = np.array([[1.0, 3.0], [3.0, 1.0], [1.0, 3.0]])
         times = xr.DataArray(values, dims=("execution", "iteration"), name="time", attrs={"units": "s"})
         with pytest.warns(perfarray.PerfarrayWarning, match="1 of 1 cells have no best counts: .* between executions") as said:
-            plan = dataset(times, costs={"execution": 5}, negative="zero")
+            plan = plan_repetitions(times, costs={"execution": 5}, negative="zero")
         assert plan["repetitions"].isnull().all()
         assert [note.code for note in said[0].message.notes] == ["no_outer_variation"]
         assert "give budget=" in plan["advice"].item()
-        assert dataset(times, costs={"execution": 5}, budget=1000)["cost"].item() <= 1000
+        assert plan_repetitions(times, costs={"execution": 5}, budget=1000)["cost"].item() <= 1000
 
 
 class TestTrouble:
@@ -261,7 +256,7 @@ class TestTrouble:
         with pytest.warns(
             UserWarning, match="(?s)1 of 4 cells have no plan: nothing was measured.*rest on one execution.*no variation"
         ) as caught:
-            plan = dataset(times, costs={"execution": 5}, budget=1000)
+            plan = plan_repetitions(times, costs={"execution": 5}, budget=1000)
         assert len(caught) == 1
         assert np.isnan(plan["cost"].values).tolist() == [False, True, True, True]
         assert np.isnan(plan["repetitions"].values).all(axis=1).tolist() == [False, True, True, True]
@@ -271,7 +266,7 @@ class TestTrouble:
         """Several metrics give a dim."""
         both = pilot.assign(energy=pilot["time"] * 3)
         both["energy"].attrs["units"] = "J"
-        plan = dataset(both, costs=COSTS, budget=3000, metric=["time", "energy"])
+        plan = plan_repetitions(both, costs=COSTS, budget=3000, metric=["time", "energy"])
         assert plan["repetitions"].dims == ("metric", "benchmark", "version", "level")
         np.testing.assert_array_equal(plan["repetitions"].sel(metric="time"), plan["repetitions"].sel(metric="energy"))
 
@@ -296,7 +291,7 @@ def prices_for(times):
 def quiet(times, *args, **keywords):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return dataset(times, *args, costs=prices_for(times), budget=2000, **keywords)
+        return plan_repetitions(times, *args, costs=prices_for(times), budget=2000, **keywords)
 
 
 class TestLaws:
@@ -334,16 +329,16 @@ class TestLaws:
         """The cells that are planned together change no bit of a plan."""
         noise = np.exp(np.random.default_rng(3).normal(0, 0.02, (2, 5, 4, 3)) * np.arange(1, 6)[:, None, None])
         times = xr.DataArray(noise, {"version": ["old", "new"]}, ("version", "benchmark", "execution", "iteration"), "time")
-        together = dataset(times, "old", costs={"execution": 5.0}, **wanted)
+        together = plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         monkeypatch.setattr("perfarray.variation.plans.CELLS", 3)
         monkeypatch.setattr("perfarray.variation.numerics.plans.BLOCK", 100)
         monkeypatch.setattr("perfarray.variation.numerics.assurance.BLOCK", 20)
-        xr.testing.assert_identical(together, dataset(times, "old", costs={"execution": 5.0}, **wanted))
+        xr.testing.assert_identical(together, plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted))
 
     def test_function_is_method(self, pilot):
         """And the Dataset's plan is that of its variable."""
         found = pilot.perf.plan_repetitions(costs=COSTS, budget=3000)
-        xr.testing.assert_identical(found, dataset(pilot["time"], costs=COSTS, budget=3000))
+        xr.testing.assert_identical(found, plan_repetitions(pilot["time"], costs=COSTS, budget=3000))
         suite = pilot.perf.plan_suite(costs=COSTS, budget=3000)
         xr.testing.assert_identical(suite, plan_suite(pilot, costs=COSTS, budget=3000))
 
@@ -358,7 +353,14 @@ class TestSuite:
         assert (plan["cost"] <= 6000).all()
         np.testing.assert_allclose(plan["seconds"].sum("benchmark") + 60 * builds.isel(benchmark=0), plan["cost"])
         assert (plan["half_width"] < plan["default_half_width"]).all()
+        assert (plan["half_width_lower"] < plan["half_width"]).all()
+        assert (plan["half_width_upper"] > plan["half_width"]).all()
         assert plan.attrs["benchmarks"] == "shared: binary"
+        lower = plan.isel(level=[1, 2])
+        assert ((lower["unrounded"] > 1.01) & (lower["unrounded"] < 2)).any()
+        np.testing.assert_array_equal(lower["merged"], lower["unrounded"] < 1.01)
+        reached = plan_suite(pilot, costs=COSTS, half_width=0.01)["half_width"]
+        assert ((reached > 0.0095) & (reached <= 0.01)).all()
 
     def test_ratio_gives_each_system_its_counts(self, pilot):
         """The noisier system gets more of the budget."""
@@ -401,12 +403,6 @@ class TestSuite:
         assert (full["half_width"] > none["half_width"]).all()
         assert full.attrs["correlation"] == 1.0
 
-    def test_half_width(self, pilot):
-        """Reached."""
-        plan = plan_suite(pilot, costs=COSTS, half_width=0.01)
-        assert (plan["half_width"] <= 0.01).all()
-        assert (plan["half_width"] > 0.0095).all()
-
     def test_more_counts_what_is_at_hand(self, pilot):
         """The pilot cost 8 builds, 144 starts and 720 iterations; the rest of the money buys units of the plan's counts."""
         times = pilot.sel(version="new")
@@ -434,12 +430,6 @@ class TestSuite:
 
         assert more(15) > more(25) > more(35) > 0
         assert more(60) == 0
-
-    def test_the_pilots_limits_enclose_the_promise(self, pilot):
-        """Half-widths at either limit of the outermost component stand on both sides; a longer pilot's are narrower."""
-        plan = plan_suite(pilot, costs=COSTS, budget=6000)
-        assert (plan["half_width_lower"] < plan["half_width"]).all()
-        assert (plan["half_width_upper"] > plan["half_width"]).all()
 
     def test_advice(self, pilot):
         """What is run once, small counts, few units."""
@@ -536,7 +526,7 @@ class TestSimulatedTruth:
     def test_intervals_of_a_planned_experiment_cover(self):
         """From a large pilot: experiments run as planned have intervals of the promised width, half of them, and these cover."""
         pilot = perfarray.simulate(sizes={"binary": 60, "execution": 10, "iteration": 10}, variances=self.VARIANCES, rng=1)
-        plan = dataset(pilot, costs=COSTS, budget=8000)
+        plan = plan_repetitions(pilot, costs=COSTS, budget=8000)
         counts = {str(level): int(n) for level, n in zip(plan["level"].values, plan["repetitions"].values, strict=True)}
         runs = perfarray.simulate(sizes=counts, variances=self.VARIANCES, dims={"benchmark": 1000}, rng=2)
         interval = runs.perf.mean_interval()
@@ -558,7 +548,7 @@ class TestSimulatedTruth:
         top = rng.normal(0, spread * share**0.5, (count, 6, 1))
         values = 1 + top + rng.normal(0, spread * (1 - share) ** 0.5, (count, 6, 8))
         pilots = xr.DataArray(values, dims=("benchmark", "execution", "iteration"), name="time", attrs={"units": "s"})
-        plan = dataset(pilots, costs={"execution": 5.0}, assurance=assurance, **limit)
+        plan = plan_repetitions(pilots, costs={"execution": 5.0}, assurance=assurance, **limit)
         reached = []
         for n, m in plan["repetitions"].values.astype(int):
             means = 1 + rng.normal(0, spread * (share + (1 - share) / m) ** 0.5, (30, n))

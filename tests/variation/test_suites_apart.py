@@ -9,10 +9,10 @@ import xarray as xr
 
 import perfarray
 from perfarray import plan_repetitions, plan_suite
-from perfarray.variation.numerics.allocation import price, variance_of_mean
+from perfarray.variation.numerics.allocation import Goal
 from perfarray.variation.numerics.assurance import nodes
-from perfarray.variation.numerics.suite_apart import counts_apart, planned_again
-from perfarray.variation.numerics.suite_star import Star, forest
+from perfarray.variation.numerics.suite_counts import continuous, side_by_side, tree, whole_counts
+from perfarray.variation.numerics.suite_pilot import planned_again
 from readers.files_of_our_own import bench, entry, run, suite, write
 from strategies import experiments
 
@@ -30,6 +30,11 @@ def pilots(number=1, units=6, iterations=5, seed=1):
     noise = rng.standard_normal((number, 3, units, iterations)) * LOW[:, None, None] ** 0.5
     dims = ("suite", "benchmark", "execution", "iteration")
     return xr.DataArray(1 + effects + noise, dims=dims, coords={"benchmark": list("abc")}, name="time", attrs={"units": "s"})
+
+
+def chains(variance, cost):
+    """Return benchmarks (benchmarks, L) that share no units."""
+    return side_by_side([tree(np.array([a[:1], d[:1]]), np.array([[a[1:]], [d[1:]]])) for a, d in zip(variance, cost, strict=True)])
 
 
 def planned(times, **keywords):
@@ -91,14 +96,14 @@ def test_whole_counts_are_near_the_continuous_optimum(seed):
     """Eight chains of three levels: at most 5 % more variance than counts that need not be whole, and every count at least 1."""
     rng = np.random.default_rng(seed)
     a, d = rng.uniform(0, 4, (8, 3)) ** 2, np.column_stack([rng.uniform(1, 50, 8), rng.uniform(1, 5, 8), rng.uniform(0.1, 2, 8)])
-    stars = [Star(float(own[0]), float(dear[0]), own[None, 1:], dear[None, 1:]) for own, dear in zip(a, d, strict=True)]
+    forest = chains(a, d)
     budget = 20 * float(d.sum())
-    counts = counts_apart(stars, budget, 5)
-    assert (counts[:, 0] >= 5).all()
+    counts = whole_counts(forest, Goal(budget=budget))
+    assert (counts[forest.roots] >= 5).all()
     assert (counts >= 1).all()
-    assert price(counts, d).sum() <= budget
-    x = forest(stars).share_out(np.array(5.0), budget=budget)
-    assert variance_of_mean(counts, a).sum() <= 1.05 * (a.ravel() / x).sum()
+    assert forest.price(counts) <= budget * (1 + 1e-12)
+    totals = continuous(forest, np.array(5.0), budget=budget)
+    assert forest.noise(counts) <= 1.05 * (forest.variance / totals).sum()
 
 
 def test_one_benchmark_is_planned_as_by_itself():
@@ -157,20 +162,20 @@ def test_a_component_that_was_not_seen_may_be_there():
     total = np.tile([5.0, 25.0], (20, 1))
 
     def ratio(*shares):
-        stars = [Star(own, 5.0, np.ones((1, 1)), np.ones((1, 1))) for own in shares * 10]
-        return (planned_again(stars, total, 4000.0, 5) * nodes()[1]).sum()
+        forest = chains([[own, 1.0] for own in shares * 10], [[5.0, 1.0]] * 20)
+        return (planned_again(forest, total, 4000.0, 5) * nodes()[1]).sum()
 
     assert ratio(1.0, 0.0) > ratio(1.0, 1.0)
 
 
 def test_a_promise_that_is_made_again():
     """Forty chains of one level and one price, f degrees of freedom: the mean of the ratio tends to f / (f - 1); a floor takes it away."""
-    stars = [Star(1.0, 1.0, np.zeros((1, 0)), np.zeros((1, 0)))] * 40
+    forest = chains(np.ones((40, 1)), np.ones((40, 1)))
     for units in (5, 11):
-        ratios = planned_again(stars, np.full((40, 1), float(units)), 4000.0, 2)
+        ratios = planned_again(forest, np.full((40, 1), float(units)), 4000.0, 2)
         f = units - 1
         assert (ratios * nodes()[1]).sum() == pytest.approx(f / (f - 1), rel=0.02)
-    fixed = planned_again(stars, np.full((40, 1), 5.0), 80.0, 2)
+    fixed = planned_again(forest, np.full((40, 1), 5.0), 80.0, 2)
     assert (fixed * nodes()[1]).sum() == pytest.approx(1 + 2 / (4 * 40), rel=0.02)  # the mean of 1 / (mean of chi-squares / f)
 
 

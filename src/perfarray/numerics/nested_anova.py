@@ -13,17 +13,8 @@ import numpy.typing as npt
 from perfarray.numerics.levels import mean_of_measured, summarise_units
 from perfarray.numerics.types import Floats, Integers, Mask
 
-BLOCK = 1 << 18
-"""Values worked on at once: memory is bounded, and a block with its deviations stays in a processor's cache."""
-
-RAGGED_BLOCK = 1 << 15
-"""The same where there are gaps: every value is copied three times on the way."""
-
-SMALL_RANGE = 0.02
-"""Relative range of the first group below which values are shifted before they are squared: above it squaring loses five digits at most."""
-
-LOSSY = 1e-6
-"""Below this share of the sum of squares the one-pass difference has lost six digits, and deviations are taken."""
+BLOCK = 1 << 18  # values worked on at once, so that memory is bounded
+CACHED = 1 << 15  # values that stay in a processor's cache with their deviations, or with three copies where there are gaps
 
 
 class Components(NamedTuple):
@@ -40,19 +31,6 @@ class Components(NamedTuple):
     mean: Floats
     standard_error: Floats
     df: Floats
-    level_df: Floats
-    balanced: Mask
-
-
-class _Nest(NamedTuple):
-    """Estimates for cells that have the same levels; shapes (cells, L), (cells,)."""
-
-    variance: Floats
-    level_variance: Floats
-    repetitions: Floats
-    mean: Floats
-    standard_error: Floats
-    n: Floats
     level_df: Floats
     balanced: Mask
 
@@ -88,12 +66,11 @@ def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Compone
             components = _merge(cells, components, merged, pooled_level)
     elif negative == "zero":
         components = components._replace(variance=np.where(components.variance < 0, 0.0, components.variance))
-    df = np.where(components.n > 1, components.n - 1, np.nan)
-    fields = (*components[:3], merged, components.mean, components.standard_error, df, components.level_df, components.balanced)
-    return Components(*(np.asarray(field).reshape((*batch, *np.shape(field)[1:])) for field in fields))
+    components = components._replace(merged=merged)
+    return Components(*(np.asarray(field).reshape((*batch, *np.shape(field)[1:])) for field in components))
 
 
-def _estimate(cells: Floats) -> _Nest:
+def _estimate(cells: Floats) -> Components:
     """Estimate complete cells by the short formulas, and those with gaps by the general ones."""
     components = _balanced(cells)
     ragged = np.isnan(components.mean)
@@ -112,7 +89,7 @@ def _next_to_merge(variance: Floats, merged: Mask) -> Integers:
     return np.where(negative.any(axis=1), last, -1)
 
 
-def _merge(cells: Floats, components: _Nest, merged: Mask, pooled_level: Integers) -> _Nest:
+def _merge(cells: Floats, components: Components, merged: Mask, pooled_level: Integers) -> Components:
     """Pool the repetitions of one more level into the level below, in the cells that ask for it, and estimate those again."""
     fields: list[npt.NDArray[Any]] = [np.array(field) for field in components]
     for level in np.unique(pooled_level[pooled_level >= 0]):
@@ -127,7 +104,7 @@ def _merge(cells: Floats, components: _Nest, merged: Mask, pooled_level: Integer
             else:
                 field[where] = np.nan
                 field[np.ix_(where, levels)] = replacement
-    return _Nest(*fields)
+    return Components(*fields)
 
 
 def pool_levels(cells: Floats, removed: Mask) -> Floats:
@@ -147,7 +124,7 @@ def pool_levels(cells: Floats, removed: Mask) -> Floats:
     return cells.reshape(len(cells), *sizes)
 
 
-def _balanced(cells: Floats) -> _Nest:
+def _balanced(cells: Floats) -> Components:
     """Apply equations S_i^2 and T_i^2 as printed; cells with a gap come out as NaN."""
     count, levels = len(cells), cells.ndim - 1
     variance, level_variance, level_df = np.full((3, count, levels), np.nan)
@@ -164,64 +141,37 @@ def _balanced(cells: Floats) -> _Nest:
             variance[:, level] = level_variance[:, level] - below
             below = level_variance[:, level] / n
         means = grouped.reshape(means.shape[:-1])
-    n_top = np.full(count, float(cells.shape[1]))
-    standard_error = np.sqrt(level_variance[:, 0] / n_top)
-    n_top[np.isnan(means)] = np.nan
-    return _Nest(
+    n = cells.shape[1]
+    return Components(
         variance=variance,
         level_variance=level_variance,
         repetitions=repetitions,
+        merged=np.zeros((count, levels), dtype=bool),
         mean=np.array(means),
-        standard_error=standard_error,
-        n=n_top,
+        standard_error=np.sqrt(level_variance[:, 0] / n),
+        df=np.where(~np.isnan(means) & (n > 1), n - 1.0, np.nan),
         level_df=level_df,
         balanced=~np.isnan(means),
     )
 
 
 def squares_within(groups: Floats) -> tuple[Floats, Floats]:
-    """Return the group means (cells, groups) and the sum of squares within groups (cells) of (cells, groups, n) in one pass.
-
-    A cell whose spread is small beside its mean is shifted by its first value; then the one-pass sum is as good as deviations
-    from the mean, unless the variation between groups dwarfs that within them: there deviations are taken.
-    """
+    """Return the group means (cells, groups) and the sum of squares within groups (cells) of (cells, groups, n)."""
     count, number, n = groups.shape
-    means, squares, total = np.empty((count, number)), np.zeros(count), np.zeros(count)
-    weights = np.full(n, 1.0 / n)
-    first = groups[:, 0]
-    small = first.max(axis=-1) - first.min(axis=-1) < SMALL_RANGE * np.abs(first[:, 0])
-    shifts = np.where(small, first[:, 0], 0.0)[:, None, None]
-    shifted = bool(small.any())
-    cells_at_once = max(1, BLOCK // (number * n))
-    groups_at_once = max(1, BLOCK // n) if cells_at_once == 1 else number
+    means, squares = np.empty((count, number)), np.zeros(count)
+    cells_at_once = max(1, CACHED // (number * n))
+    groups_at_once = max(1, CACHED // n) if cells_at_once == 1 else number
     for c in range(0, count, cells_at_once):
-        cells = slice(c, c + cells_at_once)
         for g in range(0, number, groups_at_once):
-            block = groups[cells, g : g + groups_at_once]
-            if shifted:
-                block = block - shifts[cells]
-            averages = np.matmul(block, weights, out=means[cells, g : g + groups_at_once])
-            rows = block.reshape(len(block), -1)
-            raw = np.vecdot(rows, rows)
-            total[cells] += raw
-            squares[cells] += raw - n * np.vecdot(averages, averages)
-    for index in np.flatnonzero(squares < LOSSY * total):
-        squares[index] = _careful_squares(groups[index])
-    return means + shifts[..., 0] if shifted else means, squares
+            where = slice(c, c + cells_at_once), slice(g, g + groups_at_once)
+            # einsum starts no threads of BLAS, and does not lose time where groups are small.
+            means[where] = np.einsum("cgn->cg", groups[where]) / n
+            deviations = groups[where] - means[where][..., None]
+            squares[where[0]] += np.einsum("cgn,cgn->c", deviations, deviations)
+    return means, squares
 
 
-def _careful_squares(groups: Floats) -> float:
-    """Return the sum of squared deviations from the group means of (groups, n)."""
-    total = 0.0
-    step = max(1, BLOCK // groups.shape[1])
-    for g in range(0, len(groups), step):
-        block = groups[g : g + step]
-        deviations = block - block.mean(axis=-1, keepdims=True)
-        total += float(np.vdot(deviations, deviations))
-    return total
-
-
-def _ragged(cells: Floats) -> _Nest:
+def _ragged(cells: Floats) -> Components:
     """Solve the expected sums of squares of the unbalanced nested analysis of variance, from the lowest level up.
 
     With N_u the values under node u, E[SS_k] = sum over j <= k of (q_kj - q_{k+1,j}) T_j^2, where q_kj adds over the nodes p of level k
@@ -262,13 +212,14 @@ def _ragged(cells: Floats) -> _Nest:
     summary = summarise_units(units)
     level_df[level_df == 0] = np.nan
     level_variance /= level_df
-    return _Nest(
+    return Components(
         variance=variance,
         level_variance=level_variance,
         repetitions=repetitions,
+        merged=np.zeros((count, levels), dtype=bool),
         mean=summary.mean,
         standard_error=np.sqrt(summary.variance),
-        n=summary.n,
+        df=np.where(summary.n > 1, summary.n - 1, np.nan),
         level_df=level_df,
         balanced=balanced,
     )
@@ -287,7 +238,7 @@ def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
     """
     groups = cells.reshape(-1, cells.shape[-1])
     counts, means, squares = np.empty((3, len(groups)))
-    unit_vector, step = np.ones(groups.shape[1]), max(1, RAGGED_BLOCK // groups.shape[1])
+    unit_vector, step = np.ones(groups.shape[1]), max(1, CACHED // groups.shape[1])
     for first in range(0, len(groups), step):
         block = slice(first, first + step)
         measured = ~np.isnan(groups[block])
@@ -297,7 +248,7 @@ def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
         mean = np.divide(filled @ unit_vector, n, out=np.zeros(len(n)), where=n > 0)
         filled -= mean[:, None]
         filled *= weights
-        squares[block] = np.vecdot(filled, filled)
+        squares[block] = np.einsum("gn,gn->g", filled, filled)
         means[block] = np.where(n > 0, mean, np.nan)
     parents = cells.shape[:-1]
     return counts.reshape(parents), means.reshape(parents), squares.reshape(len(cells), -1).sum(axis=1)

@@ -32,7 +32,7 @@ def nest_of(values: Floats, resampled: Sequence[bool], *, means: bool = True, pr
     ----------
     values : array, shape (n_L, ..., n_1)
         Measurements; NaN is "not measured".
-    drawn : sequence of bool
+    resampled : sequence of bool
         The levels drawn with replacement, outermost first.
     means : bool
         Whether means alone are wanted: then lower levels that are kept whole are averaged at once.

@@ -7,11 +7,8 @@ import numpy as np
 from perfarray.numerics.intervals import t_quantile, welch_df
 from perfarray.numerics.types import Floats, Mask
 
-FAR = 37.0
-"""Noncentrality beyond which the noncentral t is not computed any more."""
-
-MOST = 1e7
-"""Units a side beyond which the answer is infinite."""
+FAR = 37.0  # noncentrality beyond which the noncentral t is not computed any more
+MOST = 1e7  # units a side beyond which the answer is infinite
 
 
 class Spread(NamedTuple):

@@ -8,19 +8,14 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.validation import listed
 
 NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
-
+# Where equation 14 has no finite count.
 NO_OUTER = "the pilot shows no variation between {level}s beyond that inside them: the more in each the better; give budget= or half_width="
-"""Where equation 14 has no finite count."""
-
-FEW = 5
-"""Counts below this are small, says section 6.1."""
-
-CHEAP = 0.1
-"""A share of the price that is small enough to advise spending it again."""
+FEW = 5  # counts below this are small, says section 6.1
+CHEAP = 0.1  # a share of the price that is small enough to advise spending it again
 
 
+# What one repetition says of the variation between several.
 UNSEEN = "whether more would help, a pilot with one cannot say: measure two or more"
-"""What one repetition says of the variation between several."""
 
 
 def advice_on_nest(counts: Floats, already: Floats, merged: Mask, share: float, n: float, levels: tuple[str, ...]) -> str:

@@ -20,25 +20,19 @@ from perfarray.variation.numerics.component_intervals import anova_limits
 from perfarray.variation.numerics.jackknife import jackknife_limits, unevenness
 from perfarray.variation.numerics.reml import nested_reml
 
+# What the attr `interval_method` of a result says.
 INTERVALS = {
     "anova": "chi-square and modified large sample; ragged cells: of unweighted means, with effective degrees of freedom",
     "reml": "profile likelihood",
     "ml": "profile likelihood",
 }
-"""What the attr `interval_method` of a result says."""
 
 LIMITS = ("normal", "jackknife")
-
 JACKKNIFE = "as of normal values, with the degrees of freedom that the jackknife of the outermost units shows"
-
-LOOKED_AT = 64
-"""Cells of a block (2 MB) in which normal effects are doubted: to look costs more than the analysis."""
-
-UNEVEN, SELDOM = 3.0, 0.1
-"""The unevenness that a note speaks of, and the share of cells that may show it by chance."""
-
+LOOKED_AT = 64  # cells of a block (2 MB) in which normal effects are doubted: to look costs more than the analysis
+UNEVEN, SELDOM = 3.0, 0.1  # the unevenness that a note speaks of, and the share of cells that may show it by chance
+# How often, at most, a call with normal effects names units that carry a level; and in how many cells they are named.
 CHANCE, EXAMPLES = 0.001, 3
-"""How often, at most, a call with normal effects names units that carry a level; and in how many cells they are named."""
 
 
 @over_metrics
@@ -52,10 +46,7 @@ def variance_components(
     confidence_level: float = 0.95,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Split the variation of timings among the levels of repetition.
-
-    Answers "where does the variation come from": how much of it appears between builds, between executions of one build, between
-    iterations of one execution.
+    r"""Split the variation of timings among the levels of repetition: how much appears between builds, executions, iterations.
 
     Parameters
     ----------
@@ -65,15 +56,14 @@ def variance_components(
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
     method : {"anova", "reml", "ml"}
         Nested analysis of variance: unbiased, expected sums of squares on ragged data. Restricted maximum likelihood: the same on
-        balanced data where no component is negative, more precise on ragged data, never negative, with intervals for any imbalance.
-        Maximum likelihood: for comparison with other software; its outermost component is too small.
+        balanced data where no component is negative, more precise on ragged data, never negative. Maximum likelihood: for comparison
+        with other software; its outermost component is too small.
     negative : {"keep", "zero", "merge"}
-        What becomes of a negative component of an analysis of variance (the true one is small): it is reported as it is, set to zero,
-        or its level is merged into the level below and everything estimated again, the lowest such level first. The outermost level is
-        never merged. Likelihood methods have none: a component that is zero stays in the result as zero, and no level is merged.
+        A negative component of an analysis of variance is reported, set to zero, or its level is merged into the level below and
+        everything is estimated again, the lowest such level first. The outermost level is never merged.
     limits : {"normal", "jackknife"}
-        What the intervals of an analysis of variance rest on: normal effects; or what leaving out one outermost unit at a time shows of
-        how much the mean squares vary, never less than normal effects would.
+        Intervals of an analysis of variance for normal effects, or with the degrees of freedom that leaving out one outermost unit at a
+        time shows, never shorter than for normal effects.
     confidence_level : float
         Of the intervals of the components, between 0 and 1.
 
@@ -84,12 +74,11 @@ def variance_components(
         and its `variance_standard_error`; `level_variance` (:math:`S_i^2`, the variance of that level's means, which contains what lies
         below), `share` (of the sum of the components, a negative one counting as zero), `coefficient_of_variation` =
         :math:`\sqrt{\max(T_i^2, 0)}` / mean, `level_coefficient_of_variation` = :math:`S_i` / mean, `repetitions` (average number in one
-        parent), `merged`, `carried_by`, `carried_share`, `carried_pvalue` (labels of one or two outermost units without which the level's
-        mean square is less than half, else "", their share of its sum of squares, and how often, at most, units of normal values have as
-        much), by analysis of variance of 10 outermost units or more `unevenness` (how many times as much the logarithm of
-        the level's mean square varies as that of normal values would; with normal limits, of many cells only some; a note kept with
-        the result says where 3 or more is common). Without the dim: `mean`, `standard_error` of it, `df`; with all levels drawn anew
-        `total_coefficient_of_variation` of a single measurement; with a likelihood method `criterion`, -2 log likelihood at the maximum.
+        parent), `merged`; `carried_by`, `carried_share`, `carried_pvalue` (labels of one or two outermost units without which the level's
+        mean square is less than half, else "", their share of its sum of squares, and its p-value for normal effects). By analysis of
+        variance `unevenness`: the variance of the log of the level's mean square over that for normal values. Without the dim: `mean`,
+        its `standard_error` and `df`; `total_coefficient_of_variation` of a single measurement; by likelihood `criterion`, -2 log
+        likelihood at the maximum.
 
     Raises
     ------
@@ -103,36 +92,22 @@ def variance_components(
 
     Notes
     -----
-    A level with a single repetition everywhere has NaN: its contribution cannot be told apart and is contained in the level above.
+    A level with a single repetition everywhere has NaN: its contribution is contained in the level above. Intervals are never below zero;
+    a component near zero may have [0, upper], or [0, 0]. Do not make intervals from `variance_standard_error`: they are far too short.
 
-    Intervals assume normal effects and are never below zero. Analysis of variance: exact (chi-square) for the lowest level; modified
-    large sample limits for those above, on ragged data from the mean squares of unweighted means with effective degrees of freedom
-    (nominal 95 % cover 94 to 96 in simulations of balanced data with 3 to 30 units; of ragged data, from mild to extreme imbalance,
-    93.3 to 98.6 with 5 to 20 units and up to 99 with 3 or 4). `variance` is not made from unweighted means: in extreme imbalance it may
-    lie outside its interval. Likelihood methods: profile likelihood (REML, a quarter of the values missing: 94 to 98.6, the most at 3
-    units). Components near zero may have the interval [0, upper], or [0, 0] where the data contradict any positive value.
+    Timings are seldom normal. Of a nominal 95 %, normal limits may cover 30 to 80 %; `limits="jackknife"` covers more, except for a level
+    that one or two outermost units carry, which a warning names. See "How to choose between analysis of variance and REML, and read the
+    intervals" in the documentation for measured coverage.
 
-    Timings are seldom normal: of a nominal 95 % those limits cover 70 to 76 of 30 binaries of 10 executions of 5 iterations if all effects
-    are exponential, 31 to 49 if lognormal (sigma 1), 73 to 80 (sigma 0.5), and fewer the more there are. `limits="jackknife"` covers 88 to
-    93, 74 to 88 and 90 to 94 there; of normal ones 96, at 1.02 to 1.06 times the width on the scale of a
-    standard deviation (of 5 binaries 1.05 to 1.22 at the median, many times that in one cell of ten).
-    Neither says much of a level that one or two outermost units carry: a warning names them, which normal effects cause in at most one of
-    1,000 calls.
-
-    Standard errors of components are those of the expected information, NaN for a component set to zero and, by analysis of variance of
-    ragged data, above the lowest level; an interval made from them would be far too short: do not.
-
-    By analysis of variance the mean is the unweighted mean of the outermost units, its standard error their spread (n - 1 df), unbiased
-    for any imbalance as long as the number of repetitions does not depend on their speed. By likelihood it is the generalised least
-    squares mean with the model's standard error and Satterthwaite's df; where the outermost component is zero, standard error and df
-    are those of the unweighted mean.
+    By analysis of variance the mean is the unweighted mean of the outermost units, unbiased if the number of repetitions does not depend
+    on their speed. By likelihood it is the generalised least squares mean with Satterthwaite's df; where the outermost component is zero,
+    standard error and df are those of the unweighted mean.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, section 6.1, tables III and IV.
     S. R. Searle, G. Casella, C. E. McCulloch, "Variance Components", 1992, chapters 5 (ragged nests) and 6 (likelihood).
-    R. K. Burdick, F. A. Graybill, "Confidence Intervals on Variance Components", 1992, section 3.3 (modified large sample), chapters 4
-    and 5 (ragged nests).
+    R. K. Burdick, F. A. Graybill, "Confidence Intervals on Variance Components", 1992, section 3.3, chapters 4 and 5 (ragged nests).
     J. D. Thomas, R. A. Hultquist, "Interval estimation for the unbalanced case of the one-way random effects model", 1978.
 
     Examples
@@ -144,8 +119,7 @@ def variance_components(
     >>> times = xr.DataArray(table, dims=("binary", "execution", "iteration"), name="time")
     >>> times.perf.variance_components()["variance"].round(1).to_series().to_dict()
     {'binary': 2.3, 'execution': -5.7, 'iteration': 16.5}
-    >>> merged = times.perf.variance_components(negative="merge")
-    >>> merged["variance"].round(1).to_series().to_dict()
+    >>> times.perf.variance_components(negative="merge")["variance"].round(1).to_series().to_dict()
     {'binary': 0.4, 'execution': nan, 'iteration': 12.7}
     >>> times.perf.variance_components(method="reml")["variance"].round(1).to_series().to_dict()
     {'binary': 0.4, 'execution': 0.0, 'iteration': 12.7}
@@ -178,7 +152,6 @@ def variance_components(
 
 @lru_cache(maxsize=32)
 def _outputs(units: str, method: str) -> dict[str, Output]:
-    """Return the variables of a result, in the order of the kernels."""
     squared = square_units(units)
     squares = {
         "variance": "variance component",
@@ -208,7 +181,6 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
 
 
 def _by_anova(values: Floats, levels: int, units: Texts, negative: str, limits: str, confidence_level: float) -> tuple[np.ndarray, ...]:
-    """Estimate by analysis of variance."""
     components = nested_anova(values, levels, negative)
     ends = normal = anova_limits(values, components, confidence_level)
     if limits == "jackknife":

@@ -13,9 +13,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Timings, cell_names
 from perfarray.timings.validation import check_choice, listed
 
-PRICE = "_price"
-"""The dim prices lie along, outermost level first."""
-
+PRICE = "_price"  # the dim prices lie along, outermost level first
 ITERATIONS = "iterations"
 COST_UNITS = (ITERATIONS, SECONDS)
 
@@ -80,7 +78,6 @@ def _stated(times: Timings, levels: Sequence[str], cost_units: str) -> dict[str,
 
 
 def _numbers(array: xr.DataArray, name: str) -> xr.DataArray:
-    """Return a coordinate of numbers."""
     if array.coords[name].dtype.kind not in "biuf":
         raise ValueError(f"the coordinate {name!r} holds {array.coords[name].dtype} values, not numbers")
     numbers: xr.DataArray = array.coords[name].astype(float)
@@ -176,7 +173,6 @@ def _labelled(value: Any, level: str, times: Timings, chosen: Mapping[str, objec
 
 
 def _at(value: xr.DataArray, dim: Any, labels: Any, level: str) -> xr.DataArray:
-    """Select labels; the message names those that are missing."""
     try:
         selected: xr.DataArray = value.sel({dim: labels})
         return selected

@@ -152,10 +152,9 @@ def estimator_stability(
 
     Notes
     -----
-    The groups overlap: where k comes near n they hold nearly the same runs, so that the paper's deviation goes to 0, whatever the runs.
-    Adjusted, the variance of a mean of independent runs is unbiased; the deviations of the other estimators come out at most 5 % too
-    large up to a quarter of n (at half of n: 3 % for normal runs, 13 % for the minimum of exponential ones). A note tells where groups
-    hold more than a quarter of the runs: there the table rests on few separate groups. The minimum is not for comparing means: a rare
+    The groups overlap: where k comes near n the paper's deviation goes to 0, whatever the runs are. Adjusted, the variance of a mean of
+    independent runs is unbiased; other estimators' deviations are at most 5 % too large up to a quarter of n. A note tells where groups
+    hold more than a quarter of the runs: the table then rests on few separate groups. The minimum is not for comparing means: a rare
     fast run decides it (Touati, Worms and Briais 2010, appendix A).
 
     References

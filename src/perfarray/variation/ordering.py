@@ -19,8 +19,7 @@ from perfarray.timings.validation import check_choice, check_count, check_share
 from perfarray.variation.estimators import ODD_SIZES, PAPERS, STATISTICS, by_load
 from perfarray.variation.numerics.estimators import estimate_of_runs, share_of_right_orders, size_from_which
 
-ESTABLISHED = 0.05
-"""The p-value of equal means above which all runs do not say which program is the faster one."""
+ESTABLISHED = 0.05  # the p-value of equal means above which all runs do not say which program is the faster one
 
 
 @over_metrics
@@ -75,11 +74,9 @@ def ordering_stability(
 
     Notes
     -----
-    A group of a program is independent of any group of the other, so that at any size the share is that of new experiments, if the order
-    is known. It is judged by the same runs: of two programs that do not differ it is above one half, the more the larger the group is
-    (means of 20 runs: 57 % at 1, 67 % at 5, 74 % at 9). A note names the cells where the means do not differ at 5 %: their order
-    is not established, and other estimators' may not be, so that there may be nothing to be right about. Groups overlap, so that a share
-    rests on few separate groups where k is more than a quarter of the runs; a note says so, too.
+    The same runs make the groups and the order: for two programs that do not differ the share is above one half, the more the larger the
+    groups are. Notes name the cells whose means do not differ at 5 %, where there may be no order to be right about, and those where
+    groups hold more than a quarter of the runs, so that a share rests on few separate groups.
 
     References
     ----------
@@ -139,7 +136,6 @@ def ordering_stability(
 
 
 def _pvalue(new: Floats, old: Floats) -> Floats:
-    """Return the two-sided p-value of equal means of units (..., units)."""
     ratio = ratio_of(new, old, False)
     df = ratio_df(ratio, "satterthwaite")
     return np.asarray(2 * t_probability(-np.abs(ratio_statistic(ratio, 1.0, "fieller")), df))

@@ -15,12 +15,8 @@ from perfarray.variation.request import Systems
 COMPONENTS = "variance_components"
 GIVEN = "given"
 POOLED = "pooled"
-
-ABSENT = "_absent"
-"""The attr that names the levels a system does not have, on the way to a plan."""
-
-PILOT = "_pilot"
-"""The dim along which pilots are pooled."""
+ABSENT = "_absent"  # the attr that names the levels a system does not have, on the way to a plan
+PILOT = "_pilot"  # the dim along which pilots are pooled
 
 
 def from_components(components: Mapping[str, Any] | Sequence[xr.Dataset], *, mean: Any = None, units: str | None = None) -> xr.Dataset:

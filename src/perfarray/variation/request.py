@@ -1,8 +1,7 @@
 """What a plan is asked for, checked once, and the systems it is for."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import xarray as xr
 
@@ -12,53 +11,33 @@ from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, choose_metric, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, check_share, listed
 from perfarray.variation.costs import price_note, prices
+from perfarray.variation.numerics.allocation import Goal
 
 BUDGET_FACTOR = "budget_factor"
-FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))
-"""Multiples of a plan's cost at which a result says what half-width they give."""
+FACTORS = tuple(2.0 ** (step / 2) for step in range(-6, 7))  # multiples of a plan's cost at which a result says what half-width they give
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What both planners are asked for; their docstrings say what each choice means."""
+def check_goal(budget: Any, half_width: Any, assurance: Any, min_units: Any, confidence_level: Any, negative: str) -> Goal:
+    """Return what is asked for; raise where a choice is unknown or out of range, or both of budget and half-width came."""
+    check_choice(negative, "negative", ("merge", "zero"))
+    if budget is not None and half_width is not None:
+        raise ValueError("both of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
+    if budget is not None and check_number(budget, "budget") <= 0:
+        raise ValueError(f"budget={budget!r}: give what may be spent, above zero")
+    if half_width is not None and not 0 < check_number(half_width, "half_width") < 1:
+        raise ValueError(f"half_width={half_width!r} is out of range; give a relative half-width between 0 and 1, such as 0.01 for 1 %")
+    if assurance is not None:
+        check_share(assurance, "assurance", example="0.9")
+    budget, half_width = (None if number is None else float(number) for number in (budget, half_width))
+    return Goal(budget, half_width, check_count(min_units, "min_units", 2), check_confidence_level(confidence_level), assurance)
 
-    dim: str | None
-    costs: Any
-    levels: str | tuple[str, ...] | None
-    budget: float | None
-    half_width: float | None
-    assurance: float | None
-    cost_units: str
-    min_units: int
-    confidence_level: float
-    negative: str
-    biased: bool = False
-    paired: str | None = None
-    limits: str = "normal"
-    baseline_costs: Any = None
 
-    def checked(self) -> Self:
-        """Return the request with numbers of the right kind.
-
-        Raises
-        ------
-        ValueError
-            A choice that is unknown or out of range, or both of budget and half-width.
-        """
-        check_choice(self.negative, "negative", ("merge", "zero"))
-        budget, half_width = _target(self.budget, self.half_width)
-        if self.assurance is not None:
-            check_share(self.assurance, "assurance", example="0.9")
-        least, level = check_count(self.min_units, "min_units", 2), check_confidence_level(self.confidence_level)
-        return replace(self, budget=budget, half_width=half_width, min_units=least, confidence_level=level)
-
-    def describe(self, result: str) -> dict[str, Hashable]:
-        """Return what the attrs of a plan say of the request."""
-        attrs: dict[str, Hashable] = {"result": result, "confidence_level": self.confidence_level, "cost_units": self.cost_units}
-        attrs |= {"min_units": self.min_units, "negative": self.negative}
-        attrs |= {"assurance": self.assurance} if self.assurance is not None else {}
-        goals = {"budget": self.budget, "half_width_wanted": self.half_width}
-        return attrs | {name: value for name, value in goals.items() if value is not None}
+def describe_goal(goal: Goal, cost_units: str, negative: str) -> dict[str, Hashable]:
+    """Return what the attrs of a plan say of the goal."""
+    attrs: dict[str, Hashable] = {"confidence_level": goal.confidence_level, "cost_units": cost_units}
+    attrs |= {"min_units": goal.min_units, "negative": negative}
+    optional = {"assurance": goal.assurance, "budget": goal.budget, "half_width_wanted": goal.half_width}
+    return attrs | {name: value for name, value in optional.items() if value is not None}
 
 
 class Systems(NamedTuple):
@@ -73,19 +52,18 @@ class Systems(NamedTuple):
     chosen: dict[str, object]
     absent: tuple[tuple[str, ...], ...] = ((), ())
 
-    def prices(self, request: Request) -> tuple[list[xr.DataArray], Note | None]:
+    def prices(self, costs: Any, baseline_costs: Any, cost_units: str) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
-        costs = request.costs, _costs_of_baseline(request, self.absent[-1], single=len(self.sides) == 1)
+        of_baseline = _costs_of_baseline(costs, baseline_costs, self.absent[-1], single=len(self.sides) == 1)
         priced = [
-            prices({**(level_costs or {}), **dict.fromkeys(gone, 0.0)} if gone else level_costs, side, request.cost_units, chosen_label)
-            for side, gone, chosen_label, level_costs in zip(self.sides, self.absent, (None, self.chosen), costs, strict=False)
+            prices({**(named or {}), **dict.fromkeys(gone, 0.0)} if gone else named, side, cost_units, chosen)
+            for side, gone, chosen, named in zip(self.sides, self.absent, (None, self.chosen), (costs, of_baseline), strict=False)
         ]
-        return [side.prices for side in priced], price_note(priced, request.cost_units)
+        return [side.prices for side in priced], price_note(priced, cost_units)
 
 
-def _costs_of_baseline(request: Request, absent: Sequence[str], *, single: bool) -> Any:
+def _costs_of_baseline(costs: Any, named: Any, absent: Sequence[str], *, single: bool) -> Any:
     """Return the prices of the baseline: its own, and for what they do not name those of the candidate."""
-    costs, named = request.costs, request.baseline_costs
     if named is None:
         return costs
     if single:
@@ -98,15 +76,23 @@ def _costs_of_baseline(request: Request, absent: Sequence[str], *, single: bool)
     return {**costs, **named} if isinstance(costs, Mapping) else named if costs is None else costs
 
 
-def systems(times: Data, baseline: object, request: Request, metric: str | Sequence[str] | None, positive: str = "") -> Systems:
+def systems(
+    times: Data,
+    baseline: object,
+    *,
+    dim: str | None,
+    metric: str | Sequence[str] | None,
+    levels: str | tuple[str, ...] | None,
+    paired: str | None = None,
+    positive: str = "",
+) -> Systems:
     """Resolve the timings, and those of a baseline beside them; `positive` says what needs positive values."""
-    times, baseline = (_timed(side, metric, request.levels) for side in (times, baseline))
+    times, baseline = (_timed(side, metric, levels) for side in (times, baseline))
     if baseline is None:
-        if request.paired is not None:
-            raise ValueError(f"paired={request.paired!r} matches the units of two systems; name the baseline too")
-        timings = resolve(times, metric, request.levels, positive=positive)
+        if paired is not None:
+            raise ValueError(f"paired={paired!r} matches the units of two systems; name the baseline too")
+        timings = resolve(times, metric, levels, positive=positive)
         return Systems((timings,), timings.describe(), timings.notes, {})
-    dim, levels, paired = request.dim, request.levels, request.paired
     if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
         nests = [resolve(side, metric, None).levels for side in (times, baseline)]
         if nests[0] != nests[1]:
@@ -120,6 +106,18 @@ def systems(times: Data, baseline: object, request: Request, metric: str | Seque
     return Systems((pair.candidate, pair.baseline), dict(pair.attrs), pair.notes, {str(pair.dim): baseline} if by_label else {})
 
 
+def check_affordable(least: xr.DataArray, budget: float, min_units: int, outermost: str, cost_units: str) -> None:
+    """Raise where the budget does not buy the fewest units; the message names the budget that does."""
+    if not bool((least > budget).any()):
+        return
+    dearest = least.isel(least.argmax(...)) if least.ndim else least
+    labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
+    raise ValueError(
+        f"budget={budget:g} {cost_units} does not buy {min_units} repetitions of {outermost!r} with one of everything in "
+        f"each{f' ({labels})' if labels else ''}; the least budget is {float(dearest):.6g} {cost_units}, or lower min_units= (at least 2)"
+    )
+
+
 def _timed(times: Any, metric: str | Sequence[str] | None, levels: str | Sequence[str] | None) -> Any:
     """Return a Dataset that is asked about scores with the times beside them as what taking a value takes, unless it says so itself."""
     name = price_of(ITERATION)
@@ -128,16 +126,3 @@ def _timed(times: Any, metric: str | Sequence[str] | None, levels: str | Sequenc
     scores = choose_metric(times, metric, levels)
     computed = scores.name in SCORES and scores.dims == times[TIME].dims  # a score is computed from the time of the same run
     return times.assign_coords({name: times[TIME].variable}) if computed else times
-
-
-def _target(budget: Any, half_width: Any) -> tuple[float | None, float | None]:
-    """Return the budget or the half-width wanted, positive: one of them, or none."""
-    if budget is not None and half_width is not None:
-        raise ValueError("both of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
-    if budget is not None:
-        if check_number(budget, "budget") <= 0:
-            raise ValueError(f"budget={budget!r}: give what may be spent, above zero")
-        return float(budget), None
-    if half_width is not None and not 0 < check_number(half_width, "half_width") < 1:
-        raise ValueError(f"half_width={half_width!r} is out of range; give a relative half-width between 0 and 1, such as 0.01 for 1 %")
-    return None, None if half_width is None else float(half_width)

@@ -1,8 +1,7 @@
 """How many repetitions for a whole suite, when one build (or boot, or session) serves every benchmark."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -15,16 +14,16 @@ from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
 from perfarray.timings.validation import check_choice, check_number, listed
-from perfarray.timings.weights import Weighing, weigh
+from perfarray.timings.weights import weigh
 from perfarray.variation.costs import PRICE
-from perfarray.variation.numerics.suite_pilot import EQUAL, Sharing
-from perfarray.variation.request import BUDGET_FACTOR, FACTORS, Request, Systems, systems
+from perfarray.variation.numerics.suite_pilot import Sharing
+from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 from perfarray.variation.suite_answers import Rules, plan_suites
 
-BINARY = "binary"
-"""The level whose units serve every benchmark unless something else is said."""
+BINARY = "binary"  # the level whose units serve every benchmark unless something else is said
 
 
+@over_metrics
 def plan_suite(
     times: Data,
     baseline: object = None,
@@ -48,33 +47,32 @@ def plan_suite(
 ) -> xr.Dataset:
     """Plan how many builds to make, and how often to run each benchmark on every one of them, for the suite's geometric mean.
 
-    One build serves all benchmarks: a benchmark that varies a lot between executions gets more of them, one that is dear gets fewer.
+    One build serves all benchmarks. A benchmark that varies much between executions gets more of them, an expensive one gets fewer.
 
     Parameters
     ----------
     times : DataArray or Dataset
         Timings of a pilot experiment. Dims that are neither levels nor `across` get plans of their own.
     baseline : label, DataArray or Dataset, optional
-        With one, the plan is for the ratio of geometric means; each system gets its own counts, and both share the budget.
+        Plan for the ratio of geometric means to it; each system gets its own counts, and both share the budget.
     dim, baseline_costs, levels, assurance, min_units, confidence_level, negative, metric
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
         Seconds it takes to start one more repetition of a level: a build for `binary` (one number), start and warm-up for `execution`
-        (a number, or one per benchmark). What is not named takes what the data say, as for `plan_repetitions`; else an iteration takes
-        its mean time.
+        (a number, or one per benchmark). Defaults are those of `plan_repetitions`; an iteration takes its mean time.
     budget, half_width : float
         Exactly one: the seconds the experiment may take, never exceeded; or the relative half-width to reach (0.01 for 1 %).
     across : str
         The dim of the benchmarks.
     weights : DataArray, Series, mapping or sequence, optional
-        How much each benchmark counts in the geometric mean, a number that is not negative: by label of `across`, or in their order. Only
-        ratios matter; 0 leaves a benchmark out. Default: all alike.
+        The weight of each benchmark in the geometric mean, not negative, by label of `across` or in their order. Only ratios matter; 0
+        leaves a benchmark out. Default: equal weights.
     shared : str or tuple of str, optional
-        The outermost level: its units serve every benchmark. Levels right inside it may be named too, from the outside in: with
-        `("binary", "session")` a session also runs all benchmarks, and its price is paid once. None, or `binary` where the timings have
-        no such level (pyperf, JMH): benchmarks share nothing but the budget, and each has a number of executions of its own.
+        The outermost level, whose units serve every benchmark, or several from the outside in: with `("binary", "session")` a session also
+        runs all benchmarks, and its price is paid once. None, or timings without the level `binary` (pyperf, JMH): benchmarks share
+        nothing but the budget, and each has a number of executions of its own.
     correlation : float, optional
-        Of a unit's effects between benchmarks, 0 to 1. Default: what the pilot says, where its units are shared by the benchmarks
+        Of a unit's effects between benchmarks, 0 to 1. Default: what the pilot shows, where its units are shared by the benchmarks
         (`attrs["shared_levels"]`); else 0, and the attr `benchmarks` of the result says that independence was assumed.
     paired : str, optional
         The outermost level, where unit j of the candidate and unit j of the baseline are a pair (built or run side by side): both
@@ -83,15 +81,13 @@ def plan_suite(
     Returns
     -------
     Dataset
-        Along `across` and `level`: `repetitions` (inside one parent; those shared the same for all), `unrounded`
-        (the continuous solution), `merged` (there one repetition is best); `already`, the pilot's repetitions, and `more`: the units
-        still to be run, with their lower counts, if the pilot's data count towards the experiment and its budget; `seconds` along
-        `across` (the benchmark's own part of the cost); with a baseline, its `baseline_repetitions`, `baseline_already` and
-        `baseline_more`. Per cell: `cost`; `half_width` of the geometric mean, relative, by t with the outermost count less 1 degrees of
-        freedom; `half_width_lower` and `half_width_upper`, what it becomes at either limit of the outermost component (chi-square);
-        `more_half_width`, together with the pilot's data; `default_half_width`, of the experiment that runs every benchmark once on each
-        build, one iteration, at the same cost; both again along `budget_factor`, at so many times the cost; `least_budget`, which buys
-        `min_units`; `n`, the pilot's units; `advice` in words.
+        Along `across` and `level`: `repetitions` (inside one parent; those shared are the same for all), `unrounded` (the continuous
+        solution), `merged` (one repetition is best); `already`, the pilot's repetitions; `more`, the units still to be run if the pilot
+        counts towards the experiment and its budget; with a baseline, `baseline_repetitions`, `baseline_already` and `baseline_more`.
+        Along `across`: `seconds`, the benchmark's own part of the cost. Per cell, as for `plan_repetitions` but of the geometric mean:
+        `cost`, `half_width`, `half_width_lower`, `half_width_upper`, `more_half_width`, `default_half_width` (every benchmark once on each
+        build, one iteration), `half_width_by_budget` and `default_half_width_by_budget` along `budget_factor`, `least_budget`, `n`,
+        `advice`.
 
     Raises
     ------
@@ -105,13 +101,10 @@ def plan_suite(
 
     Notes
     -----
-    The variance of the log geometric mean is a sum over the shared units and each benchmark's levels of component / repetitions in all,
-    the cost a sum of price x repetitions in all: the least variance for a cost is explicit (every total proportional to the square root
-    of component / price), up to totals that may not fall below their parent's. Whole counts are then searched around it, with
-    Student's t for the number of shared units: against all whole plans of small suites the half-width was at most 0.2 % above the best,
-    mostly equal to it. Shared builds never lose to builds for each benchmark; they are equal when build effects are perfectly
-    correlated. Of two systems that are not paired, the degrees of freedom are those of the one with fewer units. In `more`, the pilot's
-    units count as shared by all benchmarks.
+    The continuous optimum is explicit: the total of each level is proportional to the square root of component / price, and not below its
+    parent's. Whole counts come from a greedy search around it, with Student's t for the number of shared units. For 100 small suites the
+    half-width was at most 0.8 % above the best of all whole plans, and equal to it in most. The degrees of freedom of two systems that
+    are not paired are those of the one with fewer units. In `more`, the pilot's units count as shared by all benchmarks.
 
     References
     ----------
@@ -127,93 +120,72 @@ def plan_suite(
     >>> bool(plan["cost"] <= 3600), bool(plan["half_width"] < plan["default_half_width"])
     (True, True)
     """
-    request = SuiteRequest(
-        dim=dim, costs=costs, baseline_costs=baseline_costs, levels=levels, budget=budget, half_width=half_width, assurance=assurance,
-        cost_units=SECONDS, min_units=min_units, confidence_level=confidence_level, negative=negative, paired=paired, across=across,
-        shared=shared, correlation=correlation,
-    )  # fmt: skip
+    if correlation is not None and not 0 <= check_number(correlation, "correlation") <= 1:
+        raise ValueError(f"correlation={correlation!r} is out of range; give a number from 0 to 1")
+    if budget is None and half_width is None:
+        raise ValueError("neither of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
+    goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
     weighing = weigh(times, across, weights)
-    counted = weighing.kept(times), weighing.kept(baseline)
-    result: xr.Dataset = _planned(*counted, request=request.checked(), weighing=weighing, metric=metric)
-    return result
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRequest(Request):
-    """What a plan is asked for, and what makes it one of a suite: where its benchmarks lie, and what they share."""
-
-    across: str
-    shared: str | tuple[str, ...] | None
-    correlation: float | None
-
-    def checked(self) -> Self:
-        """Return the request with numbers of the right kind; raise as for any plan, or where the correlation is none."""
-        if self.correlation is not None and not 0 <= check_number(self.correlation, "correlation") <= 1:
-            raise ValueError(f"correlation={self.correlation!r} is out of range; give a number from 0 to 1")
-        if self.budget is None and self.half_width is None:
-            raise ValueError("neither of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
-        return Request.checked(self)
-
-    def describe(self, result: str) -> dict[str, Hashable]:
-        """Return what the attrs of a plan say of the request."""
-        attrs = Request.describe(self, result) | {"across": self.across}
-        attrs |= {"paired": self.paired} if self.paired is not None else {}
-        return attrs | ({"correlation": self.correlation} if self.correlation is not None else {})
-
-
-@over_metrics
-def _planned(times: Data, baseline: object, *, request: SuiteRequest, weighing: Weighing, metric: str | list[str] | None) -> xr.Dataset:
-    """Plan every suite, and note what is amiss."""
-    system = systems(times, baseline, request, metric, positive="a geometric mean")
-    sides, across = system.sides, request.across
-    nest, shared = sides[0].levels, _check_shared(sides[0], request)
-    prices, stated = _prices(system, request, shared)
-    sharing = tuple(Sharing(len(shared), _leading(shared, shared_levels(side, None)), request.correlation) for side in sides)
-    labels, shares = sides[0].array[across].values.tolist(), weighing.of(sides[0].array[across].values)
-    rules = Rules(request, nest, sharing, tuple(map(str, labels)), EQUAL if shares is None else shares)
-    core = [across, *nest]
+    times, baseline = weighing.kept(times), weighing.kept(baseline)
+    system = systems(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="a geometric mean")
+    sides, nest = system.sides, system.sides[0].levels
+    served = _check_shared(sides[0], across, shared, {"paired": paired, "correlation": correlation})
+    prices, stated = system.prices(costs, baseline_costs, SECONDS)
+    arrays = [side.array for side in sides]
+    prices = [_over_benchmarks(price, array[across], served) for price, array in zip(prices, arrays, strict=True)]
+    sharing = tuple(Sharing(len(served), _leading(served, shared_levels(side, None)), correlation) for side in sides)
+    labels = arrays[0][across].values
+    shares = weighing.of(labels)
+    names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
+    rules = Rules(goal, nest, sharing, names, np.ones(len(names)) if shares is None else shares, negative, paired is not None)
+    attrs = system.attrs | {"result": "plan_suite"} | describe_goal(goal, SECONDS, negative) | {"across": across}
+    attrs |= {name: value for name, value in (("paired", paired), ("correlation", correlation)) if value is not None}
+    attrs |= {"shared": " ".join(served)} if served else {}
+    if correlation is None:
+        n_seen = min(each.in_pilot for each in sharing)
+        attrs |= {"benchmarks": f"shared: {' '.join(served[:n_seen])}" if n_seen else "independent (assumed)"}
     result = apply(
-        lambda *arrays: plan_suites(arrays, rules),
-        *(side.array for side in sides),
+        lambda *values: plan_suites(values, rules, variables),
+        *arrays,
         *prices,
-        core=[*[core] * len(sides), *[[across, PRICE]] * len(sides)],
-        outputs=_outputs(across, len(sides)),
-        coords={across: labels, LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=system.attrs | request.describe("plan_suite") | _describe_sharing(rules, shared) | weighing.attrs,
+        core=[*[[across, *nest]] * len(sides), *[[across, PRICE]] * len(sides)],
+        outputs=variables,
+        coords={across: labels.tolist(), LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
+        attrs=attrs | weighing.attrs,
     )
-    if not any(is_chunked(side.array) for side in sides):
-        _check_affordable(result, request, nest[0])
-    mixed = name_suites(result, sides[0].array, sides[0].array.notnull().any(nest), across)
-    all_notes = (*system.notes, *weighing.notes, stated, mixed, dependence_note(sides, request.paired is not None))
+    if goal.budget is not None and not any(map(is_chunked, arrays)):
+        check_affordable(result["least_budget"], goal.budget, goal.min_units, nest[0], SECONDS)
+    mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
+    all_notes = (*system.notes, *weighing.notes, stated, mixed, dependence_note(sides, paired is not None))
     return noted(result, *all_notes, checks=("suite_plans",))
 
 
-def _check_shared(data: Timings, request: SuiteRequest) -> tuple[str, ...]:
+def _check_shared(data: Timings, across: str, shared: str | tuple[str, ...] | None, of_shared: dict[str, Any]) -> tuple[str, ...]:
     """Return the shared levels; raise unless there are benchmarks to plan together and the levels are the outermost."""
-    check_dim(data.array, request.across)
-    if request.across in data.levels:
-        raise ValueError(f"across={request.across!r} is a level of the nest {data.levels}; benchmarks lie along a dim that is not")
-    named = () if request.shared == BINARY and BINARY not in data.levels else request.shared
+    check_dim(data.array, across)
+    if across in data.levels:
+        raise ValueError(f"across={across!r} is a level of the nest {data.levels}; benchmarks lie along a dim that is not")
+    named = () if shared == BINARY and BINARY not in data.levels else shared
     if named is None or len(named) == 0:
-        for name, value in (("paired", request.paired), ("correlation", request.correlation)):
+        for name, value in of_shared.items():
             if value is not None:
                 raise ValueError(
                     f"{name}={value!r} is about units that benchmarks share; name their level with shared=, one of {data.levels}"
                 )
         return ()
-    shared = check_names(named, "shared")
-    for name in shared:
+    served = check_names(named, "shared")
+    for name in served:
         check_choice(name, "shared", data.levels)
-    if shared != data.levels[: len(shared)]:
+    if served != data.levels[: len(served)]:
         raise ValueError(
-            f"shared={listed(shared)} is not the outermost level {data.levels[0]!r} (or several, from the outside in): units inside one of "
-            f"those cannot serve every benchmark unless it does too; name it, or choose levels= that start at {shared[0]!r}"
+            f"shared={listed(served)} is not the outermost level {data.levels[0]!r} (or several, from the outside in): units inside one of "
+            f"those cannot serve every benchmark unless it does too; name it, or choose levels= that start at {served[0]!r}"
         )
-    if request.paired is not None and len(shared) > 1:
+    if of_shared["paired"] is not None and len(served) > 1:
         raise ValueError(
-            f"paired={request.paired!r} with several shared levels ({listed(shared)}) has no plan yet; share {shared[0]!r} alone"
+            f"paired={of_shared['paired']!r} with several shared levels ({listed(served)}) has no plan yet; share {served[0]!r} alone"
         )
-    return shared
+    return served
 
 
 def _leading(shared: tuple[str, ...], in_pilot: Sequence[str]) -> int:
@@ -224,33 +196,19 @@ def _leading(shared: tuple[str, ...], in_pilot: Sequence[str]) -> int:
     return number
 
 
-def _prices(system: Systems, request: SuiteRequest, shared: tuple[str, ...]) -> tuple[list[xr.DataArray], Note | None]:
-    """Return the prices of every benchmark, a shared unit has one, and a note on those that `costs` does not name."""
-    priced, across = [], request.across
-    prices, stated = system.prices(request)
-    for side, side_prices in zip(system.sides, prices, strict=True):
-        if across not in side_prices.dims:
-            priced.append(side_prices.expand_dims({across: side.array.sizes[across]}).assign_coords({across: side.array[across]}))
-            continue
-        for index, level in enumerate(shared):
-            level_price = side_prices.isel({PRICE: index})
-            if not bool((level_price == level_price.isel({across: 0})).all()):
-                raise ValueError(f"costs[{level!r}] differs between benchmarks; one {level} serves them all and has one price")
-        priced.append(side_prices)
-    return priced, stated
-
-
-def _describe_sharing(rules: Rules, shared: tuple[str, ...]) -> dict[str, Hashable]:
-    """Return what the attrs of a plan say of the levels that are shared, and of the benchmarks of the pilot."""
-    attrs: dict[str, Hashable] = {"shared": " ".join(shared)} if shared else {}
-    if rules.sharing[0].correlation is not None:
-        return attrs
-    n_seen = min(side_sharing.in_pilot for side_sharing in rules.sharing)
-    return attrs | {"benchmarks": f"shared: {' '.join(shared[:n_seen])}" if n_seen else "independent (assumed)"}
+def _over_benchmarks(prices: xr.DataArray, benchmarks: xr.DataArray, shared: tuple[str, ...]) -> xr.DataArray:
+    """Return the prices of every benchmark; raise where that of a shared level differs between them."""
+    across = str(benchmarks.dims[0])
+    if across not in prices.dims:
+        return prices.expand_dims({across: benchmarks.size}).assign_coords({across: benchmarks})
+    for index, level in enumerate(shared):
+        level_prices = prices.isel({PRICE: index})
+        if not bool((level_prices == level_prices.isel({across: 0})).all()):
+            raise ValueError(f"costs[{level!r}] differs between benchmarks; one {level} serves them all and has one price")
+    return prices
 
 
 def _outputs(across: str, systems: int) -> dict[str, Output]:
-    """Return the variables of a plan, in the order `plan_suites` returns them."""
     along = {
         "repetitions": "repetitions inside one parent",
         "unrounded": "continuous solution",
@@ -273,17 +231,6 @@ def _outputs(across: str, systems: int) -> dict[str, Output]:
         | outputs("1", (BUDGET_FACTOR,), half_width_by_budget="at so many times the cost, before rounding")
         | outputs("1", (BUDGET_FACTOR,), default_half_width_by_budget="at so many times the cost")
         | {"advice": Output((), "", object)}
-    )
-
-
-def _check_affordable(result: xr.Dataset, request: Request, outermost: str) -> None:
-    """Raise where the budget does not buy the fewest units; the message names the budget that does."""
-    least, budget = result["least_budget"], request.budget
-    if budget is None or not bool((least > budget).any()):
-        return
-    raise ValueError(
-        f"budget={budget:g} s does not buy {request.min_units} repetitions of {outermost!r} with one of everything in each; the "
-        f"least budget is {float(least.max()):.6g} s, or lower min_units= (at least 2)"
     )
 
 

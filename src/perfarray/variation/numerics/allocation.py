@@ -17,8 +17,22 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Integers, Mask
 
-ROUNDING = 1e-9
-"""What a quotient may lack of a whole number that it is meant to be."""
+ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
+
+
+class Goal(NamedTuple):
+    """What an experiment may cost, or else the relative half-width to reach (a number, or one per nest), and what is promised of it."""
+
+    budget: float | None = None
+    half_width: Any = None
+    min_units: int = 5
+    confidence_level: float = 0.95
+    assurance: float | None = None
+
+    @property
+    def probability(self) -> float:
+        """Of the quantile of Student's t."""
+        return (1 + self.confidence_level) / 2
 
 
 class Task(NamedTuple):
@@ -82,34 +96,32 @@ def half_width_of(repetitions: Floats, variance: Floats, confidence_level: float
     return np.asarray(quantile * np.sqrt(variance_of_mean(repetitions, variance)))
 
 
-def one_level_half_width(variance: Floats, cost: Floats, budget: Floats, confidence_level: float) -> Floats:
-    """Return the half-width of the experiment that repeats the outermost level alone, one of everything in each, for the same budget."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        n = affordable(budget, np.ones_like(cost), cost)
-        return np.asarray(student_t(n, (1 + confidence_level) / 2) * np.sqrt(variance.sum(axis=-1) / n))
+def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
+    """Return the outermost count of the continuous optimum, between the fewest and the most: those that suffice with one of everything."""
+    low = np.full(len(task.limit), float(task.min_units))
+    if task.by_budget:
+        high = np.maximum(low, affordable(task.limit, np.ones_like(task.cost), task.cost))
+    else:
+        high = least_top(task, task.variance.sum(axis=1), low)
 
+    def score(n: Floats) -> Floats:
+        totals = totals_for(task, n[:, None])[:, 0]
+        if task.by_budget:
+            return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
+        with np.errstate(invalid="ignore"):
+            return np.asarray((totals * task.cost).sum(axis=1))
 
-def best_top(task: Task, low: Floats, high: Floats) -> Floats:
-    """Return the outermost count of the continuous optimum, from low to high."""
-    return lowest(lambda n: score(task, n), low, high)
+    return lowest(score, low, high), low, high
 
 
 def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
     """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
 
     def rising(n: Floats) -> Mask:
-        value_here = value(n)
-        return np.isfinite(value_here) & (value_here <= value(n + 1))
+        value_here, value_next = value(n), value(n + 1)
+        return np.isfinite(value_here) & ((value_here <= value_next) | np.isnan(value_next))
 
     return first_true(rising, low, high)
-
-
-def top_range(task: Task) -> tuple[Floats, Floats]:
-    """Return the fewest and the most outermost units worth a thought: one of everything in each of them is all the limit asks for."""
-    low = np.full(len(task.limit), float(task.min_units))
-    if task.by_budget:
-        return low, np.maximum(low, affordable(task.limit, np.ones_like(task.cost), task.cost))
-    return low, least_top(task, task.variance.sum(axis=1), low)
 
 
 def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
@@ -118,16 +130,6 @@ def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
     limit = task.limit.reshape(-1, *([1] * (unit_variance.ndim - 1)))
     high = np.maximum(first, np.ceil(task.quantile(first) ** 2 * unit_variance / limit**2))
     return first_true(lambda n: task.quantile(n) ** 2 * unit_variance <= n * limit**2, first, high)
-
-
-def score(task: Task, n: Floats) -> Floats:
-    """Return the half-width, or the price, of the best continuous lower counts for n outermost units."""
-    totals = totals_for(task, n[:, None])[:, 0]
-    if not task.by_budget:
-        with np.errstate(invalid="ignore"):
-            price_of_plan = (totals * task.cost).sum(axis=1)
-        return np.where(np.isfinite(price_of_plan), price_of_plan, np.inf)
-    return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
 
 
 def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
@@ -171,12 +173,6 @@ def share_out(
             inverse = np.where(summed > 0, lines, -np.inf).max(axis=-1, initial=-np.inf)
             scale = np.where(whole_of_it <= limit, 0.0, np.where(inverse > 0, 1 / inverse, np.inf))
         return np.maximum(low, np.where(root > 0, scale[..., None] * root, 0.0))
-
-
-def ratios_of(totals: Floats) -> Floats:
-    """Return the counts inside one parent; NaN where no finite total meets the limit."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(totals[..., 1:] / totals[..., :-1])
 
 
 def pooled_rates(variance: Floats, cost: Floats) -> Floats:

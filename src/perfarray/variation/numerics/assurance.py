@@ -11,58 +11,56 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.types import Floats
+from perfarray.numerics.searching import first_reached
+from perfarray.numerics.types import Floats, Mask
+from perfarray.variation.numerics.allocation import Goal
 
-NODES = 24
-"""Gauss-Legendre nodes in the probability of the pilot's chi-square."""
-
-HALVINGS = 24
-"""Of the bracket of a quantile: to within 1e-6 of it."""
-
-ROUGHLY, STEPS = 8, 3
-"""Halvings for where Newton's method begins, and its steps."""
-
-STRAIGHT = 1e-3
-"""How far the slope of the share may be trusted, in standard deviations of the logarithm of one chi-square."""
-
-NOISE = 1e-15
-"""What rounding may do to a share."""
-
-BLOCK = 1 << 12
-"""Quantiles sought at once."""
+NODES = 24  # Gauss-Legendre nodes in the probability of the pilot's chi-square
+HALVINGS = 24  # of the bracket of a quantile: to within 1e-6 of it
+ROUGHLY, STEPS = 8, 3  # halvings for where Newton's method begins, and its steps
+STRAIGHT = 1e-3  # how far the slope of the share may be trusted, in standard deviations of the logarithm of one chi-square
+NOISE = 1e-15  # what rounding may do to a share
+BLOCK = 1 << 12  # quantiles sought at once
 
 
 class Evidence(NamedTuple):
     """What a pilot knows of the outermost level: the variance of its units, the component in it, degrees of freedom, and those to come.
 
-    `growth` is how many degrees of freedom each further unit brings: 1, or up to 2 where both systems of a ratio get one. `ratios`, if
-    given, are the true over the planned variance at the nodes, where no chi-square says it. `scale`, if given, is what `with_scale` finds.
+    `growth` is how many degrees of freedom each further unit brings: 1, or up to 2 where both systems of a ratio get one. `scale` (...,
+    nodes) is the true over the found variance of a unit at the nodes of the pilot's chi-square; `of_plan`, of a unit as it is planned.
     """
 
     unit_variance: Floats
     top: Floats
     df: Floats
     growth: Floats
-    ratios: Floats | None = None
-    scale: Floats | None = None
+    scale: Floats
+    of_plan: bool = False
+
+    def of(self, cells: Mask) -> "Evidence":
+        """Return the same of some cells."""
+        unit_variance, top, df, growth = (field[cells] for field in self[:4])
+        return Evidence(unit_variance, top, df, growth, self.scale[cells])
 
     def along(self) -> "Evidence":
         """Return the same for arrays with one more axis at the end."""
         unit_variance, top, df, growth = (np.asarray(field)[..., None] for field in self[:4])
-        return Evidence(unit_variance, top, df, growth, self.ratios, None if self.scale is None else self.scale[..., None, :])
-
-    def with_scale(self) -> "Evidence":
-        """Return the same with the true over the found variance at the nodes of the pilot's chi-square, (..., nodes)."""
-        return self._replace(scale=_scale(np.asarray(self.df)[..., None]))
+        return Evidence(unit_variance, top, df, growth, self.scale[..., None, :], self.of_plan)
 
 
-NO_EVIDENCE = Evidence(*(np.array([np.nan]),) * 4)
-"""Of a plan before anything was asked of its pilot."""
+def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats) -> Evidence:
+    """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance."""
+    from scipy.special import chdtri
+
+    freedom = np.asarray(df)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scale = np.where(np.isfinite(freedom), freedom / chdtri(np.where(np.isfinite(freedom), freedom, 1.0), 1 - nodes()[0]), 1.0)
+    return Evidence(unit_variance, top, df, growth, scale)
 
 
 def known(top: Floats, growth: Floats) -> Evidence:
     """Return what is known when the component is."""
-    return Evidence(top, top, np.full(np.shape(top), np.inf), growth, scale=np.ones(NODES))
+    return Evidence(top, top, np.full(np.shape(top), np.inf), growth, np.ones(NODES))
 
 
 def growth(variance: Floats, candidate: Floats) -> Floats:
@@ -75,26 +73,20 @@ def growth(variance: Floats, candidate: Floats) -> Floats:
     return np.asarray(1 / (share**2 + (1 - share) ** 2))
 
 
-def assured_half_width(n: Floats, below: Floats, evidence: Evidence, assurance: float | None, confidence_level: float) -> Floats:
-    """Return the half-width that this share of experiments of n units stays within, `below` being the variance inside one unit.
+def assured_half_width(n: Floats, below: Floats, evidence: Evidence, goal: Goal) -> Floats:
+    """Return the half-width that a share of experiments of n units, the assurance, stays within; `below` is the variance inside one.
 
     Without an assurance it is the half-width at the variance estimated, with Student's t of n - 1 degrees of freedom.
     """
     n, below = np.asarray(n, dtype=float), np.asarray(below, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
         units = np.where(n > 1, n, np.nan)
-        df = (units - 1) * (1.0 if assurance is None else evidence.growth)
-        variance = np.maximum(evidence.top, 0.0) + below if assurance is None else future_variance(df, below, evidence, assurance)
-        return np.asarray(t_quantile((1 + confidence_level) / 2, df) * np.sqrt(variance / units))
-
-
-def rescaled(plain: Floats, n: Floats, evidence: Evidence, assurance: float | None, confidence_level: float) -> Floats:
-    """Return the half-width that goes with a plain one, at the variance estimated, of n units."""
-    plain, n = np.asarray(plain, dtype=float), np.asarray(n, dtype=float)
-    with np.errstate(invalid="ignore"):
-        variance = n * (plain / t_quantile((1 + confidence_level) / 2, np.where(n > 1, n - 1, np.nan))) ** 2
-    below = np.maximum(variance - np.maximum(evidence.top, 0.0), 0.0)
-    return assured_half_width(n, below, evidence, assurance, confidence_level)
+        if goal.assurance is None:
+            df, variance = units - 1, np.maximum(evidence.top, 0.0) + below
+        else:
+            df = (units - 1) * evidence.growth
+            variance = future_variance(df, below, evidence, goal.assurance)
+        return np.asarray(t_quantile(goal.probability, df) * np.sqrt(variance / units))
 
 
 def future_variance(df: Floats, below: Floats, evidence: Evidence, assurance: float) -> Floats:
@@ -118,7 +110,7 @@ def future_variance(df: Floats, below: Floats, evidence: Evidence, assurance: fl
 
 
 def _halved(low: Floats, high: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
-    """Return halved brackets of the logarithm; the share is worked out only where Newton's method leaves open on which side a middle is."""
+    """Return brackets of the logarithm, halved; the share is computed only for middles too near to the root of Newton's method."""
     root, error = _newton(_nearly(df, variance, assurance, low, high), df, variance, assurance)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -131,7 +123,7 @@ def _halved(low: Floats, high: Floats, df: Floats, variance: Floats, assurance: 
 
 
 def _nearly(df: Floats, variance: Floats, assurance: float, low: Floats, high: Floats) -> Floats:
-    """Return the logarithm of the quantile, were the cube root of a chi-square normal (Wilson and Hilferty)."""
+    """Return the approximate logarithm of the quantile, from normal cube roots of chi-squares (Wilson and Hilferty)."""
     from scipy.special import ndtr
 
     steep = 3 * np.sqrt(df / 2)[:, None]
@@ -144,7 +136,7 @@ def _nearly(df: Floats, variance: Floats, assurance: float, low: Floats, high: F
 
 
 def _newton(root: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
-    """Return the logarithm of the quantile, better, and how far off it may be: Newton's method where normals are straight."""
+    """Return a better logarithm of the quantile, and its largest error: Newton's method for the probit of the share."""
     from scipy.special import gammainc, gammaln, ndtri
 
     half, weight, target = df / 2, nodes()[1], ndtri(assurance)
@@ -167,7 +159,7 @@ def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
 
 
 def _share(quantile: Floats, df: Floats, variance: Floats) -> Floats:
-    """Return the probability of no more than what is `found`, over the true variances at the nodes."""
+    """Return the probability of no more than a quantile, over the true variances at the nodes."""
     from scipy.special import gammainc
 
     half = np.asarray(df)[..., None] / 2
@@ -177,19 +169,10 @@ def _share(quantile: Floats, df: Floats, variance: Floats) -> Floats:
 def true_variances(below: Floats, evidence: Evidence) -> Floats:
     """Return the variances of a unit at the nodes of the pilot's chi-square, along the last axis."""
     unit_variance, top, inside = (np.asarray(field)[..., None] for field in (evidence.unit_variance, evidence.top, below))
-    if evidence.ratios is not None:
-        return np.asarray((np.maximum(top, 0.0) + inside) * evidence.ratios)
-    scale = _scale(np.asarray(evidence.df)[..., None]) if evidence.scale is None else evidence.scale
+    if evidence.of_plan:
+        return np.asarray((np.maximum(top, 0.0) + inside) * evidence.scale)
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(np.maximum(unit_variance * scale - (unit_variance - top), 0.0) + inside)
-
-
-def _scale(df: Floats) -> Floats:
-    """Return df over the chi-square at the nodes; 1 where df is infinite."""
-    from scipy.special import chdtri
-
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(np.isfinite(df), df / chdtri(np.where(np.isfinite(df), df, 1.0), 1 - nodes()[0]), 1.0)
+        return np.asarray(np.maximum(unit_variance * evidence.scale - (unit_variance - top), 0.0) + inside)
 
 
 @lru_cache(maxsize=1)
@@ -197,3 +180,52 @@ def nodes() -> tuple[Floats, Floats]:
     """Return nodes between 0 and 1, and their weights."""
     position, weight = np.polynomial.legendre.leggauss(NODES)
     return (position + 1) / 2, weight / 2
+
+
+def component_limits(variance: Floats, level_variance: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
+    """Return limits of the outermost component: chi-square limits of the variance of the outermost means, less what lies below it."""
+    from scipy.special import chdtri
+
+    tail = (1 - confidence_level) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = level_variance - variance
+        scales = (np.where(np.isposinf(df), 1.0, df / chdtri(df, probability)) for probability in (tail, 1 - tail))
+        lower, upper = (level_variance * scale - below for scale in scales)
+    return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+
+
+def units_to_add(have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal) -> tuple[Floats, Floats]:
+    """Return how many units to add to those at hand, and the half-width of the mean of all, which is unweighted.
+
+    They are all that are affordable, or the fewest that give the half-width. Units at hand have the variance that was found between them;
+    that of new ones, with the variance `below` inside each, is what a share of experiments, the assurance, stays within.
+    """
+    have_variance, assurance = evidence.unit_variance, goal.assurance
+    growth = 1.0 if assurance is None else evidence.growth
+
+    def quantile(n: Floats) -> Floats:
+        return t_quantile(goal.probability, np.where(n > 1, n - 1, np.nan) * growth)
+
+    def half_width(more: Floats) -> Floats:
+        n = have + more
+        variance = np.maximum(evidence.top, 0.0) + below
+        if assurance is not None:
+            variance = np.where(more > 0, future_variance(np.maximum(more, 1.0) * growth, below, evidence, assurance), variance)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(quantile(n) * (np.sqrt(have * have_variance + more * variance) / n))
+
+    if affordable is not None:
+        return affordable, half_width(affordable)
+    target, true = float(goal.half_width or 0.0), true_variances(below, evidence)
+
+    def reached(more: Floats) -> Mask:
+        if assurance is None:
+            return np.asarray(half_width(more) <= target)
+        n = have + more
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance_left = (n * target / quantile(n)) ** 2 - have * have_variance
+            share = share_within(variance_left / more, more * growth, true)
+            return np.where(more > 0, share >= assurance, variance_left >= 0)
+
+    units = first_reached(reached, np.where(np.isnan(below * have_variance * have), np.nan, 0.0))
+    return units, half_width(units)

@@ -13,16 +13,12 @@ import numpy as np
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.variation.numerics.jackknife import LEAST_UNITS, patterns, unit_squares
+from perfarray.variation.numerics.component_intervals import patterns
+from perfarray.variation.numerics.jackknife import LEAST_UNITS, unit_squares
 
-LEFT = 0.5
-"""What is left, at most, of the mean square of a level that some units carry."""
-
-DOUBTFUL = 0.01
-"""A p-value below which it is asked whether values were rounded, which is dear: a step of a clock is no spike."""
-
-NONE = -1
-"""The place of a unit that is not there."""
+LEFT = 0.5  # what is left, at most, of the mean square of a level that some units carry
+DOUBTFUL = 0.01  # a p-value below which it is asked whether values were rounded, which is dear: a step of a clock is no spike
+NONE = -1  # the place of a unit that is not there
 
 
 class Carriers(NamedTuple):
@@ -54,7 +50,7 @@ def carriers(values: Floats, components: Components) -> Carriers:
     ----------
     values : array, shape (..., n_L, ..., n_1)
         Measurements; NaN is "not measured".
-    found : Components
+    components : Components
         What `nested_anova` said of them: shape (..., L).
 
     Returns

@@ -14,7 +14,7 @@ mean squares; x and y have Satterthwaite's degrees of freedom, those of x at the
 is zero one with the right degrees of freedom under that hypothesis.
 """
 
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +23,9 @@ import numpy.typing as npt
 from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels
 from perfarray.numerics.types import Floats, Integers
 
-ROUNDS = 4
-"""How often a ragged limit and the degrees of freedom it has there are brought together."""
-
+ROUNDS = 4  # how often a ragged limit and the degrees of freedom it has there are brought together
+# Share of the lowest component, at least, where degrees of freedom are worked out: data that do not vary at all have some too.
 LEAST = 1e-12
-"""Share of the lowest component, at least, where degrees of freedom are worked out: data that do not vary at all have some too."""
 
 
 class ComponentLimits(NamedTuple):
@@ -55,7 +53,7 @@ def anova_limits(values: Floats, components: Components, confidence_level: float
     ----------
     values : array, shape (..., n_L, ..., n_1)
         Measurements; NaN is "not measured".
-    found : Components
+    components : Components
         What `nested_anova` said of them: shape (..., L).
     confidence_level : float
         Between 0 and 1.
@@ -69,28 +67,60 @@ def anova_limits(values: Floats, components: Components, confidence_level: float
     squares, df, repetitions = (
         array.reshape(-1, levels) for array in (components.level_variance, components.level_df, components.repetitions)
     )
-    balanced = components.balanced.ravel()
-    if balanced.all() and (len(df) == 1 or (len(df) and np.array_equal(df, np.broadcast_to(df[0], df.shape), equal_nan=True))):
-        answers = _limits(squares, tuple(np.nan_to_num(np.concatenate([df[0], repetitions[0]])).tolist()), confidence_level)
-        return ComponentLimits(*(array.reshape(shape) for array in answers))
-    kinds = np.column_stack([df, np.where(balanced[:, None], repetitions, np.nan)])
-    kinds[np.isnan(kinds)] = 0.0
-    patterns, kind_of_row = np.unique(kinds, axis=0, return_inverse=True)
-    result = np.full((3, *squares.shape), np.nan)
-    for number, kind in enumerate(patterns):
-        rows = kind_of_row.ravel() == number
-        result[:, rows] = _limits(squares[rows], tuple(kind.tolist()), confidence_level)
+    balanced = components.balanced.reshape(-1, 1)
+    repetitions, result = np.where(balanced, repetitions, np.nan), np.full((3, *squares.shape), np.nan)
+    for rows, columns in same_levels(df):
+        block = np.ix_(rows, columns)
+        for array, values_of_block in zip(
+            result, level_limits(squares[block], df[block], repetitions[block], confidence_level), strict=True
+        ):
+            array[block] = values_of_block
     cells = values.reshape(-1, *values.shape[values.ndim - levels :])
-    _add_ragged(result, cells, squares, np.where(balanced[:, None], np.nan, df), confidence_level)
+    for pooled, (chosen, columns) in patterns(cells, np.where(balanced, np.nan, df)):
+        with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
+            limits = ragged_limits(squares[chosen, columns], square_moments(pooled), confidence_level)
+        for array, limit in zip(result, limits, strict=False):
+            array[chosen, columns[:, 1:]] = limit[:, 1:]
     return ComponentLimits(*result.reshape(3, *shape))
 
 
-def _limits(squares: Floats, kind: tuple[float, ...], confidence_level: float) -> tuple[Floats, Floats, Floats]:
-    """Return limits and standard errors (cells, L) of cells with the same df and repetitions, which `kind` lists level by level."""
-    below, share, factors, widths = _factors(kind, confidence_level)
-    y = squares[:, below] * share
-    low, high = modified_limits(squares, y, factors)
-    return low, high, np.sqrt(widths[0] * squares**2 + widths[1] * y**2)
+def same_levels(df: Floats) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the rows of cells with degrees of freedom (cells, L) at the same levels, and the columns of these, the lowest level first."""
+    has_df = df > 0
+    for pattern in np.unique(has_df[has_df.any(axis=1)], axis=0):
+        yield np.flatnonzero((has_df == pattern).all(axis=1)), np.flatnonzero(pattern)[::-1]
+
+
+def patterns(cells: Floats, df: Floats) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
+    """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first."""
+    step = max(1, BLOCK // max(cells[:1].size, 1))
+    for rows, columns in same_levels(df):
+        removed = ~np.isin(np.arange(df.shape[1]), columns)
+        for first in range(0, len(rows), step):
+            chosen = rows[first : first + step]
+            yield pool_levels(cells[chosen], removed), np.ix_(chosen, columns)
+
+
+def level_limits(squares: Floats, df: Floats, repetitions: Floats, confidence_level: float) -> tuple[Floats, Floats, Floats]:
+    """Return limits and standard errors (cells, L), lowest level first, from mean squares, their df and the repetitions in one parent."""
+    below = np.zeros(squares.shape)
+    below[:, 1:] = squares[:, :-1] / repetitions[:, :-1]
+    small, large = _of_each_kind(df[:, 0], df[:, 0], lambda x, _: chi_square_factors(x, confidence_level))
+    lower, upper = np.empty(squares.shape), np.empty(squares.shape)
+    lower[:, 0], upper[:, 0] = squares[:, 0] * small, squares[:, 0] * large
+    widths = 2 / df * squares**2
+    for level in range(1, squares.shape[1]):
+        x, y = df[:, level], df[:, level - 1]
+        factors = _of_each_kind(x, y, lambda x, y: difference_factors(x, y, confidence_level))
+        lower[:, level], upper[:, level] = modified_limits(squares[:, level], below[:, level], factors)
+        widths[:, level] += 2 / y * below[:, level] ** 2
+    return lower, upper, np.sqrt(widths)
+
+
+def _of_each_kind(df_x: Floats, df_y: Floats, factors: Callable[[Floats, Floats], tuple[Any, ...]]) -> list[Floats]:
+    """Return factors for pairs of degrees of freedom, computed once for each pair that differs: most cells have the same."""
+    kinds, index = np.unique(df_x + 1j * df_y, return_inverse=True)
+    return [factor[index] for factor in factors(kinds.real, kinds.imag)]
 
 
 def modified_limits(x: Floats, y: Floats, factors: Any) -> tuple[Floats, Floats]:
@@ -100,34 +130,6 @@ def modified_limits(x: Floats, y: Floats, factors: Any) -> tuple[Floats, Floats]
     up = factors[3] * squared_x + factors[4] * squared_y + factors[5] * product
     low, high = difference - np.sqrt(np.maximum(down, 0.0)), difference + np.sqrt(np.maximum(up, 0.0))
     return np.maximum(low, 0.0), np.maximum(high, 0.0)
-
-
-@lru_cache(maxsize=1024)
-def _factors(kind: tuple[float, ...], confidence_level: float) -> tuple[Integers, Floats, Floats, Floats]:
-    """Return for every level which one is below, the share of its mean square to take off, the six factors, and 2 / df of both.
-
-    A level without df (0 in `kind`, not NaN, which no cache would find again) is passed over; where this rule does not hold, above a
-    ragged level, the factors are NaN.
-    """
-    levels = len(kind) // 2
-    df, repetitions = kind[:levels], kind[levels:]
-    below, share = np.zeros(levels, dtype=np.intp), np.zeros(levels)
-    factors, widths = np.full((6, levels), np.nan), np.zeros((2, levels))
-    lower = -1
-    for level in range(levels - 1, -1, -1):
-        if not df[level] > 0:
-            continue
-        below[level], widths[0, level] = level, 2 / df[level]
-        if lower < 0:
-            small, large = chi_square_factors(df[level], confidence_level)
-            factors[:, level] = (1 - small) ** 2, 0, 0, (large - 1) ** 2, 0, 0
-        elif repetitions[lower] > 0:
-            below[level], share[level], widths[1, level] = lower, 1 / repetitions[lower], 2 / df[lower]
-            factors[:, level] = difference_factors(df[level], df[lower], confidence_level)
-        else:
-            widths[:, level] = np.nan
-        lower = level
-    return below, share, factors, widths
 
 
 def chi_square_factors(df: Any, confidence_level: float) -> tuple[Any, Any]:
@@ -151,22 +153,6 @@ def _one_side(df_x: Any, df_y: Any, tail: float, complement: float) -> tuple[Any
     lower_factor, upper_factor = 1 - df_x / chdtri(df_x, tail), df_y / chdtri(df_y, complement) - 1
     quantile = fdtri(df_x, df_y, complement)
     return lower_factor**2, upper_factor**2, ((quantile - 1) ** 2 - lower_factor**2 * quantile**2 - upper_factor**2) / quantile
-
-
-def _add_ragged(result: Floats, cells: Floats, squares: Floats, df: Floats, confidence_level: float) -> None:
-    """Write the limits of ragged cells, those with any `df`, above their lowest level; cells with the same levels together, in blocks."""
-    has_df = df > 0
-    step = max(1, BLOCK // max(cells[:1].size, 1))
-    for pattern in np.unique(has_df[has_df.any(axis=1)], axis=0):
-        rows = np.flatnonzero((has_df == pattern).all(axis=1))
-        columns = np.flatnonzero(pattern)[::-1]
-        for first in range(0, len(rows), step):
-            chosen = rows[first : first + step]
-            moments = square_moments(pool_levels(cells[chosen], ~pattern))
-            with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
-                limits_of_block = ragged_limits(squares[np.ix_(chosen, columns)], moments, confidence_level)
-            for field, limits in zip(result, limits_of_block, strict=False):
-                field[np.ix_(chosen, columns[1:])] = limits[:, 1:]
 
 
 def square_moments(cells: Floats) -> Moments:

@@ -9,11 +9,8 @@ import numpy as np
 from perfarray.numerics.levels import mean_of_measured, unit_means, unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
 
-BLOCK: Final = 1 << 18
-"""Values of groups held at once. It changes no number."""
-
-ROUNDING: Final = 1e-9
-"""Weights and ranks that differ by less are equal: they are sums."""
+BLOCK: Final = 1 << 18  # values of groups held at once. It changes no number
+ROUNDING: Final = 1e-9  # weights and ranks that differ by less are equal: they are sums
 
 
 def _between(ordered: Floats, rank: float) -> Floats:

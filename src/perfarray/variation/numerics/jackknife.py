@@ -4,30 +4,17 @@ The limits are those of normal effects, with the degrees of freedom that a mean 
 its log to first order, and trigamma(df / 2) exactly, if it were one of normal values. They are never more than normal values would have.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from perfarray.numerics.levels import mean_of_measured
-from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels, squares_within
-from perfarray.numerics.types import Floats, Integers
-from perfarray.variation.numerics.component_intervals import (
-    ComponentLimits,
-    chi_square_factors,
-    difference_factors,
-    modified_limits,
-    ragged_limits,
-    square_moments,
-)
+from perfarray.numerics.nested_anova import Components, squares_within
+from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.component_intervals import ComponentLimits, level_limits, patterns, ragged_limits, square_moments
 
-LEAST_UNITS = 3
-"""Outermost units: of two, leaving out one leaves no variance."""
-
+LEAST_UNITS = 3  # outermost units: of two, leaving out one leaves no variance
+# Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of 30, show 3 or more at any level.
 LEAST_SEEN = 10
-"""Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of 30, show 3 or more at any level."""
-
-LEAST_DF = 0.25
-"""Degrees of freedom below which limits say nothing that can be written down."""
+LEAST_DF = 0.25  # degrees of freedom below which limits say nothing that can be written down
 
 
 def jackknife_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
@@ -37,7 +24,7 @@ def jackknife_limits(values: Floats, components: Components, confidence_level: f
     ----------
     values : array, shape (..., n_L, ..., n_1)
         Measurements; NaN is "not measured".
-    found : Components
+    components : Components
         What `nested_anova` said of them: shape (..., L).
     confidence_level : float
         Between 0 and 1.
@@ -90,17 +77,6 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
         looked_rows[rows] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[rows], np.nan)
     return result.reshape(components.level_df.shape)
-
-
-def patterns(cells: Floats, nominal: Floats) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
-    """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first."""
-    has_df = nominal > 0
-    for pattern in np.unique(has_df[has_df.any(axis=1)], axis=0):
-        rows = np.flatnonzero((has_df == pattern).all(axis=1))
-        step = max(1, BLOCK // max(cells[:1].size, 1))
-        for first in range(0, len(rows), step):
-            chosen = rows[first : first + step]
-            yield pool_levels(cells[chosen], ~pattern), np.ix_(chosen, np.flatnonzero(pattern)[::-1])
 
 
 def log_variance(cells: Floats) -> Floats:
@@ -174,16 +150,10 @@ def _df_of(variance: Floats) -> Floats:
 
 def _limits(cells: Floats, squares: Floats, nominal: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
     """Return the limits of components (cells, L), lowest level first: chi-square and modified large sample, or those of ragged cells."""
-    balanced = ~np.isnan(cells).reshape(len(cells), -1).any(axis=1)
-    lower, upper = (squares * 0.0 for _ in range(2))
-    small, large = chi_square_factors(df[:, 0], confidence_level)
-    lower[:, 0], upper[:, 0] = squares[:, 0] * small, squares[:, 0] * large
-    for level in range(1, squares.shape[1]):
-        y = squares[:, level - 1] / cells.shape[-level]
-        factors = difference_factors(df[:, level], df[:, level - 1], confidence_level)
-        lower[:, level], upper[:, level] = modified_limits(squares[:, level], y, factors)
-    if not balanced.all() and squares.shape[1] > 1:
-        ragged = ~balanced
+    repetitions = np.broadcast_to(np.array(cells.shape[:0:-1], dtype=float), squares.shape)
+    lower, upper, _ = level_limits(squares, df, repetitions, confidence_level)
+    ragged = np.isnan(cells).reshape(len(cells), -1).any(axis=1)
+    if ragged.any() and squares.shape[1] > 1:
         moments = square_moments(cells[ragged])
         more = (nominal / df)[ragged]
         scaled = moments._replace(spread=moments.spread * more[:, :, None, None])

@@ -10,17 +10,10 @@ import numpy as np
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.variation.numerics.likelihood import Likelihood, Statistics, evaluate
 
-NEAR = 0.1
-"""Newton's method is used where Fisher scoring expects to gain less than this in -2 log likelihood; further off it may be misled."""
-
-TOLERANCE = 1e-9
-"""A step that promises to gain less than this in -2 log likelihood is the last."""
-
+NEAR = 0.1  # Newton's method is used where Fisher scoring expects to gain less than this in -2 log likelihood; further off it may be misled
+TOLERANCE = 1e-9  # a step that promises to gain less than this in -2 log likelihood is the last
 MOST_STEPS = 200
-
-CLOSE = 1e-6
-"""A profile's cut is met to this in -2 log likelihood."""
-
+CLOSE = 1e-6  # a profile's cut is met to this in -2 log likelihood
 MOST_CROSSINGS = 60
 
 

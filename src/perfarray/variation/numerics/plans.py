@@ -5,9 +5,8 @@ lower counts are solved again on what it leaves, and the neighbours of that cont
 Levels lie along the last axis, outermost first.
 """
 
-from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,34 +15,27 @@ from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
+    Goal,
     Task,
     affordable,
     best_top,
     half_width_of,
     least_top,
-    one_level_half_width,
     optimal_counts,
     price,
-    ratios_of,
-    top_range,
     totals_for,
     variance_of_mean,
     whole,
 )
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, share_within, true_variances
 
-WINDOW = 256
-"""Outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced."""
-
-BLOCK = 1 << 14
-"""Outermost counts tried at once, of all cells."""
-
-PASSES = 2
-"""How often the plain half-width that goes with an assured one is asked for again."""
+WINDOW = 256  # outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced
+BLOCK = 1 << 14  # outermost counts tried at once, of all cells
+PASSES = 2  # how often the plain half-width that goes with an assured one is asked for again
 
 
 class Plan(NamedTuple):
-    """Counts along the levels, (..., L), and what they cost and promise, (...)."""
+    """Counts along the levels, (..., L), and what they cost and promise, (...); only an assured plan has a default half-width."""
 
     repetitions: Floats
     unrounded: Floats
@@ -53,16 +45,8 @@ class Plan(NamedTuple):
     least_budget: Floats
 
 
-def plan_counts(
-    variance: Floats,
-    cost: Floats,
-    *,
-    budget: float | None = None,
-    half_width: float | Floats | None = None,
-    min_units: int = 5,
-    confidence_level: float = 0.95,
-) -> Plan:
-    """Plan the repetitions of a nest.
+def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
+    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width.
 
     Parameters
     ----------
@@ -70,112 +54,102 @@ def plan_counts(
         Relative variance components, outermost first. NaN or negative below the outermost: nothing is seen there, one repetition.
     cost : array, shape (..., L)
         The price of starting one repetition of each level; that of the lowest is positive.
-    budget, half_width : float
-        One of them: what may be spent, never exceeded; or the relative half-width to reach at the least price (one, or one per nest).
-    min_units : int
-        The fewest outermost units, at least 2.
-    confidence_level : float
-        Of the interval promised: Student's t with the outermost count less one degrees of freedom.
+    goal : Goal
+        With a budget or a half-width. Its assurance does not count here.
 
     Returns
     -------
     Plan
-        NaN where the outermost component is NaN, where no level varies, or where the budget does not buy `min_units`.
+        NaN where the outermost component is NaN, where no level varies, or where the budget does not buy the fewest units.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     shape, levels = variance.shape[:-1], variance.shape[-1]
     a, d = variance.reshape(-1, levels), cost.reshape(-1, levels)
-    unrounded = optimal_counts(a, d)
-    components = np.maximum(np.where(np.isnan(a), 0.0, a), 0.0)
-    least = _least_price(min_units, d)
-    possible = ~np.isnan(a[:, 0]) & (components.sum(axis=1) > 0) & ~np.isnan(least)
-    if budget is not None:
-        possible &= least <= budget
-    repetitions = np.full(a.shape, np.nan)
-    limit = np.broadcast_to(np.asarray(half_width if budget is None else budget, dtype=float), shape).reshape(-1)
-    possible &= ~np.isnan(limit)
-    cells = np.flatnonzero(possible)
-    task = Task(components[cells], d[cells], limit[cells], budget is not None, min_units, (1 + confidence_level) / 2)
-    n, low, high = _window(task)
+    components, least = np.maximum(np.nan_to_num(a), 0.0), _least_price(goal.min_units, d)
+    limit = np.broadcast_to(np.asarray(goal.half_width if goal.budget is None else goal.budget, dtype=float), shape).reshape(-1)
+    possible = ~np.isnan(a[:, 0] + least + limit) & (components.sum(axis=1) > 0)
+    if goal.budget is not None:
+        possible &= least <= goal.budget
+    cells, unrounded, repetitions = np.flatnonzero(possible), optimal_counts(a, d), np.full(a.shape, np.nan)
+    task = Task(components[cells], d[cells], limit[cells], goal.budget is not None, goal.min_units, goal.probability)
+    n, low, high = best_top(task)
+    low, high = np.maximum(low, np.floor(n / 2)), np.minimum(high, 2 * n + 2)
     widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
     while len(widest):
         block, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
         repetitions[cells[block]] = _best(task.of(block), n[block], low[block], high[block], unrounded[cells[block]])
-    return described(repetitions.reshape(variance.shape), variance, cost, budget, min_units, confidence_level)
+    return described(repetitions.reshape(variance.shape), variance, cost, goal)
 
 
-def described(repetitions: Floats, variance: Floats, cost: Floats, budget: float | None, min_units: int, confidence_level: float) -> Plan:
+def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -> Plan:
     """Return counts (..., L) with what they cost and promise."""
     components = np.maximum(np.nan_to_num(variance), 0.0)
     spent, unrounded = price(repetitions, cost), optimal_counts(variance, cost)
-    spendable = spent if budget is None else np.where(np.isnan(spent), np.nan, budget)
-    unrounded[..., 0] = _unrounded_top(unrounded, cost, spendable)
-    half, default = (
-        half_width_of(repetitions, components, confidence_level),
-        one_level_half_width(components, cost, spendable, confidence_level),
-    )
-    return Plan(repetitions, unrounded, spent, half, default, _least_price(min_units, cost))
+    spendable = spent if goal.budget is None else np.where(np.isnan(spent), np.nan, goal.budget)
+    # Of the outermost level: what the money buys at the lower counts of equation 14, none below one.
+    each = np.maximum(np.where(np.isnan(unrounded), 1.0, unrounded), 1.0)
+    each[..., 0] = 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unrounded[..., 0] = spendable / price(each, cost)
+    half = half_width_of(repetitions, components, goal.confidence_level)
+    return Plan(repetitions, unrounded, spent, half, np.full(spent.shape, np.nan), _least_price(goal.min_units, cost))
 
 
-def plan_assured(
-    variance: Floats,
-    cost: Floats,
-    evidence: Evidence,
-    assurance: float | None,
-    *,
-    budget: float | None = None,
-    half_width: float | None = None,
-    min_units: int = 5,
-    confidence_level: float = 0.95,
-) -> Plan:
-    """Plan as `plan_counts` does, with the half-widths that a share `assurance` of experiments stays within.
+def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
+    """Plan as `plan_counts` does, with the half-widths that a share of experiments, the assurance, stays within.
 
     That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
     passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
     units than it has seen, many units with one of everything in each may do better, and are planned then.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
-    if budget is None and half_width is None:
-        return lower_counts(variance, cost, min_units)
-    limit: dict[str, Any] = {"budget": budget, "min_units": min_units, "confidence_level": confidence_level}
+    if goal.budget is None and goal.half_width is None:
+        return lower_counts(variance, cost, goal.min_units)
     components = np.maximum(np.nan_to_num(variance), 0.0)
 
-    def below(repetitions: Floats) -> Floats:
-        each = np.concatenate([np.ones_like(repetitions[..., :1]), repetitions[..., 1:]], axis=-1)
-        return np.asarray(variance_of_mean(each, components) - components[..., 0])
+    def half_width(repetitions: Floats) -> Floats:
+        return assured_half_width(repetitions[..., 0], variance_below(repetitions, components), evidence, goal)
 
-    def assured(repetitions: Floats) -> Floats:
-        return assured_half_width(repetitions[..., 0], below(repetitions), evidence, assurance, confidence_level)
-
-    plan = plan_counts(variance, cost, half_width=half_width, **limit)
-    if budget is None and assurance is not None:
-        target = float(half_width or 0.0)
+    plan = plan_counts(variance, cost, goal)
+    if goal.budget is None and goal.assurance is not None:
         for _ in range(PASSES):
-            half_width_asked = target * plan.half_width / assured(plan.repetitions)
-            plan = plan_counts(variance, cost, half_width=half_width_asked, **limit)
-        counts = plan.repetitions
+            plan = plan_counts(variance, cost, goal._replace(half_width=goal.half_width * plan.half_width / half_width(plan.repetitions)))
+        counts = fewest_units(plan.repetitions, components, evidence, goal)
+        single = fewest_units(plan.repetitions * 0 + 1.0, components, evidence, goal)
+        counts = np.where((price(single, cost) < price(counts, cost))[..., None], single, counts)
+        plan = described(counts, variance, cost, goal)
+    spendable = plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
+    single = np.ones_like(cost)
+    single[..., 0] = affordable(spendable, np.ones_like(cost), cost)
+    default = assured_half_width(single[..., 0], components[..., 1:].sum(axis=-1), evidence, goal)
+    if goal.budget is not None and goal.assurance is not None:
+        better = (single[..., 0] >= goal.min_units) & (default < half_width(plan.repetitions) * (1 - ROUNDING))
+        plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, goal)
+    return plan._replace(half_width=half_width(plan.repetitions), default_half_width=default)
 
-        def reached(n: Floats, true: Floats) -> Mask:
-            df = (n - 1) * evidence.growth
-            counts_assured = n * (target / t_quantile((1 + confidence_level) / 2, df)) ** 2
-            return np.asarray(share_within(counts_assured, df, true) >= assurance)
 
-        def cheapest(lower: Floats) -> Floats:
-            enough = partial(reached, true=true_variances(below(lower), evidence))
-            top = first_reached(enough, np.where(np.isnan(plan.cost), np.nan, min_units))
-            return np.concatenate([top[..., None], lower[..., 1:]], axis=-1)
+def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal) -> Floats:
+    """Return counts with the fewest outermost units of which the share of experiments wanted stays within the half-width."""
+    true = true_variances(variance_below(repetitions, components), evidence)
 
-        counts_assured, single = cheapest(counts), cheapest(np.where(np.isnan(counts), np.nan, 1.0))
-        counts_assured = np.where((price(single, cost) < price(counts_assured, cost))[..., None], single, counts_assured)
-        plan = described(counts_assured, variance, cost, None, min_units, confidence_level)
-    spendable = plan.cost if budget is None else np.where(np.isnan(plan.cost), np.nan, budget)
-    single_units = affordable(spendable, np.ones_like(cost), cost)
-    default = assured_half_width(single_units, components[..., 1:].sum(axis=-1), evidence, assurance, confidence_level)
-    if budget is not None and assurance is not None:
-        single = np.concatenate([single_units[..., None], np.ones_like(cost[..., 1:])], axis=-1)
-        better = (single_units >= min_units) & (default < assured(plan.repetitions) * (1 - ROUNDING))
-        plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, budget, min_units, confidence_level)
-    return plan._replace(half_width=assured(plan.repetitions), default_half_width=default)
+    def enough(n: Floats) -> Mask:
+        df = (n - 1) * evidence.growth
+        return np.asarray(
+            share_within(n * (goal.half_width / t_quantile(goal.probability, df)) ** 2, df, true) >= float(goal.assurance or 0.0)
+        )
+
+    top = first_reached(enough, np.where(np.isnan(repetitions[..., 0]), np.nan, goal.min_units))
+    return np.concatenate([top[..., None], repetitions[..., 1:]], axis=-1)
+
+
+def variance_below(repetitions: Floats, components: Floats) -> Floats:
+    """Return the variance inside one outermost unit with these counts (..., L)."""
+    return np.asarray(variance_of_mean(inside_unit(repetitions), components) - components[..., 0])
+
+
+def inside_unit(repetitions: Floats) -> Floats:
+    """Return the counts (..., L) of one outermost unit."""
+    return np.concatenate([np.ones_like(repetitions[..., :1]), repetitions[..., 1:]], axis=-1)
 
 
 def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
@@ -197,10 +171,10 @@ class Curves(NamedTuple):
     default_below: Floats
 
 
-def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_units: int = 5, confidence_level: float = 0.95) -> Curves:
+def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal) -> Curves:
     """Return what budgets (..., budgets) buy: the best plan before its lower counts are rounded, and the one-level experiment.
 
-    NaN where a budget does not buy `min_units`, or one unit more than one.
+    NaN where a budget does not buy the fewest units, or one unit more than one.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     levels, points = variance.shape[-1], budgets.shape[-1]
@@ -208,9 +182,9 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, *, min_uni
     d = np.repeat(cost.reshape(-1, levels), points, axis=0)
     limit = budgets.reshape(-1)
     units, below = np.full((2, len(limit)), np.nan)
-    affordable_rows = np.flatnonzero(_least_price(min_units, d) <= limit)
-    task = Task(a[affordable_rows], d[affordable_rows], limit[affordable_rows], True, min_units, (1 + confidence_level) / 2)
-    units[affordable_rows] = best_top(task, *top_range(task))
+    affordable_rows = np.flatnonzero(_least_price(goal.min_units, d) <= limit)
+    task = Task(a[affordable_rows], d[affordable_rows], limit[affordable_rows], True, goal.min_units, goal.probability)
+    units[affordable_rows] = best_top(task)[0]
     totals = totals_for(task, units[affordable_rows][:, None])[:, 0]
     below[affordable_rows] = units[affordable_rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
     single_units = affordable(limit, np.ones_like(d), d)
@@ -222,33 +196,20 @@ def _least_price(min_units: int, cost: Floats) -> Floats:
     return price(np.array([float(min_units), *[1.0] * (cost.shape[-1] - 1)]), cost)
 
 
-def _unrounded_top(unrounded: Floats, cost: Floats, spendable: Floats) -> Floats:
-    """Return how many outermost units the money buys with the lower counts of equation 14, none below one."""
-    each = np.maximum(np.where(np.isnan(unrounded), 1.0, unrounded), 1.0)
-    each[..., 0] = 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(spendable / price(each, cost))
-
-
-def _window(task: Task) -> tuple[Floats, Floats, Floats]:
-    """Return the outermost count of the continuous optimum, and half and twice as many, where that is worth a thought."""
-    lo, hi = top_range(task)
-    n = best_top(task, lo, hi)
-    return n, np.maximum(lo, np.floor(n / 2)), np.minimum(hi, 2 * n + 2)
-
-
 def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -> Floats:
-    """Return the best whole counts (cells, L): around the continuous optimum, every one of its neighbours completed to the limit."""
+    """Return the best whole counts (cells, L): every neighbour of the continuous optimum is completed to the limit."""
     tops = _around(n, low, high)
     whole_numbers, index = np.unique(tops, return_inverse=True)
     quantile = task.quantile(whole_numbers)[index].reshape(tops.shape)
-    ratios = ratios_of(totals_for(task, tops, quantile))
-    completed, free = _completed(task, tops, ratios, quantile), _with_free_top(task, n, unrounded)
+    roundings = _roundings(task.variance[:, None, 1:], totals_for(task, tops, quantile))
+    completed = [_with_top(tops, roundings[0][1])]
+    for level in range(1, task.variance.shape[1]):
+        completed += [_filled(task, _with_top(tops, lower), level, quantile) for up, lower in roundings if not up[level - 1]]
+    free = _with_free_top(task, n, unrounded)
     candidates = np.concatenate([*completed, free], axis=1)
-    spent = price(candidates, task.cost[:, None])
+    spent, limit = price(candidates, task.cost[:, None]), task.limit[:, None]
     quantiles = np.concatenate([*[quantile] * len(completed), task.quantile(free[..., 0])], axis=1)
     half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
-    limit = task.limit[:, None]
     first, second = (half, spent) if task.by_budget else (spent, half)
     allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
     allowed &= (candidates[..., 0] >= task.min_units) & (candidates >= 1).all(axis=-1)
@@ -273,59 +234,49 @@ def _around(n: Floats, low: Floats, high: Floats) -> Floats:
     return np.concatenate([spaced, near], axis=1)
 
 
-def _completed(task: Task, tops: Floats, ratios: Floats, quantile: Floats) -> list[Floats]:
-    """Return whole counts (cells, tops, L) near the continuous ratios: one lower level takes what the limit leaves, the others are rounded.
-
-    A level without a component has one repetition.
-    """
-    lower = ratios.shape[-1]
-    varies = (task.variance[:, 1:] > 0)[:, None] & np.isfinite(ratios)
-    down, up = (np.where(varies, np.maximum(1.0, rounded(ratios)), 1.0) for rounded in (whole, np.ceil))
-    completed = [np.concatenate([tops[..., None], down], axis=-1)]
-    for free in range(lower):
-        rounded_levels = [level for level in range(lower) if level != free]
-        for choice in product((False, True), repeat=lower - 1):
-            counts = down.copy()
-            for level, upwards in zip(rounded_levels, choice, strict=True):
-                if upwards:
-                    counts[..., level] = up[..., level]
-            completed.append(_fill(task, np.concatenate([tops[..., None], counts], axis=-1), free + 1, quantile))
-    return completed
+def _roundings(variance: Floats, totals: Floats) -> list[tuple[tuple[bool, ...], Floats]]:
+    """Return the lower counts of continuous totals, each rounded down or up, and which are rounded up; one where nothing varies."""
+    with np.errstate(invalid="ignore"):
+        counts = totals[..., 1:] / totals[..., :-1]
+    varies = (variance > 0) & np.isfinite(counts)
+    down, up = (np.where(varies, np.maximum(1.0, rounded(counts)), 1.0) for rounded in (whole, np.ceil))
+    choices = list(product((False, True), repeat=counts.shape[-1]))
+    return [(choice, np.where(np.array(choice, dtype=bool), up, down)) for choice in choices]
 
 
-def _fill(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
-    """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else left alone."""
-    counts = counts.copy()
+def _with_top(tops: Floats, lower: Floats) -> Floats:
+    return np.concatenate([tops[..., None], lower], axis=-1)
+
+
+def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
+    """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else 1."""
     counts[..., level] = 1.0
     above = np.cumprod(counts[..., :level], axis=-1)
     inside = np.cumprod(counts[..., level:], axis=-1) * above[..., -1:]
-    a, d = task.variance[:, None], task.cost[:, None]
+    a, d, limit = task.variance[:, None], task.cost[:, None], task.limit[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         if task.by_budget:
             fixed, each = (above * d[..., :level]).sum(axis=-1), (inside * d[..., level:]).sum(axis=-1)
-            filled = whole((task.limit[:, None] - fixed) / each)
-            filled -= fixed + each * filled > task.limit[:, None]
+            filled = whole((limit - fixed) / each)
+            filled -= fixed + each * filled > limit
         else:
-            target_variance = (task.limit[:, None] / quantile) ** 2
-            variance_left = target_variance - (a[..., :level] / above).sum(axis=-1)
+            variance_left = (limit / quantile) ** 2 - (a[..., :level] / above).sum(axis=-1)
             filled = np.where(variance_left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / variance_left - ROUNDING), np.nan)
     counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
     return counts
 
 
 def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
-    """Return whole counts (cells, choices, L): lower counts rounded either way, or those of equation 14; the outermost takes the rest."""
-    ratios = ratios_of(totals_for(task, n[:, None]))[:, 0]
-    varies = (task.variance[:, 1:] > 0) & np.isfinite(ratios)
-    choices = [np.ceil(np.where(np.isfinite(unrounded[:, 1:]), unrounded[:, 1:], 1.0)), np.ones_like(ratios)]
-    for choice in product((False, True), repeat=ratios.shape[1]):
-        choices.append(np.where(np.array(choice, dtype=bool), np.ceil(ratios), whole(ratios)))
-    lower = np.stack([np.where(varies, np.maximum(1.0, counts), 1.0) for counts in choices], axis=1)
-    counts = np.concatenate([np.ones((*lower.shape[:2], 1)), lower], axis=-1)
-    unit_variance = variance_of_mean(counts, task.variance[:, None])
+    """Return whole counts (cells, choices, L) whose outermost takes what the lower ones leave: rounded, of equation 14, or one."""
+    of_equation = np.ceil(np.where(np.isfinite(unrounded[:, 1:]) & (task.variance[:, 1:] > 0), np.maximum(unrounded[:, 1:], 1.0), 1.0))
+    roundings = _roundings(task.variance[:, 1:], totals_for(task, n[:, None])[:, 0])
+    lower = np.stack([of_equation, np.ones_like(of_equation), *(counts for _, counts in roundings)], axis=1)
+    counts = _with_top(np.ones(lower.shape[:2]), lower)
     if task.by_budget:
-        top = np.maximum(affordable(task.limit[:, None], np.cumprod(counts, axis=-1), task.cost[:, None]), 1.0)
+        totals = np.asarray(np.cumprod(counts, axis=-1), dtype=np.float64)
+        top = np.maximum(affordable(task.limit[:, None], totals, task.cost[:, None]), 1.0)
     else:
+        unit_variance = variance_of_mean(counts, task.variance[:, None])
         top = least_top(task, unit_variance, np.full(unit_variance.shape, float(task.min_units)))
     counts[..., 0] = top
     return counts

@@ -15,11 +15,8 @@ from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.variation.numerics.likelihood import Statistics, nested_statistics
 from perfarray.variation.numerics.maximum import Maximum, maximise, profile_limits, solve
 
-ENTRIES = 1 << 13
-"""Values of the lowest groups worked on at once: memory is bounded, and the derivatives stay in a processor's cache."""
-
-STILL = 1e-15
-"""Values of a group this close to each other, relative to their size, are equal: what differs is rounding."""
+ENTRIES = 1 << 13  # values of the lowest groups worked on at once: memory is bounded, and the derivatives stay in a processor's cache
+STILL = 1e-15  # values of a group this close to each other, relative to their size, are equal: what differs is rounding
 
 
 class Fit(NamedTuple):
@@ -121,7 +118,6 @@ def _fit_block(cells: Floats, guess: Floats, restricted: bool, confidence_level:
 
 
 def _write(fit: Fit, cells: Mask, columns: slice, block_fit: Fit) -> None:
-    """Write the answers of some cells and levels."""
     for field, field_of_block in zip(fit, block_fit, strict=True):
         if field_of_block.ndim == 2:
             field[cells, columns] = field_of_block

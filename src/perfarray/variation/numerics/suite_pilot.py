@@ -1,32 +1,25 @@
-"""What a pilot says of a suite on shared units: the star to plan with, how well its root is known, and how many more units to run.
+"""What a pilot says of a suite: the tree to plan with, how well its root is known, and how many more units to run.
 
-Z_j, the mean over benchmarks of the log of unit j's mean, has the variance of the root plus that of everything below it at the pilot's
-counts: so what units have in common is found without knowing the correlation between benchmarks.
+Z_j, the weighted sum over benchmarks of the log of unit j's mean, has the variance of the root plus that of everything below it at the
+pilot's counts: so what units have in common is found without knowing the correlation between benchmarks.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
-from perfarray.numerics.types import Floats, Mask
-from perfarray.variation.numerics.allocation import ROUNDING
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, future_variance, known, rescaled
-from perfarray.variation.numerics.pilot import component_limits
-from perfarray.variation.numerics.suite_apart import chain, planned_again
-from perfarray.variation.numerics.suite_plans import SuitePlan, plan_stars
-from perfarray.variation.numerics.suite_star import Star, price_inside, variance_inside
+from perfarray.numerics.types import Floats
+from perfarray.variation.numerics.allocation import ROUNDING, Goal, pooled_rates, share_out
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, component_limits, evidence, future_variance, known, nodes
+from perfarray.variation.numerics.suite_counts import ULPS, Forest, side_by_side, tree, whole_counts
 
-EQUAL: Floats = np.ones(1)
-"""Weights of benchmarks that all count alike."""
-
-TRIES = 5
-"""How often the plain half-width that goes with an assured one is asked for again."""
-
-SHORT = 0.995
-"""By how much less is asked for where a plan did not keep the half-width."""
+TRIES = 6  # how often the half-width that goes with an assured one is asked for again
+SHORT = 0.995  # what is asked for of the half-width where a plan did not keep it
+PILOTS = 400  # pilots that a promise is tried on
 
 
 class Sharing(NamedTuple):
@@ -38,14 +31,12 @@ class Sharing(NamedTuple):
 
 
 class SuitePilot(NamedTuple):
-    """A star, the variance of the pilot's units with its degrees of freedom, the repetitions seen (benchmarks, L), and the root's estimate.
+    """Of one tree: the variance of the pilot's units with its degrees of freedom, the repetitions seen (rows, L), and the root's estimate.
 
-    The estimate may be negative, where the star has zero.
-
-    Of two paired systems, the benchmarks of the candidate and then those of the baseline.
+    The estimate may be negative, where the tree has zero. Of two paired systems, the rows of the candidate and then those of the baseline.
     """
 
-    star: Star
+    tree: Forest
     unit_variance: float
     df: float
     total: Floats
@@ -53,240 +44,224 @@ class SuitePilot(NamedTuple):
 
     @property
     def n(self) -> float:
-        """Outermost units of the benchmark that has the fewest, of those that were measured."""
-        units = self.total[:, 0]
-        return float(units[units > 0].min()) if (units > 0).any() else 0.0
+        """Outermost units of the benchmark that has the fewest."""
+        return float(self.total[:, 0].min())
 
     @property
     def spent(self) -> float:
         """What the pilot cost, its shared repetitions counted once."""
-        shared = np.concatenate([[self.star.root_cost], self.star.inner[:, 1]])
-        once = (self.total.max(axis=0)[: len(shared)] * shared).sum()
-        return float(once + (self.total[:, len(shared) :] * self.star.cost).sum())
+        totals = np.zeros(len(self.tree.variance))
+        np.maximum.at(totals, self.tree.paths, self.total)
+        return float((totals * self.tree.cost).sum())
 
 
-class _Benchmarks(NamedTuple):
-    """Of each benchmark, relative to its squared mean: components, variances of means (benchmarks, L); its units; logs of means."""
+def suite_pilot(systems: Sequence[tuple[Floats, Floats]], shares: Floats, sharing: Sharing, negative: str = "merge") -> SuitePilot:
+    """Estimate the components of the log geometric mean of one system, or of the ratio of two whose outermost units are pairs.
 
-    variance: Floats
-    level_variance: Floats
-    units: Floats
-    logs: Floats
-
-
-def suite_pilot(values: Floats, cost: Floats, sharing: Sharing, negative: str = "merge", weights: Floats = EQUAL) -> SuitePilot:
-    """Estimate one system's components of the log geometric mean from its pilot.
+    Of pairs, the root is the variance of their differences, less what lies below; the price of a pair is that of both its units.
 
     Parameters
     ----------
-    values : array, shape (benchmarks, n_L, ..., n_1)
-        Positive measurements; a benchmark that is all NaN is left out.
-    cost : array, shape (benchmarks, L)
-        Prices; NaN at the lowest level means its mean.
+    systems : sequence of (values, prices)
+        Positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, and prices (benchmarks, L), where NaN at the lowest
+        level means its mean.
+    shares : array, shape (benchmarks,)
+        The weights of the benchmarks in the mean; their sum is 1.
     sharing : Sharing
         Which levels are shared.
     negative : {"merge", "zero"}
         What becomes of negative components.
-    weights : array, shape (benchmarks,)
-        How much each benchmark counts in the mean; of one element, all count alike.
 
     Returns
     -------
     SuitePilot
-        With NaN at the root of the star where fewer than two units stand behind it.
+        With NaN at the root where fewer than two units stand behind it.
     """
-    levels = cost.shape[1]
-    measured, variance, level_variance, prices = _relative(values, cost, negative, weights)
-    total = count_repetitions(values, levels).total
-    logs = _counting(np.log(unit_means(values, levels - max(sharing.in_pilot, 1) + 1)), measured, weights)
-    benchmarks = _Benchmarks(variance[measured], level_variance[measured], total[measured, 0], logs)
-    shared, unit_variance, df = _shared_components(benchmarks, sharing)
-    lower = np.where(measured[:, None], np.nan_to_num(np.maximum(variance, 0.0)), 0.0)[:, sharing.planned :] / max(1, measured.sum()) ** 2
-    lower_prices = np.where(measured[:, None], prices, 0.0)[:, sharing.planned :]
-    inner = np.column_stack([np.nan_to_num(np.maximum(shared[1:], 0.0)), prices[0, 1 : sharing.planned]])
-    star = Star(float(np.maximum(shared[0], 0.0)), float(prices[0, 0]), lower, lower_prices, inner)
-    return SuitePilot(star, unit_variance, df, total, float(shared[0]))
+    levels, planned = systems[0][1].shape[1], sharing.planned
+    components = [nested_anova(values, levels, negative) for values, _ in systems]
+    scales = [(shares / each.mean)[:, None] ** 2 for each in components]
+    variances = [scale * each.variance for scale, each in zip(scales, components, strict=True)]
+    below = [scale * each.level_variance - variance for scale, each, variance in zip(scales, components, variances, strict=True)]
+    prices = [np.where(np.isnan(cost), each.mean[:, None], cost) for each, (_, cost) in zip(components, systems, strict=True)]
+    logs = [np.log(unit_means(values, levels - max(sharing.in_pilot, 1) + 1)) for values, _ in systems]
+    weighted = (logs[0] if len(logs) == 1 else logs[0] - logs[1]) * shares.reshape(-1, *[1] * (logs[0].ndim - 1))
+    variance, inside = variances[0][:, :planned], below[0][:, :planned]
+    if len(systems) > 1:
+        inside = below[0][:, :1] + below[1][:, :1]
+        variance = nested_anova(weighted, 1).variance - inside
+    shared, unit_variance, df = _shared_components(variance, inside, weighted, sharing)
+    stem = np.stack([np.nan_to_num(np.maximum(shared, 0.0)), sum(price[0, :planned] for price in prices)])
+    stem[0, 0] = np.maximum(shared[0], 0.0)
+    lower = np.stack([np.nan_to_num(np.maximum(np.concatenate(variances), 0.0)), np.concatenate(prices)])[:, :, planned:]
+    total = np.concatenate([count_repetitions(values, levels).total for values, _ in systems])
+    return SuitePilot(tree(stem, lower), unit_variance, df, total, float(shared[0]))
 
 
-def pilots_apart(values: Floats, cost: Floats, negative: str = "merge", weights: Floats = EQUAL) -> list[SuitePilot]:
-    """Return a pilot for each benchmark, where benchmarks share no units; all of them were measured."""
-    pilots, counts = [], _counts(np.ones(len(values), dtype=bool), weights)
-    for benchmark_values, prices, count in zip(values, cost, counts.tolist(), strict=True):
-        star, unit_variance, total, top = chain(benchmark_values, prices, negative, len(values) / count)
-        n = float(total[0, 0])
-        pilots.append(SuitePilot(star, unit_variance, n - 1 if n > 1 else np.nan, total, top))
-    return pilots
+def _shared_components(variance: Floats, inside: Floats, logs: Floats, sharing: Sharing) -> tuple[Floats, float, float]:
+    """Return the components of the shared levels, the variance of the pilot's units of the geometric mean, and its degrees of freedom.
 
-
-def paired_pilot(
-    new: Floats, old: Floats, costs: tuple[Floats, Floats], sharing: Sharing, negative: str = "merge", weights: Floats = EQUAL
-) -> SuitePilot:
-    """Estimate the components of the log ratio of two systems whose outermost units are pairs: one star with the chains of both.
-
-    The root is the variance of the pairs' differences, less what lies below; the price of a pair is that of both its units.
+    `variance` and `inside` (benchmarks, shared levels) are the components and what lies below them, `logs` the weighted logs of means.
     """
-    levels = costs[0].shape[1]
-    sides = [_relative(values, cost, negative, weights) for values, cost in zip((new, old), costs, strict=True)]
-    measured = sides[0][0] & sides[1][0]
-    logs = _counting(np.log(unit_means(new, levels)) - np.log(unit_means(old, levels)), measured, weights)
-    units = (~np.isnan(logs)).sum(axis=1).astype(float)
-    spread = np.array(
-        [np.var(benchmarks[~np.isnan(benchmarks)], ddof=1) if n > 1 else np.nan for benchmarks, n in zip(logs, units, strict=True)]
-    )
-    below = sum(level_variance[measured, 0] - variance[measured, 0] for _, variance, level_variance, _ in sides)
-    benchmarks = _Benchmarks((spread - below)[:, None], spread[:, None], units, logs)
-    shared, unit_variance, df = _shared_components(benchmarks, sharing)
-    number = max(1, int(measured.sum()))
-    lower = np.concatenate([np.where(measured[:, None], np.nan_to_num(np.maximum(side[1][:, 1:], 0.0)), 0.0) for side in sides]) / number**2
-    prices = np.concatenate([np.where(measured[:, None], side[3][:, 1:], 0.0) for side in sides])
-    star = Star(float(np.maximum(shared[0], 0.0)), float(sum(side[3][0, 0] for side in sides)), lower, prices)
-    total = np.concatenate([np.where(measured[:, None], count_repetitions(values, levels).total, 0.0) for values in (new, old)])
-    return SuitePilot(star, unit_variance, df, total, float(shared[0]))
-
-
-def _relative(values: Floats, cost: Floats, negative: str, weights: Floats) -> tuple[Mask, Floats, Floats, Floats]:
-    """Return which benchmarks were measured, their components and variances of means relative to the squared mean, and their prices.
-
-    A benchmark that counts twice moves the mean by twice as much.
-    """
-    components = nested_anova(values, cost.shape[1], negative)
-    measured = ~np.isnan(components.mean)
-    squared = np.where(measured & (components.mean != 0), components.mean, np.nan)[:, None] ** 2
-    counts = _counts(measured, weights)[:, None] ** 2
-    prices = np.where(np.isnan(cost), components.mean[:, None], cost)
-    return measured, counts * (components.variance / squared), counts * (components.level_variance / squared), prices
-
-
-def _counts(measured: Mask, weights: Floats) -> Floats:
-    """Return how often each benchmark counts in the mean of those that were measured, 1 on average."""
-    shares = np.broadcast_to(weights, measured.shape)
-    return np.asarray(shares / (shares[measured].mean() if measured.any() else 1.0))
-
-
-def _counting(logs: Floats, measured: Mask, weights: Floats) -> Floats:
-    """Return logs (benchmarks, ...) of those that were measured, times how often they count."""
-    return np.asarray(logs[measured] * _counts(measured, weights)[measured].reshape(-1, *[1] * (logs.ndim - 1)))
-
-
-def _shared_components(benchmarks: _Benchmarks, sharing: Sharing) -> tuple[Floats, float, float]:
-    """Return the components of the shared levels, the variance of the pilot's units of the geometric mean, and its degrees of freedom."""
-    number = max(1, len(benchmarks.variance))
-    correlation, deviations = sharing.correlation or 0.0, np.sqrt(np.nan_to_num(np.maximum(benchmarks.variance[:, : sharing.planned], 0.0)))
-    shared = ((1 - correlation) * (deviations**2).sum(axis=0) + correlation * deviations.sum(axis=0) ** 2) / number**2
-    below = (benchmarks.level_variance - benchmarks.variance) / number**2
-    if sharing.correlation is None and sharing.in_pilot:
-        n_seen = sharing.in_pilot
-        common = nested_anova(benchmarks.logs.mean(axis=0)[None], n_seen, "keep")
-        shared[:n_seen] = common.variance[0]
-        shared[n_seen - 1] -= below[:, n_seen - 1].sum()
-        unit_variance, df = common.level_variance[0, 0], common.df[0]
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = benchmarks.level_variance[:, 0]
-            unit_variance, df = shared[0] + below[:, 0].sum(), spread.sum() ** 2 / (spread**2 / (benchmarks.units - 1)).sum()
-        shared[0] = shared[0] if len(spread) and not np.isnan(spread).any() else np.nan
-    return shared, float(unit_variance), float(df)
-
-
-def evidence_of(pilots: list[SuitePilot], plan: SuitePlan, min_units: int) -> Evidence:
-    """Return what the pilots know of the variance that the units of a plan leave, as if of the fewest of them."""
-    units, total = plan.units, np.concatenate([pilot.total for pilot in pilots])
-    shares = min(units) / np.array(units)
-    spread = np.array([pilot.unit_variance for pilot in pilots]) * shares
-    top = sum(pilot.top * share for pilot, share in zip(pilots, shares, strict=True))
+    correlation, n_shared = sharing.correlation or 0.0, sharing.in_pilot
+    deviations = np.sqrt(np.nan_to_num(np.maximum(variance, 0.0)))
+    shared = (1 - correlation) * (deviations**2).sum(axis=0) + correlation * deviations.sum(axis=0) ** 2
+    if len(variance) == 1:
+        shared = variance[0].copy()  # what one benchmark shows may be negative
+    if sharing.correlation is None and n_shared:
+        common = nested_anova(logs.sum(axis=0)[None], n_shared, "keep")
+        shared[:n_shared] = common.variance[0]
+        shared[n_shared - 1] -= inside[:, n_shared - 1].sum()
+        return shared, float(common.level_variance[0, 0]), float(common.df[0])
+    unit_variances = (variance + inside)[:, 0]
+    if np.isnan(unit_variances).any():
+        shared[0] = np.nan
+    units = (~np.isnan(logs.reshape(*logs.shape[:2], -1)).all(axis=-1)).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = spread.sum() ** 2 / (spread**2 / np.array([pilot.df for pilot in pilots])).sum()
-        growth = spread.sum() ** 2 / (spread**2 / (np.array(units) - 1)).sum() / (min(units) - 1)
-    unshared = len(pilots) == len(total) > 1
-    ratios = planned_again([pilot.star for pilot in pilots], total, plan.cost, min_units) if unshared else None
-    return Evidence(spread.sum(), np.asarray(top), df, growth, ratios)
+        df = unit_variances.sum() ** 2 / (unit_variances**2 / (units - 1)).sum()
+    return shared, float(shared[0] + inside[:, 0].sum()), float(df)
 
 
-def plan_assured(pilots: list[SuitePilot], assurance: float | None, confidence_level: float, **limit: Any) -> SuitePlan:
-    """Plan as `plan_stars` does, with the half-width that a share `assurance` of experiments stays within.
+class SuitePlan(NamedTuple):
+    """The trees of all pilots, the counts (nodes,) inside one parent, what they cost and promise, and what the pilots know of that."""
+
+    forest: Forest
+    counts: Floats
+    cost: float
+    half_width: float
+    evidence: Evidence
+
+    @property
+    def units(self) -> Floats:
+        """Units of each tree."""
+        return self.counts[self.forest.roots]
+
+    @property
+    def unit_prices(self) -> Floats:
+        """What a unit of each tree costs, with all that lies inside it."""
+        return self.forest.subtree(self.forest.cost * self.forest.totals(self.counts))[self.forest.roots] / self.units
+
+    @property
+    def unit_noises(self) -> Floats:
+        """The variance of a unit of each tree."""
+        return self.forest.subtree(self.forest.variance / self.forest.totals(self.counts))[self.forest.roots] * self.units
+
+    @property
+    def inside(self) -> float:
+        """The variance inside units, as if all trees had as many as the one with the fewest."""
+        noises = self.unit_noises - self.forest.variance[self.forest.roots]
+        return max(0.0, float((noises * self.units.min() / self.units).sum()))
+
+
+def plan_assured(pilots: list[SuitePilot], goal: Goal) -> SuitePlan:
+    """Plan with the half-width that a share `assurance` of experiments stays within.
 
     Where a half-width is wanted, the plain one that goes with it is asked for, again until the plan keeps it.
     """
-    stars, target = [pilot.star for pilot in pilots], limit.pop("half_width", None)
-
-    def assured(plan: SuitePlan) -> SuitePlan:
-        evidence = evidence_of(pilots, plan, limit["min_units"])
-        half = rescaled(np.asarray(plan.half_width), np.asarray(min(plan.units)), evidence, assurance, confidence_level)
-        return plan._replace(half_width=float(half), evidence=evidence)
-
-    if target is None:
-        return assured(plan_stars(stars, confidence_level=confidence_level, **limit))
-    plans, half_width_asked = [], target
-    for _ in range(1 if assurance is None else TRIES):
-        plans.append(assured(plan_stars(stars, half_width=half_width_asked, confidence_level=confidence_level, **limit)))
-        half = plans[-1].half_width
-        if SHORT * target <= half <= target:
+    forest, target, plans = side_by_side([pilot.tree for pilot in pilots]), goal.half_width, list[SuitePlan]()
+    for _ in range(TRIES):
+        counts = whole_counts(forest, goal)
+        if any((counts == plan.counts).all() for plan in plans):
             break
-        half_width_asked *= target / half * (1.0 if half <= target else SHORT)
-    narrow_enough = [plan for plan in plans if plan.half_width <= target * (1 + ROUNDING)]
+        cost, fewest = float(forest.price(counts)), np.asarray(counts[forest.roots].min())
+        if goal.budget is not None and cost <= goal.budget * (1 + ULPS):
+            cost = min(cost, goal.budget)
+        evidence_of_plan = _evidence_of(pilots, counts[forest.roots], cost, goal.min_units)
+        half = float(half_width_of_noise(forest.noise(counts), fewest, evidence_of_plan, goal))
+        plans.append(SuitePlan(forest, counts, cost, half, evidence_of_plan))
+        if goal.budget is not None or SHORT * target <= half <= target:
+            break
+        goal = goal._replace(half_width=goal.half_width * target / half * (1.0 if half <= target else SHORT))
+    narrow_enough = [plan for plan in plans if goal.budget is not None or plan.half_width <= target * (1 + ROUNDING)]
     return min(narrow_enough, key=lambda plan: plan.cost) if narrow_enough else min(plans, key=lambda plan: plan.half_width)
 
 
-def pilot_limits(pilots: list[SuitePilot], plan: SuitePlan, assurance: float | None, confidence_level: float) -> tuple[float, float]:
-    """Return what a plan's half-width becomes at either limit of the root component (chi-square; of two systems, Satterthwaite)."""
-    n, evidence = min(plan.units), plan.evidence
-    inside = n * sum(variance_inside(pilot.star, counts) / m for pilot, m, counts in zip(pilots, plan.units, plan.counts, strict=True))
-    low, high = (
-        float(assured_half_width(np.asarray(n), np.asarray(inside), known(top, evidence.growth), assurance, confidence_level))
-        for top in component_limits(evidence.top, evidence.unit_variance, evidence.df, confidence_level)
-    )
-    return low, high
+def half_width_of_noise(noise: Floats, n: Floats, evidence: Evidence, goal: Goal) -> Floats:
+    """Return the half-width that goes with the variance of the log of the geometric mean, of n units."""
+    below = np.maximum(n * noise - np.maximum(evidence.top, 0.0), 0.0)
+    return assured_half_width(n, below, evidence, goal)
 
 
-class More(NamedTuple):
-    """Units of each system still to be run with the plan's counts inside, and the half-width together with the pilot's."""
+def _evidence_of(pilots: list[SuitePilot], units: Floats, budget: float, min_units: int) -> Evidence:
+    """Return what the pilots know of the variance that so many units of each leave, as if of the fewest of them."""
+    shares = units.min() / units
+    spread = np.array([pilot.unit_variance for pilot in pilots]) * shares
+    top = np.asarray((np.array([pilot.top for pilot in pilots]) * shares).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = np.asarray(spread.sum() ** 2 / (spread**2 / np.array([pilot.df for pilot in pilots])).sum())
+        growth = spread.sum() ** 2 / (spread**2 / (units - 1)).sum() / (units.min() - 1)
+    total = np.concatenate([pilot.total for pilot in pilots])
+    if len(pilots) == len(total) > 1:
+        ratios = planned_again(side_by_side([pilot.tree for pilot in pilots]), total, budget, min_units)
+        return Evidence(spread.sum(), top, df, growth, ratios, of_plan=True)
+    return evidence(spread.sum(), top, df, growth)
 
-    units: list[float]
-    half_width: float
 
+def planned_again(forest: Forest, total: Floats, budget: float, min_units: int) -> Floats:
+    """Return, at the nodes of `assurance`, by how much the variance of a plan of unshared units exceeds the one it promises.
 
-def units_to_add(
-    pilots: list[SuitePilot],
-    plan: SuitePlan,
-    budget: float | None,
-    half_width: float | None,
-    *,
-    assurance: float | None = None,
-    confidence_level: float = 0.95,
-) -> More:
-    """Return how many units to add to the pilot's: as many as are affordable, or the fewest that give the half-width.
-
-    Two systems grow towards the plan's proportion. The mean of all units is unweighted; the variance of new ones is what this share of
-    experiments stays within.
+    A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of the plan is larger than that of the
+    variances it is made from: one of many chains by a factor of about f / (f - 1), f their degrees of freedom. So components are drawn as
+    pilots of this size would find them, if those found were true, and each time the continuous plan is made again. One that was not seen
+    in a benchmark may be there: it is taken to be the same multiple of the lowest as in the whole suite. `total` (benchmarks, L) are the
+    repetitions in the pilot, `budget` is what the plan costs.
     """
-    evidence = plan.evidence
-    inside = max(
-        0.0,
-        min(plan.units)
-        * sum(variance_inside(pilot.star, counts) / n for pilot, n, counts in zip(pilots, plan.units, plan.counts, strict=True)),
-    )
-    stars, have = [pilot.star for pilot in pilots], np.array([pilot.n for pilot in pilots])
-    each = np.array([star.root_cost + price_inside(star, evidence) for star, evidence in zip(stars, plan.counts, strict=True)])
-    new = np.array([star.root + variance_inside(star, evidence) for star, evidence in zip(stars, plan.counts, strict=True)])
-    unit_variances, planned_units = np.array([pilot.unit_variance for pilot in pilots]), np.array(plan.units)
+    variance, cost = forest.variance[forest.paths], forest.cost[forest.paths]
+    order = np.lexsort(np.column_stack([variance, cost, total]).T)  # the order of the benchmarks changes nothing that is drawn
+    variance, cost, total = variance[order], cost[order], total[order]
+    lowest = variance[:, -1:]
+    common = np.divide(variance.sum(axis=0), lowest.sum(), out=np.zeros(variance.shape[1]), where=lowest.sum() > 0) * lowest
+    variance = np.where(variance > 0, variance, common)
+    inside = total[:, 1:] / total[:, :-1]
+    levels = variance.copy()
+    for level in range(variance.shape[1] - 2, -1, -1):
+        levels[:, level] += levels[:, level + 1] / inside[:, level]
+    df = np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0)
+    mean_squares = levels * np.random.Generator(np.random.Philox(0)).chisquare(df, (PILOTS, *df.shape)) / df
+    components = mean_squares.copy()
+    components[..., :-1] -= mean_squares[..., 1:] / inside
+    components = np.maximum(components, 0.0)
+    rates = pooled_rates(components, cost).reshape(PILOTS, -1)
+    a, d = components.reshape(PILOTS, -1), cost.ravel()
+    repetitions = share_out(a, d, rates, np.asarray(float(min_units)), budget=budget)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (variance.ravel() / repetitions).sum(axis=1) / (a / repetitions).sum(axis=1)
+    return np.asarray(np.quantile(np.where(np.isnan(ratios), 1.0, ratios), nodes()[0]))
+
+
+def pilot_limits(plan: SuitePlan, goal: Goal) -> list[float]:
+    """Return what a plan's half-width becomes at either limit of the root component (chi-square; of several trees, Satterthwaite)."""
+    evidence, n, inside = plan.evidence, np.asarray(plan.units.min()), np.asarray(plan.inside)
+    return [
+        float(assured_half_width(n, inside, known(top, evidence.growth), goal))
+        for top in component_limits(evidence.top, evidence.unit_variance, evidence.df, goal.confidence_level)
+    ]
+
+
+def units_to_add(pilots: list[SuitePilot], plan: SuitePlan, goal: Goal) -> tuple[Floats, float]:
+    """Return how many units of each tree to add to the pilot's, and the half-width together with them.
+
+    They are as many as are affordable, or the fewest that give the half-width. Several trees grow towards the plan's proportion. The mean
+    of all units is unweighted; the variance of new ones is what this share of experiments stays within.
+    """
+    evidence, inside, have = plan.evidence, plan.inside, np.array([pilot.n for pilot in pilots])
+    prices, noises, unit_variances = plan.unit_prices, plan.unit_noises, np.array([pilot.unit_variance for pilot in pilots])
+    money = None if goal.budget is None else goal.budget - sum(pilot.spent for pilot in pilots)
 
     def added(scale: float) -> Floats:
-        return np.asarray(np.maximum(0.0, np.floor(scale * planned_units + ROUNDING) - have))
+        return np.asarray(np.maximum(0.0, np.floor(scale * plan.units + ROUNDING) - have))
 
-    def promised(more: Floats) -> float:
-        n, factor = have + more, 1.0
-        if assurance is not None and more.max() > 0:
-            df = np.asarray(max(1.0, more.min()) * evidence.growth)
-            factor = float(future_variance(df, np.asarray(inside), evidence, assurance) / (max(float(evidence.top), 0.0) + inside))
-        df = (n.min() - 1) * (1.0 if assurance is None else evidence.growth)
-        quantile = t_quantile((1 + confidence_level) / 2, np.where(df > 0, df, np.nan))
-        return float(quantile * np.sqrt(((have * unit_variances + factor * more * new) / n**2).sum()))
+    def half_width(more: Floats) -> float:
+        n, factor, growth = have + more, 1.0, 1.0 if goal.assurance is None else evidence.growth
+        if goal.assurance is not None and more.max() > 0:
+            df = np.asarray(max(1.0, more.min()) * growth)
+            factor = float(future_variance(df, np.asarray(inside), evidence, goal.assurance) / (max(float(evidence.top), 0.0) + inside))
+        df = np.where(n.min() > 1, (n.min() - 1) * growth, np.nan)
+        variance = ((have * unit_variances + factor * more * noises) / n**2).sum()
+        return float(t_quantile(goal.probability, df) * np.sqrt(variance))
 
     def enough(scale: float) -> bool:
         more = added(scale)
-        if budget is not None:
-            return float((more * each).sum()) > budget - sum(pilot.spent for pilot in pilots)
-        return promised(more) <= float(half_width or 0.0)
+        return bool(half_width(more) <= goal.half_width if money is None else (more * prices).sum() > money)
 
     low, high = 0.0, 1.0
     while not enough(high):
@@ -294,5 +269,5 @@ def units_to_add(
     while high - low > ROUNDING * max(1.0, high):
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    more = added(high if budget is None else low)
-    return More(more.tolist(), promised(more))
+    more = added(high if money is None else low)
+    return more, half_width(more)
