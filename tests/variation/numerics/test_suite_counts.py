@@ -149,12 +149,12 @@ class TestBruteForce:
     @given(seed=st.integers(0, 10_000))
     @settings(max_examples=examples(15), deadline=None)
     def test_a_width_is_reached_for_no_more_than_the_plan_that_gives_it(self, seed):
-        """Planning for the half-width of a plan finds it, or a cheaper one; within 1 % (0.63 % at most in 300 of them, none in 98 %)."""
+        """Planning for the half-width of a plan finds it, a cheaper one, or one that costs hardly more."""
         forest, budget = random_star(seed)
         _, cost, half_width = plan_of(forest, budget=budget)
         _, cost_again, half_width_again = plan_of(forest, half_width=half_width)
         assert half_width_again <= half_width * (1 + 1e-9)
-        assert cost_again <= 1.01 * cost
+        assert cost_again <= 1.002 * cost
 
     @pytest.mark.parametrize("seed", range(5))
     def test_two_systems(self, seed):

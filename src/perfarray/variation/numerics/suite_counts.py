@@ -22,6 +22,7 @@ CHANGES = (0.5, 0.7, 1.4, 2.0)  # what counts are multiplied by in a local searc
 POOL = 4  # plans that a local search starts from, at most
 SEARCHED = 400  # counts in all of these plans: fewer plans of more nodes
 ROUNDS = 8
+SHARES = (0.98, 0.99, 0.995, 0.998)  # of the price of a plan of a half-width, tried as budgets
 FEW_NODES = 12  # a local search changes every pair of counts; among more nodes, those of parent and child
 
 
@@ -133,6 +134,21 @@ def whole_counts(forest: Forest, goal: Goal) -> Floats:
     The continuous plans of several numbers of shared units are rounded. What rounding leaves buys, one repetition after the other, what
     narrows most for its price. Then a local search changes one count, completes another to the limit, and fills up again.
     """
+    counts = _search(forest, goal)
+    if goal.budget is not None:
+        return counts
+    # A plan for somewhat less money may reach the half-width as well, since no search is exhaustive.
+    for share in SHARES:
+        while (budget := share * float(forest.price(counts))) >= goal.min_units * forest.cost.sum():
+            cheaper = _search(forest, goal._replace(budget=budget, half_width=None))
+            if quantile(forest, cheaper, goal) * np.sqrt(forest.noise(cheaper)) > goal.half_width * (1 + ULPS):
+                break
+            counts = cheaper
+    return counts
+
+
+def _search(forest: Forest, goal: Goal) -> Floats:
+    """Return the best counts (nodes,) of rounding, filling up and the local search."""
     starts = _starts(forest, goal)
     pool = _best(forest, _filled(forest, goal, starts), goal)
     # Of benchmarks that share no units, single counts weigh little: the search would gain .2 % and take 20 times as long.
