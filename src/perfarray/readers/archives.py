@@ -27,11 +27,8 @@ from perfarray.timings.dates import earliest_dates
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.validation import check_choice, listed
 
-MOST = 5
-"""Notes of one kind that are kept, file by file."""
-
-NAMED = 20
-"""Files whose names such a note holds."""
+MOST = 5  # Notes of one kind that are kept, file by file
+NAMED = 20  # Files whose names such a note holds
 
 
 def read(
@@ -254,8 +251,8 @@ def _naming(paths: Any) -> Iterator[None]:
         raise ValueError(f"{shown(paths)}: {error}") from error
 
 
+# Why files are not in the result, by the code of the note
 LEFT_OUT = {"broken_files": "broken and left out", "unknown_format": "of no known format and left out"}
-"""Why files are not in the result, by the code of the note."""
 
 
 def _reason(code: str, names: Sequence[str]) -> str:

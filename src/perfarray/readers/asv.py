@@ -24,27 +24,17 @@ from perfarray.tables.columns import Descriptor, Table, constant_column
 from perfarray.timings.values import direction_of
 
 NAME = "asv"
-
 PLACED = True
-
 BESIDE = ("machine.json", "benchmarks.json")
-
 COMMIT = "commit"
-
 ENVIRONMENT = "environment"
 
+# `params` of a file to our coordinates; others keep their names
 PARAMS = {"arch": "architecture", "python": "python_version", "num_cpu": "logical_cores"}
-"""`params` of a file to our coordinates; others keep their names."""
-
-METRICS = {"time": TIME, "timeraw": TIME, "mem": "memory", "peakmem": "memory"}
-"""How the names of benchmarks begin, and what they measure."""
-
+METRICS = {"time": TIME, "timeraw": TIME, "mem": "memory", "peakmem": "memory"}  # How the names of benchmarks begin, and what they measure
 TRACK = "track"
-
-
 SHAPE = {"commit_hash": ANY, "results": {...: ANY}, "params?": {}, "result_columns?": [TEXT]}
-FIELDS = {"params?": [[ANY]], "stats?": Either([Either({}, NULL)], {})}
-"""The shape of the JSON, and of what it has of a benchmark."""
+FIELDS = {"params?": [[ANY]], "stats?": Either([Either({}, NULL)], {})}  # The shape of the JSON, and of what it has of a benchmark
 
 
 class Described(NamedTuple):
@@ -55,9 +45,7 @@ class Described(NamedTuple):
 
 
 UNDESCRIBED = Described((), "")
-
-MOST = 1 << 16
-"""Combinations of parameters one benchmark may have."""
+MOST = 1 << 16  # Combinations of parameters one benchmark may have
 
 
 def started(head: str) -> bool:

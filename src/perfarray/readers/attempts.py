@@ -24,19 +24,13 @@ from perfarray.tables.columns import Table
 from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.validation import check_count
 
+# Files in one dask batch. The progress bar moves after each batch; dask starts its processes again for each, so that it is not small
 BATCH = 256
-"""Files in one dask batch. The progress bar moves after each batch; dask starts its processes again for each, so that it is not small."""
-
-SHARES = 16
-"""Chunks of files for each process: small ones, so that no process gets all the large files."""
-
-WORTH = 1 << 25
-"""Bytes from which `parallel=True` starts processes: starting one takes as long as reading about ten million bytes."""
-
+SHARES = 16  # Chunks of files for each process: small ones, so that no process gets all the large files
+WORTH = 1 << 25  # Bytes from which `parallel=True` starts processes: starting one takes as long as reading about ten million bytes
 UNKNOWN_FORMAT = "no reader recognises its content"
 EMPTY = "is empty"
-SUPERSEDED = "another file beside it holds the same"
-"""Reasons to skip a file."""
+SUPERSEDED = "another file beside it holds the same"  # Reasons to skip a file
 
 
 class Attempt(NamedTuple):

@@ -18,6 +18,7 @@ from perfarray.tables.columns import Table
 
 NAME = "benchexec"
 
+# Columns to our variables and units; others are not read
 COLUMNS = {
     "walltime": (TIME, "s"),
     "cputime": ("cpu_time", "s"),
@@ -25,16 +26,13 @@ COLUMNS = {
     "memUsage": ("memory", "B"),
     "cpuenergy": ("energy", "J"),
 }
-"""Columns to our variables and units; others are not read."""
 
+# What is known of a file, by our names
 RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
           "memlimit": "memlimit", "date": "date", "error": "error"}  # fmt: skip
-"""What is known of a file, by our names."""
 
 TIMEOUT = "TIMEOUT"
-
-AMOUNT = re.compile(r"([-+.\deE]*\d\.?)[ ]?([a-zA-Z]*)", re.A)
-"""A number and its unit, as in `2.169189428s`."""
+AMOUNT = re.compile(r"([-+.\deE]*\d\.?)[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
 
 
 def started(head: str) -> bool:

@@ -28,6 +28,7 @@ from perfarray.tables.columns import Table
 
 NAME = "benchmarkdotnet"
 
+# `HostEnvironmentInfo` to our coordinates
 HOST = {
     "ProcessorName": "cpu",
     "PhysicalCoreCount": "cores",
@@ -40,19 +41,15 @@ HOST = {
     "Configuration": "configuration",
     "BenchmarkDotNetVersion": "benchmarkdotnet_version",
 }
-"""`HostEnvironmentInfo` to our coordinates."""
 
+# Mode and stage of the measurements that are read, and of results before outliers were taken away
 WARMUP, RESULT, ACTUAL = (("Workload", stage) for stage in ("Warmup", "Result", "Actual"))
-"""Mode and stage of the measurements that are read, and of results before outliers were taken away."""
-
 NANOSECOND = 1e-9
-
 MEASUREMENT = {"LaunchIndex": SCALAR, "IterationMode": ANY, "Operations": ANY, "Nanoseconds": ANY}
 STATISTICS = {"OriginalValues?": [ANY], "OriginalValues|Mean": ANY}
 BENCHMARK = {"Measurements?": [MEASUREMENT], "Statistics?": STATISTICS, "Memory?": {}}
+# The shape of the JSON: a measurement, what is known of all of a benchmark, a benchmark, the whole
 SHAPE = {"HostEnvironmentInfo": Either({}, NULL), "Benchmarks": [BENCHMARK]}
-"""The shape of the JSON: a measurement, what is known of all of a benchmark, a benchmark, the whole."""
-
 Bench = dict[str, Any]
 
 

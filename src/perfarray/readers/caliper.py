@@ -17,21 +17,14 @@ from perfarray.tables.columns import Table
 
 NAME = "caliper"
 
+# How the name of the main time begins; the first of these that a file has counts
 MAIN = ("max#inclusive#", "inclusive#", "max#", "", "sum#")
-"""How the name of the main time begins; the first of these that a file has counts."""
+OVER_RANKS = {"min#": "time_min", "max#": "time_max", "avg#": "time_avg", "sum#": "time_sum"}  # What the other times are called
 
-OVER_RANKS = {"min#": "time_min", "max#": "time_max", "avg#": "time_avg", "sum#": "time_sum"}
-"""What the other times are called."""
-
+# Globals to our coordinates; others keep their names
 GLOBALS = {"cluster": "machine", "launchdate": "date", "systype_build": "system_type"}
-"""Globals to our coordinates; others keep their names."""
-
-LEFT_OUT = ("cali.", "spot.", "libraries")
-"""How globals begin that say nothing of a measurement."""
-
-DEEPEST = 200
-"""Nodes of the tree of contexts one below another."""
-
+LEFT_OUT = ("cali.", "spot.", "libraries")  # How globals begin that say nothing of a measurement
+DEEPEST = 200  # Nodes of the tree of contexts one below another
 OUTSIDE = "(outside of regions)"
 
 

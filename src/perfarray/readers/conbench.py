@@ -18,27 +18,21 @@ from perfarray.readers.shapes import ANY, NULL, Either
 from perfarray.tables.columns import Descriptor, Table
 
 NAME = "conbench"
-
 PLACED = True
-
-RUN = "run"
-"""The dim of what conbench compares."""
-
+RUN = "run"  # The dim of what conbench compares
 SIDES = ("baseline", "contender")
+RATES = {"i/s": "items/s", "b/s": "B/s", "B/s": "B/s"}  # Units of conbench that we write in another way
 
-RATES = {"i/s": "items/s", "b/s": "B/s", "B/s": "B/s"}
-"""Units of conbench that we write in another way."""
-
+# What a result says of its machine, by our names
 HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
             "os_version": "os_release", "architecture_name": "architecture"}  # fmt: skip
-"""What a result says of its machine, by our names."""
 
 STATS = {"data?": [ANY], "times?": [ANY]}
 RESULT = {"stats": Either(STATS, NULL), "tags": Either({}, NULL), "run_id": ANY, "commit?": {}, "hardware?": {}}
 SIDE = Either({"tags?": {}}, NULL)
 ROW = Either(RESULT, {"baseline": SIDE, "contender": SIDE})
+# The shape of the JSON: numbers, a result, a side of a comparison, a row, the whole: in an answer of the API, or without it
 SHAPE = Either([ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT)
-"""The shape of the JSON: numbers, a result, a side of a comparison, a row, the whole: in an answer of the API, or without it."""
 
 
 class Result(NamedTuple):

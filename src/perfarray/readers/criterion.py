@@ -23,26 +23,17 @@ from perfarray.tables.columns import Table, constant_column
 from perfarray.timings.notes import Note
 
 NAME = "criterion"
-
 PLACED = True
-
 BESIDE = ("benchmark.json", "estimates.json", "tukey.json", "raw.csv", ".html", ".svg")
-
-BASELINE = "baseline"
-"""The dim of what criterion compares: `new`, `base`, and the names given to `--save-baseline`."""
-
+BASELINE = "baseline"  # The dim of what criterion compares: `new`, `base`, and the names given to `--save-baseline`
 NEW = "new"
+FEWEST = 10  # Samples criterion takes at least
+SHAPE = Either({"iters": [ANY], "times": [ANY]}, ([ANY], [ANY]))  # The shape of the JSON, and of that before 0.4
 
-FEWEST = 10
-"""Samples criterion takes at least."""
-
-SHAPE = Either({"iters": [ANY], "times": [ANY]}, ([ANY], [ANY]))
-"""The shape of the JSON, and of that before 0.4."""
-
+# The header of `raw.csv`, which repeats the samples in versions before 0.4 and is all there is where only it was kept
 RAW = re.compile(
     r"group,function,value,(?:throughput_num,throughput_type,)?sample_(?:time_nanos|measured_value),(?:unit,)?iteration_count\b"
 )
-"""The header of `raw.csv`, which repeats the samples in versions before 0.4 and is all there is where only it was kept."""
 
 
 def started(head: str) -> bool:

@@ -24,13 +24,8 @@ from perfarray.tables.frames import table_of
 from perfarray.tables.measured import name_and_unit, value_column
 
 NAME = "custom"
-
-VALUE = "value of the pattern"
-"""The column of values among those of the file; no file has one of this name."""
-
-QUANTITY = "value"
-"""What is called a quantity whose column has no name."""
-
+VALUE = "value of the pattern"  # The column of values among those of the file; no file has one of this name
+QUANTITY = "value"  # What is called a quantity whose column has no name
 EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
 

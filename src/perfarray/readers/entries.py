@@ -23,17 +23,13 @@ from perfarray.tables.harmonise import rename_labels
 from perfarray.tables.join import join_tables
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
 MOST = 1 << 24
 MOST_SETTINGS = 1 << 20
-MOST_NAMES = 1 << 10
-"""Most cells of columns and of settings in one file, and most names: a file with more has other names in every row."""
+MOST_NAMES = 1 << 10  # Most cells of columns and of settings in one file, and most names: a file with more has other names in every row
+OTHERWISE = frozenset({BENCHMARK, *LEVELS, *MARKS, TIME, THROUGHPUT, LOOPS, "file"})  # Names that no setting or description may take
 
-OTHERWISE = frozenset({BENCHMARK, *LEVELS, *MARKS, TIME, THROUGHPUT, LOOPS, "file"})
-"""Names that no setting or description may take."""
-
+# Unit and direction of the metrics most formats have
 KINDS = {TIME: (SECONDS, LOWER), "cpu_time": (SECONDS, LOWER), "memory": ("B", LOWER), THROUGHPUT: ("ops/s", HIGHER)}
-"""Unit and direction of the metrics most formats have."""
 
 
 class Run(NamedTuple):
@@ -71,8 +67,7 @@ class LabelParts(NamedTuple):
         return f"{self.name}[{settings}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
 
 
-FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
-"""An execution that failed."""
+FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})  # An execution that failed
 
 
 def times(source: Source, location: str, values: Sequence[Any], factor: float = 1.0) -> Floats:

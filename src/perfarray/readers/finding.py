@@ -15,9 +15,7 @@ from perfarray.readers.opening import MissingFileError
 from perfarray.timings.validation import listed
 
 AnyPath = str | PathLike[str]
-
-DEEP = "**"
-"""Pattern of any number of folders."""
+DEEP = "**"  # Pattern of any number of folders
 
 
 class InputFile(NamedTuple):

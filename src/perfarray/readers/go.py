@@ -19,29 +19,14 @@ from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
 
 NAME = "go"
-
-ANYWHERE = True
-"""Its lines may come late in a file, after what else was printed."""
-
+ANYWHERE = True  # Its lines may come late in a file, after what else was printed
 RESULT = re.compile(r"^Benchmark\S+[ \t]+\d+[ \t]+(?:[-+.\d]|NaN)\S*[ \t]+\S+", re.M | re.A)
-
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
-
-EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')
-"""How a line of `go test -json` begins."""
-
-ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")
-"""How the last lines of a process begin."""
-
-HEADS = ("goos", "goarch", "pkg")
-"""Keys a process says once."""
-
-METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}
-"""Units that are variables by another name."""
-
-MOST_KEYS = 100
-"""Keys a file may set."""
-
+EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')  # How a line of `go test -json` begins
+ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")  # How the last lines of a process begin
+HEADS = ("goos", "goarch", "pkg")  # Keys a process says once
+METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}  # Units that are variables by another name
+MOST_KEYS = 100  # Keys a file may set
 Line = tuple[int, list[str]]
 Groups = dict[Any, dict[int, list[Line]]]
 

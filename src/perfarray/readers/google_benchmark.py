@@ -21,33 +21,26 @@ from perfarray.tables.columns import Table
 
 NAME = "google_benchmark"
 
+# The context to our coordinates; other keys keep their names
 CONTEXT = {"host_name": "machine", "num_cpus": "logical_cores", "mhz_per_cpu": "cpu_mhz"}
-"""The context to our coordinates; other keys keep their names."""
 
+# Level and type of a cache to our coordinates
 CACHES = {(1, "Data"): "l1_data_kb", (1, "Instruction"): "l1_instruction_kb", (2, "Unified"): "l2_kb", (3, "Unified"): "l3_kb"}
-"""Level and type of a cache to our coordinates."""
+RATES = {"items_per_second": ("items/s", HIGHER), "bytes_per_second": ("B/s", HIGHER)}  # Counters that are metrics
+MEASURED = {"real_time": TIME, "cpu_time": "cpu_time", "iterations": LOOPS}  # What a row measured, by our names
 
-RATES = {"items_per_second": ("items/s", HIGHER), "bytes_per_second": ("B/s", HIGHER)}
-"""Counters that are metrics."""
-
-MEASURED = {"real_time": TIME, "cpu_time": "cpu_time", "iterations": LOOPS}
-"""What a row measured, by our names."""
-
+# What a row holds beside its counters
 FIELDS = frozenset({
     "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
     "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message", "skipped", "skip_message",
 })  # fmt: skip
-"""What a row holds beside its counters."""
 
 ROW = {"name": TEXT, "real_time|run_type|error_occurred|big_o|rms": ANY} | dict.fromkeys(
     ("run_name?", "family_index?", "per_family_instance_index?", "repetition_index?"), SCALAR
 )
+# The shape of the JSON: a row, the whole
 SHAPE = {"benchmarks": [ROW], "context?": {"caches?": [{"level": SCALAR, "type": SCALAR, "size": NUMBER}]}}
-"""The shape of the JSON: a row, the whole."""
-
-AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
-"""How versions before 1.4 told aggregates: by their names alone."""
-
+AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")  # How versions before 1.4 told aggregates: by their names alone
 Row = dict[str, Any]
 
 

@@ -16,11 +16,8 @@ from perfarray.readers.shapes import ANY
 from perfarray.tables.columns import Table
 
 NAME = "hyperfine"
-
 RESULT = {"command": ANY, "times|mean": ANY, "times?": [ANY], "exit_codes?": [ANY], "memory_usage_byte?": [ANY], "parameters?": {}}
-SHAPE = {"results": [RESULT]}
-"""The shape of the JSON: a command, the whole."""
-
+SHAPE = {"results": [RESULT]}  # The shape of the JSON: a command, the whole
 Result = dict[str, Any]
 
 

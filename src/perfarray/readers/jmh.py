@@ -36,6 +36,7 @@ from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_o
 
 NAME = "jmh"
 
+# JMH's fields to our coordinates
 DESCRIPTORS = {
     "jdkVersion": "jdk_version",
     "jmhVersion": "jmh_version",
@@ -44,24 +45,14 @@ DESCRIPTORS = {
     "vmVersion": "vm_version",
     "forks": "forks",
 }
-"""JMH's fields to our coordinates."""
 
-TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}
-"""Names that params and secondary metrics must not take."""
-
-TIME_MODES = ("avgt", "sample", "ss")
-"""Modes whose score is a time."""
-
-NOT_MEASURED = ("NaN",)
-"""Texts for a missing value: JSON has no NaN."""
-
-WITHOUT_LIMIT = ("+INF", "-INF", "Infinity", "-Infinity")
-"""Texts for a division by zero in a profiler: missing values too."""
-
+TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics must not take
+TIME_MODES = ("avgt", "sample", "ss")  # Modes whose score is a time
+NOT_MEASURED = ("NaN",)  # Texts for a missing value: JSON has no NaN
+WITHOUT_LIMIT = ("+INF", "-INF", "Infinity", "-Infinity")  # Texts for a division by zero in a profiler: missing values too
 METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
+# The shape of the JSON: a metric, the list of results
 SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": NUMBER}]
-"""The shape of the JSON: a metric, the list of results."""
-
 Entry = dict[str, Any]
 Forks = list[list[float]]
 

@@ -13,10 +13,9 @@ from perfarray.readers.shapes import ANY, Either
 from perfarray.tables.columns import Table
 
 NAME = "krun"
-
 EXECUTIONS = {...: [[ANY]]}
+# The shape of the JSON: the times by benchmark, the whole
 SHAPE = Either({"wallclock_times": EXECUTIONS}, {"data": EXECUTIONS}, EXECUTIONS)
-"""The shape of the JSON: the times by benchmark, the whole."""
 
 
 def started(head: str) -> bool:

@@ -21,28 +21,20 @@ from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Table, constant_column
 
 NAME = "mlperf"
-
-ANYWHERE = True
-"""Its lines may come late in a file, after what else was printed."""
-
+ANYWHERE = True  # Its lines may come late in a file, after what else was printed
 PLACED = True
-
 BESIDE = ("entry.json",)
-
 START, STOP = "run_start", "run_stop"
-
 LINE = re.compile(r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\([^()]*\)[ ](?P<key>\w+)(?::[ ](?P<value>.*))?$", re.A)
-MIDDLE = re.compile(r":::MLL[ ](?P<at>\S+)[ ](?P<key>\w+):[ ](?P<value>.*)$", re.A)
-"""A line up to version 0.5, and of version 0.6."""
+MIDDLE = re.compile(r":::MLL[ ](?P<at>\S+)[ ](?P<key>\w+):[ ](?P<value>.*)$", re.A)  # A line up to version 0.5, and of version 0.6
 
 SYSTEM = {"division": "division", "status": "status", "hardware": "hardware", "framework": "framework", "os": "os",
           "libraries": "libraries", "compilers": "compiler", "interconnect": "interconnect"}  # fmt: skip
+# `entry.json` and its first kind of node to our coordinates
 NODE = {"num_nodes": "nodes", "cpu": "cpu", "num_cores": "cores", "num_vcpus": "logical_cores", "sys_mem_size": "memory_gb",
         "accelerator": "accelerator", "num_accelerators": "accelerators"}  # fmt: skip
-"""`entry.json` and its first kind of node to our coordinates."""
 
-EMPTY = (0, "", "N/A", None)
-"""How `entry.json` writes what it does not say."""
+EMPTY = (0, "", "N/A", None)  # How `entry.json` writes what it does not say
 
 
 class Event(NamedTuple):

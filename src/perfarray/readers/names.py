@@ -9,12 +9,8 @@ from perfarray.conventions import COMPARED, LEVELS, MARKS, THROUGHPUT, TIME
 from perfarray.readers.opening import Source
 from perfarray.timings.validation import listed
 
-RESERVED = frozenset({*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT})
-"""Names that a setting or a further metric of a file must not take."""
-
-
-NAMED = 20
-"""Names that a note holds as data."""
+RESERVED = frozenset({*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT})  # Names that a setting or a further metric of a file must not take
+NAMED = 20  # Names that a note holds as data
 
 
 def unique_labels(names: Sequence[str], source: Source, repetition: str = "benchmark names occur more than once") -> list[str]:

@@ -20,33 +20,18 @@ from perfarray.timings.notes import Note
 from perfarray.timings.options import options
 
 T = TypeVar("T")
-
-UNPACKED = 1 << 24
-"""Bytes any packed file may unpack to, however small it is."""
-
-PART = 1 << 20
-"""Bytes read at once from what does not say how many it has."""
-
-HEAD = 4096
-"""Characters a format is first recognised by."""
-
+UNPACKED = 1 << 24  # Bytes any packed file may unpack to, however small it is
+PART = 1 << 20  # Bytes read at once from what does not say how many it has
+HEAD = 4096  # Characters a format is first recognised by
 COMPRESSIONS = ((b"\x1f\x8b", gzip.open, ".gz"), (b"BZh", bz2.open, ".bz2"), (b"\xfd7zXZ\x00", lzma.open, ".xz"))
-
-DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
-"""What unpacking raises."""
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)  # What unpacking raises
 
 
+# Characters that move the cursor of a terminal, or turn the direction of a text
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move the cursor of a terminal, or turn the direction of a text."""
-
-NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-"""Bytes that no text has, whatever its encoding."""
-
-COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")
-"""A column in a message."""
-
-LOOKED_AT = 10_000
-"""Names of a folder that are compared with one that is not there: so many take half a second."""
+NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # Bytes that no text has, whatever its encoding
+COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")  # A column in a message
+LOOKED_AT = 10_000  # Names of a folder that are compared with one that is not there: so many take half a second
 
 
 class FileError(ValueError):

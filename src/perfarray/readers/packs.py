@@ -11,19 +11,15 @@ from pathlib import Path
 from perfarray.readers.opening import DAMAGED, FileError, Source
 from perfarray.timings.options import options
 
-Member = tuple[str, int, Callable[[int], bytes]]
-"""Name, size, and what reads so many bytes."""
-
+Member = tuple[str, int, Callable[[int], bytes]]  # Name, size, and what reads so many bytes
 ZIP = b"PK\x03\x04"
 
+# How the sum of the first block of a tar archive begins, at the 149th byte: looked at first, since few files have it
 CHECKSUM = re.compile(rb"[\x80\xff]|[ \0]*[0-7]+[ \0]")
-"""How the sum of the first block of a tar archive begins, at the 149th byte: looked at first, since few files have it."""
+MOST = 1 << 16  # Members an archive may have
 
-MOST = 1 << 16
-"""Members an archive may have."""
-
+# What reading an archive raises; `RuntimeError` where it is encrypted, `NotImplementedError` where it is packed in another way
 BROKEN = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, RuntimeError, OverflowError, RecursionError)
-"""What reading an archive raises; `RuntimeError` where it is encrypted, `NotImplementedError` where it is packed in another way."""
 
 
 def is_pack(source: Source) -> bool:

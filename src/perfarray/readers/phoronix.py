@@ -19,10 +19,9 @@ from perfarray.readers.opening import Source
 from perfarray.tables.columns import Descriptor, Table
 
 NAME = "phoronix"
+SYSTEM = "system"  # The dim of what the suite compares: a machine, a configuration, a run of all
 
-SYSTEM = "system"
-"""The dim of what the suite compares: a machine, a configuration, a run of all."""
-
+# Parts of the texts about a system to our coordinates
 DESCRIPTIONS = {
     "Processor": "cpu",
     "Memory": "memory",
@@ -31,7 +30,6 @@ DESCRIPTIONS = {
     "Compiler": "compiler",
     "File-System": "file_system",
 }
-"""Parts of the texts about a system to our coordinates."""
 
 INSTALLATION = ("Test Install Time", "Test Install Size")
 

@@ -21,19 +21,12 @@ from perfarray.readers.shapes import ANY, COUNT, NUMBER, TEXT, Either
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 
 NAME = "pyperf"
+VERSIONS = (3, 4, 5, 6, "1.0")  # What `version` may be, oldest first
+RAW_WARMUPS = (4, 5, 6)  # Versions whose warm-ups are pairs of a number of loops and the time of all of them
+SET_UP = 1.25  # Ratio of a run's duration to its values and warm-ups from which each value has a set-up of its own
+VARIABLES = {"second": (TIME, SECONDS), "byte": ("memory", "B"), "integer": ("count", "1")}  # pyperf's unit to our variable and unit
 
-VERSIONS = (3, 4, 5, 6, "1.0")
-"""What `version` may be, oldest first."""
-
-RAW_WARMUPS = (4, 5, 6)
-"""Versions whose warm-ups are pairs of a number of loops and the time of all of them."""
-
-SET_UP = 1.25
-"""Ratio of a run's duration to its values and warm-ups from which each value has a set-up of its own."""
-
-VARIABLES = {"second": (TIME, SECONDS), "byte": ("memory", "B"), "integer": ("count", "1")}
-"""pyperf's unit to our variable and unit."""
-
+# pyperf's metadata to our coordinates
 DESCRIPTORS = {
     "hostname": "machine",
     "cpu_model_name": "cpu",
@@ -44,14 +37,12 @@ DESCRIPTORS = {
     "commit_id": "commit",
     "tags": "tags",
 }
-"""pyperf's metadata to our coordinates."""
 
 FACTS = {"loops?": COUNT, "inner_loops?": COUNT, "cpu_count?": COUNT, "duration?": Either(NUMBER, TEXT)}
 WARMUP = Either((COUNT, NUMBER), NUMBER)
 RUN = {"values?": [NUMBER], "samples?": [NUMBER], "raw_samples?": [NUMBER], "warmups?": [WARMUP], "metadata?": FACTS}
+# The shape of the JSON: what the metadata say, a warm-up, a run, a suite
 SHAPE = {"version": ANY, "benchmarks": [{"runs": [RUN], "common_metadata?": FACTS, "metadata?": FACTS}], "metadata?": FACTS}
-"""The shape of the JSON: what the metadata say, a warm-up, a run, a suite."""
-
 Metadata = dict[str, Any]
 
 

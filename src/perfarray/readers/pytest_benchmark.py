@@ -15,6 +15,7 @@ from perfarray.tables.columns import Table
 
 NAME = "pytest_benchmark"
 
+# `machine_info` to our coordinates
 MACHINE = {
     "node": "machine",
     "machine": "architecture",
@@ -24,17 +25,13 @@ MACHINE = {
     "python_version": "python_version",
     "python_compiler": "python_compiler",
 }
-"""`machine_info` to our coordinates."""
 
+# `machine_info["cpu"]` to our coordinates
 CPU = {"brand_raw": "cpu", "brand": "cpu", "count": "logical_cores", "hz_advertised_friendly": "cpu_speed"}
-"""`machine_info["cpu"]` to our coordinates."""
-
-COMMIT = {"id": "commit", "branch": "branch", "time": "commit_date", "dirty": "dirty"}
-"""`commit_info` to our coordinates."""
-
+COMMIT = {"id": "commit", "branch": "branch", "time": "commit_date", "dirty": "dirty"}  # `commit_info` to our coordinates
 STATS = {"data?": [ANY], "data|mean": ANY}
+# The shape of the JSON: what is known of a benchmark, the whole
 SHAPE = {"benchmarks": [{"fullname": ANY, "stats": STATS, "params?": {}}], "machine_info?": {"cpu?": {}}, "commit_info?": {}}
-"""The shape of the JSON: what is known of a benchmark, the whole."""
 
 
 def started(head: str) -> bool:

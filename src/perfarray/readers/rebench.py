@@ -24,32 +24,26 @@ from perfarray.tables.harmonise import per_second
 from perfarray.timings.validation import listed
 
 NAME = "rebench"
+ANYWHERE = True  # Its lines may come late in a file, after what else was printed
 
-ANYWHERE = True
-"""Its lines may come late in a file, after what else was printed."""
-
+# What tells runs of one benchmark apart, in the order of the columns; old files say how many warm-ups were dropped
 SETTINGS = ("vm", "suite", "extra_args", "cores", "input_size", "variable", "machine", "warmup_iterations")
-"""What tells runs of one benchmark apart, in the order of the columns; old files say how many warm-ups were dropped."""
-
 OLD = re.compile(r"^\[\d{4}-\d\d-\d\dT[\d:]+\]\t[^\t\n]+\t[^\t\n]+\t", re.M)
+# How lines of versions before and after 1.0 begin: time stamp, value, unit; invocation, iteration, value, unit, criterion, benchmark
 NEW = re.compile(r"^\d+\t\d+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t", re.M)
-"""How lines of versions before and after 1.0 begin: time stamp, value, unit; invocation, iteration, value, unit, criterion, benchmark."""
-
 ENV = {"hostName": "machine", "cpu": "cpu", "osType": "os"}
-SOURCE = {"commitId": "commit", "branchOrTag": "branch"}
-"""ReBench's descriptions of machine and commit to our coordinates."""
-
+SOURCE = {"commitId": "commit", "branchOrTag": "branch"}  # ReBench's descriptions of machine and commit to our coordinates
 SUITE = {"name": SCALAR, "executor": {"name": SCALAR}}
 RUN = {"benchmark": {"name": TEXT, "suite": SUITE}, "extraArgs?": SCALAR, "cores?": SCALAR, "inputSize?": SCALAR, "varValue?": SCALAR}
 POINT = {"in": SCALAR, "it?": NUMBER, "m": [Either({"c": SCALAR, "v": ANY}, [ANY], NULL)]}
 CRITERION = {"i": SCALAR, "c": TEXT, "u": TEXT}
+# The shape of the JSON: a suite, what is known of a run, its numbers of one iteration, a criterion, the whole
 SHAPE = {
     "data": [{"runId": RUN, "d?": [POINT]}],
     "criteria?": [CRITERION],
     "env?": {"memory?": NUMBER, "clockSpeed?": NUMBER},
     "source?": {},
 }
-"""The shape of the JSON: a suite, what is known of a run, its numbers of one iteration, a criterion, the whole."""
 
 
 class Point(NamedTuple):

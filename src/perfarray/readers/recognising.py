@@ -18,8 +18,8 @@ from perfarray.readers.shapes import ANY, deviation
 from perfarray.readers.suggestions import suggestion
 from perfarray.tables.columns import Table
 
+# What a reader runs into where content is not as its format has it
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
-"""What a reader runs into where content is not as its format has it."""
 
 
 class Format(NamedTuple):

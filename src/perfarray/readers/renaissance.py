@@ -11,20 +11,15 @@ from perfarray.readers.shapes import ANY, NUMBER, Either
 from perfarray.tables.columns import Table
 
 NAME = "renaissance"
-
-DURATIONS = ("duration_ns", "nanos")
-"""What the time of a repetition is called, from version 2 of the format on and before."""
-
+DURATIONS = ("duration_ns", "nanos")  # What the time of a repetition is called, from version 2 of the format on and before
 STAMPS = ("uptime_ns", "unixts.before", "unixts.after")
-
 VM = {"name": "vm", "version": "vm_version", "vm_version": "vm_version", "jre_version": "jre_version", "mode": "vm_mode"}
+# `environment` to our coordinates
 OS = {"name": "os", "version": "os_release", "arch": "architecture", "available_processors": "logical_cores"}
-"""`environment` to our coordinates."""
-
 RESULTS = {...: Either([{}], {"results": [{}]})}
 ENVIRONMENT = {"vm?": {}, "os?": {"phys_mem_total?": NUMBER}}
+# The shape of the JSON: what is known of each benchmark and of the machine, the whole
 SHAPE = {"format_version": ANY, "benchmarks": ANY, "data|results": ANY, "data?": RESULTS, "results?": RESULTS, "environment?": ENVIRONMENT}
-"""The shape of the JSON: what is known of each benchmark and of the machine, the whole."""
 
 
 def started(head: str) -> bool:

@@ -12,15 +12,14 @@ from perfarray.tables.columns import Table
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
-NAMED = 20
-"""Most file names in a note."""
+NAMED = 20  # Most file names in a note
 
+# What identifies a measurement: a time of day, a named time in seconds of the epoch, the id of a run
 STAMP = re.compile(
     r"\b\d{4}-\d\d-\d\d[T_ ]\d\d[:-]\d\d|\b\d\d:\d\d:\d\d\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-"
     r"|(?i:run[_ -]?(?:id|uuid)|date|time[_ -]?stamp|started?)[\"']?\s?[:=]\s?[\"']?\d{10}",
     re.A,
 )
-"""What identifies a measurement: a time of day, a named time in seconds of the epoch, the id of a run."""
 
 
 def without_repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[list[Table], list[InputFile], list[Note]]:

@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 
 from perfarray.timings.validation import listed
 
-SHOWN = 60
-"""Characters of a value or a key in a message."""
-
-PLAIN = re.compile(rf"[^\W\d]\w{{,{SHOWN}}}")
-"""Keys that need no quotes."""
+SHOWN = 60  # Characters of a value or a key in a message
+PLAIN = re.compile(rf"[^\W\d]\w{{,{SHOWN}}}")  # Keys that need no quotes
 
 
 class Kind(NamedTuple):

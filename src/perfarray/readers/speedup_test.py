@@ -26,18 +26,10 @@ from perfarray.timings.options import options
 from perfarray.timings.validation import listed
 
 NAME = "speedup_test"
-
-COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")
-"""Fields of the configuration; the last two may be empty or NA."""
-
-SAMPLES = ("Sample1", "Sample2")
-"""Baseline and candidate."""
-
-PLAIN = ("sample1", "sample2")
-"""The same, of two columns."""
-
-FIELD = re.compile("[,;\t]")
-"""What stands between two columns."""
+COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")  # Fields of the configuration; the last two may be empty or NA
+SAMPLES = ("Sample1", "Sample2")  # Baseline and candidate
+PLAIN = ("sample1", "sample2")  # The same, of two columns
+FIELD = re.compile("[,;\t]")  # What stands between two columns
 
 
 class Entry(NamedTuple):

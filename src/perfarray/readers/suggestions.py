@@ -19,15 +19,15 @@ from perfarray.tables.measured import UNITS_OF_ROWS, is_time_of_no_unit, name_an
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 
-NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)
-"""How columns of one kind are called: `r1`, `run-10`, `time_ms_2`."""
+NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)  # How columns of one kind are called: `r1`, `run-10`, `time_ms_2`
 
+# What a column of a repetition is called before its number
 REPETITIONS = frozenset({
     "r", "run", "rep", "repeat", "repetition", "iter", "iteration", "exec", "execution", "trial", "sample", "fork", "invocation",
     "pass", "round", "measurement", "t", "time",
 })  # fmt: skip
-"""What a column of a repetition is called before its number."""
 
+# Words in the names of what is no time
 NO_TIME = frozenset({
     "accuracy", "bandwidth", "bit", "byte", "bytes", "cache", "clock", "core", "count", "counter", "cpu", "date", "density", "depth",
     "efficiency", "energy", "epoch", "error", "flops", "fps", "freq", "frequency", "gb", "gbps", "gflops", "height", "hz", "id",
@@ -36,26 +36,18 @@ NO_TIME = frozenset({
     "ratio", "reads", "rps", "rss", "score", "seed", "size", "speed", "speedup", "status", "temperature", "throughput", "timestamp",
     "total", "tps", "usage", "utilization", "version", "volume", "watts", "width", "writes", "year",
 })  # fmt: skip
-"""Words in the names of what is no time."""
 
-UNLIKE = 1000
-"""A time that is so many times another is no repetition of it."""
+UNLIKE = 1000  # A time that is so many times another is no repetition of it
+FORMS = 20  # Keys on the way to numbers that are tried
+EMPTY = 10  # Cells for each number above which columns are no labels of dims
+NUMBERS = 100_000  # Numbers of a file that are looked at
 
-FORMS = 20
-"""Keys on the way to numbers that are tried."""
-
-EMPTY = 10
-"""Cells for each number above which columns are no labels of dims."""
-
-NUMBERS = 100_000
-"""Numbers of a file that are looked at."""
-
+# What stands in text that tools print for people, and what would help
 PRINTED = {
     "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
     " time:   [": "criterion prints this; what is read are the files below target/criterion",
     " Performance counter stats for ": "perf stat prints this, for people; what is read is a table of seconds, run by run",
 }
-"""What stands in text that tools print for people, and what would help."""
 
 Keys = tuple[Any, ...]
 

@@ -28,23 +28,19 @@ from perfarray.timings.values import direction_of
 
 NAME = "tidy_csv"
 
+# Lines of comment between rows: those without a separator of the table
 COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}
-"""Lines of comment between rows: those without a separator of the table."""
+LONGEST = 1 << 16  # Characters the comments and the header may have together
 
-LONGEST = 1 << 16
-"""Characters the comments and the header may have together."""
-
+# How a missing number is written, in databases too; a label may be any of these but the empty one
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
-"""How a missing number is written, in databases too; a label may be any of these but the empty one."""
 
+# Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
-"""Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one."""
+WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")  # Labels that are whole numbers
 
-WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")
-"""Labels that are whole numbers."""
-
+# Headers that look tidy and belong to another format: SPEC runs, whose rows hold sums and scores too
 FOREIGN = (("benchmark", "time", "ratio"),)
-"""Headers that look tidy and belong to another format: SPEC runs, whose rows hold sums and scores too."""
 
 
 def started(head: str) -> bool:

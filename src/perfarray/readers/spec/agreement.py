@@ -12,12 +12,8 @@ from perfarray.tables.columns import Descriptor, Table
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
-MIN_COPIED_ROWS = 6
-"""Rows two reports must have in common to be the same run: fewer may be equal by chance."""
-
-TEXTS = ("cpu", "os")
-"""Descriptors that are texts; the others are numbers."""
-
+MIN_COPIED_ROWS = 6  # Rows two reports must have in common to be the same run: fewer may be equal by chance
+TEXTS = ("cpu", "os")  # Descriptors that are texts; the others are numbers
 SESSION = "session"
 
 

@@ -21,17 +21,12 @@ from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_o
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_csv"
-
-PLACED = True
-"""A result says itself which machine and suite it is of: its files lie along these, not along `file`."""
-
+PLACED = True  # A result says itself which machine and suite it is of: its files lie along these, not along `file`
 FULL, SELECTED = "Full Results Table", "Selected Results Table"
-
-TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)
-"""The title of the table of results, and its head."""
-
+TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)  # The title of the table of results, and its head
 TUNINGS = {"Base": "base", "Peak": "peak"}
 
+# What follows `Base` or `Peak` in the head of the table (estimated runs have `Est.` before it), and what we call it
 COLUMNS = {
     "Run Time": "time",
     "Ratio": "ratio",
@@ -41,13 +36,11 @@ COLUMNS = {
     "# Threads": "threads",
     "Ref Time": "ref_time",
 }
-"""What follows `Base` or `Peak` in the head of the table (estimated runs have `Est.` before it), and what we call it."""
 
-SUCCESS, NOT_RUN = "S", "NR"
-"""Statuses; whatever else stands there says how a run failed."""
-
+SUCCESS, NOT_RUN = "S", "NR"  # Statuses; whatever else stands there says how a run failed
 BLOCKS = ("HARDWARE", "SOFTWARE")
 
+# Fields before the blocks
 ABOUT = {
     "Hardware Vendor:": "vendor",
     "Hardware Model:": MACHINE,
@@ -59,8 +52,8 @@ ABOUT = {
     "Software avail:": "software_available",
     "runcpu command:": "command",
 }
-"""Fields before the blocks."""
 
+# Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache
 FIELDS = {
     ("HARDWARE", "CPU Name"): "cpu",
     ("HARDWARE", "CPU Characteristics"): "cpu_characteristics",
@@ -93,19 +86,12 @@ FIELDS = {
     ("SOFTWARE", "Base Pointers"): "base_pointers",
     ("SOFTWARE", "Peak Pointers"): "peak_pointers",
 }
-"""Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache."""
 
+# What follows `Base` or `Peak` in the titles of lists of flags, one line a benchmark
 FLAGS = {"Optimization Flags": "optimization_flags", "Portability Flags": "portability_flags", "Other Flags": "other_flags"}
-"""What follows `Base` or `Peak` in the titles of lists of flags, one line a benchmark."""
-
 NO_FLAGS = "No flags used"
-
-CLOCKS = ("cpu_mhz", "cpu_max_mhz")
-"""Texts that are numbers and nothing else."""
-
-NUMBERS = (*CLOCKS, "enabled", "l1_cache", "l2_cache", "l3_cache", "memory")
-"""Texts that are read as numbers too."""
-
+CLOCKS = ("cpu_mhz", "cpu_max_mhz")  # Texts that are numbers and nothing else
+NUMBERS = (*CLOCKS, "enabled", "l1_cache", "l2_cache", "l3_cache", "memory")  # Texts that are read as numbers too
 Line = tuple[int, list[str]]
 
 

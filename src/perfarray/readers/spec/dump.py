@@ -23,6 +23,7 @@ from perfarray.timings.validation import listed
 
 NAME = "spec_dump"
 
+# Columns of scores, written without blanks: the variable, and its place along `tuning`
 SCORES = {
     "result": ("score", "peak"),
     "baseline": ("score", "base"),
@@ -33,8 +34,8 @@ SCORES = {
     "peakspeedresult": ("score_speed", "peak"),
     "basespeedresult": ("score_speed", "base"),
 }
-"""Columns of scores, written without blanks: the variable, and its place along `tuning`."""
 
+# Columns of descriptions, written without blanks, and our coordinates; others keep their name in small letters
 COLUMNS = {
     "benchmark": "suite",
     "hardwarevendor": "vendor",
@@ -72,25 +73,14 @@ COLUMNS = {
     "generation": "generation",
     "price": "price",
 }
-"""Columns of descriptions, written without blanks, and our coordinates; others keep their name in small letters."""
 
+# Numbers of which 0 means that nobody wrote it down
 COUNTS = ("cores", "chips", "cores_per_chip", "threads_per_core", "cpu_mhz", "base_copies")
-"""Numbers of which 0 means that nobody wrote it down."""
-
-OF_BENCHMARK = re.compile(r"(\d{3})(peak|base)")
-"""Medians of one benchmark."""
-
-NOT_SAID = frozenset({"", "--", "NA", "NaN", "nan"})
-"""What stands where a cell says nothing."""
-
-NOT_SCORED = NOT_SAID | {"NC", "CE", "RE"}
-"""What stands where a score should be: nothing, non-compliant, did not compile, did not run."""
-
-LABEL = ("vendor", "system", "suite")
-"""What names a result."""
-
-LONGEST = 1 << 16
-"""Characters the head may have."""
+OF_BENCHMARK = re.compile(r"(\d{3})(peak|base)")  # Medians of one benchmark
+NOT_SAID = frozenset({"", "--", "NA", "NaN", "nan"})  # What stands where a cell says nothing
+NOT_SCORED = NOT_SAID | {"NC", "CE", "RE"}  # What stands where a score should be: nothing, non-compliant, did not compile, did not run
+LABEL = ("vendor", "system", "suite")  # What names a result
+LONGEST = 1 << 16  # Characters the head may have
 
 
 def started(head: str) -> bool:

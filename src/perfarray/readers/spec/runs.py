@@ -17,21 +17,15 @@ from perfarray.readers.spec.suites import RATIO, published_metric
 from perfarray.tables.columns import Descriptor, Metric, Table, column_of
 
 NAME = "spec_runs"
-
 HEAD = "benchmark,time,ratio"
+ROW = re.compile(r"\s*\d{3}\.\w+\s*,\s*\d+(?:\.\d*)?\s*")  # A row without a head: a number and name of a benchmark, then seconds
 
-ROW = re.compile(r"\s*\d{3}\.\w+\s*,\s*\d+(?:\.\d*)?\s*")
-"""A row without a head: a number and name of a benchmark, then seconds."""
-
+# Rows that are sums and scores, and no benchmarks
 SUMMARY = re.compile(r"(?:int|fp|all)_?(?:rate|speed|base|peak)?|total|sum|(?:geo)?mean|score", re.I)
-"""Rows that are sums and scores, and no benchmarks."""
-
 INTEGER_2006 = frozenset({"400", "401", "403", "429", "445", "456", "458", "462", "464", "471", "473", "483"})
+# Numbers of the integer benchmarks; those of 2017 have a 5 (rate) or 6 (speed) before them. The others are floating point
 INTEGER_2017 = frozenset({"00", "02", "05", "20", "23", "25", "31", "41", "48", "57"})
-"""Numbers of the integer benchmarks; those of 2017 have a 5 (rate) or 6 (speed) before them. The others are floating point."""
-
-REFERENCE = "reftime"
-"""What the name of a file of reference times has in it."""
+REFERENCE = "reftime"  # What the name of a file of reference times has in it
 
 
 def started(head: str) -> bool:

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 
 from perfarray.conventions import TIME
 
-RATIO = "ratio"
-"""Reference time / time, of rates x copies: what SPEC publishes. A time does not say how many copies ran."""
+RATIO = "ratio"  # Reference time / time, of rates x copies: what SPEC publishes. A time does not say how many copies ran
 
+# How the line of the score writes the suite: CPU2017 and later, CPU2006
 SUITE_WORDS = (
     re.compile(r"SPEC(?P<kind>rate|speed)(?:\(R\))?(?P<year>\d{4})_(?P<part>int|fp)_(?:base|energy_base)"),
     re.compile(r"SPEC(?P<part>int|fp)(?:\(R\))?(?P<kind>_rate)?_base(?P<year>\d{4})"),
 )
-"""How the line of the score writes the suite: CPU2017 and later, CPU2006."""
 
 
 def suite_name(score: str, copies: int | None = None) -> str:

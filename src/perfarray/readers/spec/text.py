@@ -26,19 +26,14 @@ from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_o
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_text"
+PLACED = True  # A report says itself where it belongs: its files lie along machine, compiler, flags and session, not along `file`
 
-PLACED = True
-"""A report says itself where it belongs: its files lie along machine, compiler, flags and session, not along `file`."""
-
+# What the number before the time is, by the head of the table
 FIRST_COLUMN = {"Copies": "copies", "Threads": "threads", "Ref.": "ref_time"}
-"""What the number before the time is, by the head of the table."""
 
+# Statuses of a benchmark without a time: not asked for; it did not compile, run, or give the right answer
 NOT_RUN, FAILED = "NR", frozenset({"CE", "RE", "VE"})
-"""Statuses of a benchmark without a time: not asked for; it did not compile, run, or give the right answer."""
-
-MEASURED = frozenset({"S", "*"})
-"""Statuses of a run: a success, and the success that is the median."""
-
+MEASURED = frozenset({"S", "*"})  # Statuses of a run: a success, and the success that is the median
 BENCHMARKS = "Benchmarks "
 HEAD = re.compile(r"^Benchmarks +(Copies|Threads|Ref\.) +Run Time +Rat(?:e|io)\b", re.M)
 ROW = re.compile(r"^\d{3}\..*$", re.M | re.A)
@@ -284,8 +279,7 @@ def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, 
     return Cells(column_of(names), np.array(executions, dtype=np.intp), takers, tuple(map(len, several)))
 
 
-BASE = Descriptor(dims=(), values={(): "base"})
-"""Runs of a report without peak."""
+BASE = Descriptor(dims=(), values={(): "base"})  # Runs of a report without peak
 
 
 def _labels(rows: Rows, cells: Cells, location: Location, source: Source) -> dict[str, Column]:
