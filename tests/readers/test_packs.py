@@ -84,7 +84,7 @@ def test_links_and_devices_are_passed_over(tmp_path):
 
 def test_limits(tmp_path, monkeypatch):
     """On what members hold together, on how many there are, and on a zip archive that unpacks to far more than it is."""
-    monkeypatch.setattr("perfarray.readers.packs.MOST", 3)
+    monkeypatch.setattr("perfarray.readers.packs.MOST_MEMBERS", 3)
     with pytest.raises(ValueError, match="has more than 3 members"):
         perfarray.read(odd_tar(tmp_path / "many.tar", *(member(f"{i}.json") for i in range(4))))
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:

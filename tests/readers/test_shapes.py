@@ -8,7 +8,7 @@ import pytest
 
 import perfarray
 from perfarray.readers.recognising import formats
-from perfarray.readers.shapes import ANY, COUNT, NULL, NUMBER, SCALAR, TEXT, Either, below, deviation
+from perfarray.readers.shapes import ANY, COUNT, NULL, NUMBER, SCALAR, TEXT, Either, path_of_key, deviation
 from readers.files_of_our_own import entry, write
 from readers.test_broken_files import FILES, ODD, places, replaced
 from strategies import MANY
@@ -65,7 +65,7 @@ def path_of(place):
     """Write the place of a value as messages do."""
     path = ""
     for key in place:
-        path = f"{path}[{key}]" if isinstance(key, int) else below(path, key)
+        path = f"{path}[{key}]" if isinstance(key, int) else path_of_key(path, key)
     return path or "the document"
 
 

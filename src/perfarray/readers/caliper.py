@@ -5,45 +5,41 @@ them; the longest is `time`, since a program waits for its slowest rank. Other n
 """
 
 import io
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.conventions import LOWER, SECONDS, TIME, seconds_factor
-from perfarray.readers.entries import NOTHING, Entry, Run, amounts, count_below_resolution, table_of_entries, times_or_nan, value_of
+from perfarray.readers.entries import Entry, Run, amounts, count_below_resolution, table_of_entries, times_or_nan
+from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
 NAME = "caliper"
-
-# How the name of the main time begins; the first of these that a file has counts
-MAIN = ("max#inclusive#", "inclusive#", "max#", "", "sum#")
-OVER_RANKS = {"min#": "time_min", "max#": "time_max", "avg#": "time_avg", "sum#": "time_sum"}  # What the other times are called
-
-# Globals to our coordinates; others keep their names
-GLOBALS = {"cluster": "machine", "launchdate": "date", "systype_build": "system_type"}
-LEFT_OUT = ("cali.", "spot.", "libraries")  # How globals begin that say nothing of a measurement
-DEEPEST = 200  # Nodes of the tree of contexts one below another
+MAIN = ("max#inclusive#", "inclusive#", "max#", "", "sum#")  # Prefixes of the main time; the first that a file has counts
+OVER_RANKS = {"min#": "time_min", "max#": "time_max", "avg#": "time_avg", "sum#": "time_sum"}  # Names of the other times
+GLOBALS = {"cluster": "machine", "launchdate": "date", "systype_build": "system_type"}  # Others keep their names
+LEFT_OUT = ("cali.", "spot.", "libraries")  # Prefixes of globals that say nothing of a measurement
+DEEPEST = 200  # Most levels of the tree of contexts
 OUTSIDE = "(outside of regions)"
 
 
 class Profile(NamedTuple):
-    """What a file holds: records, globals, and of each attribute of values its unit, None where it has none."""
+    """The content of a file: records, globals, and the unit of each attribute of values, None where it has none."""
 
     records: list[dict[str, Any]]
     about: Mapping[str, Any]
     units: Mapping[str, str | None]
 
 
-def started(head: str) -> bool:
-    """Return whether a file began as Caliper's."""
-    return head.startswith("__rec=")
+started = re.compile("__rec=").match
 
 
 def recognise(source: Source) -> bool:
     """Return whether the first line is a record of Caliper."""
-    return started(source.head)
+    return started(source.head) is not None
 
 
 def read(source: Source) -> Table:
@@ -73,11 +69,11 @@ def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profi
     path = record.get("path") or ()
     texts = {key: text for key, text in record.items() if key not in profile.units and isinstance(text, str) and text not in path}
     settings = {key: value_of(text) for key, text in texts.items() if key not in ("path", "spot.channel")}
-    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, counters)], settings or NOTHING)
+    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, counters)], settings)
 
 
 def _variable(name: str) -> str:
-    """Return what a time that is not the main one is called."""
+    """Return the variable of a time that is not the main one."""
     return next((ours for begin, ours in OVER_RANKS.items() if name.startswith(begin)), name.replace("#", "_"))
 
 

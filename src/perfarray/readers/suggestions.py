@@ -100,7 +100,6 @@ def _for_json(source: Source, companion: bool) -> str:
 
 
 def _leaves(content: Any) -> Iterator[Leaf]:
-    """Yield the numbers of JSON in their order."""
     nodes: list[tuple[Keys, Any, tuple[dict[str, Any], ...]]] = [((), content, ())]
     while nodes:
         keys, node, objects = nodes.pop()
@@ -119,7 +118,6 @@ def _form(keys: Keys) -> Keys:
 
 
 def _name(form: Keys) -> str:
-    """Return the key that numbers, or the list of them, stand at."""
     return next((key for key in reversed(form) if isinstance(key, str)), "")
 
 
@@ -197,14 +195,12 @@ def _reads(source: Source, pattern: str | None = None, dims: dict[str, Any] | No
 
 
 def _for_table(source: Source) -> str:
-    """Return which columns of a table would be read as what."""
-    text = source.text[: tidy_csv.LONGEST]
-    columns = tidy_csv.header(text)
+    columns = tidy_csv.header(tidy_csv.header_text(source))
     if all(number(name) is not None for name in columns):
         begin = f"it begins with {len(columns)} numbers without a header: "
         single = "dims={'time': 0} takes those in column 0 for seconds"
         return begin + (single if len(columns) == 1 else "dims= names its columns by their places, the first of which is 0")
-    if len(columns) == 1 and any(number(line) is not None for line in text.split("\n")[1:2]):
+    if len(columns) == 1 and any(number(line) is not None for line in source.text.split("\n")[1:2]):
         kind = _dim_of_values(columns[0])
         dims, quantity = {kind: columns[0]}, "seconds" if kind == TIME else "what they are called"
         return f"it is one column of numbers: {dims=} takes them for {quantity}"

@@ -57,7 +57,8 @@ def archive_table(
     0    malloc.json   read  pyperf          480
     1  pymalloc.json   read  pyperf          480
     """
-    attempts = list(iter_attempts(paths, read_settings(layout, dim, format, dims, pattern, encoding), parallel=parallel, progress=progress))
+    settings = read_settings(layout, dim, format, dims=dims, pattern=pattern, encoding=encoding)
+    attempts = list(iter_attempts(paths, settings, parallel=parallel, progress=progress))
     files = [(attempt.file, attempt.table) for attempt in attempts if attempt.table is not None]
     tables = [table for _, table in files]
     dropped, _ = repeats(tables, [file for file, _ in files])

@@ -23,10 +23,9 @@ from perfarray.tables.descriptions.readings import machine_numbers, stated
 NAME = "spec_csv"
 PLACED = True  # A result says itself which machine and suite it is of: its files lie along these, not along `file`
 FULL, SELECTED = "Full Results Table", "Selected Results Table"
-TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)  # The title of the table of results, and its head
+TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)  # Title and head of the table of results
 TUNINGS = {"Base": "base", "Peak": "peak"}
-
-# What follows `Base` or `Peak` in the head of the table (estimated runs have `Est.` before it), and what we call it
+# Columns of the table behind `Base` or `Peak` (behind `Est.` for estimated runs)
 COLUMNS = {
     "Run Time": "time",
     "Ratio": "ratio",
@@ -36,10 +35,8 @@ COLUMNS = {
     "# Threads": "threads",
     "Ref Time": "ref_time",
 }
-
-SUCCESS, NOT_RUN = "S", "NR"  # Statuses; whatever else stands there says how a run failed
+SUCCESS, NOT_RUN = "S", "NR"  # Statuses; any other says how a run failed
 BLOCKS = ("HARDWARE", "SOFTWARE")
-
 # Fields before the blocks
 ABOUT = {
     "Hardware Vendor:": "vendor",
@@ -55,38 +52,41 @@ ABOUT = {
 
 # Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache
 FIELDS = {
-    ("HARDWARE", "CPU Name"): "cpu",
-    ("HARDWARE", "CPU Characteristics"): "cpu_characteristics",
-    ("HARDWARE", "CPU MHz"): "cpu_mhz",
-    ("HARDWARE", "Nominal"): "cpu_mhz",
-    ("HARDWARE", "Max MHz."): "cpu_max_mhz",
-    ("HARDWARE", "CPU(s) enabled"): "enabled",
-    ("HARDWARE", "Enabled"): "enabled",
-    ("HARDWARE", "CPU(s) orderable"): "orderable",
-    ("HARDWARE", "Orderable"): "orderable",
-    ("HARDWARE", "Primary Cache"): "l1_cache",
-    ("HARDWARE", "Cache L1"): "l1_cache",
-    ("HARDWARE", "Secondary Cache"): "l2_cache",
-    ("HARDWARE", "L2"): "l2_cache",
-    ("HARDWARE", "L3 Cache"): "l3_cache",
-    ("HARDWARE", "L3"): "l3_cache",
-    ("HARDWARE", "Other Cache"): "other_cache",
-    ("HARDWARE", "Other"): "other_cache",
-    ("HARDWARE", "Memory"): "memory",
-    ("HARDWARE", "Disk Subsystem"): "storage",
-    ("HARDWARE", "Storage"): "storage",
-    ("SOFTWARE", "Operating System"): "os",
-    ("SOFTWARE", "OS"): "os",
-    ("SOFTWARE", "Compiler"): "compiler",
-    ("SOFTWARE", "Auto Parallel"): "auto_parallel",
-    ("SOFTWARE", "Parallel"): "auto_parallel",
-    ("SOFTWARE", "Firmware"): "firmware",
-    ("SOFTWARE", "File System"): "file_system",
-    ("SOFTWARE", "System State"): "system_state",
-    ("SOFTWARE", "Base Pointers"): "base_pointers",
-    ("SOFTWARE", "Peak Pointers"): "peak_pointers",
+    "HARDWARE": {
+        "CPU Name": "cpu",
+        "CPU Characteristics": "cpu_characteristics",
+        "CPU MHz": "cpu_mhz",
+        "Nominal": "cpu_mhz",
+        "Max MHz.": "cpu_max_mhz",
+        "CPU(s) enabled": "enabled",
+        "Enabled": "enabled",
+        "CPU(s) orderable": "orderable",
+        "Orderable": "orderable",
+        "Primary Cache": "l1_cache",
+        "Cache L1": "l1_cache",
+        "Secondary Cache": "l2_cache",
+        "L2": "l2_cache",
+        "L3 Cache": "l3_cache",
+        "L3": "l3_cache",
+        "Other Cache": "other_cache",
+        "Other": "other_cache",
+        "Memory": "memory",
+        "Disk Subsystem": "storage",
+        "Storage": "storage",
+    },
+    "SOFTWARE": {
+        "Operating System": "os",
+        "OS": "os",
+        "Compiler": "compiler",
+        "Auto Parallel": "auto_parallel",
+        "Parallel": "auto_parallel",
+        "Firmware": "firmware",
+        "File System": "file_system",
+        "System State": "system_state",
+        "Base Pointers": "base_pointers",
+        "Peak Pointers": "peak_pointers",
+    },
 }
-
 # What follows `Base` or `Peak` in the titles of lists of flags, one line a benchmark
 FLAGS = {"Optimization Flags": "optimization_flags", "Portability Flags": "portability_flags", "Other Flags": "other_flags"}
 NO_FLAGS = "No flags used"
@@ -214,7 +214,7 @@ def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], 
     score = next((cells[0] for _, cells in lines if re.match(r"SPEC\S*_base", cells[0])), "")
     texts: dict[str, str] = {}
     for block, field, text in _fields(lines):
-        name = FIELDS.get((block, field)) if block else ABOUT.get(field)
+        name = FIELDS.get(block, ABOUT).get(field)
         if name is not None:
             texts.setdefault(name, text)
     plain_texts = {name: stated(text) for name, text in texts.items()}

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from perfarray.conventions import HIGHER, MACHINE, UNKNOWN
-from perfarray.readers.names import unique_labels
+from perfarray.readers.labels import unique_labels
 from perfarray.readers.numbers import number, numbers
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table

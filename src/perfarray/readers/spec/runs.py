@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, TIME, UNKNOWN
-from perfarray.readers.names import unique_labels
+from perfarray.readers.labels import unique_labels
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.suites import RATIO, published_metric
