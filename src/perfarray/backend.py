@@ -97,4 +97,4 @@ def _is_known(path: Path) -> bool:
     head = read_head(path)
     if "\0" in head or not any(known.started(head) for known in formats().values()):
         return False
-    return recognise(Source(path), None) is not None
+    return recognise(Source(path)) is not None

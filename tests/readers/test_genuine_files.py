@@ -126,7 +126,7 @@ def test_files_of_other_formats_are_not_taken(folder):
     for name in files_of(folder):
         source = Source(ARCHIVES / name)
         try:
-            claimed = any(known.recognise(source) for known in formats().values()) or recognise(source, None) is not None
+            claimed = any(known.recognise(source) for known in formats().values()) or recognise(source) is not None
         except FileError:
             continue
         if claimed:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import xarray as xr
 
 from perfarray.conventions import HISTORY
-from perfarray.readers.attempts import companion_paths, file_options, iter_attempts, read_settings
+from perfarray.readers.attempts import companion_paths, file_options, iter_attempts
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import AnyPath, checked_path, shown
 from perfarray.readers.joining import combine
@@ -79,16 +79,16 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(checked_path(path), file_options=file_options(dims, pattern, encoding, format))
+    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding))
     try:
         several = isdir(source.path) or is_pack(source)
     except MissingFileError as error:
         suggest_name(error, source.path)
         raise
     if several:
-        return _read_folder(source, format)
+        return _read_folder(source)
     with source.within_memory():
-        file_format = recognise(source, format)
+        file_format = recognise(source)
         if file_format is None:
             raise not_recognised(source)
         table = with_dims(source, read_table(source, file_format))
@@ -99,9 +99,9 @@ def read(
     return keeping(dataset, *_first_of_each_kind(table.notes))
 
 
-def _read_folder(source: Source, format: str | None) -> xr.Dataset:
+def _read_folder(source: Source) -> xr.Dataset:
     """Read a folder or an archive that holds one file, or files whose content states what tells them apart."""
-    dataset = read_archive(source.path, format=format, **source.options._asdict())
+    dataset = read_archive(source.path, **source.options._asdict())
     files, name = dataset.attrs["n_files"], dataset.attrs.get("format", "")
     if files > 1 and not (name in formats() and formats()[name].placed):
         raise source.error(f"holds {files} files, which do not say themselves what tells them apart; read_archive reads them along a dim")
@@ -191,9 +191,9 @@ def read_archive(
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
     if chunks is not None and find_spec("dask") is None:
         raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]")
-    settings = read_settings(layout, dim, format, dims=dims, pattern=pattern, encoding=encoding)
+    about_files = file_options(format, dims, pattern, encoding)
     tables, files, skipped, broken = [], [], [], []
-    with closing(iter_attempts(paths, settings, parallel=parallel, progress=progress)) as attempts:
+    with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)) as attempts:
         for file, table, _, error in attempts:
             if table is not None:
                 tables.append(table)
@@ -260,7 +260,6 @@ def _left_out(code: str, files: int, names: Sequence[str]) -> Note | None:
 
 
 def _reasons(broken: Sequence[str], unknown: Sequence[str]) -> str:
-    """Return why nothing could be read, for a message."""
     reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, unknown), strict=True) if names]
     if unknown:
         reasons += [f"formats that are known: {names_of_formats()}", "read(FILE), or perfarray files FILE, says what would help with one"]

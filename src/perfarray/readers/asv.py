@@ -142,7 +142,6 @@ def _metric(name: str, unit: str) -> str:
 
 
 def _entries(source: Source, name: str, fields: Mapping[str, Any], description: Description) -> list[Entry]:
-    """Return a benchmark for every combination of parameters."""
     if wrong := deviation(fields, RESULT_SHAPE, f"results[{name!r}]"):
         raise source.error(wrong)
     params = fields.get("params") or []
@@ -168,7 +167,7 @@ def _entries(source: Source, name: str, fields: Mapping[str, Any], description: 
 
 
 def _listed(value: Any, size: int) -> list[Any]:
-    """Return the values of a benchmark, one for each combination of parameters: version 1 writes a single one without a list."""
+    """Return one value for each combination of parameters: version 1 writes a single one without a list."""
     return [None] * size if value is None else value if isinstance(value, list) else [value]
 
 
@@ -184,7 +183,6 @@ def _run(source: Source, location: str, metric: str, value: Any, number: Any) ->
 
 
 def _date(stamp: Any) -> str | None:
-    """Return the date of a commit from milliseconds since 1970."""
     try:
         return datetime.fromtimestamp(stamp / 1000, UTC).isoformat()
     except (TypeError, ValueError, OverflowError, OSError):

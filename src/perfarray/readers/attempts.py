@@ -46,25 +46,21 @@ class ReadSettings(NamedTuple):
 
     layout: Layout | None
     dim: str
-    format: str | None
     file_options: FileOptions
     options: Options
 
 
-def file_options(dims: Mapping[str, str | int] | None, pattern: str | None, encoding: str | None, format: str | None) -> FileOptions:
+def file_options(format: str | None, dims: Mapping[str, str | int] | None, pattern: str | None, encoding: str | None) -> FileOptions:
     """Check what the caller says of files, and return it."""
-    return FileOptions(check_encoding(encoding), check(dims, pattern, format), pattern)
+    return FileOptions(format, check(dims, pattern, format), pattern, check_encoding(encoding))
 
 
-def read_settings(layout: str | None, dim: str, format: str | None, **about_files: Any) -> ReadSettings:
-    """Check the caller's arguments and return them as settings; `about_files` are the other arguments of `file_options`."""
-    parsed = None if layout is None else read_layout(layout)
-    return ReadSettings(parsed, dim, format, file_options(**about_files, format=format), options())
-
-
-def iter_attempts(paths: Any, settings: ReadSettings, *, parallel: bool | int, progress: bool) -> Generator[Attempt, None, None]:
+def iter_attempts(
+    paths: Any, layout: str | None, dim: str, file_options: FileOptions, *, parallel: bool | int, progress: bool
+) -> Generator[Attempt, None, None]:
     """Yield an attempt for each file, in the order of paths; the files of a mapping label by label."""
-    files = find_files(paths, settings.dim, None if settings.layout is None else settings.layout.text)
+    settings = ReadSettings(None if layout is None else read_layout(layout), dim, file_options, options())
+    files = find_files(paths, dim, layout)
     files = [file for _, group in groupby(files, attrgetter("labels")) for file in sorted(group, key=attrgetter("path.parts"))]
     attempt = partial(_attempts_at, settings=settings, answers={})
     processes = _number_of_processes(parallel, files)
@@ -83,7 +79,6 @@ def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[
 
 
 def _number_of_processes(parallel: bool | int, files: Sequence[InputFile]) -> int:
-    """Return the number of processes to start, 0 to read in this one."""
     if parallel is False:
         return 0
     if parallel is not True:
@@ -147,7 +142,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
     try:
         with source.within_memory():
-            table = _read(source, settings.format, file.explicit)
+            table = _read(source, file.explicit)
             if isinstance(table, str):
                 return Attempt(file, skip_reason=table)
             file = file._replace(labels=_labels_of(file, settings.layout, settings.dim, table))
@@ -157,9 +152,9 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     return Attempt(file, table)
 
 
-def _read(source: Source, format: str | None, explicit: bool) -> Table | str:
-    """Return the table of one file, or the reason to skip it where the caller did not name it."""
-    file_format = recognise(source, format)
+def _read(source: Source, explicit: bool) -> Table | str:
+    """Return the table of one file, or the reason to skip a file that the caller did not name."""
+    file_format = recognise(source)
     if file_format is None and explicit:
         raise not_recognised(source)
     if file_format is not None:
@@ -168,14 +163,14 @@ def _read(source: Source, format: str | None, explicit: bool) -> Table | str:
         try:
             return with_dims(source, read_table(source, file_format))
         except FileError:
-            forced = format is not None or source.options.pattern is not None
+            forced = source.options.format is not None or source.options.pattern is not None
             if not forced or explicit or file_format.started(source.head) or file_format.recognise(source):
                 raise
     return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
 
 
 def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
-    """Return the labels from a file's path: none where its content states them."""
+    """Return the labels from a file's path, or none if its content states them."""
     if layout is None:
         self_located = dim == "file" and formats()[table.format].placed
         return file.labels or ({} if self_located else {dim: file.label})

@@ -63,7 +63,6 @@ def read(source: Source) -> Table:
 
 
 def _entry(source: Source, location: str, run: Any) -> Entry:
-    """Return the one run of a task."""
     columns: dict[str, str] = {}
     for column in run.findall("column"):
         columns.setdefault(column.get("title", ""), column.get("value", ""))

@@ -81,7 +81,6 @@ def _kind(measurement: Bench) -> tuple[Any, Any]:
 
 
 def _entry(source: Source, location: str, bench: Bench) -> Entry:
-    """Return one benchmark with its parameters and job."""
     statistics = bench.get("Statistics") or {}
     launches: dict[Any, list[Bench]] = {}
     for measurement in bench.get("Measurements") or ():
@@ -109,7 +108,7 @@ def _run(source: Source, location: str, measurements: list[Bench]) -> Run:
 
 
 def _name(bench: Bench) -> str:
-    """Return the full name; old reports have its parts."""
+    """Return the full name, which old reports have in parts."""
     name_parts = [str(bench[field]) for field in ("Namespace", "Type", "Method") if bench.get(field)]
     return str(bench.get("FullName") or ".".join(name_parts) + (f"({bench['Parameters']})" if bench.get("Parameters") else ""))
 

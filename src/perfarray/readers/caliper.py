@@ -57,7 +57,7 @@ def read(source: Source) -> Table:
 
 
 def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profile, names: Mapping[str, str]) -> Entry:
-    """Return one region; a time of 0 is one that was too short to be seen."""
+    """Return one region; a time of 0 was too short to be seen."""
     values, counters = {}, {}
     for key in (key for key in record if key in profile.units):
         location = f"record {index}: {key!r}"
@@ -73,7 +73,6 @@ def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profi
 
 
 def _variable(name: str) -> str:
-    """Return the variable of a time that is not the main one."""
     return next((ours for begin, ours in OVER_RANKS.items() if name.startswith(begin)), name.replace("#", "_"))
 
 
@@ -105,7 +104,7 @@ def _profile(source: Source) -> Profile:
 
 
 def _check_tree(source: Source, lines: Iterable[str]) -> None:
-    """Raise where a node is not below one that stands before it: the reader would not come to an end."""
+    """Raise where the parent of a node does not stand before it: the reader would not come to an end."""
     depths = dict.fromkeys(range(12), 1)
     for number, line in enumerate(lines, 1):
         if not line.startswith("__rec=node,"):

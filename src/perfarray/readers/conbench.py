@@ -68,7 +68,7 @@ def recognise(source: Source) -> bool:
 
 
 def _rows(content: Any) -> list[Any]:
-    """Return the results in an answer of the API, with or without the objects around it, or one result."""
+    """Return the results: a list, one result, or either inside one or two objects of an answer of the API."""
     for _ in range(2):
         if isinstance(content, dict) and isinstance(content.get("data"), dict | list):
             content = content["data"]
@@ -148,7 +148,6 @@ def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
 
 
 def _column(source: Source, location: str, stated: Sequence[Any], *, above_zero: bool) -> Any:
-    """Return numbers, NaN for null."""
     column = np.full(len(stated), np.nan)
     valid = [index for index, value in enumerate(stated) if value is not None]
     numbers = [stated[index] for index in valid]

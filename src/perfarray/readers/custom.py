@@ -116,7 +116,6 @@ def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -
 
 
 def _by_place(source: Source) -> list[int]:
-    """Return the places of columns that the caller named."""
     return sorted(name for name in source.options.dims.values() if isinstance(name, int))
 
 
@@ -130,7 +129,6 @@ def _quantity(source: Source, columns: Iterable[str]) -> str | None:
 
 
 def _renamed(source: Source, columns: list[str]) -> list[str]:
-    """Return the columns of a table under the names that the caller gave them."""
     dims = source.options.dims
     if _by_place(source):
         dim_at = {place: QUANTITY if dim == METRIC else dim for dim, place in dims.items()}
@@ -144,7 +142,6 @@ def _renamed(source: Source, columns: list[str]) -> list[str]:
 
 
 def _with_header(source: Source) -> Source:
-    """Return a CSV file with a header of the caller's names."""
     head, places = tidy_csv.header_text(source), _by_place(source)
     comments, separator = tidy_csv.comments(head), tidy_csv.separator(head)
     body = source.text[len(comments) :]

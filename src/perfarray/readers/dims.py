@@ -44,7 +44,6 @@ def with_dims(source: Source, table: Table) -> Table:
 
 
 def _values(source: Source, table: Table, name: str) -> Texts:
-    """Return the value of a setting or a column in each row."""
     if name in table.columns:
         values = table.columns[name][1]
         integral = values.dtype.kind == "f" and bool((values % 1 == 0).all())

@@ -221,7 +221,8 @@ def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank:
 
 
 def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
-    """Return an unused name of a coordinate, without blanks, at which netCDF splits a list of coordinates; add it to the used ones."""
+    """Return an unused name of a coordinate, and add it to the used ones."""
+    # Without blanks, at which netCDF splits a list of coordinates.
     coordinate = variable_name("_".join(name.split()), prefix, used_names)
     while coordinate in used_names:
         coordinate += "_"

@@ -51,7 +51,7 @@ def _is_event(head: str) -> bool:
 
 
 def _text(source: Source) -> str:
-    """Return what was printed; of `go test -json`, package by package, whose lines come in pieces and mixed with those of others."""
+    """Return what was printed; the output of `go test -json` is put together for each package."""
     if not source.looks_like_json:
         return source.text
     if not _is_event(source.head):
@@ -95,7 +95,7 @@ def read(source: Source) -> Table:
 
 
 def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
-    """Return the lines of each name, threads and settings, process by process; and which units are better higher or lower."""
+    """Return the lines of each name, threads and settings by process, and the direction of units that a line `Unit` states."""
     groups: Groups = {}
     directions: dict[str, str] = {}
     keys: dict[str, str] = {}
@@ -136,7 +136,7 @@ def _plain(name: str) -> str:
 
 
 def _settings(name: str, threads: int | None, keys: dict[str, str], constant: dict[str, str]) -> dict[str, Any]:
-    """Return the settings in a name (`/size=15`), its threads, and the keys that are not the same for all."""
+    """Return the settings in a name (`/size=15`), the threads, and the keys that differ between benchmarks."""
     segments = [segment.partition("=") for segment in name.split("/")[1:]]
     name_settings = {key: value_of(value) for key, equals, value in segments if equals and key}
     return {key: value for key, value in keys.items() if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | name_settings

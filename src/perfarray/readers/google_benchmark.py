@@ -75,7 +75,6 @@ def _is_aggregate(row: Row, names: Collection[str]) -> bool:
 
 
 def _mean_of(row: Row) -> str | None:
-    """Return the benchmark that a row is the mean of."""
     if row.get("aggregate_name", "mean") != "mean" or "real_time" not in row or not row["name"].endswith("_mean"):
         return None
     return str(row.get("run_name", row["name"].removesuffix("_mean")))
@@ -135,7 +134,7 @@ def _factor(source: Source, index: int, row: Row) -> float:
 
 
 def _settings(name: str) -> tuple[dict[str, Any], str]:
-    """Read the arguments in `BM_copy/1024/threads:4/real_time`, and return them and the name without them."""
+    """Return the arguments in `BM_copy/1024/threads:4/real_time`, and the name without them."""
     plain: list[str] = []
     named: dict[str, Any] = {}
     unnamed: list[int | float] = []
@@ -162,7 +161,6 @@ def _outside_brackets(name: str) -> list[str]:
 
 
 def _about(context: Row) -> dict[str, Any]:
-    """Return metadata of machine, library and program."""
     metadata = {CONTEXT.get(key, key): value for key, value in context.items() if isinstance(value, str | int | float)}
     for cache in context.get("caches") or ():
         name = CACHES.get((cache["level"], cache["type"]))

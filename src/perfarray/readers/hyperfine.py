@@ -40,7 +40,6 @@ def read(source: Source) -> Table:
 
 
 def _entry(source: Source, location: str, result: Result) -> Entry:
-    """Return one command with its parameters."""
     times, codes = _times_and_codes(result)
     memory = result.get("memory_usage_byte")
     if len(codes) != len(times) or (memory and len(memory) != len(times)):

@@ -177,7 +177,6 @@ def _setting(param: str) -> str:
 
 
 def _pieces(index: int, result: Result, reserved: frozenset[str], source: Source) -> Iterator[Piece]:
-    """Yield the metrics of one result, the primary first."""
     primary = result["primaryMetric"]
     unit = _primary_unit(str(primary.get("scoreUnit", "")), result.get("mode"), index, source)
     yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))

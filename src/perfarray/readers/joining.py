@@ -49,7 +49,7 @@ def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
 
 
 def _along_history(tables: Sequence[Table], files: Sequence[InputFile]) -> bool:
-    """Return whether each file is one commit (date, build) and has no other label than its path: it then lies along the commits alone."""
+    """Return whether each file is one commit (date, build) and has no label but its path: the files then lie along the commits."""
     stated = any(all(name in table.labels and len(table.labels[name].labels) == 1 for table in tables) for name in HISTORY)
     return stated and all(file.labels == {"file": file.label} for file in files)
 
@@ -71,7 +71,6 @@ def _in_given_order(joined: Table, rows: Sequence[int], files: Sequence[InputFil
 
 
 def _agreed(tables: Sequence[Table]) -> list[Table]:
-    """Reconcile the tables of each format by its `agree`."""
     agreed = list(tables)
     for name, file_format in formats().items():
         indices = [index for index, table in enumerate(tables) if table.format == name]
@@ -161,7 +160,6 @@ def _n_distinct(columns: Sequence[Integers]) -> int:
 
 
 def _level_labels(files: Sequence[InputFile], positions: Sequence[Mapping[str, int]]) -> list[dict[str, Descriptor]]:
-    """Return the labels of levels in paths, where any differs from its number."""
     pairs = zip(files, positions, strict=True)
     names = {name for file, numbers in pairs for name, number in numbers.items() if file.labels.get(name) != str(number)}
     return [

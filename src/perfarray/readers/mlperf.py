@@ -100,7 +100,7 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 
 
 def _run(source: Source, start: Event, stop: Event | None) -> Run:
-    """Return the one run; a log that does not end, or whose target was not reached, is one of a run that failed."""
+    """Return the one run; it failed if the log does not end or its target was not reached."""
     if stop is None:
         source.note("no_end", f"logs no {STOP!r}: the run counts as failed")
         return FAILED
@@ -118,7 +118,6 @@ def _run(source: Source, start: Event, stop: Event | None) -> Run:
 
 
 def _events(source: Source) -> list[Event]:
-    """Return the lines about start, end and benchmark."""
     events = []
     for number, line in enumerate(source.text.split("\n"), 1):
         offset = line.find(":::ML")
@@ -157,7 +156,6 @@ def _json(text: str) -> dict[str, Any]:
 
 
 def _system(source: Source) -> tuple[str | None, dict[str, Any]]:
-    """Return the name of the machine, and its metadata."""
     sibling = source.beside("entry.json") or source.beside("../entry.json")
     if sibling is None:
         return None, {}

@@ -55,11 +55,12 @@ def suggest_name(error: MissingFileError, path: Path) -> None:
 
 
 class FileOptions(NamedTuple):
-    """What the caller says of files: their encoding, which settings or columns are dims, and the pattern of home-grown files."""
+    """What the caller says of files: their format, which settings or columns are dims, the pattern of home-grown files, the encoding."""
 
-    encoding: str | None = None
+    format: str | None = None
     dims: Mapping[str, str | int] = MappingProxyType({})
     pattern: str | None = None
+    encoding: str | None = None
 
 
 class Source:

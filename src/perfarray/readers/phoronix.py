@@ -89,13 +89,12 @@ def _variable(result: Any, kinds: dict[str, tuple[str, str]]) -> tuple[str, floa
 
 
 def _about(system: Any) -> dict[str, str]:
-    """Return the metadata of a system, which lies along `system`."""
     texts = _components(_text(system, "Hardware")) | _components(_text(system, "Software")) | {"TimeStamp": _text(system, "TimeStamp")}
     return renamed((texts, DESCRIPTIONS), missing=("",))
 
 
 def _components(text: str) -> dict[str, str]:
-    """Split `Processor: A, 4 cores, Memory: 8GB` at its names; a piece without one goes on with what is before it."""
+    """Split `Processor: A, 4 cores, Memory: 8GB` at its names; a piece without a name belongs to the one before it."""
     pieces_by_name: dict[str, list[str]] = {}
     name = ""
     for piece in text.split(", "):

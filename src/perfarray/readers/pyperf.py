@@ -112,7 +112,6 @@ def _start_seconds(runs: list[Metadata]) -> float:
 
 
 def _run(index: int, run: Metadata, bench_metadata: Metadata, raw_warmups: bool, start: float) -> Run | None:
-    """Return one run, None if it only calibrated."""
     metadata: Metadata = run.get("metadata") or {}
     inner_loops = _count("inner_loops", metadata, bench_metadata)
     loops = _count("loops", metadata, bench_metadata) * inner_loops
@@ -187,7 +186,6 @@ def _table(source: Source, runs: list[Run], names: list[str], metadata: list[Met
 
 
 def _metric(source: Source, values: list[float], rows: Integers, variable: tuple[str, str], locate: Callable[[int], str]) -> Metric:
-    """Return the variable of some rows, NaN for benchmarks of another unit."""
     stated = values if len(rows) == len(values) else [values[row] for row in rows]
     column = np.full(len(values), np.nan)
     column[rows] = checked(stated, lambda index: locate(int(rows[index])), source, above_zero=variable[0] == TIME)
@@ -219,7 +217,6 @@ def _date(content: Metadata) -> dict[str, Descriptor]:
 
 
 def _prices(runs: list[Run], cells: list[tuple[str, int]]) -> dict[str, Descriptor]:
-    """Return the costs of values along `benchmark` and `execution`."""
     descriptors = {}
     for name, costs in zip((LOOPS, price_of(ITERATION), price_of(EXECUTION)), zip(*(run.costs for run in runs), strict=True), strict=True):
         if any(cost is not None for cost in costs):

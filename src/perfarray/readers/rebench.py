@@ -124,7 +124,6 @@ def _count(source: Source, location: str, text: str) -> int:
 
 
 def _described(line: str) -> dict[str, Any]:
-    """Return what a comment says of machine or commit."""
     title, _, text = line.partition(": ")
     if title in ("# Environment", "# Source"):
         try:
@@ -137,7 +136,6 @@ def _described(line: str) -> dict[str, Any]:
 
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of the machine, in our units."""
     metadata = renamed((content, ENVIRONMENT), missing=(None,))
     for key, name, unit in (("memory", "memory_gb", 2**30), ("clockSpeed", "cpu_mhz", 10**6)):
         if isinstance(content.get(key), int | float):

@@ -23,7 +23,7 @@ MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError,
 
 
 class Format(NamedTuple):
-    """How one format is recognised and read.
+    """How one format is recognised and read: the names of its module, in small letters.
 
     `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` tells of a file too broken to parse
     whether it began as this format; `agree` makes the tables of several files agree. Of the optional ones, PLACED says that a
@@ -36,12 +36,12 @@ class Format(NamedTuple):
     recognise: Callable[[Source], bool]
     started: Callable[[str], Any]
     read: Callable[[Source], Table]
-    agree: Callable[[Sequence[Table]], Sequence[Table]]
-    placed: bool
-    beside: tuple[str, ...]
-    superseded: Callable[[Source], bool]
-    shape: Any
-    anywhere: bool
+    agree: Callable[[Sequence[Table]], Sequence[Table]] = labels.agree
+    placed: bool = False
+    beside: tuple[str, ...] = ()
+    superseded: Callable[[Source], bool] = lambda _: False
+    shape: Any = ANY
+    anywhere: bool = False
 
 
 @cache
@@ -49,23 +49,9 @@ def formats() -> Mapping[str, Format]:
     """Return every format there is a module for, by name."""
     import perfarray.readers as package
 
-    modules = (import_module(module.name) for module in walk_packages(package.__path__, "perfarray.readers."))
-    known = [
-        Format(
-            module.NAME,
-            module.recognise,
-            module.started,
-            module.read,
-            agree=getattr(module, "agree", labels.agree),
-            placed=getattr(module, "PLACED", False),
-            beside=getattr(module, "BESIDE", ()),
-            superseded=getattr(module, "superseded", lambda _: False),
-            shape=getattr(module, "SHAPE", ANY),
-            anywhere=getattr(module, "ANYWHERE", False),
-        )
-        for module in modules
-        if hasattr(module, "NAME")
-    ]
+    modules = (vars(import_module(module.name)) for module in walk_packages(package.__path__, "perfarray.readers."))
+    fields = [{key.lower(): value for key, value in module.items() if key.lower() in Format._fields} for module in modules]
+    known = [Format(**values) for values in fields if "name" in values]
     return {file_format.name: file_format for file_format in sorted(known, key=lambda file_format: file_format.anywhere)}
 
 
@@ -74,13 +60,12 @@ def names_of_formats() -> str:
     return ", ".join(sorted(formats()))
 
 
-def recognise(source: Source, name: str | None) -> Format | None:
+def recognise(source: Source) -> Format | None:
     """Return the format of a file: the one asked for, else the one that recognises its content, else None.
 
     Raises FileError where the file began as a known format and is broken.
     """
-    if source.options.pattern is not None:
-        name = custom.NAME
+    name = source.options.format if source.options.pattern is None else custom.NAME
     if name is not None:
         if name not in formats():
             raise ValueError(f"format={name!r} is not known; choose one of: {names_of_formats()}")

@@ -71,7 +71,7 @@ def suggestion(source: Source, *, companion: bool = False) -> str:
 
 
 def _for_json(source: Source, companion: bool) -> str:
-    """Return which pattern takes numbers of JSON for what they are, else what a pattern has to say."""
+    """Return the pattern that reads the numbers of JSON, else how to write one."""
     leaves = list(islice(_leaves(source.json), NUMBERS))
     if not leaves:
         return "it has no number"
@@ -122,13 +122,13 @@ def _name(form: Keys) -> str:
 
 
 def _words(*texts: str) -> set[str]:
-    """Return the words of some names, and what they are one of: `peakClocks_kb` has four."""
+    """Return the words of some names, with and without a plural s: `peakClocks_kb` has four."""
     words = {word.lower() for text in texts for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text[:1000])}
     return words | {word.removesuffix("s") for word in words}
 
 
 def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
-    """Return what numbers are, as a pattern writes it: by their unit or name, else times; None where that is several things, or none."""
+    """Return the quantity of numbers as a pattern writes it, by their unit or name, else a time; None for several, or for no time."""
     units = _texts((record for leaf in leaves for record in leaf.objects), units=True)
     if len(units) > 1:
         return None
@@ -146,7 +146,7 @@ def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
 
 
 def _texts(objects: Iterable[dict[str, Any]], *, units: bool) -> set[str]:
-    """Return the texts that objects have, those that are units or the others."""
+    """Return the texts in objects: the units, or all others."""
     distinct = {id(record): record for record in objects}.values()
     return {
         text for record in distinct for key, text in record.items() if isinstance(text, str) and (key.lower() in UNITS_OF_ROWS) == units
@@ -175,7 +175,7 @@ def _are_repetitions(leaves: Sequence[Leaf]) -> bool:
 
 
 def _pattern(form: Keys) -> str:
-    """Return the pattern of a form: numbers of lists are iterations, what else lies in lists is told apart by its place."""
+    """Return the pattern of a form: numbers of lists are iterations, other lists become dims `place`."""
     names = iter(["{place}", *(f"{{place{number}}}" for number in range(2, len(form) + 2))])
     above = [next(names) if key is ... else key for key in form[:-1]]
     last = "{iteration}" if form[-1] is ... else form[-1]
@@ -219,21 +219,21 @@ def _for_table(source: Source) -> str:
 
 
 def _dims_of_labels(columns: Sequence[str]) -> dict[str, Any]:
-    """Return the columns beside a single one of values as dims, the first as benchmarks; none where values are not named or several are."""
+    """Return dims for the columns beside the only column of values, the first as benchmarks; none if other columns hold values."""
     named = [name for name in columns if name]
     labels = [name for name in named if value_column(name) is None]
     return dict(zip([BENCHMARK, *labels[1:]], labels, strict=False)) if len(labels) == len(named) - 1 else {}
 
 
 def _dim_of_values(name: str) -> str:
-    """Return what `dims` calls a column of numbers: a time, a value whose name says what it is, or some other quantity."""
+    """Return the key in `dims` of a column of numbers: a time, a value with a known name, or some other quantity."""
     if value_column(name) is not None:
         return name
     return METRIC if name_and_unit(name)[1] or NO_TIME & _words(name) else TIME
 
 
 def _pattern_of_heads(columns: Sequence[str]) -> str | None:
-    """Return the pattern of columns that are called as repetitions are, None where none are."""
+    """Return the pattern of columns with names of repetitions (`run-1`), None if there are none."""
     prefixes = Counter(match[1] for name in columns if (match := NUMBERED.fullmatch(name)))
     for prefix, number_of_columns in prefixes.most_common():
         name = prefix.rstrip("_-. ")

@@ -175,14 +175,12 @@ def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
 
 
 def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
-    """Raise at the first time that is not above 0, in a run that did not fail."""
     values = column.to_numpy()
     rows = np.flatnonzero(~np.isnan(values) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool)))
     checked(values[rows], lambda index: f"column {column.name!r}, row {rows[index] + 1} under the header,", source, above_zero=True)
 
 
 def _check_repeats(source: Source, table: Table) -> None:
-    """Raise where two rows are the same measurement."""
     cells, _ = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
     repeats = pd.Series(cells).duplicated().to_numpy()
     if repeats.any():

@@ -69,7 +69,7 @@ def test_executions_are_in_the_path(tmp_path):
 def test_reference_times_are_no_measurements(tmp_path):
     """Their file has the same form: it is known by its name, and refused."""
     text = "400.alpha,9770\n401.beta,9650\n"
-    assert recognise(Source(write(tmp_path / "2006__reftime.csv", text)), None) is None
+    assert recognise(Source(write(tmp_path / "2006__reftime.csv", text))) is None
     with pytest.raises(FileError, match=r"reftime.csv: holds reference times, by its name"):
         read(tmp_path, text, "reftime.csv", format="spec_runs")
     assert read(tmp_path, text)["time"].count() == 2
@@ -113,4 +113,4 @@ def test_genuine_files():
         assert found["time"].count() in (10, 13, 23, 29)
         assert not found["benchmark"].str.contains("rate").any()
     others = list((ARCHIVES / "spec_single_run_csv").rglob("*.txt"))
-    assert all(recognise(Source(path), None) is None for path in others)
+    assert all(recognise(Source(path)) is None for path in others)

@@ -294,7 +294,7 @@ def test_every_genuine_report_reads():
     tables = []
     for path in paths:
         source = Source(path)
-        assert recognise(source, None) is known
+        assert recognise(source) is known
         tables.append(read_table(source, known))
         assert not source.notes
     with warnings.catch_warnings(record=True) as caught:

@@ -142,7 +142,7 @@ def read(source: Source) -> Table:
 
 
 def _cells(line: str, line_number: int, source: Source) -> list[str]:
-    """Split a line; names of fields of the third level are indented."""
+    """Split a line at commas; names of fields of the third level are indented."""
     if '"' not in line:
         return [cell.strip() for cell in line.split(",")]
     try:
@@ -168,7 +168,7 @@ def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
 
 
 def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
-    """Return tuning to what to the index of its column."""
+    """Return by tuning the index of each column."""
     line_number, names = head
     columns: dict[str, dict[str, int]] = {}
     for index, name in enumerate(names):
@@ -202,14 +202,14 @@ def _run(cells: list[str], line: int, tuning: str, columns: dict[str, int], sour
 
 
 def _first_line(lines: Sequence[Line], title: int) -> dict[str, Any]:
-    """Return what stands before the table, and whether its head calls the runs estimated."""
+    """Return whether the result is valid and whether the head of the table calls the runs estimated."""
     valid = next((cells[1] for _, cells in lines[:title] if cells[0] == "valid" and len(cells) > 1), "")
     estimated = any(name.startswith("Est. ") for name in lines[title + 1][1])
     return {"valid": int(valid) if valid in ("0", "1") else None, "estimated": int(estimated)}
 
 
 def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], str]:
-    """Return what the file says of the machine and how it was run, and the suite by the name of its score."""
+    """Return the metadata of machine and run, and the suite that the name of the score states."""
     copies = {run.settings.get("copies") for run in runs}
     score = next((cells[0] for _, cells in lines if re.match(r"SPEC\S*_base", cells[0])), "")
     texts: dict[str, str] = {}
@@ -261,7 +261,6 @@ def _flags(lines: Sequence[Line], table: Table) -> dict[str, Descriptor]:
 
 
 def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], suite: str) -> Table:
-    """Lay the runs out as columns."""
     machine = about.pop(MACHINE, UNKNOWN)
     codes = {name: code for code, name in enumerate(benchmarks)}
     labels = {

@@ -29,13 +29,14 @@ REFERENCE = "reftime"  # What the name of a file of reference times has in it
 
 
 def started(head: str) -> bool:
-    """Return whether a file that is not all text began as rows of runs."""
-    return _is_runs(head)
+    """Return whether the first line is the head of this format, or a row of it."""
+    first = head.lstrip().partition("\n")[0]
+    return _plain(first) == HEAD or ROW.fullmatch(first) is not None
 
 
 def recognise(source: Source) -> bool:
     """Return whether the first row is of this form, in a file that is not named one of reference times."""
-    return _is_runs(source.head) and REFERENCE not in source.path.name.lower()
+    return started(source.head) and REFERENCE not in source.path.name.lower()
 
 
 def read(source: Source) -> Table:
@@ -65,14 +66,8 @@ def read(source: Source) -> Table:
 
 
 def _plain(line: str) -> str:
-    """Return a line without blanks and quotes, in small letters."""
+    """Return a line in small letters without blanks and quotes."""
     return re.sub(r'[\s"]', "", line).lower()
-
-
-def _is_runs(head: str) -> bool:
-    """Return whether the first line is the head of this format, or a row of it."""
-    first = head.lstrip().partition("\n")[0]
-    return _plain(first) == HEAD or ROW.fullmatch(first) is not None
 
 
 def _row(line: str, line_number: int, width: int, source: Source) -> tuple[str, float, float]:

@@ -128,7 +128,6 @@ def _line(text: str, position: int) -> int:
 
 
 def _rows(section: str, source: Source, offset: int) -> Rows | None:
-    """Read the rows of a part of the report; None if it has none."""
     first = ROW.search(section)
     if first is None:
         return None
@@ -142,6 +141,7 @@ def _plain_rows(body: str, source: Source) -> Rows | None:
     lines = len(cells) // 6
     if len(cells) != 6 * lines or cells[5::6].count(END_OF_LINE.strip()) != lines or not MEASURED.issuperset(cells[4::6]):
         return None
+    # Reports of one suite share these answers.
     names = source.once(_benchmarks, " ".join(cells[::6]))
     copies = source.once(_copies, " ".join(cells[1::6]))
     measured = numbers(cells[2::6] + cells[3::6])
@@ -152,18 +152,18 @@ def _plain_rows(body: str, source: Source) -> Rows | None:
 
 
 def _benchmarks(names: str) -> tuple[str, ...]:
-    """Return the benchmarks of the rows, none where one of them is no name: reports of one suite share the answer."""
+    """Return the benchmarks of the rows, none where one of them is no name."""
     return tuple(names.split()) if BENCHMARK_NAMES.fullmatch(f"{names} ") else ()
 
 
 def _copies(cells: str) -> tuple[float, ...]:
-    """Return the numbers of the first column, none where one of them is none or below 0: few differ between reports."""
+    """Return the numbers of the first column, none where one of them is no number from 0."""
     copies = numbers(cells.split())
     return tuple(copies) if copies and min(copies) >= 0 else ()
 
 
 def _odd_rows(section: str, source: Source, offset: int) -> Rows:
-    """Read rows of which some have peak runs too, failed or did not run; say which cannot be read."""
+    """Read rows some of which have peak runs too, failed or did not run; raise at the first that cannot be read."""
     rows = []
     for match in ROW.finditer(section):
         name, *cells = match[0].split()
@@ -184,7 +184,6 @@ def _odd_rows(section: str, source: Source, offset: int) -> Rows:
 
 
 def _sides(cells: list[str]) -> list[list[str]]:
-    """Split the cells after each status: base runs, then peak runs."""
     sides: list[list[str]] = [[]]
     for cell in cells:
         sides[-1].append(cell)
@@ -205,7 +204,6 @@ def _run(side: list[str]) -> tuple[float, float, float, bool] | None:
 
 
 def _built(text: str, source: Source) -> tuple[str, str | None, str | None]:
-    """Return compiler, flags and operating system, as the lines before the table say them."""
     _, _, line = ("\n" + text).partition("\nBuilt with ")
     compiler, flags, system = source.once(_compiler, line.partition("\n")[0]) if line else (UNKNOWN, None, None)
     return compiler, flags, "Linux" if system is None and "Running on Linux" in text else system
@@ -220,14 +218,13 @@ def _compiler(line: str) -> tuple[str, str | None, str | None]:
 
 
 def _file_name(name: str) -> tuple[str, str, str | None]:
-    """Return machine, flags and session of a file's name."""
     stem = re.sub(r"\.txt(\.\w+)?$", "", name)
     match = FILE_NAME.fullmatch(stem)
     return (match["machine"], match["flags"], match["session"]) if match else (stem, UNKNOWN, None)
 
 
 def _of_system(end: str, machine: str, system: str | None, source: Source) -> dict[str, Descriptor]:
-    """Return the metadata of a machine at the end of a report: the System Info, and the clock that the counters saw."""
+    """Return the metadata of the machine: the System Info, and the clock that the counters measured."""
     counters, _, info = end.partition(SYSTEM_INFO)
     descriptors = source.once(_of_machine, machine, (*source.once(_system, info), ("os", system or UNKNOWN)))
     clocks = _clocks(counters)
@@ -254,7 +251,7 @@ def _of_machine(machine: str, metadata: tuple[tuple[str, Any], ...]) -> dict[str
 
 
 def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, ...]) -> Cells:
-    """Number the runs of each benchmark and tuning: reports of one suite share the answer."""
+    """Number the runs of each benchmark and tuning."""
     runs: dict[tuple[str, bool], list[int]] = {}
     n_runs: Counter[tuple[str, bool]] = Counter()
     executions = []
