@@ -25,28 +25,18 @@ COLUMNS = {
     "cpuenergy": ("energy", "J"),
 }
 # Attributes of a file to our coordinates
-RESULT = {
-    "tool": "tool",
-    "version": "tool_version",
-    "options": "options",
-    "name": "run_definition",
-    "timelimit": "timelimit",
-    "memlimit": "memlimit",
-    "date": "date",
-    "error": "error",
-}
+RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
+          "memlimit": "memlimit", "date": "date", "error": "error"}  # fmt: skip
 TIMEOUT = "TIMEOUT"
 AMOUNT = re.compile(r"([-+.\deE]*\d\.?)[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
 
 
-def started(head: str) -> bool:
-    """Return whether a broken file began as BenchExec's."""
-    return "<result " in head and "benchmarkname=" in head
+started = re.compile(r"(?s)<result .*benchmarkname=").search
 
 
 def recognise(source: Source) -> bool:
     """Return whether the root is a result of a benchmark."""
-    return source.head.lstrip().startswith("<") and started(source.text[: 1 << 16])
+    return source.head.lstrip().startswith("<") and started(source.text[: 1 << 16]) is not None
 
 
 def read(source: Source) -> Table:

@@ -22,22 +22,10 @@ PLACED = True
 RUN = "run"  # The dim of what conbench compares
 SIDES = ("baseline", "contender")
 RATES = {"i/s": "items/s", "b/s": "B/s"}  # Units that we write in another way
-HARDWARE = {
-    "name": "machine",
-    "cpu_model_name": "cpu",
-    "cpu_core_count": "cores",
-    "cpu_thread_count": "logical_cores",
-    "os_name": "os",
-    "os_version": "os_release",
-    "architecture_name": "architecture",
-}
-RESULT = {
-    "stats": Either({"data?": [ANY], "times?": [ANY]}, NULL),
-    "tags": Either({}, NULL),
-    "run_id": ANY,
-    "commit?": {},
-    "hardware?": {},
-}
+HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
+            "os_version": "os_release", "architecture_name": "architecture"}  # fmt: skip
+STATS = {"data?": [ANY], "times?": [ANY]}
+RESULT = {"stats": Either(STATS, NULL), "tags": Either({}, NULL), "run_id": ANY, "commit?": {}, "hardware?": {}}
 SIDE = Either({"tags?": {}}, NULL)
 ROW = Either(RESULT, {"baseline": SIDE, "contender": SIDE})
 SHAPE = Either([ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT)  # With or without the object of an answer of the API around

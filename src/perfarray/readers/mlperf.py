@@ -30,25 +30,10 @@ OLD = re.compile(r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\(
 MIDDLE = re.compile(r":::MLL[ ](?P<at>\S+)[ ](?P<key>\w+):[ ](?P<value>.*)$", re.A)
 NEW = ":::MLLOG "
 # `entry.json` and its first kind of node to our coordinates
-SYSTEM = {
-    "division": "division",
-    "status": "status",
-    "hardware": "hardware",
-    "framework": "framework",
-    "os": "os",
-    "libraries": "libraries",
-    "compilers": "compiler",
-    "interconnect": "interconnect",
-}
-NODE = {
-    "num_nodes": "nodes",
-    "cpu": "cpu",
-    "num_cores": "cores",
-    "num_vcpus": "logical_cores",
-    "sys_mem_size": "memory_gb",
-    "accelerator": "accelerator",
-    "num_accelerators": "accelerators",
-}
+SYSTEM = {"division": "division", "status": "status", "hardware": "hardware", "framework": "framework", "os": "os",
+          "libraries": "libraries", "compilers": "compiler", "interconnect": "interconnect"}  # fmt: skip
+NODE = {"num_nodes": "nodes", "cpu": "cpu", "num_cores": "cores", "num_vcpus": "logical_cores", "sys_mem_size": "memory_gb",
+        "accelerator": "accelerator", "num_accelerators": "accelerators"}  # fmt: skip
 EMPTY = (0, "", "N/A", None)  # Values of `entry.json` that mean unknown
 
 

@@ -6,7 +6,6 @@ are marked `copied`. The blocks HARDWARE and SOFTWARE become coordinates along `
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, U
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
-from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_csv"
@@ -87,7 +86,7 @@ FIELDS = {
         "Peak Pointers": "peak_pointers",
     },
 }
-# What follows `Base` or `Peak` in the titles of lists of flags, one line a benchmark
+# Titles of lists of flags behind `Base` or `Peak`
 FLAGS = {"Optimization Flags": "optimization_flags", "Portability Flags": "portability_flags", "Other Flags": "other_flags"}
 NO_FLAGS = "No flags used"
 CLOCKS = ("cpu_mhz", "cpu_max_mhz")  # Texts that are numbers and nothing else
@@ -100,16 +99,13 @@ class Run(NamedTuple):
 
     benchmark: str
     tuning: str
-    execution: int
     time: float
     ratio: float
     failed: bool
     settings: dict[str, float]
 
 
-def started(head: str) -> bool:
-    """Return whether a file that is not all text began as a result."""
-    return re.match(r"\s*valid,[01]", head) is not None
+started = re.compile(r"\s*valid,[01]").match
 
 
 def recognise(source: Source) -> bool:
@@ -132,7 +128,9 @@ def read(source: Source) -> Table:
     if not any(run.time == run.time for run in runs):
         raise source.error(f"has no time of any benchmark in its {FULL!r}, which begins at line {lines[titles[0]][0]}")
     about, suite = _about(lines[end + 1 :], runs)
-    about |= _first_line(lines, titles[0])
+    valid = next((cells[1] for _, cells in lines[: titles[0]] if cells[0] == "valid" and len(cells) > 1), "")
+    estimated = any(name.startswith("Est. ") for name in lines[titles[0] + 1][1])
+    about |= {"valid": int(valid) if valid in ("0", "1") else None, "estimated": int(estimated)}
     missing = [block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])]
     if missing:
         sentence = f"is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown"
@@ -156,15 +154,8 @@ def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
     if not lines or lines[0][1][0] != "Benchmark":
         raise source.error(f"line {lines[0][0] if lines else 'last'}: expected the head of the table, 'Benchmark,...', under {FULL!r}")
     columns = _columns(lines[0], source)
-    n_runs: Counter[tuple[str, str]] = Counter()
-    runs = []
-    for line_number, cells in lines[1:]:
-        for tuning, tuning_columns in columns.items():
-            run = _run(cells, line_number, tuning, tuning_columns, source)
-            if run is not None:
-                runs.append(run._replace(execution=n_runs[run.benchmark, tuning]))
-                n_runs[run.benchmark, tuning] += 1
-    return runs, list(dict.fromkeys(cells[0] for _, cells in lines[1:]))
+    runs = [_run(cells, line, tuning, fields, source) for line, cells in lines[1:] for tuning, fields in columns.items()]
+    return [run for run in runs if run is not None], list(dict.fromkeys(cells[0] for _, cells in lines[1:]))
 
 
 def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
@@ -198,14 +189,7 @@ def _run(cells: list[str], line: int, tuning: str, columns: dict[str, int], sour
         values[field] = np.nan if value is None else value
     time, ratio = values.pop("time"), values.pop("ratio")
     failed = status != SUCCESS
-    return Run(cells[0], tuning, 0, np.nan if failed else time, np.nan if failed else ratio, failed, values)
-
-
-def _first_line(lines: Sequence[Line], title: int) -> dict[str, Any]:
-    """Return whether the result is valid and whether the head of the table calls the runs estimated."""
-    valid = next((cells[1] for _, cells in lines[:title] if cells[0] == "valid" and len(cells) > 1), "")
-    estimated = any(name.startswith("Est. ") for name in lines[title + 1][1])
-    return {"valid": int(valid) if valid in ("0", "1") else None, "estimated": int(estimated)}
+    return Run(cells[0], tuning, np.nan if failed else time, np.nan if failed else ratio, failed, values)
 
 
 def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], str]:
@@ -263,11 +247,8 @@ def _flags(lines: Sequence[Line], table: Table) -> dict[str, Descriptor]:
 def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], suite: str) -> Table:
     machine = about.pop(MACHINE, UNKNOWN)
     codes = {name: code for code, name in enumerate(benchmarks)}
-    labels = {
-        BENCHMARK: Column(codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks),
-        MACHINE: constant_column(machine, len(runs)),
-        "tuning": column_of(run.tuning for run in runs),
-    }
+    benchmark = Column(codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks)
+    tuning = column_of(run.tuning for run in runs)
     descriptors = {
         name: Descriptor(dims=(BENCHMARK, MACHINE), values={(bench, machine): value for bench in benchmarks}, keep=(MACHINE,))
         for name, value in about.items()
@@ -279,8 +260,8 @@ def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], su
             descriptors[name] = Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values)
     descriptors["ref_time"] = Descriptor(dims=(BENCHMARK,), values=_ref_times(runs, benchmarks), keep=(BENCHMARK,))
     return Table(
-        labels=labels,
-        levels={EXECUTION: np.array([run.execution for run in runs], dtype=np.intp)},
+        labels={BENCHMARK: benchmark, MACHINE: constant_column(machine, len(runs)), "tuning": tuning},
+        levels={EXECUTION: row_in_parent([benchmark.codes, tuning.codes], len(runs))},
         metrics={
             TIME: Metric(values=np.array([run.time for run in runs])),
             RATIO: Metric(values=np.array([run.ratio for run in runs]), units="1", better=HIGHER),
