@@ -36,7 +36,7 @@ def test_chunks(many):
 
 
 def test_one_result_for_any_number_of_processes(many):
-    """Processes of our own, whatever the order of the files; what they notice and refuse comes back from them."""
+    """Values, notes and errors are the same with two processes, in any order of files."""
     broken = write(many[0].parent / "cut.json", json.dumps(small_suite(1.0))[:-30])
     shuffled = random.Random(1).sample([*many, broken], len(many) + 1)
     with pytest.warns(UserWarning, match=r"of 14 files, 1 is broken and left out: .*cut\.json"):
@@ -45,7 +45,7 @@ def test_one_result_for_any_number_of_processes(many):
 
 
 def test_processes_are_started_where_there_is_enough_to_read(many, monkeypatch):
-    """`True` leaves few files to this process; a number is obeyed, up to one process for each file."""
+    """`True` starts no process for few bytes; a number is obeyed, up to one process for each file."""
     started = []
     monkeypatch.setattr(attempts, "_by_processes", lambda attempt, found, number: started.append(number) or map(attempt, found))
     monkeypatch.setattr(attempts, "number_of_cores", lambda: 4)
@@ -61,7 +61,7 @@ def test_processes_are_started_where_there_is_enough_to_read(many, monkeypatch):
 
 
 def test_a_process_that_ends_is_an_error(many, monkeypatch):
-    """It is said what may be the cause, and what reads all the same."""
+    """The message names possible causes and the remedy."""
     monkeypatch.setattr(attempts, "_attempts_at", ended)
     with pytest.raises(ChildProcessError, match=r"a process that read files ended: .*parallel=False reads in this process"):
         perfarray.read_archive(many, parallel=1)
@@ -75,7 +75,7 @@ def ended(file, settings, answers):
 @settings(max_examples=examples(64), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_list_keeps_its_order_and_changes_nothing_else(many, data):
-    """Labels come as the files were given; with them in their place, all is as a folder has it."""
+    """Labels have the order of the list; sorted, the result is that of the folder."""
     expected = perfarray.read_archive(many[0].parent)
     given = data.draw(st.permutations(many))
     found = perfarray.read_archive(given)
@@ -87,7 +87,7 @@ def test_a_list_keeps_its_order_and_changes_nothing_else(many, data):
 @given(order=st.permutations(["v9", "v10", "v1"]), sessions=st.permutations(range(2)))
 @settings(max_examples=examples(48), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_versions_are_compared_in_the_order_of_the_list(tmp_path, order, sessions):
-    """What a layout says keeps it too, but for levels: those have an order of their own."""
+    """Labels from a layout keep the order of the list; levels have an order of their own."""
     paths = {(version, session): tmp_path / f"{version}_{session}.json" for version in order for session in sessions}
     for number, path in enumerate(sorted(paths.values())):
         write(path, small_suite(1.0 + number))
@@ -119,7 +119,7 @@ def test_the_first_broken_file_is_reported(many, parallel):
 
 
 def test_notes_come_in_order(tmp_path):
-    """What readers notice is said in the order of the paths, in one warning."""
+    """Notes come in the order of the paths, in one warning."""
     for name in "dbca":
         write(tmp_path / f"{name}.json", [entry(), entry()])
     with pytest.warns(UserWarning, match=r"(?s)a\.json: 1 .*b\.json: 1 .*c\.json: 1 .*d\.json: 1 ") as caught:
@@ -128,7 +128,6 @@ def test_notes_come_in_order(tmp_path):
 
 
 def test_progress(many, capsys):
-    """The bar counts files."""
     perfarray.read_archive(many, progress=True)
     assert "13/13" in capsys.readouterr().err
 
@@ -140,7 +139,7 @@ def test_a_wrong_layout_is_no_fault_of_a_file(many):
 
 
 def test_without_dask(many, monkeypatch):
-    """The extra that has it is named."""
+    """The message names the extra."""
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(ImportError, match=r"chunks= needs dask, which is not installed; install perfarray\[io\]"):
         perfarray.read_archive(many, chunks={})

@@ -46,7 +46,7 @@ def test_samples_may_differ_in_length(written):
     ],
 )
 def test_what_is_wrong_is_placed(written, text, message):
-    """The error names the line and the column, what stands there, and what was expected."""
+    """The error names line, column, text and what is expected."""
     with pytest.raises(ValueError, match=f"bzip2.csv: .*{message}"):
         perfarray.read(written(text), format="speedup_test")
 

@@ -61,21 +61,17 @@ def shown(paths: Any) -> str:
 
 def _find(paths: Any) -> Iterator[InputFile]:
     """Yield each file of a folder, glob or list once, labelled by its path below the common folder."""
-    if isinstance(paths, str | PathLike):
-        root = checked_path(paths)
-        files = {file.path: file for file in _expanded(paths)}
-        folder = root if root.is_dir() else _common_folder(list(files))
-    elif isinstance(paths, Iterable) and not isinstance(paths, bytes):
-        files = {}
-        for item in sorted(paths, key=str) if isinstance(paths, Set) else paths:
-            for file in _expanded(item):
-                if file.explicit or file.path not in files:
-                    files[file.path] = file
-        folder = _common_folder(list(files))
-    else:
+    single = isinstance(paths, str | PathLike)
+    if not single and (not isinstance(paths, Iterable) or isinstance(paths, bytes)):
         raise TypeError(
             f"paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got {type(paths).__name__}"
         )
+    files: dict[Path, InputFile] = {}
+    for item in [paths] if single else sorted(paths, key=str) if isinstance(paths, Set) else paths:
+        for file in _expanded(item):
+            if file.explicit or file.path not in files:
+                files[file.path] = file
+    folder = Path(paths) if single and isdir(paths) else _common_folder(list(files))
     depth = len(folder.parts) if folder else 0
     for path, file in files.items():
         yield file._replace(label=("/".join(path.parts[depth:]) if folder else "") or path.as_posix())
