@@ -144,7 +144,7 @@ def table_of_entries(
             f"holds no measurement: none of its {len(entries)} benchmarks has a value, {entries[0].name[:60]!r} is the first"
         )
     used_names = {*RESERVED_NAMES, *metrics}
-    columns = {}
+    columns: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
     for name in counters:
         coordinate = name if name == LOOPS else _coordinate(name, "counter_", used_names)
         columns[coordinate] = ((BENCHMARK, EXECUTION, ITERATION), _column([run.counters.get(name) for run in runs], lengths, np.nan))

@@ -85,9 +85,9 @@ class ResultLabel(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """The values of one metric of one result, fork by fork."""
+    """The values of one metric of one result (its index), fork by fork."""
 
-    index: int
+    result: int
     name: str
     unit: Unit
     forks: Forks
@@ -253,7 +253,7 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
         unit = unit._replace(written=unit.common)
     flat = list(chain.from_iterable(fork for piece in pieces for fork in piece.forks))
     lengths = np.array([len(fork) for piece in pieces for fork in piece.forks], dtype=np.intp)
-    starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.index], piece.forks, strict=False)]
+    starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.result], piece.forks, strict=False)]
     missing = NOT_MEASURED if pieces[0].name in (TIME, THROUGHPUT) else (*NOT_MEASURED, *INFINITE)
     numbers = checked(flat, partial(_locate, pieces), source, above_zero=pieces[0].name == TIME, missing=missing)
     if unit.written == unit.common:
@@ -266,7 +266,7 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
 def _locate(pieces: list[Piece], index: int) -> str:
     cells = [(piece, fork, cell) for piece in pieces for fork, values in enumerate(piece.forks) for cell in range(len(values))]
     piece, fork, cell = cells[index]
-    return f"entry {piece.index}: value {cell} of fork {fork} of {piece.name!r}"
+    return f"entry {piece.result}: value {cell} of fork {fork} of {piece.name!r}"
 
 
 def _descriptors(results: list[Result], dims: tuple[str, ...], cells: list[tuple[str, ...]]) -> dict[str, Descriptor]:

@@ -45,7 +45,7 @@ def whole(text: str, digits: int = 15) -> int | None:
 
 def value_of(text: str) -> int | float | str:
     """Return a setting as a number where its text is one."""
-    value = whole(text)
+    value: int | float | None = whole(text)
     value = number(text) if value is None else value
     return text if value is None else value
 

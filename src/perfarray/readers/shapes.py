@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from reprlib import repr as shortened
 from sys import float_info
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from perfarray.timings.validation import listed
 
@@ -121,7 +121,7 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-def rows_with(rows: Any, *keys: str) -> bool:
+def rows_with(rows: Any, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
     """Return whether JSON is a list of objects, one at least, each of which has these keys."""
     return isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) and row.keys() >= set(keys) for row in rows)
 
