@@ -178,7 +178,7 @@ def _names(columns: Sequence[str]) -> dict[int, str]:
 def _described(name: str, column: Sequence[str]) -> list[Any]:
     """Return a column as numbers if all its texts are numbers, else as text."""
     texts = [text for text in column if text not in UNSTATED]
-    values = None if name in LABEL else numbers(texts)
+    values: list[Any] | None = None if name in LABEL else numbers(texts)
     if not values:
         return [UNKNOWN if text in UNSTATED else text for text in column]
     if len(texts) == len(column) and all(value.is_integer() for value in values):
@@ -198,7 +198,8 @@ def _labels(columns: dict[str, list[Any]], source: Source) -> list[str]:
 def _scores(column: Sequence[str], name: str, source: Source) -> Floats:
     """Return a column of scores; 0 and empty cells are not measured."""
     texts = ["0" if text in NOT_SCORED else text for text in column]
-    values = np.array(numbers(texts) or list(map(number, texts)), dtype=float)
+    parsed = numbers(texts)
+    values = np.array([number(text) for text in texts] if parsed is None else parsed, dtype=float)
     wrong = ~(values >= 0)
     if wrong.any():
         row = int(wrong.argmax())
