@@ -156,6 +156,7 @@ def test_old_files_have_the_environment_in_their_name(tmp_path):
         ({"time_a": 0}, "'time_a': result 0: value 0 is 0; expected a number above 0"),
         ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
         ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
+        ({"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}}, "'time_a' has 100000 combinations of parameters; 65536 are"),
         ({}, "holds no measurement"),
     ],
 )

@@ -53,14 +53,14 @@ def test_the_oldest_files(tmp_path):
 def test_time_outs_are_censored_and_errors_failed(tmp_path):
     """Neither has a time; a time-out has a bound for both of its times; `unknown` is an answer."""
     found = read(
-        tmp_path, run("a"), run("b", "TIMEOUT", "error", cputime="60.5s", walltime="40s"), run("c", "ERROR (1)", "error"),
+        tmp_path, run("a"), run("b", "TIMEOUT (true)", "error", cputime="60.5s", walltime="40s"), run("c", "ERROR (1)", "error"),
         run("d", "unknown", "unknown"), run("e", "", "missing", walltime="", cputime=""),
     )  # fmt: skip
     assert found["censored"].values.ravel().tolist() == [False, True, False, False, False]
     assert found["failed"].values.ravel().tolist() == [False, False, True, False, False]
     np.testing.assert_array_equal(found["time"].values.ravel(), [2.5, np.nan, np.nan, 2.5, np.nan])
     np.testing.assert_array_equal(found["censored_at"].values.ravel(), [np.nan, 40.0, np.nan, np.nan, np.nan])
-    assert found["status"].values.tolist()[1:3] == ["TIMEOUT", "ERROR (1)"]
+    assert found["status"].values.tolist()[1:3] == ["TIMEOUT (true)", "ERROR (1)"]
 
 
 def test_a_limit_counts_in_a_comparison(tmp_path):

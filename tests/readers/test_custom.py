@@ -46,12 +46,12 @@ def test_a_misspelt_column(tmp_path):
 
 
 def test_a_setting_becomes_a_level(tmp_path):
-    """A setting may be a level that the file does not have."""
-    rows = [google(f"BM/run:{n}", float(n), 1) for n in (3, 5)]
+    """A setting may be a level that the file does not have; numbers are sorted by value, and come before texts."""
+    rows = [google(f"BM/run:{label}", time, 1) for label, time in (("x", 7.0), (10, 5.0), (9, 3.0))]
     path = write(tmp_path / "a.json", {"context": {}, "benchmarks": rows})
     times = perfarray.read(path, dims={"session": "run"})["time"]
-    assert times.sizes == {"benchmark": 1, "session": 2, "execution": 1, "iteration": 1}
-    assert times.values.ravel().tolist() == [3.0, 5.0]
+    assert times.sizes == {"benchmark": 1, "session": 3, "execution": 1, "iteration": 1}
+    assert times.values.ravel().tolist() == [3.0, 5.0, 7.0]
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,12 @@ def test_not_a_number_is_text_in_json(tmp_path):
     assert np.isnan(read(tmp_path, entry(data=[["NaN", 1.0]]))["time"].values[0, 0, 0])
 
 
+def test_costs(tmp_path):
+    """An iteration takes the configured time, or one operation if that takes longer; the warm-up is that of a fork."""
+    found = read(tmp_path, entry(data=[[3e9]], measurementTime="1 s", warmupTime="10 s", warmupIterations=5))
+    assert (found["iteration_seconds"].item(), found["execution_seconds"].item()) == (3.0, 50.0)
+
+
 def test_old_files_lack_versions(tmp_path):
     """jmhVersion and jdkVersion may be missing, in the whole file or in one entry."""
     bare = {key: value for key, value in entry("b").items() if key not in ("jmhVersion", "jdkVersion", "vmName")}

@@ -49,6 +49,16 @@ def test_nothing_but_calibration_is_an_error(tmp_path):
         read(tmp_path, suite(bench("fft", run(1.0)), bench("sort", CALIBRATION)))
 
 
+@pytest.mark.parametrize(("duration", "iteration", "execution"), [(3.5, np.nan, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)])
+def test_costs(tmp_path, duration, iteration, execution):
+    """The gap between runs is the start of a process; a run that takes more than 1.25 times its loops sets up each value."""
+    metadata = [{"date": f"2026-01-01 00:00:{second:02}", "duration": duration, "loops": 1} for second in (0, 10, 20, 30)]
+    times = read(tmp_path, suite(bench("fft", *(run(1.0, 1.0, warmups=[(2, 1.0)], **stated) for stated in metadata))))
+    np.testing.assert_allclose(times["execution_seconds"], execution)
+    assert ("iteration_seconds" in times.coords) == (duration == 4.0)
+    np.testing.assert_allclose(times.coords.get("iteration_seconds", np.nan), iteration)
+
+
 def test_ragged_runs_are_padded(tmp_path):
     """The number of values and warm-ups may differ between runs and benchmarks; the rest is NaN and not marked."""
     times = read(tmp_path, suite(bench("a", run(1.0, 2.0, 3.0), run(4.0, warmups=[(1, 9.0)])), bench("b", run(5.0))))

@@ -120,6 +120,12 @@ def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
         assert times[setting].item() == 8
 
 
+@pytest.mark.parametrize(("reference", "ref_time"), [(1000.01, 1000.0), (1000.5, 1000.5)])
+def test_reference_times_are_whole_seconds_but_for_rounding(tmp_path, reference, ref_time):
+    times = read(tmp_path, spec_result([spec_pair("400.alpha", 2, 10.5, 9.5, reference=reference)]))
+    assert times["ref_time"].item() == pytest.approx(ref_time, rel=1e-6)
+
+
 def test_estimated_and_valid(tmp_path):
     """A file may state that it is valid although its runs are estimated; both are coordinates."""
     plain = read(tmp_path, spec_result(RATE))

@@ -69,7 +69,8 @@ def test_executions_are_in_the_path(tmp_path):
 def test_reference_times_are_no_measurements(tmp_path):
     """Their file has the same form and is refused by its name."""
     text = "400.alpha,9770\n401.beta,9650\n"
-    assert recognise(Source(write(tmp_path / "2006__reftime.csv", text))) is None
+    for content in (text, HEADED):
+        assert recognise(Source(write(tmp_path / "2006__reftime.csv", content))) is None
     with pytest.raises(FileError, match=r"reftime.csv: holds reference times, by its name"):
         read(tmp_path, text, "reftime.csv", format="spec_runs")
     assert read(tmp_path, text)["time"].count() == 2

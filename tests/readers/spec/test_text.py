@@ -247,11 +247,12 @@ def test_suites_machines_and_compilers_are_joined(tmp_path):
 def test_a_run_published_twice_is_marked(tmp_path):
     """The second of two reports with the same runs is `copied`, with one warning; few equal rows may be chance."""
     files = {"A_O3_001.txt": spec_report(*TWO), "B_O3_001.txt": spec_report(*TWO), "C_O3_001.txt": spec_report(*TWO[:3])}
+    files |= {f"{name}_O3_001.txt": spec_report(*TWO[:5]) for name in "DE"}
     with pytest.warns(UserWarning, match=r"published twice under two names are marked `copied`: 'B \(int2017_rate1, O3\) = A") as caught:
         found = archive(tmp_path, files)
     assert len(caught) == 1
-    assert [int(found["copied"].sel(machine=machine).sum()) for machine in ("A", "B", "C")] == [0, 6, 0]
-    assert found["time"].count() == 15
+    assert [int(found["copied"].sel(machine=machine).sum()) for machine in "ABCDE"] == [0, 6, 0, 0, 0]
+    assert found["time"].count() == 25
 
 
 def test_reports_of_one_machine_say_the_same_of_it(tmp_path):
