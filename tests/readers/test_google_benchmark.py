@@ -42,9 +42,9 @@ def test_repetitions_are_iterations_and_aggregates_are_counted(tmp_path):
 
 def test_arguments_are_coordinates(tmp_path):
     """They are in the label as the file has them; slashes between angle brackets are no arguments."""
-    found = read(tmp_path, row("BM_copy<a/4>/1024/n:8/threads:4/real_time", threads=4), row("BM_copy<a/4>/2048/n:8", family_index=1))
-    assert found["benchmark"].values.tolist() == ["BM_copy<a/4>/1024/n:8/threads:4/real_time", "BM_copy<a/4>/2048/n:8"]
-    assert found["benchmark_name"].values.tolist() == ["BM_copy<a/4>/real_time", "BM_copy<a/4>"]
+    found = read(tmp_path, row("BM_copy<a/4/b>/1024/n:8/threads:4/real_time", threads=4), row("BM_copy<a/4/b>/2048/n:8", family_index=1))
+    assert found["benchmark"].values.tolist() == ["BM_copy<a/4/b>/1024/n:8/threads:4/real_time", "BM_copy<a/4/b>/2048/n:8"]
+    assert found["benchmark_name"].values.tolist() == ["BM_copy<a/4/b>/real_time", "BM_copy<a/4/b>"]
     assert found["arg0"].values.tolist() == [1024, 2048]
     assert found["threads"].values.tolist() == [4, 1]
     nested = found.isel(benchmark=[0, 1]).set_index(benchmark=["arg0", "threads"]).unstack("benchmark")
