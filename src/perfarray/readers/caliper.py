@@ -7,7 +7,7 @@ them; the longest is `time`, since a program waits for its slowest rank. Other n
 import io
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +26,7 @@ DEEPEST = 200  # Most levels of the tree of contexts
 OUTSIDE = "(outside of regions)"
 
 
-class Profile(NamedTuple):
-    """The content of a file: records, globals, and the unit of each attribute of values, None where it has none."""
-
-    records: list[dict[str, Any]]
-    about: Mapping[str, Any]
-    units: Mapping[str, str | None]
-
+Units = dict[str, str | None]  # Of each attribute of values, None where it has none
 
 started = re.compile("__rec=").match
 
@@ -44,30 +38,30 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the regions: benchmark x execution x iteration."""
-    profile = _profile(source)
-    times = {name: unit for name, unit in profile.units.items() if _factor(unit) is not None and "time" in name}
+    records, described, units = _profile(source)
+    times = {name: unit for name, unit in units.items() if _factor(unit) is not None and "time" in name}
     if not times:
         raise source.error("holds no time: no attribute of its values has a unit of time")
     main = next((name for begin in MAIN for name in times if name.startswith((f"{begin}sum#time", f"{begin}time"))), None)
     names = {name: TIME if name == (main or next(iter(times))) else _variable(name) for name in times}
-    entries = [_entry(source, index, record, profile, names) for index, record in enumerate(profile.records)]
+    entries = [_entry(source, index, record, units, names) for index, record in enumerate(records)]
     kinds = dict.fromkeys(sorted(names.values(), key=lambda name: name != TIME), (SECONDS, LOWER))
-    about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in profile.about.items() if not key.startswith(LEFT_OUT)}
+    about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in described.items() if not key.startswith(LEFT_OUT)}
     return table_of_entries(source, entries, kinds=kinds, about=about, counts=count_below_resolution(source, entries))
 
 
-def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profile, names: Mapping[str, str]) -> Entry:
+def _entry(source: Source, index: int, record: Mapping[str, Any], units: Units, names: Mapping[str, str]) -> Entry:
     """Return one region; a time of 0 was too short to be seen."""
     values, counters = {}, {}
-    for key in (key for key in record if key in profile.units):
+    for key in (key for key in record if key in units):
         location = f"record {index}: {key!r}"
-        factor = _factor(profile.units[key])
+        factor = _factor(units[key])
         if key in names and factor is not None:
             values[names[key]] = times_or_nan(source, location, [record[key]], factor)
         else:
             counters[key.rpartition("#")[2]] = amounts(source, location, [record[key]])
     path = record.get("path") or ()
-    texts = {key: text for key, text in record.items() if key not in profile.units and isinstance(text, str) and text not in path}
+    texts = {key: text for key, text in record.items() if key not in units and isinstance(text, str) and text not in path}
     settings = {key: value_of(text) for key, text in texts.items() if key not in ("path", "spot.channel")}
     return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, counters)], settings)
 
@@ -80,8 +74,8 @@ def _factor(unit: str | None) -> float | None:
     return None if unit is None else seconds_factor(unit)
 
 
-def _profile(source: Source) -> Profile:
-    """Read the records with Caliper's own reader, once they are known to be a tree."""
+def _profile(source: Source) -> tuple[list[dict[str, Any]], dict[str, Any], Units]:
+    """Return records, globals and units, read with Caliper's own reader once the records are known to be a tree."""
     try:
         from caliperreader import CaliperReader
         from caliperreader.readererror import ReaderError
@@ -100,7 +94,7 @@ def _profile(source: Source) -> Profile:
         }
     except (ReaderError, StopIteration, LookupError, ValueError, AttributeError, TypeError) as error:
         raise source.error(f"is not Caliper's: {type(error).__name__}: {getattr(error, 'message', error)}") from error
-    return Profile(reader.records, reader.globals, units)
+    return reader.records, reader.globals, units
 
 
 def _check_tree(source: Source, lines: Iterable[str]) -> None:
