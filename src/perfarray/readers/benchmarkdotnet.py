@@ -99,10 +99,10 @@ def _run(source: Source, location: str, measurements: list[Bench]) -> Run:
     if RESULT not in kinds:
         return FAILED
     used = [measurement for kind in (WARMUP, RESULT) for measurement in measurements if _kind(measurement) == kind]
-    other = [measurement["Nanoseconds"] for measurement in measurements if _kind(measurement) not in (RESULT, ACTUAL)]
+    overhead_times = [measurement["Nanoseconds"] for measurement in measurements if _kind(measurement) not in (RESULT, ACTUAL)]
     loops = times(source, f"{location}: 'Operations'", [measurement["Operations"] for measurement in used])
     values = times_or_nan(source, f"{location}: 'Nanoseconds'", [measurement["Nanoseconds"] for measurement in used], NANOSECOND) / loops
-    overhead = float(amounts(source, f"{location}: 'Nanoseconds'", other).sum()) * NANOSECOND
+    overhead = float(amounts(source, f"{location}: 'Nanoseconds'", overhead_times).sum()) * NANOSECOND
     warmup = np.arange(len(used)) < kinds.count(WARMUP)
     return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), overhead)}, {"warmup": warmup})
 

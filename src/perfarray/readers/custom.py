@@ -50,7 +50,7 @@ def recognise(source: Source) -> bool:
         return next(_cells(source, _pattern(source.options.pattern)), None) is not None
     if not source.options.dims or source.looks_like_json:
         return False
-    if _by_place(source):
+    if _column_indices(source):
         return True
     columns = tidy_csv.header(tidy_csv.header_text(source))
     has_values = _quantity(source, columns) is not None or any(map(value_column, _renamed(source, columns)))
@@ -115,7 +115,7 @@ def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -
     return tidy_csv.table_of_frame(source, frame, value={pattern.metric: VALUE}, units=units, better=None, level=level, dims=dims)
 
 
-def _by_place(source: Source) -> list[int]:
+def _column_indices(source: Source) -> list[int]:
     return sorted(name for name in source.options.dims.values() if isinstance(name, int))
 
 
@@ -124,15 +124,15 @@ def _quantity(source: Source, columns: Iterable[str]) -> str | None:
     dims = source.options.dims
     if METRIC in dims:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
-    names = [*dims, *(() if _by_place(source) else set(columns).difference(map(str, dims.values())))]
+    names = [*dims, *(() if _column_indices(source) else set(columns).difference(map(str, dims.values())))]
     return None if any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
 
 
 def _renamed(source: Source, columns: list[str]) -> list[str]:
     dims = source.options.dims
-    if _by_place(source):
-        dim_at = {place: QUANTITY if dim == METRIC else dim for dim, place in dims.items()}
-        return [dim_at.get(place, f"column_{place}") for place in range(len(columns))]
+    if _column_indices(source):
+        dim_at = {index: QUANTITY if dim == METRIC else dim for dim, index in dims.items()}
+        return [dim_at.get(index, f"column_{index}") for index in range(len(columns))]
     dim_of = {name: dim for dim, name in dims.items() if dim != METRIC}
     other_values: set[str] = set()
     if _quantity(source, columns) is not None or any(map(value_column, dim_of.values())):
@@ -142,18 +142,18 @@ def _renamed(source: Source, columns: list[str]) -> list[str]:
 
 
 def _with_header(source: Source) -> Source:
-    head, places = tidy_csv.header_text(source), _by_place(source)
+    head, indices = tidy_csv.header_text(source), _column_indices(source)
     comments, separator = tidy_csv.comments(head), tidy_csv.separator(head)
     body = source.text[len(comments) :]
     first, _, following = body.partition("\n")
-    columns = next(csv.reader([first], delimiter=separator), []) if places else tidy_csv.header(head)
-    if places and not 0 <= places[0] <= places[-1] < len(columns):
-        raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {places}")
+    columns = next(csv.reader([first], delimiter=separator), []) if indices else tidy_csv.header(head)
+    if indices and not 0 <= indices[0] <= indices[-1] < len(columns):
+        raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {indices}")
     names = _renamed(source, columns)
     metric = _quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
-    table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body if places else following}")
-    table.columns = dict(zip(names, map(str, range(len(columns))) if places else map(repr, columns), strict=True))
+    table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body if indices else following}")
+    table.columns = dict(zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True))
     return table
 
 

@@ -159,13 +159,13 @@ def _labels(results: list[Result], source: Source) -> tuple[list[str], list[Resu
         for result in results
     ]
     keys = _ambiguous([label_parts])
-    names = [parts.label(*keys) for parts in label_parts]
+    names = [label.label(*keys) for label in label_parts]
     jvm_args = list(map(_jvm_args, results))
     if len(set(names)) < len(names) and len(set(zip(names, jvm_args, strict=True))) == len(names):
         return names, label_parts, jvm_args
     labels = unique_labels(names, source)
     suffixes = [label.removeprefix(name) for name, label in zip(names, labels, strict=True)]
-    return labels, [parts._replace(repeated=suffix) for parts, suffix in zip(label_parts, suffixes, strict=True)], None
+    return labels, [label._replace(repeated=suffix) for label, suffix in zip(label_parts, suffixes, strict=True)], None
 
 
 def _jvm_args(result: Result) -> str:

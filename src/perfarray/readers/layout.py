@@ -23,11 +23,11 @@ class Layout(NamedTuple):
         >>> read_layout("{version}/{machine}_{session}.json").labels("results/gcc13/epyc_2.json.gz")
         {'version': 'gcc13', 'machine': 'epyc', 'session': '2'}
         """
-        parts = PurePosixPath(path).parts
-        tail = "/".join(parts[-self.depth :])
+        components = PurePosixPath(path).parts
+        tail = "/".join(components[-self.depth :])
         for candidate in [tail, *(tail.removesuffix(suffix) for suffix in COMPRESSED if tail.endswith(suffix))]:
             match = self.pattern.fullmatch(candidate)
-            if match and len(parts) >= self.depth:
+            if match and len(components) >= self.depth:
                 return match.groupdict()
         return None
 

@@ -51,8 +51,8 @@ def formats() -> Mapping[str, Format]:
 
     modules = (vars(import_module(module.name)) for module in walk_packages(package.__path__, "perfarray.readers."))
     fields = [{key.lower(): value for key, value in module.items() if key.lower() in Format._fields} for module in modules]
-    known = [Format(**values) for values in fields if "name" in values]
-    return {file_format.name: file_format for file_format in sorted(known, key=lambda file_format: file_format.anywhere)}
+    known_formats = [Format(**values) for values in fields if "name" in values]
+    return {file_format.name: file_format for file_format in sorted(known_formats, key=lambda file_format: file_format.anywhere)}
 
 
 def names_of_formats() -> str:
