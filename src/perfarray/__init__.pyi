@@ -38,8 +38,8 @@ from .mixtures.modes import variability_level as variability_level
 from .mixtures.origins import modes_by as modes_by
 from .readers.archives import read as read
 from .readers.archives import read_archive as read_archive
-from .readers.overview import formats as formats
 from .readers.survey import archive_table as archive_table
+from .readers.survey import formats as formats
 from .reports.writing import report as report
 from .results.answers import table as table
 from .results.combine import combine as combine

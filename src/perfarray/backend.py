@@ -89,12 +89,12 @@ class PerfarrayBackend(BackendEntrypoint):
 
 def _is_known(path: Path) -> bool:
     """Recognise a file: by its first bytes, and only where those began as a known format by all of it."""
-    from perfarray.readers.opening import Source, beginning
+    from perfarray.readers.opening import Source, read_head
     from perfarray.readers.recognising import formats, recognise
 
     if not path.is_file():
         return False
-    head = beginning(path)
+    head = read_head(path)
     if "\0" in head or not any(known.started(head) for known in formats().values()):
         return False
-    return recognise(Source(path), None) is not None
+    return recognise(Source(path)) is not None

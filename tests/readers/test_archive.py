@@ -62,14 +62,14 @@ class TestWhatIsLeftOut:
         assert times.attrs["n_files_broken"] == 2
 
     def test_broken_files_are_skipped(self, mixed):
-        """Broken files are not named, only counted; those of no known format still are."""
+        """Broken files are only counted; files of unknown format are named."""
         write(mixed / "cut.json", json.dumps(small_suite(1.0))[:-30])
         with pytest.warns(UserWarning, match="^of 6 files, 4 are of no known format"):
             times = perfarray.read_archive(mixed, on_error="skip")
         assert times.attrs["n_files_broken"] == 1
 
     def test_a_file_that_was_named_must_be_read(self, mixed):
-        """In a list every file is meant; `on_error` says what follows."""
+        """`on_error` applies to every file of a list."""
         files = [mixed / "good.json", mixed / "other.json"]
         with pytest.raises(
             ValueError, match=r"other\.json: no reader recognises its content, .*; formats that are known: asv, .*jmh, .*pyperf"
@@ -80,7 +80,6 @@ class TestWhatIsLeftOut:
         assert perfarray.read_archive(files, on_error="skip").attrs["n_files_broken"] == 1
 
     def test_nothing_readable(self, mixed):
-        """The reasons are given."""
         with pytest.raises(
             ValueError, match=r"none of the 1 files in .* could be read: 1 is of no known format.*known: asv, .*jmh, .*pyperf"
         ):
@@ -89,19 +88,18 @@ class TestWhatIsLeftOut:
             perfarray.read_archive([mixed / "other.json"], on_error="skip")
 
     def test_on_error_is_checked(self, mixed):
-        """The choices are listed."""
         with pytest.raises(ValueError, match="on_error='ignore' is not known; choose one of 'raise', 'warn', 'skip'"):
             perfarray.read_archive(mixed, on_error="ignore")
 
     def test_a_path_beside_the_layout_is_broken(self, mixed):
-        """`on_error` decides about files whose place says nothing."""
+        """`on_error` applies to files whose path does not match the layout."""
         write(mixed / "a_1.json", small_suite(1.0))
         with pytest.warns(UserWarning, match=r"1 is broken and left out: .*good\.json: its path does not match layout"):
             times = perfarray.read_archive(str(mixed / "*.json"), layout="{version}_{session}.json", on_error="warn")
         assert times.attrs["n_files"] == 1
 
     def test_what_readers_notice_is_one_warning_too(self, tmp_path):
-        """Names that repeat in several files and files left out: one message."""
+        """Notes of readers and files left out come in one warning."""
         for name in ("a", "b"):
             write(tmp_path / f"{name}.json", [entry(), entry()])
         write(tmp_path / "c.txt", "nothing")
@@ -110,7 +108,7 @@ class TestWhatIsLeftOut:
         assert len(caught) == 1
 
     def test_many_notes_are_cut_short(self, tmp_path):
-        """Five of a kind are told, the rest are counted."""
+        """A result keeps five notes of a kind and counts the rest."""
         for number in range(9):
             write(tmp_path / f"{number}.json", [entry(), entry()])
         with pytest.warns(UserWarning, match=r"4\.json: .*\nand 4 more of the kind 'repeated_names'$"):
@@ -118,10 +116,7 @@ class TestWhatIsLeftOut:
 
 
 class TestFormat:
-    """`format=` forces a reader."""
-
     def test_unknown(self, folder):
-        """The known ones are listed."""
         with pytest.raises(
             ValueError,
             match=r"format='perf' is not known; choose one of: .*jmh, .*pyperf, .*spec_csv, .*speedup_test, tidy_csv",
@@ -129,7 +124,7 @@ class TestFormat:
             perfarray.read_archive(folder, format="perf")
 
     def test_forced_on_a_folder(self, tmp_path):
-        """What the format cannot be is skipped; what it can be is read although it is not recognised."""
+        """A file that cannot have the format is skipped; one that can is read although it is not recognised."""
         write(tmp_path / "a.csv", "# metric: cycles\nprogram,cycles\nfft,5\n")
         write(tmp_path / "b.md", "# Results\n")
         with pytest.warns(UserWarning, match=r"of 2 files, 1 is of no known format and left out: 'b\.md'"):
@@ -137,29 +132,11 @@ class TestFormat:
         assert list(found) == ["cycles"]
 
     def test_forced_on_a_file(self, tmp_path):
-        """It must fit."""
         with pytest.raises(ValueError, match=r"a\.json: is not as jmh writes it: the document is .*; expected a list"):
             perfarray.read_archive([write(tmp_path / "a.json", small_suite(1.0))], format="jmh")
 
 
-class TestOptions:
-    """Progress and chunks."""
-
-    def test_progress(self, folder, capsys):
-        """The bar counts files."""
-        perfarray.read_archive(folder, progress=True)
-        assert "8/8" in capsys.readouterr().err
-
-    def test_chunks(self, folder):
-        """The result is chunked as asked."""
-        pytest.importorskip("dask")
-        times = perfarray.read_archive(folder, chunks={"file": 3})
-        assert times["time"].chunksizes["file"] == (3, 3, 2)
-
-
 class TestJoins:
-    """What files lack, and where they differ."""
-
     def test_marks_are_bool_everywhere(self, tmp_path):
         """A mark that a file lacks is False there."""
         write(tmp_path / "a.json", suite(bench("fft", run(1.0, warmups=[(1, 2.0)]))))
@@ -169,14 +146,13 @@ class TestJoins:
         assert times["warmup"].sum() == times["failed"].sum() == 1
 
     def test_a_benchmark_one_file_lacks_is_nan(self, tmp_path):
-        """NaN = not measured."""
         write(tmp_path / "a.json", suite(bench("fft", run(1.0)), bench("sort", run(1.0))))
         write(tmp_path / "b.json", suite(bench("fft", run(1.0))))
         times = perfarray.read_archive(tmp_path)
         assert np.isnan(times["time"].sel(benchmark="sort", file="b.json")).all()
 
     def test_descriptors_lie_on_as_few_dims_as_they_need(self, tmp_path):
-        """What nobody wrote down is `unknown`."""
+        """Missing descriptors are `unknown`."""
         write(tmp_path / "a.json", small_suite(1.0, python_version="3.13", platform="Linux", cpu_count=4))
         write(tmp_path / "b.json", small_suite(1.0, python_version="3.14", platform="Linux"))
         times = perfarray.read_archive(tmp_path)
@@ -226,14 +202,13 @@ class TestJoins:
         assert times["time"].count() == 3 + 1 + 2
 
     def test_a_column_named_like_a_dim_of_the_place(self, tmp_path):
-        """The column stays under another name."""
         write(tmp_path / "a.csv", "benchmark,site,time\nfft,x,1\nsort,y,1\n")
         times = perfarray.read_archive(tmp_path, layout="{site}.csv")
         assert times["site"].values.tolist() == ["a"]
         assert times["site_recorded"].sel(benchmark="sort").item() == "y"
 
     def test_files_of_one_place_may_complete_each_other(self, tmp_path):
-        """Cells decide, not names: what no two files measured needs no further dim."""
+        """Files that share no cell need no further dim."""
         write(tmp_path / "a.csv", "benchmark,version,time\nfft,old,1\nsort,new,2\n")
         write(tmp_path / "b.csv", "benchmark,version,time\nfft,new,3\nsort,old,4\n")
         times = perfarray.read_archive({"m": tmp_path}, dim="machine")

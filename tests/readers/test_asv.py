@@ -52,7 +52,7 @@ def test_what_failed_and_what_was_skipped(tmp_path):
 
 
 def test_the_second_version(tmp_path):
-    """Results are lists with the columns of the file, shorter where nothing is left to say; samples are iterations."""
+    """Results are lists with the columns of the file and may end early; samples are iterations."""
     own = {
         "a.time_sort": [[0.5], [], "hash", 1, 2.0, [0.4], [10], [[0.5, 0.6]]],
         "a.time_q": [[1.0, 2.0], [["1", "2"]], "hash"],
@@ -83,7 +83,7 @@ def test_descriptions_of_another_shape(tmp_path):
 
 
 def test_the_folder_of_a_project(tmp_path):
-    """Machine and commit are dims; what else lies there is passed over in silence, and what is no result with a word."""
+    """Machine and commit are dims; files of asv are skipped in silence, other files with a note."""
     for machine in ("box", "cloud"):
         write(tmp_path / machine / "machine.json", {"machine": machine, "version": 1})
         for commit, value in (("b" * 40, 2.0), ("a" * 40, 1.0)):
@@ -146,7 +146,6 @@ def test_a_machine_that_changed_between_commits(tmp_path):
 
 
 def test_old_files_have_the_environment_in_their_name(tmp_path):
-    """And nothing else tells it."""
     content = {key: value for key, value in results({"time_sort": 1.0}).items() if key != "env_name"}
     assert perfarray.read(write(tmp_path / "01234567-py2.7-numpy.json", content))["environment"].item() == "py2.7-numpy"
 
@@ -157,11 +156,11 @@ def test_old_files_have_the_environment_in_their_name(tmp_path):
         ({"time_a": 0}, "'time_a': result 0: value 0 is 0; expected a number above 0"),
         ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
         ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
+        ({"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}}, "'time_a' has 100000 combinations of parameters; 65536 are"),
         ({}, "holds no measurement"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, own, message):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=rf"01234567-py3\.14\.json: {message}"):
         read(tmp_path, own)
 

@@ -45,7 +45,6 @@ def test_a_run_is_an_execution(tmp_path):
 
 
 def test_the_oldest_files(tmp_path):
-    """They call a run a source file."""
     found = read(tmp_path, *(run(name).replace("run", "sourcefile") for name in ("a.c", "b.c")))
     assert found["benchmark"].values.tolist() == ["a.c", "b.c"]
     assert found["time"].values.ravel().tolist() == [2.5, 2.5]
@@ -54,18 +53,18 @@ def test_the_oldest_files(tmp_path):
 def test_time_outs_are_censored_and_errors_failed(tmp_path):
     """Neither has a time; a time-out has a bound for both of its times; `unknown` is an answer."""
     found = read(
-        tmp_path, run("a"), run("b", "TIMEOUT", "error", cputime="60.5s", walltime="40s"), run("c", "ERROR (1)", "error"),
+        tmp_path, run("a"), run("b", "TIMEOUT (true)", "error", cputime="60.5s", walltime="40s"), run("c", "ERROR (1)", "error"),
         run("d", "unknown", "unknown"), run("e", "", "missing", walltime="", cputime=""),
     )  # fmt: skip
     assert found["censored"].values.ravel().tolist() == [False, True, False, False, False]
     assert found["failed"].values.ravel().tolist() == [False, False, True, False, False]
     np.testing.assert_array_equal(found["time"].values.ravel(), [2.5, np.nan, np.nan, 2.5, np.nan])
     np.testing.assert_array_equal(found["censored_at"].values.ravel(), [np.nan, 40.0, np.nan, np.nan, np.nan])
-    assert found["status"].values.tolist()[1:3] == ["TIMEOUT", "ERROR (1)"]
+    assert found["status"].values.tolist()[1:3] == ["TIMEOUT (true)", "ERROR (1)"]
 
 
 def test_a_limit_counts_in_a_comparison(tmp_path):
-    """A tool that was stopped is not faster than one that was done long before."""
+    """A tool that was stopped is not faster than one that finished long before."""
     for name, own in (("done", run("a")), ("stopped", run("a", "TIMEOUT", "error", walltime="60s", cputime="60s"))):
         for repeat in range(5):
             text = f'<?xml version="1.0"?><result benchmarkname="b">{own.replace("2.5s", f"2.{repeat}s")}</result>'
@@ -89,7 +88,7 @@ OUTSIDE = '<!DOCTYPE result [<!ENTITY a SYSTEM "file:///etc/hostname">]>'
 
 
 def test_one_result_packed_in_several_ways(tmp_path):
-    """It counts once: its date says that it is one."""
+    """Copies with the same date are one measurement."""
     read(tmp_path, run("a.c"), attributes='date="2015-03-03 16:13:01 CET"')
     text = (tmp_path / "r.xml").read_bytes()
     for suffix in (".gz", ".bz2"):
@@ -112,6 +111,5 @@ def test_one_result_packed_in_several_ways(tmp_path):
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, text, message):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=rf"r\.xml: .*{message}"):
         perfarray.read(write(tmp_path / "r.xml", text))

@@ -42,14 +42,13 @@ def test_launches_are_executions_and_results_iterations(tmp_path):
 
 
 def test_a_benchmark_without_results_failed(tmp_path):
-    """One line of jitting is all there is."""
     found = read(tmp_path, bench(measurements=launch(100)), bench("Bad", [measurement("Jitting", 5)]), bench("Worse"))
     assert found["failed"].any(("execution", "iteration")).values.tolist() == [False, True, True]
     assert found["time"].notnull().any(("execution", "iteration")).values.tolist() == [True, False, False]
 
 
 def test_nothing_beside_the_overhead(tmp_path):
-    """A result of 0 is what the overhead left of one: it is NaN, counted and said; other benchmarks keep their values."""
+    """A result of 0 after subtraction of the overhead is NaN, counted and noted; other values stay."""
     with pytest.warns(perfarray.PerfarrayWarning, match="2 times are 0, too short to be seen"):
         found = read(tmp_path, bench(measurements=launch(100, 0)), bench("Empty", statistics={"Mean": 0, "OriginalValues": [0]}))
     np.testing.assert_array_equal(found["time"].isnull().values.squeeze(1), [[False, False, True], [True, True, True]])
@@ -101,6 +100,5 @@ def test_reports_without_measurements(tmp_path):
 )
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_what_is_wrong_is_said(tmp_path, own, message):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=rf"report\.json: {message}"):
         read(tmp_path, own)

@@ -38,145 +38,60 @@ FILES = {
         ],
         ensure_ascii=False,
     ),
-    "google_benchmark.json": json.dumps(
-        {
-            "context": {"host_name": "h", "num_cpus": 2, "caches": [{"type": "Data", "level": 1, "size": 1024}], "own": "x"},
-            "benchmarks": [
-                {
-                    "name": "a/8/n:2",
-                    "run_type": "iteration",
-                    "repetition_index": 0,
-                    "threads": 1,
-                    "iterations": 5,
-                    "real_time": 1.5,
-                    "cpu_time": 1.5,
-                    "time_unit": "us",
-                    "items_per_second": 2.5,
-                    "own": 3,
-                    "label": "x",
-                },
-                {"name": "b", "run_name": "b", "run_type": "iteration", "error_occurred": True, "error_message": "x"},
-                {"name": "c_mean", "run_name": "c", "run_type": "aggregate", "aggregate_name": "mean", "real_time": 2, "cpu_time": 1},
-            ],
-        }
+    "google_benchmark.json": (
+        '{"context": {"host_name": "h", "num_cpus": 2, "caches": [{"type": "Data", "level": 1, "size": 1024}], "own": "x"}, '
+        '"benchmarks": [{"name": "a/8/n:2", "run_type": "iteration", "repetition_index": 0, "threads": 1, "iterations": 5, '
+        '"real_time": 1.5, "cpu_time": 1.5, "time_unit": "us", "items_per_second": 2.5, "own": 3, "label": "x"}, {"name": "b", '
+        '"run_name": "b", "run_type": "iteration", "error_occurred": true, "error_message": "x"}, {"name": "c_mean", "run_name": "c", '
+        '"run_type": "aggregate", "aggregate_name": "mean", "real_time": 2, "cpu_time": 1}]}'
     ),
-    "hyperfine.json": json.dumps(
-        {
-            "results": [
-                {
-                    "command": "a",
-                    "mean": 1.5,
-                    "times": [1.0, 2.0],
-                    "exit_codes": [0, 1],
-                    "memory_usage_byte": [1, 2],
-                    "parameters": {"n": "1"},
-                },
-                {"command": "a", "times": [1.0], "parameters": {"n": "2"}},
-            ]
-        }
+    "hyperfine.json": (
+        '{"results": [{"command": "a", "mean": 1.5, "times": [1.0, 2.0], "exit_codes": [0, 1], "memory_usage_byte": [1, 2], '
+        '"parameters": {"n": "1"}}, {"command": "a", "times": [1.0], "parameters": {"n": "2"}}]}'
     ),
-    "pytest_benchmark.json": json.dumps(
-        {
-            "machine_info": {"node": "n", "cpu": {"brand_raw": "c", "count": 2}},
-            "commit_info": {"id": "x", "dirty": True},
-            "datetime": "d",
-            "benchmarks": [
-                {
-                    "fullname": "t::a[1]",
-                    "name": "a[1]",
-                    "group": "g",
-                    "params": {"n": 1},
-                    "stats": {"mean": 1.5, "data": [1.0, 2.0], "rounds": 2, "iterations": 3},
-                },
-                {"fullname": "t::b", "stats": {"mean": 1.5, "rounds": 2}},
-            ],
-        }
+    "pytest_benchmark.json": (
+        '{"machine_info": {"node": "n", "cpu": {"brand_raw": "c", "count": 2}}, "commit_info": {"id": "x", "dirty": true}, "datetime": '
+        '"d", "benchmarks": [{"fullname": "t::a[1]", "name": "a[1]", "group": "g", "params": {"n": 1}, "stats": {"mean": 1.5, "data": '
+        '[1.0, 2.0], "rounds": 2, "iterations": 3}}, {"fullname": "t::b", "stats": {"mean": 1.5, "rounds": 2}}]}'
     ),
     "criterion.json": json.dumps({"sampling_mode": "Flat", "iters": [1, 2], "times": [1.5, 2]}),
-    "benchmarkdotnet.json": json.dumps(
-        {
-            "HostEnvironmentInfo": {"ProcessorName": {"Value": "c"}, "LogicalCoreCount": 2},
-            "Benchmarks": [
-                {
-                    "FullName": "a",
-                    "DisplayInfo": "a: J(x) [n=1]",
-                    "Parameters": "n=1",
-                    "Memory": {"BytesAllocatedPerOperation": 8},
-                    "Measurements": [
-                        {"IterationMode": "Workload", "IterationStage": stage, "LaunchIndex": 1, "Operations": 2, "Nanoseconds": 3.5}
-                        for stage in ("Jitting", "Warmup", "Actual", "Result")
-                    ],
-                },
-                {"Type": "b", "Method": "c", "Statistics": {"Mean": 1.5, "OriginalValues": [1.0, 2.0]}},
-                {"Method": "d", "Statistics": {"Mean": 1.5}},
-            ],
-        }
+    "benchmarkdotnet.json": (
+        '{"HostEnvironmentInfo": {"ProcessorName": {"Value": "c"}, "LogicalCoreCount": 2}, "Benchmarks": [{"FullName": "a", '
+        '"DisplayInfo": "a: J(x) [n=1]", "Parameters": "n=1", "Memory": {"BytesAllocatedPerOperation": 8}, "Measurements": '
+        '[{"IterationMode": "Workload", "IterationStage": "Jitting", "LaunchIndex": 1, "Operations": 2, "Nanoseconds": 3.5}, '
+        '{"IterationMode": "Workload", "IterationStage": "Warmup", "LaunchIndex": 1, "Operations": 2, "Nanoseconds": 3.5}, '
+        '{"IterationMode": "Workload", "IterationStage": "Actual", "LaunchIndex": 1, "Operations": 2, "Nanoseconds": 3.5}, '
+        '{"IterationMode": "Workload", "IterationStage": "Result", "LaunchIndex": 1, "Operations": 2, "Nanoseconds": 3.5}]}, {"Type": '
+        '"b", "Method": "c", "Statistics": {"Mean": 1.5, "OriginalValues": [1.0, 2.0]}}, {"Method": "d", "Statistics": {"Mean": 1.5}}]}'
     ),
-    "asv.json": json.dumps(
-        {
-            "commit_hash": "x",
-            "date": 5,
-            "params": {"machine": "m", "cpu": "c"},
-            "env_name": "e",
-            "result_columns": ["result", "params", "samples"],
-            "results": {
-                "time_a": [[1.5, None], [["1", "2"]], [[1.0, 2.0], None]],
-                "mem_b": 5,
-                "time_c": None,
-                "time_d": {"params": [["1"]], "result": [2.5], "stats": [{"number": 3}]},
-            },
-        }
+    "asv.json": (
+        '{"commit_hash": "x", "date": 5, "params": {"machine": "m", "cpu": "c"}, "env_name": "e", "result_columns": ["result", '
+        '"params", "samples"], "results": {"time_a": [[1.5, null], [["1", "2"]], [[1.0, 2.0], null]], "mem_b": 5, "time_c": null, '
+        '"time_d": {"params": [["1"]], "result": [2.5], "stats": [{"number": 3}]}}}'
     ),
-    "rebench.json": json.dumps(
-        {
-            "env": {"hostName": "h", "memory": 5},
-            "source": {"commitId": "x"},
-            "criteria": [{"i": 0, "c": "total", "u": "ms"}],
-            "data": [
-                {
-                    "runId": {"benchmark": {"name": "a", "suite": {"name": "s", "executor": {"name": "e"}}}, "cores": 1},
-                    "d": [{"in": 1, "it": 1, "m": [{"c": 0, "v": 1.5}]}, {"in": 2, "m": [[1.5, 2.5]]}],
-                }
-            ],
-        }
+    "rebench.json": (
+        '{"env": {"hostName": "h", "memory": 5}, "source": {"commitId": "x"}, "criteria": [{"i": 0, "c": "total", "u": "ms"}], "data": '
+        '[{"runId": {"benchmark": {"name": "a", "suite": {"name": "s", "executor": {"name": "e"}}}, "cores": 1}, "d": [{"in": 1, "it": '
+        '1, "m": [{"c": 0, "v": 1.5}]}, {"in": 2, "m": [[1.5, 2.5]]}]}]}'
     ),
     "rebench.data": (
         '#!rebench\n# Environment: {"cpu": "c"}\n1\t1\t2.5\tms\ttotal\ta\te\ts\t\t1\t\t\n1\t2\t5\tbyte\tsize\ta\te\ts\t\t1\t\t\n'
         "[2014-08-26T10:00:00]\t1.5\tops/s\ttotal\tb\te\ts\t10 0\t5\t1\t\t\n"
     ),
-    "conbench.json": json.dumps(
-        {
-            "data": [
-                {
-                    "run_id": run_id,
-                    "tags": {"name": "a", "n": 1},
-                    "stats": {"data": [1.5, 2.0], "times": [0.5, 0.6], "unit": "s"},
-                    "timestamp": "d",
-                    "commit": {"sha": "x"},
-                    "hardware": {"name": "m"},
-                }
-                for run_id in ("old", "new")
-            ]
-        }
+    "conbench.json": (
+        '{"data": [{"run_id": "old", "tags": {"name": "a", "n": 1}, "stats": {"data": [1.5, 2.0], "times": [0.5, 0.6], "unit": "s"}, '
+        '"timestamp": "d", "commit": {"sha": "x"}, "hardware": {"name": "m"}}, {"run_id": "new", "tags": {"name": "a", "n": 1}, '
+        '"stats": {"data": [1.5, 2.0], "times": [0.5, 0.6], "unit": "s"}, "timestamp": "d", "commit": {"sha": "x"}, "hardware": '
+        '{"name": "m"}}]}'
     ),
-    "conbench_sides.json": json.dumps(
-        [
-            {
-                "unit": "i/s",
-                "less_is_better": False,
-                "baseline": {"benchmark_name": "a", "run_id": "old", "single_value_summary": 1.5, "tags": {"n": 1}},
-                "contender": {"benchmark_name": "a", "run_id": "new", "single_value_summary": 2.5, "error": None},
-            }
-        ]
+    "conbench_sides.json": (
+        '[{"unit": "i/s", "less_is_better": false, "baseline": {"benchmark_name": "a", "run_id": "old", "single_value_summary": 1.5, '
+        '"tags": {"n": 1}}, "contender": {"benchmark_name": "a", "run_id": "new", "single_value_summary": 2.5, "error": null}}]'
     ),
     "krun.json": json.dumps({"audit": {"cpuinfo": "model name : c", "uname": "l"}, "wallclock_times": {"a:b:c": [[1.5, 2], []]}}),
-    "renaissance.json": json.dumps(
-        {
-            "benchmarks": ["a"],
-            "format_version": 6,
-            "environment": {"vm": {"name": "v"}, "os": {"phys_mem_total": 5}},
-            "data": {"a": {"results": [{"duration_ns": 5, "c": 3}, {"duration_ns": 6}], "termination": "normal"}, "b": {"results": []}},
-        }
+    "renaissance.json": (
+        '{"benchmarks": ["a"], "format_version": 6, "environment": {"vm": {"name": "v"}, "os": {"phys_mem_total": 5}}, "data": {"a": '
+        '{"results": [{"duration_ns": 5, "c": 3}, {"duration_ns": 6}], "termination": "normal"}, "b": {"results": []}}}'
     ),
     "benchexec.xml": (
         '<?xml version="1.0"?><result benchmarkname="b" tool="t">'
@@ -228,7 +143,6 @@ common = settings(max_examples=examples(100), deadline=None, suppress_health_che
 @common
 @given(data=st.data())
 def test_cut_off_anywhere(tmp_path_factory, name, data):
-    """A file may end at any byte."""
     content = FILES[name].encode()
     assert_read_or_named(tmp_path_factory, name, content[: data.draw(st.integers(0, len(content) - 1))])
 
@@ -248,7 +162,7 @@ def test_bytes_may_be_anything(tmp_path_factory, name, data):
 @common
 @given(data=st.data())
 def test_parts_may_be_missing_or_wrong(tmp_path_factory, name, data):
-    """Any stretch may be gone, twice, or something else."""
+    """Any part of a file may be missing, doubled or replaced."""
     text = FILES[name]
     start = data.draw(st.integers(0, len(text)))
     stop = data.draw(st.integers(start, min(len(text), start + 40)))
@@ -319,7 +233,6 @@ def test_any_value_may_be_another(tmp_path_factory, name, reading):
 @example(b'System,Result,Benchmark\n"a\n')
 @example(b"benchmark,time,ratio\n,\n")
 def test_anything_at_all(tmp_path_factory, content):
-    """Whatever the bytes are."""
     assert_read_or_named(tmp_path_factory, "anything", content)
     for name in formats():
         assert_read_or_named(tmp_path_factory, "anything", content, format=name)

@@ -54,14 +54,13 @@ def test_regions_are_benchmarks(tmp_path):
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, text, message):
-    """File, place, reason; a circle of nodes does not hang."""
+    """A circle of nodes is refused and does not hang."""
     pytest.importorskip("caliperreader", reason="install perfarray[io]")
     with pytest.raises(ValueError, match=rf"a\.cali: .*{message}"):
         perfarray.read(write(tmp_path / "a.cali", HEAD + text))
 
 
 def test_without_the_library(tmp_path, monkeypatch):
-    """The message names it and the extra."""
     monkeypatch.setitem(sys.modules, "caliperreader", None)
     with pytest.raises(ImportError, match=r"caliper-reader, which is not installed; install perfarray\[io\]"):
         perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))

@@ -33,7 +33,7 @@ def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
 
 
 def test_old_files_are_two_lists(tmp_path):
-    """Their name says what they are, or ten samples of 1, 2, 3, ... times as many iterations; the folder may be the benchmark's name."""
+    """They are recognised by their name, or by ten samples of 1, 2, 3, ... times as many iterations."""
     found = perfarray.read(write(tmp_path / "sort" / "base" / "sample.json", [[1, 2], [10.0, 22.0]]))
     assert (found["benchmark"].item(), found["baseline"].item()) == ("sort", "base")
     np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
@@ -47,7 +47,7 @@ def test_old_files_are_two_lists(tmp_path):
     "header", ["sample_time_nanos,iteration_count", "throughput_num,throughput_type,sample_measured_value,unit,iteration_count"]
 )
 def test_raw_csv(tmp_path, header):
-    """It is read where it is named, and in a folder only where it repeats no samples."""
+    """A named `raw.csv` is read; one in a folder only if no samples lie beside it."""
     cells = "{},{}" if "nanos" in header else "64,bytes,{},ns,{}"
     rows = [f"sort,,8,{cells.format(*own)}" for own in ((10.0, 1), (22.0, 2))]
     text = "\n".join([f"group,function,value,{header}", *rows])
@@ -63,7 +63,7 @@ def test_raw_csv(tmp_path, header):
 
 
 def test_the_folder_of_a_project(tmp_path):
-    """Benchmarks and baselines are dims; a baseline that is the new run once more is marked; what lies beside is passed over."""
+    """Benchmarks and baselines are dims; a baseline that repeats the new run is marked; other files are skipped."""
     sample(tmp_path / "sort/vec/8/new")
     sample(tmp_path / "sort/vec/8/base")
     sample(tmp_path / "sort/vec/9/new", name="sort/vec/9")
@@ -87,7 +87,6 @@ def test_the_folder_of_a_project(tmp_path):
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, more, message):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=rf"sample\.json: {message}"):
         perfarray.read(sample(tmp_path / "new", **more))
 

@@ -35,7 +35,7 @@ def test_names_without_end_are_refused(tmp_path, name):
 
 
 def test_one_repetition_many_times(tmp_path):
-    """Each is a benchmark of its own, told apart in one pass."""
+    """Equal names get different labels in linear time."""
     rows = [{"name": "a", "run_type": "iteration", "repetition_index": 0, "real_time": 1}] * ROWS
     with pytest.warns(perfarray.PerfarrayWarning, match="occur more than once"):
         found = perfarray.read(write(tmp_path / "file.json", {"benchmarks": rows}))

@@ -117,7 +117,6 @@ EXPRESSIONS = expressions()
 
 @pytest.mark.parametrize(("pattern", "how"), EXPRESSIONS, ids=lambda value: value if isinstance(value, str) else value.pattern[:40])
 def test_time_grows_with_the_text(pattern, how):
-    """As it is used, with an end that fits nothing."""
     for text in texts(pattern):
         began = time.process_time()
         if how == "search":

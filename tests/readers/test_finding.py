@@ -23,7 +23,7 @@ def circles(tmp_path):
 
 @pytest.mark.parametrize("pattern", ["", "**/*.json", "**", "**/**/*"])
 def test_on_error_decides_about_links_in_circles(circles, pattern):
-    """A link that leads to itself is broken; those to folders are not followed, by patterns neither, which would not end."""
+    """A link that leads to itself is broken; links to folders are not followed, by patterns neither."""
     paths = circles if not pattern else str(circles / pattern)
     with pytest.raises(ValueError, match=r"self\.json: cannot be opened: Too many levels of symbolic links") as caught:
         perfarray.read_archive(paths)
@@ -76,7 +76,7 @@ def test_on_error_decides_about_folders_that_cannot_be_looked_into(tmp_path, mon
     ],
 )
 def test_patterns_are_those_of_glob(tmp_path, monkeypatch, pattern):
-    """Where no link leads to a folder; hidden names are those that the pattern itself gives a dot."""
+    """Patterns match what `glob` matches, but for links to folders; hidden names need a dot in the pattern."""
     for name in ("c.json", "a/c.json", "a/b/d.csv", "a/b/a/c.json", ".h/c.json", "a/.h/b/c.json", "b/.x.json", "b/a/.x.json"):
         write(tmp_path / name, "x")
     monkeypatch.chdir(tmp_path)

@@ -73,7 +73,7 @@ def other_folders():
 @needs_archives
 @pytest.mark.parametrize("name", files_of(*OURS) or ["none"])
 def test_every_file_of_ours_reads(name):
-    """It has times in seconds or rates, its format is its folder's, and only what contradicts itself is warned of."""
+    """It has times or rates and the format of its folder, and only contradictions are warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = perfarray.read(ARCHIVES / name)
@@ -121,12 +121,12 @@ def test_every_file_is_read_or_refused_by_name(folder):
 @needs_archives
 @pytest.mark.parametrize("folder", other_folders() or ["none"])
 def test_files_of_other_formats_are_not_taken(folder):
-    """No reader claims them, and asking raises nothing but FileError."""
+    """No reader recognises them, and recognising raises nothing but FileError."""
     taken = set()
     for name in files_of(folder):
         source = Source(ARCHIVES / name)
         try:
-            claimed = any(known.recognise(source) for known in formats().values()) or recognise(source, None) is not None
+            claimed = any(known.recognise(source) for known in formats().values()) or recognise(source) is not None
         except FileError:
             continue
         if claimed:

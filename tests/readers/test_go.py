@@ -51,7 +51,7 @@ def test_every_unit_is_a_variable(tmp_path):
 
 
 def test_settings_in_names_and_keys(tmp_path):
-    """What one name has with several values is in the label; what all lines share describes the file."""
+    """Settings with several values are in the label; those that all lines share describe the file."""
     text = (
         "note: before\nBenchmarkSort/kind=int/size=10/100-4 1 10 ns/op\n\nnote: after\nBenchmarkSort/kind=int/size=10/100-4 1 5 ns/op\n"
         "BenchmarkSort/kind=int/size=20/100-8 1 5 ns/op\n"
@@ -67,7 +67,7 @@ def test_settings_in_names_and_keys(tmp_path):
 
 
 def test_names_with_and_without_settings(tmp_path):
-    """What is left of a name without settings is the name."""
+    """`benchmark_name` is the name without settings."""
     found = read(tmp_path, "BenchmarkSort/size=10-4 1 10 ns/op\nBenchmarkHash/small-4 1 5 ns/op\n")
     assert found["benchmark_name"].values.tolist() == ["Sort", "Hash/small"]
 
@@ -95,13 +95,12 @@ def test_what_is_no_result_is_passed_over(tmp_path):
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, line, message):
-    """File, line, reason."""
     with pytest.raises(ValueError, match=rf"bench\.txt: {message}"):
         read(tmp_path, f"BenchmarkSort-8 100 10 ns/op\n{line}\n")
 
 
 def test_a_time_rounded_to_nothing_costs_no_other(tmp_path):
-    """It is NaN, counted and said; what else stands in its line, and a line without a time, are as they were."""
+    """A time of 0 is NaN, counted and noted; other values of its line stay."""
     with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen: they are NaN"):
         found = read(
             tmp_path, "BenchmarkOnce-8 1000000000 0.00 ns/op 8 B/op\nBenchmarkSort-8 100 10 ns/op 5 B/op\nBenchmarkSort-8 1 7 B/op\n"
@@ -113,13 +112,12 @@ def test_a_time_rounded_to_nothing_costs_no_other(tmp_path):
 
 
 def test_keys_are_limited(tmp_path):
-    """A file in which every line sets another key is none of Go's."""
+    """A file in which every line sets another key is refused."""
     with pytest.raises(ValueError, match="line 101 sets the 101th key"):
         read(tmp_path, "".join(f"key{i}: v\n" for i in range(200)) + "BenchmarkSort 1 1 ns/op\n")
 
 
 def test_events_of_go_test_json(tmp_path):
-    """Lines come in pieces, and those of packages mixed; what was printed is read."""
     said = [
         ("a", "pkg: a\n"),
         ("b", "pkg: b\n"),

@@ -30,7 +30,7 @@ def read(tmp_path, *rows, **context):
 
 
 def test_repetitions_are_iterations_and_aggregates_are_counted(tmp_path):
-    """They are of one process; mean, median and cv are none of them, whatever their unit says."""
+    """Mean, median and cv are no repetitions, whatever their unit."""
     rows = [row(real=real, repetition_index=index, iterations=100 + index) for index, real in enumerate((10.0, 12.0))]
     found = read(tmp_path, *rows, *(aggregate("BM_copy", kind, 11.0) for kind in ("mean", "median", "stddev", "cv")))
     assert found["time"].dims == ("benchmark", "execution", "iteration")
@@ -42,9 +42,9 @@ def test_repetitions_are_iterations_and_aggregates_are_counted(tmp_path):
 
 def test_arguments_are_coordinates(tmp_path):
     """They are in the label as the file has them; slashes between angle brackets are no arguments."""
-    found = read(tmp_path, row("BM_copy<a/4>/1024/n:8/threads:4/real_time", threads=4), row("BM_copy<a/4>/2048/n:8", family_index=1))
-    assert found["benchmark"].values.tolist() == ["BM_copy<a/4>/1024/n:8/threads:4/real_time", "BM_copy<a/4>/2048/n:8"]
-    assert found["benchmark_name"].values.tolist() == ["BM_copy<a/4>/real_time", "BM_copy<a/4>"]
+    found = read(tmp_path, row("BM_copy<a/4/b>/1024/n:8/threads:4/real_time", threads=4), row("BM_copy<a/4/b>/2048/n:8", family_index=1))
+    assert found["benchmark"].values.tolist() == ["BM_copy<a/4/b>/1024/n:8/threads:4/real_time", "BM_copy<a/4/b>/2048/n:8"]
+    assert found["benchmark_name"].values.tolist() == ["BM_copy<a/4/b>/real_time", "BM_copy<a/4/b>"]
     assert found["arg0"].values.tolist() == [1024, 2048]
     assert found["threads"].values.tolist() == [4, 1]
     nested = found.isel(benchmark=[0, 1]).set_index(benchmark=["arg0", "threads"]).unstack("benchmark")
@@ -60,7 +60,7 @@ def test_units_may_differ(tmp_path):
 
 
 def test_what_failed_is_marked(tmp_path):
-    """It has no time; what was skipped has none either, and did not fail."""
+    """A failed and a skipped benchmark have no time; only the first is marked."""
     broken = {"error_occurred": True, "error_message": "no device"}
     found = read(tmp_path, row("a", 0.0, **broken), row("b"), row("c", 0.0, skipped=True, skip_message="later"))
     assert found["time"].isnull().values.ravel().tolist() == [True, False, True]

@@ -23,14 +23,14 @@ def test_times_are_executions(tmp_path):
 
 
 def test_a_run_with_an_exit_code_failed(tmp_path):
-    """So did one that a signal ended (no code); neither has a time, not even one of 0."""
+    """A run with another exit code than 0, or none, has no time."""
     found = read(tmp_path, {"command": "sort a", "times": [1.0, 2.0, 0.0], "exit_codes": [0, 1, None]})
     np.testing.assert_array_equal(found["time"].values.ravel(), [1.0, np.nan, np.nan])
     assert found["failed"].values.ravel().tolist() == [False, True, True]
 
 
 def test_parameters_are_in_the_label_where_the_command_does_not_say_them(tmp_path):
-    """A scan with `--command-name` has one name for all; they are coordinates in any case."""
+    """Parameters are coordinates; labels have them if commands share a name."""
     scan = [{"command": "sort", "times": [1.0], "parameters": {"n": n, "f": "x"}} for n in ("10", "20")]
     found = read(tmp_path, *scan, {"command": "ls", "times": [1.0]})
     assert found["benchmark"].values.tolist() == ["sort[n=10]", "sort[n=20]", "ls"]
@@ -41,7 +41,7 @@ def test_parameters_are_in_the_label_where_the_command_does_not_say_them(tmp_pat
 
 
 def test_labels_agree_between_files(tmp_path):
-    """What one file must name is named in all, so that the same benchmark has the same label."""
+    """A setting that one file needs in its labels is in the labels of all files."""
     for name, sizes in (("old", ("10", "20")), ("new", ("10",))):
         results = [{"command": "sort", "times": [1.0], "parameters": {"n": n}} for n in sizes]
         write(tmp_path / f"{name}.json", {"results": results})
@@ -51,20 +51,18 @@ def test_labels_agree_between_files(tmp_path):
 
 
 def test_a_command_that_repeats_stays(tmp_path):
-    """The second is `#2`."""
     with pytest.warns(perfarray.PerfarrayWarning, match="occur more than once"):
         found = read(tmp_path, *({"command": "sort", "times": [time]} for time in (1.0, 2.0)))
     assert found["benchmark"].values.tolist() == ["sort", "sort#2"]
 
 
 def test_a_mean_alone_is_one_value(tmp_path):
-    """A note says so."""
     with pytest.warns(perfarray.PerfarrayWarning, match="no values but their mean"):
         assert read(tmp_path, {"command": "sort", "mean": 1.5})["time"].item() == 1.5
 
 
 def test_a_time_of_nothing_costs_its_command_and_no_other(tmp_path):
-    """What is left of the others is what hyperfine subtracts: none of them is kept."""
+    """Without exit codes, a time of 0 makes all times of its command NaN."""
     with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 2 commands have times of 0, .*: results\[1\] 'true'$") as told:
         found = read(tmp_path, {"command": "sort", "times": [1.0, 2.0]}, {"command": "true", "times": [9e-6, 0.0]})
     np.testing.assert_array_equal(found["time"].values[..., 0], [[1.0, 2.0], [np.nan, np.nan]])
@@ -73,7 +71,7 @@ def test_a_time_of_nothing_costs_its_command_and_no_other(tmp_path):
 
 
 def test_a_time_rounded_down(tmp_path):
-    """Where exit codes say that nothing failed, a 0 is what the shell left of a short time: it alone is NaN, and counted."""
+    """With exit codes, only the time of 0 is NaN, and it is counted."""
     with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen"):
         found = read(tmp_path, {"command": "true", "times": [3e-4, 0.0, 5e-4], "exit_codes": [0, 0, 0]})
     np.testing.assert_array_equal(found["time"].values.ravel(), [3e-4, np.nan, 5e-4])
@@ -89,6 +87,5 @@ def test_a_time_rounded_down(tmp_path):
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, result, message):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=rf"file\.json: {message}"):
         read(tmp_path, result)

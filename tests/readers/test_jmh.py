@@ -21,7 +21,6 @@ def test_forks_are_executions(tmp_path):
 
 
 def test_forks_may_be_more_than_rows(tmp_path):
-    """The rows are what was measured."""
     assert read(tmp_path, entry(forks=828))["time"].sizes["execution"] == 1
 
 
@@ -57,13 +56,11 @@ def test_the_unit_decides_and_one_warning_says_so(tmp_path):
 
 
 def test_a_rate_with_a_mode_of_times_is_a_rate(tmp_path):
-    """The other way round."""
     with pytest.warns(UserWarning, match="mode 'avgt' and unit 'ops/s' contradict each other.*throughput"):
         assert list(read(tmp_path, entry(unit="ops/s"))) == ["throughput"]
 
 
 def test_times_of_several_units_are_seconds(tmp_path):
-    """ns/op and us/op meet in seconds."""
     found = read(tmp_path, entry("a", unit="ns/op"), entry("b", unit="us/op"))
     np.testing.assert_allclose(found["time"].isel(execution=0, iteration=0), [1e-9, 1e-6])
 
@@ -87,6 +84,12 @@ def test_not_a_number_is_text_in_json(tmp_path):
     assert np.isnan(read(tmp_path, entry(data=[["NaN", 1.0]]))["time"].values[0, 0, 0])
 
 
+def test_costs(tmp_path):
+    """An iteration takes the configured time, or one operation if that takes longer; the warm-up is that of a fork."""
+    found = read(tmp_path, entry(data=[[3e9]], measurementTime="1 s", warmupTime="10 s", warmupIterations=5))
+    assert (found["iteration_seconds"].item(), found["execution_seconds"].item()) == (3.0, 50.0)
+
+
 def test_old_files_lack_versions(tmp_path):
     """jmhVersion and jdkVersion may be missing, in the whole file or in one entry."""
     bare = {key: value for key, value in entry("b").items() if key not in ("jmhVersion", "jdkVersion", "vmName")}
@@ -106,7 +109,7 @@ def test_settings_are_in_the_label_and_become_dims(tmp_path):
 
 
 def test_jvm_args_that_alone_differ_are_a_dim(tmp_path):
-    """What is compared is a dim; forks may differ along it."""
+    """`jvm_args` is a dim if results differ in nothing else; forks may differ along it."""
     found = read(tmp_path, entry(jvmArgs=["-Xmx1g"]), entry(jvmArgs=["-Xmx2g", "-ea"], data=[[1.0], [2.0]]))
     assert found["jvm_args"].values.tolist() == ["-Xmx1g", "-Xmx2g -ea"]
     assert found["time"].dims == ("benchmark", "jvm_args", "execution", "iteration")
@@ -115,14 +118,13 @@ def test_jvm_args_that_alone_differ_are_a_dim(tmp_path):
 
 
 def test_jvm_args_are_a_coordinate_otherwise(tmp_path):
-    """Where labels differ already, the arguments describe them."""
     found = read(tmp_path, entry("a", jvmArgs=["-ea"]), entry("b"))
     assert found["jvm_args"].dims == ("benchmark",)
     assert found["time"].dims == ("benchmark", "execution", "iteration")
 
 
 def test_the_same_twice_stays_twice(tmp_path):
-    """Entries that nothing tells apart are kept, with one warning."""
+    """Results with equal settings are kept, with one warning."""
     with pytest.warns(UserWarning, match="occur more than once") as caught:
         found = read(tmp_path, entry(), entry())
     assert len(caught) == 1
@@ -257,7 +259,6 @@ class TestArchives:
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, content, message):
-    """A broken file is named with place and reason."""
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path, content)
     assert str(caught.value).startswith(str(tmp_path / "jmh.json"))
@@ -268,6 +269,5 @@ def test_what_is_wrong_is_said(tmp_path, content, message):
     [({}, r"the document is \{\}; expected a list"), ([], "is an empty list"), ([1], r"\[0\] is 1; expected an object")],
 )
 def test_a_forced_format_must_fit(tmp_path, content, message):
-    """`format="jmh"` refuses what is no list of results."""
     with pytest.raises(ValueError, match=message):
         perfarray.read(write(tmp_path / "file.json", content), format="jmh")

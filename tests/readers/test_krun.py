@@ -29,7 +29,6 @@ def test_every_age_of_the_format(tmp_path, age):
 
 
 def test_what_is_wrong_is_said(tmp_path):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=r"results\.json: 'a:b:c': execution 1: value 0 is -1; expected a number above 0"):
         perfarray.read(write(tmp_path / "results.json", {"a:b:c": [[1.0], [-1]]}))
     with pytest.raises(ValueError, match=r"other\.json: is not Krun's"):

@@ -51,7 +51,7 @@ def alone(tmp_path_factory):
 
 
 def test_every_format_has_a_file(alone):
-    """Only `custom` has none, since it has no form of its own, and what needs a library that is missing."""
+    """Only `custom`, which has no form of its own, and formats whose library is missing have none."""
     missing = {"custom"} | ({"caliper"} if "caliper.cali" not in EVERY else set())
     assert {format for format, _ in alone.values()} == set(formats()) - missing
 
@@ -75,7 +75,7 @@ PLACED = ("asv.json", "criterion.json", "spec.csv", "conbench.json", "mlperf.txt
 
 @pytest.mark.parametrize("others", list(itertools.combinations(PLACED, 2)))
 def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, others):
-    """Beside one that has it, their `file` is unknown, as any dim is that a file lacks; among themselves there is no such dim."""
+    """Their `file` is unknown beside files that have one; among themselves there is no dim `file`."""
     assert "file" not in perfarray.read_archive(folder_of(tmp_path / "placed", *others)).dims
     mixed = perfarray.read_archive(folder_of(tmp_path / "mixed", *others, "pyperf.json"))
     assert sorted(mixed["file"].values.tolist()) == ["pyperf.json", "unknown"]
@@ -83,7 +83,7 @@ def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, 
 
 
 def test_files_that_share_a_cell_are_told_apart_by_their_paths(tmp_path):
-    """Two results of one machine and commit: every file then has the label of its path, the one beside them as well."""
+    """If two files share a cell, every file has the label of its path."""
     for number in (1, 2):
         content = json.loads(EVERY["asv.json"])
         content["results"]["time_c"] = float(number)
@@ -96,7 +96,7 @@ def test_files_that_share_a_cell_are_told_apart_by_their_paths(tmp_path):
 
 @pytest.mark.parametrize("reading", [perfarray.read, perfarray.read_archive, perfarray.archive_table])
 def test_an_empty_path_is_not_the_current_folder(tmp_path, monkeypatch, reading):
-    """It is refused by every door, alone and among others; the current folder has a name."""
+    """An empty path is refused everywhere; '.' is the current folder."""
     write(tmp_path / "a.json", small_suite(1.0))
     monkeypatch.chdir(tmp_path)
     reading(".")

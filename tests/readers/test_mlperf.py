@@ -17,7 +17,7 @@ def log(start="1500.25", stop="1600.5", outcome=': {"success": true}', name="ncf
 
 
 def test_the_time_is_that_from_start_to_stop(tmp_path):
-    """Neither seeds before the start nor the final line count; success may be written as text."""
+    """The time is that between `run_start` and `run_stop`; success may be written as text."""
     found = perfarray.read(write(tmp_path / "result_0.txt", log(outcome=': {"success": "true"}')))
     assert found["time"].dims == ("benchmark", "machine", "execution", "iteration")
     assert found["time"].item() == 100.25
@@ -28,7 +28,7 @@ def test_the_time_is_that_from_start_to_stop(tmp_path):
 
 @pytest.mark.parametrize("text", [log(outcome=': {"success": false}'), log(outcome=': {"success": "false"}'), log(stop=None)])
 def test_a_run_that_failed_has_no_time(tmp_path, text):
-    """It missed its target, or its log does not end."""
+    """A run fails if it missed its target or its log does not end."""
     path = write(tmp_path / "result_0.txt", text)
     if "run_stop" not in text:
         with pytest.warns(perfarray.PerfarrayWarning, match="logs no 'run_stop'"):
@@ -68,6 +68,5 @@ def test_a_submission(tmp_path):
     [(log(stop="1400"), "line 4: the run ends at 1400, and begins at 1500.25"), (log(start="x"), "the time of 'run_start' is 'x'")],
 )
 def test_what_is_wrong_is_said(tmp_path, text, message):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=rf"result_0\.txt: .*{message}"):
         perfarray.read(write(tmp_path / "result_0.txt", text))

@@ -25,14 +25,12 @@ NO_NUMBERS = [
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_what_is_no_number(text):
-    """Alone or among others."""
     assert number(text) is None
     assert numbers(["1", text, "2"]) is None
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_finite_number_is_read_as_python_writes_it(value):
-    """Bit for bit."""
     assert number(repr(value)) == value
     assert numbers([repr(value), "1"]) == [value, 1.0]
 
@@ -43,13 +41,12 @@ def test_every_finite_number_is_read_as_python_writes_it(value):
 @example([" 1 ", "+.5"])
 @example(["1e308", "1e308"])
 def test_many_numbers_are_each_a_number(texts):
-    """The quick way gives what the careful one does, and refuses where one is none."""
+    """`numbers` returns what `number` returns of each, or None if one is no number."""
     each = [number(text) for text in texts]
     assert numbers(texts) == (None if None in each else each)
 
 
 def test_above_zero():
-    """Where a time must be."""
     assert [positive(text) for text in ("2.5", "0", "-1", "x")] == [2.5, None, None, None]
 
 
@@ -100,7 +97,6 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
 @pytest.mark.parametrize("text", ["0", "-1.5"])
 @pytest.mark.parametrize("format", sorted(FORMATS.keys() - {"spec_dump", "pyperf", "jmh"}))
 def test_times_are_above_zero(tmp_path, format, text):
-    """A time of nothing was not measured."""
     name, content, place = FORMATS[format]
     with pytest.raises(FileError, match=f"{place}.*{text}"):
         perfarray.read(write(tmp_path / name, content(text)), format=format)
@@ -108,7 +104,7 @@ def test_times_are_above_zero(tmp_path, format, text):
 
 @pytest.mark.parametrize("value", [0, -1.5, float("inf"), float("nan")])
 def test_times_in_json_are_above_zero(tmp_path, value):
-    """Python writes infinities and NaN into JSON; they are no times either. JMH's "NaN" says that nothing was measured."""
+    """Infinities and NaN in JSON are no times; JMH's "NaN" is a missing value."""
     with pytest.raises(FileError, match="value 1 of execution 1 of 'a' is "):
         perfarray.read(write(tmp_path / "a.json", suite(bench("a", run(1.0), run(2.0, value)))))
     if value == value:
@@ -137,13 +133,13 @@ CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "
     ],
 )
 def test_what_cannot_have_been_measured(tmp_path, name, content, message):
-    """In whatever format: a negative rate or time of the processor, a count of a histogram, nothing at all."""
+    """Negative rates, processor times and counts, and files without any value are refused in every format."""
     with pytest.raises(FileError, match=rf"{name}: .*{message}"):
         perfarray.read(write(tmp_path / name, content))
 
 
 def test_nothing_measured_because_it_failed(tmp_path):
-    """A run that failed or was stopped is something that is known."""
+    """A file of which every run failed or was stopped is read."""
     for mark in ("failed", "censored"):
         assert perfarray.read(write(tmp_path / "a.csv", f"benchmark,{mark},time\nfft,1,\n"))[mark].item() is True
     google = {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}
@@ -161,7 +157,7 @@ def test_other_quantities_may_be_zero(tmp_path):
 
 
 def test_a_sample_of_the_speedup_test(tmp_path):
-    """A file that holds no times is left out, with the place and what stands there."""
+    """A sample that is not numbers is left out; the note names the place and the text."""
     write(tmp_path / "a.txt", "1.5\n1.6\n")
     write(tmp_path / "b.txt", "1.5\n1_6\n")
     config = write(tmp_path / "c.cfg", "Name,Sample1,Sample2,ConfLevel,Coef\nfft,a.txt,b.txt,,\n")

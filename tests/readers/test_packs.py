@@ -28,7 +28,7 @@ def odd_tar(path, *members):
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz", "zip"])
 def test_an_archive_is_a_folder_of_its_name(tmp_path, folder, mode):
-    """Whatever it is called; a layout goes on above it, and members may be compressed."""
+    """The name of an archive does not matter; a layout may name folders above it, and members may be compressed."""
     write(folder / "old" / "m3_1.json.gz", small_suite(7.0))
     (folder / "notes.txt").write_text("nothing")
     path = tmp_path / "whole"
@@ -47,7 +47,7 @@ def test_an_archive_is_a_folder_of_its_name(tmp_path, folder, mode):
 
 
 def test_one_result_is_read_as_it_is(tmp_path, folder):
-    """A folder or an archive whose files say where they belong, or that has one file; others are for `read_archive`."""
+    """`read` takes a folder or archive of one file, or whose files state their labels."""
     sample(tmp_path / "target/sort/vec/8/new")
     sample(tmp_path / "target/sort/vec/9/new", name="sort/vec/9")
     found = perfarray.read(tmp_path / "target")
@@ -83,8 +83,8 @@ def test_links_and_devices_are_passed_over(tmp_path):
 
 
 def test_limits(tmp_path, monkeypatch):
-    """On what members hold together, on how many there are, and on a zip archive that unpacks to far more than it is."""
-    monkeypatch.setattr("perfarray.readers.packs.MOST", 3)
+    """The size and the number of members and the ratio of unpacking are limited."""
+    monkeypatch.setattr("perfarray.readers.packs.MOST_MEMBERS", 3)
     with pytest.raises(ValueError, match="has more than 3 members"):
         perfarray.read(odd_tar(tmp_path / "many.tar", *(member(f"{i}.json") for i in range(4))))
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -98,7 +98,7 @@ def test_limits(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".zip"])
 def test_an_archive_that_is_cut_off(tmp_path, folder, suffix):
-    """It is refused whole, by name; in `read_archive` it follows `on_error`."""
+    """An archive that is cut off is refused by name; in `read_archive`, `on_error` applies."""
     path = tmp_path / f"a{suffix}"
     if suffix == ".zip":
         with zipfile.ZipFile(path, "w") as archive:

@@ -39,7 +39,7 @@ def test_runs_are_executions_and_systems_a_dim(tmp_path):
 
 
 def test_units_and_directions(tmp_path):
-    """Each unit is a variable; one that is better both ways is two; none at all is a score."""
+    """Each unit is a variable; a unit that is better in both directions is two, no unit is a score."""
     found = read(
         tmp_path, result("A", a="5", scale="ms"), result("B", a="6", scale="MB/s", proportion="HIB"), result("C", a="7", scale="MB/s"),
         result("D", a="8", scale="", proportion="HIB"),
@@ -66,6 +66,5 @@ def test_one_test_with_several_arguments(tmp_path):
 
 
 def test_what_is_wrong_is_said(tmp_path):
-    """File, place, reason."""
     with pytest.raises(ValueError, match=r"composite\.xml: Result 0 \('Sort: Size: 1'\): run 1 is '0'; expected a number above 0"):
         read(tmp_path, result(a="1.5:0"))

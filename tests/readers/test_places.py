@@ -15,8 +15,6 @@ def value(times, **labels):
 
 
 class TestPaths:
-    """A folder, a glob, a list, a mapping of these."""
-
     def test_folder(self, folder):
         """Files are labelled by their path inside it."""
         times = perfarray.read_archive(folder)
@@ -55,7 +53,7 @@ class TestPaths:
         assert times.sizes.get("file", 1) == {"file": 1, "glob": 1, "folder": 4, "list": 2}[inner]
 
     def test_the_same_files_under_two_labels(self, folder):
-        """A comparison of a file with itself is possible, and said."""
+        """A file may be compared with itself; a note says so."""
         with pytest.warns(perfarray.PerfarrayWarning, match=SAME) as caught:
             times = perfarray.read_archive({"a": folder / "new" / "m1_9.json", "b": folder / "new" / "m1_9.json"}, dim="version")
         assert [note.code for note in caught[0].message.notes] == ["repeated_labels"]
@@ -74,12 +72,11 @@ class TestPaths:
         ],
     )
     def test_nothing_there(self, paths, error, message):
-        """The message repeats what was asked for."""
         with pytest.raises(error, match=message):
             perfarray.read_archive(paths)
 
     def test_a_mistyped_name(self, tmp_path, monkeypatch):
-        """The name in the folder that is nearly so is proposed, and no other; that such files can be left out is not said."""
+        """The error proposes a similar name in the folder, and not on_error."""
         monkeypatch.chdir(tmp_path)
         (tmp_path / "results.json").write_text("{}")
         for read in (perfarray.read, perfarray.read_archive):
@@ -89,15 +86,12 @@ class TestPaths:
                 assert getattr(caught.value, "__notes__", []) == near
 
     def test_an_empty_folder(self, tmp_path):
-        """There is nothing in it."""
         for read in (perfarray.read_archive, perfarray.read):
             with pytest.raises(ValueError, match="no files found in"):
                 read(tmp_path)
 
 
 class TestLayout:
-    """Dims named in a path."""
-
     def test_dims_and_levels(self, folder):
         """Levels are numbered inside their parent, 9 before 10."""
         times = perfarray.read_archive(folder, layout="{version}/{machine}_{session}.json")
@@ -118,7 +112,7 @@ class TestLayout:
 
     @pytest.mark.parametrize("given", [False, True])
     def test_a_session_two_versions_share_is_one_number(self, tmp_path, given):
-        """Whether the path alone names the version or the file too: `paired` then puts side by side what ran together."""
+        """A session of two versions has one number, so that `paired` can match it."""
         for version, day, mean in (("old", "05-01", 1.0), ("old", "05-02", 2.0), ("new", "05-02", 3.0), ("new", "05-10", 4.0)):
             row = f"benchmark,version,time\nfft,{version},{mean}\n" if given else f"benchmark,time\nfft,{mean}\n"
             write(tmp_path / version / f"{day}.csv", row)
@@ -139,7 +133,7 @@ class TestLayout:
         assert times["time"].sel(benchmark="sort").values[:, 0].tolist() == pytest.approx([np.nan, 2.0, 3.0], nan_ok=True)
 
     def test_sessions_that_would_leave_most_of_the_array_empty(self, tmp_path):
-        """They are numbered inside each machine, and that is said."""
+        """They are numbered inside each machine, with a note."""
         for machine in range(6):
             for day in (machine, machine + 1):
                 write(tmp_path / f"m{machine}_{day}.csv", f"benchmark,time\nfft,{1 + day}\n")
@@ -152,7 +146,7 @@ class TestLayout:
         assert times["session_label"].sel(machine="m3").values.tolist() == ["3", "4"]
 
     def test_a_level_inside_one_that_is_numbered_apart(self, tmp_path):
-        """The sessions of other builds are others, whatever they are called."""
+        """Sessions of different builds differ, even if their names are equal."""
         for name in ("a_1_1", "a_1_2", "b_7_2", "b_7_3"):
             write(tmp_path / f"{name}.csv", f"benchmark,time\nfft,{name[-1]}\n")
         times = perfarray.read_archive(tmp_path, layout="{machine}_{binary}_{session}.csv")
@@ -160,13 +154,12 @@ class TestLayout:
         assert times["time"].sel(machine="b", binary=0).values.ravel().tolist() == [2.0, 3.0]
 
     def test_numbers_that_are_the_labels_need_no_second_name(self, tmp_path):
-        """Files that are numbered from 0 are as they say."""
+        """Labels that equal their numbers give no coordinate."""
         for session in range(2):
             write(tmp_path / f"a_{session}.csv", "benchmark,time\nfft,1\n")
         assert "session_label" not in perfarray.read_archive(tmp_path, layout="{machine}_{session}.csv").coords
 
     def test_numbers_in_labels_sort_by_value(self, tmp_path):
-        """`run9` comes before `run10`."""
         for name in ("run10", "run9"):
             write(tmp_path / f"{name}.json", small_suite(float(name[3:])))
         assert value(perfarray.read_archive(tmp_path, layout="{session}.json"), session=0) == 9.0
@@ -187,7 +180,6 @@ class TestLayout:
         assert times["cpu"].dims == ()
 
     def test_files_of_one_cell_get_a_dim_and_never_a_level(self, folder):
-        """What a layout does not name must not become repetitions."""
         times = perfarray.read_archive(folder, layout="{version}/{machine}_*.json".replace("*", "{run}"))
         assert "run" in times.dims
         times = perfarray.read_archive({"all": folder}, dim="version")
@@ -201,7 +193,7 @@ class TestLayout:
         assert times["file"].values.tolist() == ["monday", "tuesday"]
 
     def test_files_of_other_benchmarks_share_a_cell_of_their_place(self, tmp_path):
-        """Nothing collides, nothing is added."""
+        """Files that share no cell get no dim `file`."""
         for name in ("a", "b"):
             write(tmp_path / "old" / f"{name}.json", suite(bench(name, run(1.0))))
         assert perfarray.read_archive({"old": tmp_path / "old"}, dim="version")["time"].sizes == {
@@ -209,12 +201,12 @@ class TestLayout:
         }  # fmt: skip
 
     def test_keys_along_file_that_collide(self, folder):
-        """The dim `file` can not be two things."""
+        """A mapping with dim `file` cannot label files that share a cell."""
         with pytest.raises(ValueError, match=r"several files of one label of dim 'file' hold the same benchmarks.*dim='version'"):
             perfarray.read_archive({"old": folder / "old"})
 
     def test_a_benchmark_named_by_its_path(self, tmp_path):
-        """The place decides; what the file calls it stays as a coordinate."""
+        """The path gives the label; the name in the file is a coordinate."""
         for name in ("fft", "sort"):
             write(tmp_path / f"{name}.json", suite(bench("main", run(1.0), cpu_model_name=name)))
         times = perfarray.read_archive(tmp_path, layout="{benchmark}.json")
@@ -223,7 +215,7 @@ class TestLayout:
         assert times["benchmark_recorded"].item() == "main"
 
     def test_a_dim_some_files_have_themselves(self, tmp_path):
-        """The place gives it to those that lack it."""
+        """The path gives the dim to files that lack it."""
         write(tmp_path / "old.csv", "benchmark,version,time\nfft,v1,1\n")
         write(tmp_path / "new.csv", "benchmark,time\nfft,2\n")
         times = perfarray.read_archive(tmp_path, layout="{version}.csv")
@@ -246,13 +238,12 @@ class TestLayout:
         ],
     )
     def test_what_is_wrong_is_said(self, tmp_path, layout, message):
-        """The message names the file or the layout."""
         path = write(tmp_path / "two.json", suite(bench("a", run(1.0), run(2.0, 3.0)), bench("b", run(1.0))))
         with pytest.raises(ValueError, match=message):
             perfarray.read_archive([path], layout=layout)
 
     def test_on_error_decides_about_places_too(self, tmp_path):
-        """A file whose place contradicts it is left out like a broken one."""
+        """A file that contradicts its path is left out like a broken one."""
         write(tmp_path / "a.json", suite(bench("a", run(1.0))))
         write(tmp_path / "b.json", suite(bench("a", run(1.0), run(2.0))))
         with pytest.warns(UserWarning, match=r"of 2 files, 1 is broken and left out: .*b\.json: the layout names the level 'execution'"):

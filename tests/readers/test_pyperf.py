@@ -34,7 +34,7 @@ def test_calibration_and_recalibration_runs_are_no_executions(tmp_path):
 
 
 def test_the_first_run_dates_the_file(tmp_path):
-    """Of a folder, dates lie along the commits and order them, whatever these are called."""
+    """Commits of a folder are sorted by their dates."""
     for commit, day in (("aa", 2), ("bb", 1)):
         runs = [run(1.0) | {"metadata": {"date": f"2026-03-0{day} 02:00:0{second}"}} for second in (1, 0)]
         write(tmp_path / f"{commit}.json", suite(bench("fft", *runs)))
@@ -45,9 +45,18 @@ def test_the_first_run_dates_the_file(tmp_path):
 
 
 def test_nothing_but_calibration_is_an_error(tmp_path):
-    """A benchmark without any value is named with its place."""
     with pytest.raises(ValueError, match=r"file\.json: benchmark 'sort' \(benchmarks\[1\]\) has 1 runs and no values"):
         read(tmp_path, suite(bench("fft", run(1.0)), bench("sort", CALIBRATION)))
+
+
+@pytest.mark.parametrize(("duration", "iteration", "execution"), [(3.5, np.nan, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)])
+def test_costs(tmp_path, duration, iteration, execution):
+    """The gap between runs is the start of a process; a run that takes more than 1.25 times its loops sets up each value."""
+    metadata = [{"date": f"2026-01-01 00:00:{second:02}", "duration": duration, "loops": 1} for second in (0, 10, 20, 30)]
+    times = read(tmp_path, suite(bench("fft", *(run(1.0, 1.0, warmups=[(2, 1.0)], **stated) for stated in metadata))))
+    np.testing.assert_allclose(times["execution_seconds"], execution)
+    assert ("iteration_seconds" in times.coords) == (duration == 4.0)
+    np.testing.assert_allclose(times.coords.get("iteration_seconds", np.nan), iteration)
 
 
 def test_ragged_runs_are_padded(tmp_path):
@@ -82,7 +91,7 @@ def test_names_that_repeat_both_stay(tmp_path):
 
 
 def test_metadata_are_merged_downwards(tmp_path):
-    """What a benchmark says overrides the file, what a run says overrides the benchmark; each lies along no more than it varies over."""
+    """Metadata of a benchmark override those of the file, those of a run override both."""
     content = suite(
         bench("a", run(1.0, hostname="h2"), run(2.0), cpu_model_name="own"),
         bench("b", run(3.0), run(4.0)),
@@ -105,7 +114,6 @@ def test_a_descriptor_only_some_say_is_unknown_elsewhere(tmp_path):
 
 
 def test_other_units_are_other_variables(tmp_path):
-    """Bytes and counts are no times."""
     content = suite(bench("a", run(1.0)), bench("b", run(4096.0), unit="byte"), bench("c", run(7), unit="integer"))
     found = read(tmp_path, content)
     assert {name: variable.attrs["units"] for name, variable in found.items()} == {"time": "s", "memory": "B", "count": "1"}
@@ -114,7 +122,6 @@ def test_other_units_are_other_variables(tmp_path):
 
 
 def test_a_file_of_bytes_has_no_time(tmp_path):
-    """The main metric is what the file measured."""
     found = read(tmp_path, suite(bench("a", run(4096.0)), unit="byte"))
     assert list(found) == ["memory"]
     assert found.attrs["metric"] == "memory"
@@ -143,7 +150,6 @@ class TestOldVersions:
         assert read(tmp_path, content)["time"].values.tolist() == [[[2.0, 0.5, 1.0]]]
 
     def test_loops_of_a_run_count_more_than_those_of_the_benchmark(self, tmp_path):
-        """The run knows best."""
         content = self.old(3, [{"raw_samples": [4.0], "metadata": {"loops": 2}}], loops=4)
         assert read(tmp_path, content)["time"].item() == 2.0
 
@@ -159,7 +165,6 @@ class TestOldVersions:
 
     @pytest.mark.parametrize("version", [2, "2.0", None, True, [1]])
     def test_other_versions_are_refused(self, tmp_path, version):
-        """Nobody knows what the numbers of another version are."""
         with pytest.raises(ValueError, match=r"file\.json: has version .* that can be read are 3, 4, 5, 6, '1\.0'"):
             read(tmp_path, suite(bench("a", run(1.0)), version=version))
 
@@ -177,7 +182,6 @@ class TestOldVersions:
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, content, message):
-    """A broken file is named with the reason."""
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path, content)
     assert str(caught.value).startswith(str(tmp_path / "file.json"))
@@ -188,13 +192,12 @@ def test_what_is_wrong_is_said(tmp_path, content, message):
     [([], r"the document is \[\]; expected an object"), ({"version": "1.0", "benchmarks": 3}, "benchmarks is 3; expected a list")],
 )
 def test_a_forced_format_must_fit(tmp_path, content, message):
-    """`format="pyperf"` refuses what is no suite."""
     with pytest.raises(ValueError, match=f"is not as pyperf writes it: {message}$"):
         perfarray.read(write(tmp_path / "file.json", content), format="pyperf")
 
 
 def test_the_file_name_may_lie(tmp_path):
-    """Two files of the same interpreter say so, whatever they are called."""
+    """The metadata tell the interpreter, not the name of the file."""
     files = {name: write(tmp_path / f"{name}.json", small_suite(1.0, python_version="3.6.8")) for name in ("py36", "py38")}
     times = perfarray.read_archive(files, dim="version")
     assert times["version"].values.tolist() == ["py36", "py38"]

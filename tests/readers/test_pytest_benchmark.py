@@ -28,7 +28,6 @@ def test_rounds_are_iterations_of_one_execution(tmp_path):
 
 
 def test_parameters_are_coordinates(tmp_path):
-    """They are in the name already."""
     found = read(tmp_path, *(bench(f"test_sort[{n}]", params={"n": n}, group="g") for n in (1, 2)))
     assert found["benchmark"].values.tolist() == ["tests/test_a.py::test_sort[1]", "tests/test_a.py::test_sort[2]"]
     assert found["benchmark_name"].values.tolist() == ["tests/test_a.py::test_sort"] * 2
@@ -81,6 +80,5 @@ def test_files_of_several_machines(tmp_path):
 
 
 def test_what_is_wrong_is_said(tmp_path):
-    """A list that was cut short by hand holds text."""
     with pytest.raises(ValueError, match=r"file\.json: benchmarks\[0\]: 'data': value 1 is '\.\.\.'; expected a number above 0"):
         read(tmp_path, bench(data=(1.0, "...")))

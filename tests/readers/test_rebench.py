@@ -54,7 +54,7 @@ def test_criteria_and_units(tmp_path):
 
 
 def test_new_files_number_invocations_and_iterations(tmp_path):
-    """A number stands at its iteration, also where a criterion lacks one; what repeats is another execution, not lost."""
+    """A number stands at its iteration; a repeated cell is another execution."""
     environment = {"hostName": "box", "cpu": "A CPU", "memory": 2**34, "clockSpeed": 28 * 10**8, "osType": "Linux"}
     head = f"# Execution Start: now\n# Environment: {json.dumps(environment)}\n# Source: {json.dumps({'commitId': 'abc'})}\n# Source: {{\n"
     header = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\textraArgs\tcores\tinputSize\tvarValue\n"
@@ -68,7 +68,7 @@ def test_new_files_number_invocations_and_iterations(tmp_path):
 
 @pytest.mark.parametrize("compact", [False, True])
 def test_what_is_sent_to_rebenchdb(tmp_path, compact):
-    """Criteria are found by their index, in whatever order they are listed; values come one by one, or as lists."""
+    """Criteria are found by their index; values come one by one or as lists."""
     criteria = [{"i": 1, "c": "total", "u": "ms"}, {"i": 0, "c": "size", "u": "byte"}]
     run = {"benchmark": {"name": "Sort", "suite": {"name": "s", "executor": {"name": "SOM"}}}, "extraArgs": "10", "cores": 4}
     points = [
@@ -86,7 +86,7 @@ def test_what_is_sent_to_rebenchdb(tmp_path, compact):
 
 
 def test_a_profile_is_no_measurement(tmp_path):
-    """It has runs, and neither criteria nor numbers."""
+    """A file of profiles has no numbers and is refused."""
     run = {"runId": {"benchmark": {"name": "Sort", "suite": {"name": "s", "executor": {"name": "SOM"}}}}, "p": []}
     with pytest.raises(ValueError, match=r"profile\.json: holds no measurement"):
         perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))
@@ -101,6 +101,5 @@ def test_a_profile_is_no_measurement(tmp_path):
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, line, message):
-    """File, line, reason."""
     with pytest.raises(ValueError, match=rf"bench\.data: {message}"):
         read(tmp_path, old("1.0") + line)

@@ -35,7 +35,6 @@ def test_the_first_version(tmp_path):
 
 
 def test_what_is_wrong_is_said(tmp_path):
-    """File, place, reason."""
     content = {"benchmarks": ["a"], "format_version": 6, "data": {"a": {"results": [{"duration_ns": 0}]}}}
     with pytest.raises(ValueError, match=r"results\.json: 'a': 'duration_ns': value 0 is 0; expected a number above 0"):
         perfarray.read(write(tmp_path / "results.json", content))

@@ -35,7 +35,7 @@ def packed(path, other):
     [(copied, DATED), (packed, DATED), *((link, content) for link in (os.symlink, os.link) for content in (DATED, PLAIN))],
 )
 def test_a_copy_or_a_link_is_left_out(tmp_path, again, content, layout):
-    """Neither a further file nor a further session; the file itself stays, whatever sorts first."""
+    """A copy adds no file and no session; the original stays even if the copy sorts first."""
     path = write(tmp_path / "b.json", content)
     again(path, tmp_path / "a.json")
     again(path, tmp_path / ".c.json")
@@ -48,14 +48,14 @@ def test_a_copy_or_a_link_is_left_out(tmp_path, again, content, layout):
 
 
 def test_equal_files_without_a_stamp_may_be_two(tmp_path):
-    """A count of instructions is the same each time."""
+    """Equal counts without a time or id may be two measurements."""
     for name in ("a.json", "b.json"):
         write(tmp_path / name, PLAIN)
     assert perfarray.read_archive(tmp_path).sizes["file"] == 2
 
 
 def test_labels_of_what_is_compared_are_kept(tmp_path):
-    """Of a mapping, of a layout, of `dim`: kept and said; repetitions of one label are not."""
+    """Equal files under different labels are kept, with a note; under one label they are not."""
     for name in ("old_1", "old_2", "new_1"):
         write(tmp_path / f"{name}.json", DATED)
     found, times = codes(lambda: perfarray.read_archive(tmp_path, layout="{version}_{session}.json"))
@@ -71,7 +71,6 @@ def test_labels_of_what_is_compared_are_kept(tmp_path):
 
 
 def test_a_path_written_in_two_ways(tmp_path, monkeypatch):
-    """Is one file."""
     monkeypatch.chdir(tmp_path)
     path = write(tmp_path / "a.json", PLAIN)
     found, times = codes(lambda: perfarray.read_archive(["a.json", path, "./a.json"]))
@@ -88,5 +87,5 @@ def test_a_path_written_in_two_ways(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_stamps(text, stamped):
-    """Times of day and ids of runs; neither days nor measured values."""
+    """Times of day and ids of runs are stamps; days and measured values are not."""
     assert (STAMP.search(text) is not None) is stamped

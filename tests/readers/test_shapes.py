@@ -8,7 +8,7 @@ import pytest
 
 import perfarray
 from perfarray.readers.recognising import formats
-from perfarray.readers.shapes import ANY, COUNT, NULL, NUMBER, SCALAR, TEXT, Either, below, deviation
+from perfarray.readers.shapes import ANY, COUNT, NULL, NUMBER, SCALAR, TEXT, Either, deviation, path_of_key
 from readers.files_of_our_own import entry, write
 from readers.test_broken_files import FILES, ODD, places, replaced
 from strategies import MANY
@@ -23,7 +23,7 @@ def document(**changes):
 
 @pytest.mark.parametrize("content", [document(), document(params={"n": 1, "x y": "z"}, pair=["4", {}]), document(pair=None, params=None)])
 def test_what_has_the_shape(content):
-    """What may be missing may be null; more keys may be there."""
+    """Optional keys may be null; further keys are allowed."""
     assert deviation(content, SHAPE) is None
 
 
@@ -48,14 +48,14 @@ def test_the_first_deviation(content, message):
 
 
 def test_the_alternative_that_is_most_like():
-    """Of several objects it is the one with whose keys most agree."""
+    """Among several shapes, the one that shares most keys is reported."""
     shape = Either({"a": NUMBER, "b": NUMBER}, {"c": NUMBER})
     assert deviation({"a": 1, "b": "x"}, shape) == "b is 'x'; expected a number"
     assert deviation({"c": []}, shape) == "c is []; expected a number"
 
 
 def test_a_file_that_is_almost_one(tmp_path):
-    """Without a format, the message says of which one a file begins, and where it differs."""
+    """The error names the format as which a file begins, and where it deviates."""
     path = write(tmp_path / "jmh.json", [entry(), {key: value for key, value in entry("b").items() if key != "primaryMetric"}])
     with pytest.raises(ValueError, match=r"no reader recognises.*it begins as jmh does, but \[1\] has no 'primaryMetric'; it has 'jmhV"):
         perfarray.read(path)
@@ -65,7 +65,7 @@ def path_of(place):
     """Write the place of a value as messages do."""
     path = ""
     for key in place:
-        path = f"{path}[{key}]" if isinstance(key, int) else below(path, key)
+        path = f"{path}[{key}]" if isinstance(key, int) else path_of_key(path, key)
     return path or "the document"
 
 

@@ -33,6 +33,21 @@ def test_samples_may_differ_in_length(written):
     assert times.perf.speedup("sample1")["estimate"].item() == 3.0
 
 
+def test_samples_outside_are_not_read(tmp_path, monkeypatch):
+    """A sample outside the folder of the configuration and the current one needs `allow_outside`; a level of 1 is none."""
+    (tmp_path / "inside").mkdir()
+    monkeypatch.chdir(tmp_path / "inside")
+    for name in ("out.txt", "inside/in.txt"):
+        (tmp_path / name).write_text("1.5\n")
+    config = tmp_path / "inside" / "a.cfg"
+    config.write_text("Name,Sample1,Sample2,ConfLevel,Coef\nfft,in.txt,../out.txt,1,2\n")
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"'\.\./out\.txt' .*is outside the folder .*allow_outside=True"):
+        times = perfarray.read(config)
+    assert (times["time"].count().item(), times["weight"].item(), "confidence_level" in times.coords) == (1, 2.0, False)
+    with perfarray.set_options(allow_outside=True):
+        assert perfarray.read(config)["time"].count().item() == 2
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -46,7 +61,7 @@ def test_samples_may_differ_in_length(written):
     ],
 )
 def test_what_is_wrong_is_placed(written, text, message):
-    """The error names the line and the column, what stands there, and what was expected."""
+    """The error names line, column, text and what is expected."""
     with pytest.raises(ValueError, match=f"bzip2.csv: .*{message}"):
         perfarray.read(written(text), format="speedup_test")
 

@@ -76,6 +76,8 @@ def test_nothing_is_proposed(tmp_path, content):
         ({"runs": [{"n": 8, "s": [5, None]}, {"n": 9, "s": [6]}]}, "runs/{place}/s/{iteration}", "time", "s", {"place": 2, "iteration": 2}),
         ("program,n,r1,r2\nfft,8,1,2\nfft,9,1,2\n", "r{execution}", "time", "s", {"n": 2, "execution": 2}),
         ("program,mean,r1,r2\nfft,1.5,1,2\nsort,3.5,3,4\n", "r{execution}", "time", "s", {"program": 2, "execution": 2}),
+        ({"host": "h", "results": [{"s": [[1.0, 2.0]]}]}, "results/{place}/s/{place2}/{iteration}", "time", "s", {"iteration": 2}),
+        ("seconds of it\n1.5\n2.5\n", {"time": "seconds of it"}, "time", "s", {"execution": 2}),
         ("p,time_ms_1,time_ms_2\nfft,5,6\n", "time_ms_{execution} = time_ms", "time", "s", {"execution": 2}),
         ("p,time1,memory1,time2,memory2\nfft,5,6,7,8\n", "time{execution}", "time", "s", {"execution": 2}),
         ("memory_kb\n5\n6\n", {"metric": "memory_kb"}, "memory_kb", "1", {"execution": 2}),

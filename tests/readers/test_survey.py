@@ -42,7 +42,7 @@ def test_each_file_has_a_row(mixed):
 
 @pytest.mark.parametrize("format", [None, "pyperf"])
 def test_an_empty_file_is_called_empty(tmp_path, format):
-    """It is passed over in a folder as what no reader knows, and an error where it is named."""
+    """An empty file in a folder is skipped; a named one is an error."""
     write(tmp_path / "a.json", small_suite(1.0))
     empty = write(tmp_path / "empty.json", " \n")
     row = perfarray.archive_table(tmp_path, format=format).set_index("file").loc["empty.json"]

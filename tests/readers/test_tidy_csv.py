@@ -31,12 +31,10 @@ def test_comments_give_units_and_shared_levels(tmp_path):
 
 @pytest.mark.parametrize("column", ["time_ms", "time [ms]", "time (ms)", "time ms", "Time_ms", "milliseconds", "ms", "time_milliseconds"])
 def test_the_unit_may_be_in_the_name(tmp_path, column):
-    """All these are times in milliseconds."""
     assert read(tmp_path, f"benchmark,{column}\nfft,5\n")["time"].item() == pytest.approx(5e-3)
 
 
 def test_comment_and_name_must_agree(tmp_path):
-    """Two units for one column: one of them is wrong."""
     assert read(tmp_path, "# units: ms\nbenchmark,time_ms\nfft,5\n")["time"].item() == pytest.approx(5e-3)
     with pytest.raises(ValueError, match="says its units are 's', and its column of values is 'time_ms'"):
         read(tmp_path, "# units: s\nbenchmark,time_ms\nfft,5\n")
@@ -119,7 +117,6 @@ def test_what_describes_a_machine_lies_along_it(tmp_path):
 
 
 def test_text_that_nothing_explains_is_compared(tmp_path):
-    """A column that tells rows apart is a dim."""
     times = read(tmp_path, "benchmark,execution,allocator,time\nfft,0,a,1\nfft,0,b,2\nfft,1,a,3\nfft,1,b,4\n")
     assert times["time"].sel(allocator="b").values.tolist() == [[2.0, 4.0]]
 
@@ -138,7 +135,6 @@ def test_a_measurement_that_repeats_is_an_error(tmp_path):
 
 
 def test_what_is_no_number_is_named(tmp_path):
-    """File, column and row."""
     with pytest.raises(ValueError, match=r"runs\.csv: column 'time', row 2 under the header, is 'fast'; expected a number"):
         read(tmp_path, "benchmark,time\nfft,1\nfft,fast\n")
     with pytest.raises(ValueError, match="column 'time', row 1 under the header, is True; expected a number"):
@@ -147,7 +143,6 @@ def test_what_is_no_number_is_named(tmp_path):
 
 @pytest.mark.parametrize("missing", ["", "NA", "NaN", "null"])
 def test_missing_values_are_nan(tmp_path, missing):
-    """However a missing number is written."""
     np.testing.assert_array_equal(read(tmp_path, f"benchmark,time\nfft,1\nfft,{missing}\n")["time"], [[1.0, np.nan]])
 
 
@@ -189,7 +184,6 @@ def test_names_of_coordinates_can_be_stored(tmp_path):
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, text, message):
-    """A broken file is named with the reason."""
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path, text)
     assert str(caught.value).startswith(str(tmp_path / "runs.csv"))
@@ -211,7 +205,6 @@ def test_a_forced_format_needs_values(tmp_path):
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", "benchmark;size\nfft;1\n"])
 def test_other_tables_are_not_taken(tmp_path, text):
-    """A table without values or dims is somebody else's."""
     with pytest.raises(ValueError, match="no reader recognises its content"):
         read(tmp_path, text)
 

@@ -1,8 +1,9 @@
-"""One file, or many: read each into a table, and build one Dataset of all."""
+"""Read one file, or many files into one Dataset."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from importlib.util import find_spec
 from os import PathLike
 from os.path import isdir
 from pathlib import Path
@@ -12,14 +13,14 @@ from uuid import uuid4
 import xarray as xr
 
 from perfarray.conventions import HISTORY
-from perfarray.readers.attempts import companion_paths, iter_attempts, read_settings
-from perfarray.readers.custom import check
+from perfarray.readers.attempts import companion_paths, file_options, iter_attempts
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import AnyPath, checked_path, shown
 from perfarray.readers.joining import combine
-from perfarray.readers.opening import FileOptions, MissingFileError, Source, known_encoding, say_near
+from perfarray.readers.labels import LISTED_NAMES
+from perfarray.readers.opening import MissingFileError, Source, suggest_name
 from perfarray.readers.packs import is_pack
-from perfarray.readers.recognising import formats, known_names, not_recognised, read_table, recognise
+from perfarray.readers.recognising import formats, names_of_formats, not_recognised, read_table, recognise
 from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
 from perfarray.tables.harmonise import finished
@@ -27,11 +28,9 @@ from perfarray.timings.dates import earliest_dates
 from perfarray.timings.notes import Note, keeping
 from perfarray.timings.validation import check_choice, listed
 
-MOST = 5
-"""Notes of one kind that are kept, file by file."""
-
-NAMED = 20
-"""Files whose names such a note holds."""
+MOST_NOTES = 5  # Notes of one kind that a result keeps
+# Why files are not in the result, by the code of the note
+LEFT_OUT = {"broken_files": "broken and left out", "unknown_format": "of no known format and left out"}
 
 
 def read(
@@ -50,15 +49,15 @@ def read(
         A file; gzip, bzip2 and xz are unpacked. Or a folder or a tar or zip archive that is one result, such as `target/criterion` or
         the results of asv.
     format : str, optional
-        Its format; default: recognised by content. The page "Formats" of the documentation names those that are known.
+        Its format; default: recognised by content. The page "Formats" of the documentation lists them.
     dims : mapping, optional
-        Dims or levels, and the setting or column that says where along them a value is, as in `{"threads": "threads"}`. Of a CSV file
-        without a header, the places of columns: `{"benchmark": 0, "time_ms": 1}`.
+        Dims or levels, each with the setting or column that holds its labels, as in `{"threads": "threads"}`. For a CSV file without a
+        header, positions of columns: `{"benchmark": 0, "time_ms": 1}`.
     pattern : str, optional
         Where the numbers of a home-grown file are, and which part of the place is which dim: `"{version}/{iteration} = time_ms"` for
         JSON, `"run-{execution}"` for the heads of CSV columns.
     encoding : str, optional
-        How its text is encoded, as in `"latin-1"`; default: UTF-8, and a table that is not is taken for Western text, with a note.
+        Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
 
     Returns
     -------
@@ -80,16 +79,16 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(checked_path(path), file_options=FileOptions(known_encoding(encoding), check(dims, pattern, format), pattern))
+    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding))
     try:
         several = isdir(source.path) or is_pack(source)
     except MissingFileError as error:
-        say_near(error, source.path)
+        suggest_name(error, source.path)
         raise
     if several:
-        return _one_result(source, format)
+        return _read_folder(source)
     with source.within_memory():
-        file_format = recognise(source, format)
+        file_format = recognise(source)
         if file_format is None:
             raise not_recognised(source)
         table = with_dims(source, read_table(source, file_format))
@@ -97,12 +96,12 @@ def read(
             dataset = build(finished([table])[0])
         except ValueError as error:
             raise source.error(str(error)) from error
-    return keeping(dataset, *_shortened(table.notes))
+    return keeping(dataset, *_first_of_each_kind(table.notes))
 
 
-def _one_result(source: Source, format: str | None) -> xr.Dataset:
-    """Read a folder or an archive whose files say themselves where they belong, or that has one file alone."""
-    dataset = read_archive(source.path, format=format, **source.options._asdict())
+def _read_folder(source: Source) -> xr.Dataset:
+    """Read a folder or an archive that holds one file, or files whose content states what tells them apart."""
+    dataset = read_archive(source.path, **source.options._asdict())
     files, name = dataset.attrs["n_files"], dataset.attrs.get("format", "")
     if files > 1 and not (name in formats() and formats()[name].placed):
         raise source.error(f"holds {files} files, which do not say themselves what tells them apart; read_archive reads them along a dim")
@@ -137,27 +136,25 @@ def read_archive(
     format, dims, pattern, encoding : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
-        For files that are recognised and broken, or that were named one by one and cannot be read, for folders that cannot be opened, and
-        for links that lead to themselves.
+        What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
+        cannot be opened, and with links that lead to themselves.
     progress : bool
         Show a progress bar.
     parallel : bool or int
-        Read the files by several processes: so many, or with True one for each core where there are 32 MB or more. A program that asks for
+        Read the files in so many processes; True starts one for each core if there are 32 MB or more. A program that asks for
         this must start under `if __name__ == "__main__":`, since each process loads it anew.
     chunks : optional
-        Chunks of the result, as `Dataset.chunk` takes them. Without `parallel`, the files are then read as dask tasks, side by side on
-        whatever scheduler dask is set to: threads by default, `dask.config.set(scheduler="processes")`, or a `dask.distributed` client.
+        Chunks of the result, as `Dataset.chunk` takes them.
 
     Returns
     -------
     Dataset
         As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie along these, where `dims` makes them a
         dim, and not along `file`. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
-        vary over; what is unknown is `"unknown"`, and so is, beside others, the `file` of those that say themselves where they belong (asv,
-        criterion.rs, SPEC results). Files are taken in the order of their paths, so that the result is the same wherever and by how many
-        processes they are read. A list and a mapping keep their order: along a dim of which each file has one label, labels come as the
-        caller gave the files. Nothing else depends on that order. Of a folder or a pattern, commits come in the order of their dates
-        (`commit_date` or `date` along `commit`), where all have one.
+        vary over; what is unknown is `"unknown"`, also the `file` of those whose content states their labels (asv, criterion.rs, SPEC
+        results). Files are read in the order of their paths, so that the result does not depend on the system or on the number of
+        processes. A list and a mapping keep their order: along a dim of which each file has one label, labels come in the given order.
+        In a folder or pattern, commits are sorted by their dates (`commit_date` or `date` along `commit`) if all have one.
 
     Raises
     ------
@@ -176,7 +173,7 @@ def read_archive(
 
     Notes
     -----
-    The Dataset is put together in memory before it is split into chunks. An archive that does not fit is read part by part into one
+    The Dataset is built in memory before it is split into chunks. Read an archive that does not fit part by part into one
     Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
 
     Warns
@@ -192,60 +189,59 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    settings = read_settings(layout, dim, format, dims, pattern, encoding)
+    if chunks is not None and find_spec("dask") is None:
+        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]")
+    about_files = file_options(format, dims, pattern, encoding)
     tables, files, skipped, broken = [], [], [], []
-    with closing(iter_attempts(paths, settings, parallel=parallel, on_dask=chunks is not None, progress=progress)) as attempts:
+    with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)) as attempts:
         for file, table, _, error in attempts:
-            if error is not None:
-                if on_error == "raise":
-                    if isinstance(error, MissingFileError):
-                        say_near(error, file.path)
-                    elif not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
-                        error.add_note('on_error="warn" leaves such files out, and names them')
-                    raise error
-                broken.append(str(error))
-            elif table is None:
-                skipped.append(file)
-            else:
+            if table is not None:
                 tables.append(table)
                 files.append(file)
+            elif error is None:
+                skipped.append(file)
+            elif on_error != "raise":
+                broken.append(str(error))
+            else:
+                if isinstance(error, MissingFileError):
+                    suggest_name(error, file.path)
+                elif not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
+                    error.add_note('on_error="warn" leaves such files out, and names them')
+                raise error
     n_files = len(tables) + len(skipped) + len(broken)
     companions = companion_paths(skipped, tables)
     unknown = [file.label for file in skipped if file.path not in companions]
     if not tables:
         raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
     tables, files, repeats = without_repeats(tables, files)
-    with _naming(paths):
+    with _errors_with_paths(paths):
         joined = combine(tables, files)
         built = build(joined)
-    built = built if not isinstance(paths, str | PathLike) else _by_date(built)
     dataset = keeping(
-        built,
+        _by_date(built) if isinstance(paths, str | PathLike) else built,
         _left_out("broken_files", n_files, broken if on_error == "warn" else []),
         _left_out("unknown_format", n_files, unknown),
         *repeats,
-        *_shortened(joined.notes),
+        *_first_of_each_kind(joined.notes),
     )
     dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
-    # A token of its own: dask would read every value and text to make one up, at more than the price of reading the files.
+    # A random token: to compute one, dask would hash every value and text, which takes longer than reading the files.
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
 
 
 def _by_date(dataset: xr.Dataset) -> xr.Dataset:
-    """Put a history into the order of the dates along it, where every label has one: of several, its earliest."""
+    """Sort a history by the dates along it, the earliest of each label, if every label has one."""
     for dim in HISTORY:
         for stamp in (f"{dim}_date", "date"):
-            if dim == stamp or stamp not in dataset.coords:
-                continue
-            dates = earliest_dates(dataset.coords[stamp], dim)
-            if not dates.isna().any():
-                return dataset.isel({dim: dates.argsort(kind="stable").to_numpy()})
+            if dim != stamp and stamp in dataset.coords:
+                dates = earliest_dates(dataset.coords[stamp], dim)
+                if not dates.isna().any():
+                    return dataset.isel({dim: dates.argsort(kind="stable").to_numpy()})
     return dataset
 
 
 @contextmanager
-def _naming(paths: Any) -> Iterator[None]:
-    """Name the files in what goes wrong when they are put together."""
+def _errors_with_paths(paths: Any) -> Iterator[None]:
     try:
         yield
     except MemoryError:
@@ -254,34 +250,27 @@ def _naming(paths: Any) -> Iterator[None]:
         raise ValueError(f"{shown(paths)}: {error}") from error
 
 
-LEFT_OUT = {"broken_files": "broken and left out", "unknown_format": "of no known format and left out"}
-"""Why files are not in the result, by the code of the note."""
-
-
 def _reason(code: str, names: Sequence[str]) -> str:
-    """Return how many files are not in the result, why, and the first of them."""
     return f"{len(names)} {'is' if len(names) == 1 else 'are'} {LEFT_OUT[code]}: {listed(names, 5)}"
 
 
 def _left_out(code: str, files: int, names: Sequence[str]) -> Note | None:
-    """Note which of the files are not in the result."""
-    values = {"files": len(names), "of": files, "names": list(names[:NAMED])}
+    values = {"files": len(names), "of": files, "names": list(names[:LISTED_NAMES])}
     return Note(code, f"of {files} files, {_reason(code, names)}", values) if names else None
 
 
-def _reasons(broken: Sequence[str], skipped: Sequence[str]) -> str:
-    """Return why nothing could be read, for a message."""
-    reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, skipped), strict=True) if names]
-    if skipped:
-        reasons += [f"formats that are known: {known_names()}", "read(FILE), or perfarray files FILE, says what would help with one"]
+def _reasons(broken: Sequence[str], unknown: Sequence[str]) -> str:
+    reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, unknown), strict=True) if names]
+    if unknown:
+        reasons += [f"formats that are known: {names_of_formats()}", "read(FILE), or perfarray files FILE, says what would help with one"]
     return f": {'; '.join(reasons)}"
 
 
-def _shortened(notes: Sequence[Note]) -> list[Note]:
+def _first_of_each_kind(notes: Sequence[Note]) -> list[Note]:
     """Return the first notes of each kind, and how many more there are of it."""
-    shortened: list[Note] = []
+    first: list[Note] = []
     for code, count in Counter(note.code for note in notes).items():
-        shortened += [note for note in notes if note.code == code][:MOST]
-        if count > MOST:
-            shortened.append(Note(code, f"and {count - MOST} more of the kind {code!r}", {"notes": count - MOST}))
-    return shortened
+        first += [note for note in notes if note.code == code][:MOST_NOTES]
+        if count > MOST_NOTES:
+            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}))
+    return first

@@ -1,4 +1,4 @@
-"""Read the files of an archive in order: in this process, in several processes, or as dask tasks."""
+"""Read the files of an archive in order, in this process or in several."""
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -17,26 +17,19 @@ from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import InputFile, find_files
 from perfarray.readers.joining import check_location
 from perfarray.readers.layout import Layout, read_layout
-from perfarray.readers.opening import FileError, FileOptions, Source, known_encoding
+from perfarray.readers.opening import FileError, FileOptions, Source, check_encoding
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
 from perfarray.tables.columns import Table
 from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.validation import check_count
 
-BATCH = 256
-"""Files in one dask batch. The progress bar moves after each batch; dask starts its processes again for each, so that it is not small."""
-
-SHARES = 16
-"""Chunks of files for each process: small ones, so that no process gets all the large files."""
-
-WORTH = 1 << 25
-"""Bytes from which `parallel=True` starts processes: starting one takes as long as reading about ten million bytes."""
-
+TASKS_PER_PROCESS = 16  # Small tasks, so that no process gets all the large files
+FEWEST_BYTES = 1 << 25  # Bytes from which `parallel=True` starts processes: starting one takes as long as reading ten million bytes
+# Reasons to skip a file
 UNKNOWN_FORMAT = "no reader recognises its content"
 EMPTY = "is empty"
 SUPERSEDED = "another file beside it holds the same"
-"""Reasons to skip a file."""
 
 
 class Attempt(NamedTuple):
@@ -53,32 +46,25 @@ class ReadSettings(NamedTuple):
 
     layout: Layout | None
     dim: str
-    format: str | None
     file_options: FileOptions
     options: Options
 
 
-def read_settings(
-    layout: str | None, dim: str, format: str | None, dims: Mapping[str, str | int] | None, pattern: str | None, encoding: str | None
-) -> ReadSettings:
-    """Check the caller's arguments and return them as settings."""
-    file_options = FileOptions(known_encoding(encoding), check(dims, pattern, format), pattern)
-    return ReadSettings(None if layout is None else read_layout(layout), dim, format, file_options, options())
+def file_options(format: str | None, dims: Mapping[str, str | int] | None, pattern: str | None, encoding: str | None) -> FileOptions:
+    """Check what the caller says of files, and return it."""
+    return FileOptions(format, check(dims, pattern, format), pattern, check_encoding(encoding))
 
 
 def iter_attempts(
-    paths: Any, settings: ReadSettings, *, parallel: bool | int, progress: bool, on_dask: bool = False
+    paths: Any, layout: str | None, dim: str, file_options: FileOptions, *, parallel: bool | int, progress: bool
 ) -> Generator[Attempt, None, None]:
     """Yield an attempt for each file, in the order of paths; the files of a mapping label by label."""
-    files = find_files(paths, settings.dim, None if settings.layout is None else settings.layout.text)
+    settings = ReadSettings(None if layout is None else read_layout(layout), dim, file_options, options())
+    files = find_files(paths, dim, layout)
     files = [file for _, group in groupby(files, attrgetter("labels")) for file in sorted(group, key=attrgetter("path.parts"))]
     attempt = partial(_attempts_at, settings=settings, answers={})
-    if processes := _processes(parallel, files):
-        results = _by_processes(attempt, files, processes)
-    elif on_dask:
-        results = _as_tasks(attempt, files)
-    else:
-        results = map(attempt, files)
+    processes = _number_of_processes(parallel, files)
+    results = _by_processes(attempt, files, processes) if processes else map(attempt, files)
     with _progress_bar(len(files)) if progress else nullcontext() as bar:
         for attempts in results:
             yield from attempts
@@ -92,26 +78,24 @@ def companion_paths(files: Sequence[InputFile], tables: Sequence[Table]) -> set[
     return {file.path for file in files if endings and file.path.name.endswith(endings)}
 
 
-def _processes(parallel: bool | int, files: Sequence[InputFile]) -> int:
-    """Return the number of processes to start, 0 to read in this one; `True` starts them for at least `WORTH` bytes."""
+def _number_of_processes(parallel: bool | int, files: Sequence[InputFile]) -> int:
     if parallel is False:
         return 0
     if parallel is not True:
         return min(check_count(parallel, "parallel"), len(files))
-    limit = min(cores(), len(files))
-    return limit if limit > 1 and sum(map(_size, files)) >= WORTH else 0
+    limit = min(number_of_cores(), len(files))
+    return limit if limit > 1 and sum(map(_size, files)) >= FEWEST_BYTES else 0
 
 
-def cores() -> int:
+def number_of_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _size(file: InputFile) -> int:
-    """Return the bytes of a file, 0 where the system refuses them: reading the file then reports the reason."""
     try:
         return file.path.stat().st_size
-    except OSError:
+    except OSError:  # reading the file reports the reason
         return 0
 
 
@@ -119,24 +103,12 @@ def _by_processes(attempt: Callable[[InputFile], list[Attempt]], files: Sequence
     """Read files in new processes: spawned ones cannot inherit a lock that a thread of this process holds."""
     try:
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            yield from pool.map(attempt, files, chunksize=-(-len(files) // (SHARES * processes)))
+            yield from pool.map(attempt, files, chunksize=-(-len(files) // (TASKS_PER_PROCESS * processes)))
     except BrokenProcessPool as error:
         raise ChildProcessError(
             "a process that read files ended: for want of memory, or since the program that starts it is not guarded by "
             "`if __name__ == '__main__':`; parallel=False reads in this process"
         ) from error
-
-
-def _as_tasks(attempt: Callable[[InputFile], list[Attempt]], files: Sequence[InputFile]) -> Iterator[list[Attempt]]:
-    """Read files on the dask scheduler that the caller chose."""
-    try:
-        from dask.base import compute
-        from dask.delayed import delayed
-    except ImportError as error:
-        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]") from error
-    task = delayed(attempt, pure=False, traverse=False)
-    for start in range(0, len(files), BATCH):
-        yield from compute(*(task(file) for file in files[start : start + BATCH]))  # type: ignore[no-untyped-call]
 
 
 def _progress_bar(files: int) -> Any:
@@ -170,7 +142,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
     try:
         with source.within_memory():
-            table = _read(source, settings.format, file.explicit)
+            table = _read(source, file.explicit)
             if isinstance(table, str):
                 return Attempt(file, skip_reason=table)
             file = file._replace(labels=_labels_of(file, settings.layout, settings.dim, table))
@@ -180,30 +152,29 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     return Attempt(file, table)
 
 
-def _read(source: Source, format: str | None, explicit: bool) -> Table | str:
-    """Return the table of one file, or the reason to skip it where the caller did not name it."""
-    file_format = recognise(source, format)
-    if file_format is None:
-        if explicit:
-            raise not_recognised(source)
-        return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
-    if file_format.superseded is not None and not explicit and file_format.superseded(source):
-        return SUPERSEDED
-    try:
-        return with_dims(source, read_table(source, file_format))
-    except FileError:
-        named = format is not None or source.options.pattern is not None
-        if not named or explicit or file_format.started(source.head) or file_format.recognise(source):
-            raise
-        return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
+def _read(source: Source, explicit: bool) -> Table | str:
+    """Return the table of one file, or the reason to skip a file that the caller did not name."""
+    file_format = recognise(source)
+    if file_format is None and explicit:
+        raise not_recognised(source)
+    if file_format is not None:
+        if not explicit and file_format.superseded(source):
+            return SUPERSEDED
+        try:
+            return with_dims(source, read_table(source, file_format))
+        except FileError:
+            forced = source.options.format is not None or source.options.pattern is not None
+            if not forced or explicit or file_format.started(source.head) or file_format.recognise(source):
+                raise
+    return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
 
 
 def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
-    """Return the labels from a file's path: none where its content states them."""
+    """Return the labels from a file's path, or none if its content states them."""
     if layout is None:
         self_located = dim == "file" and formats()[table.format].placed
         return file.labels or ({} if self_located else {dim: file.label})
-    parsed = layout.labels(file.path.absolute().as_posix())
-    if parsed is None:
+    labels = layout.labels(file.path.absolute().as_posix())
+    if labels is None:
         raise FileError(f"{file.path}: its path does not match layout={layout.text!r}")
-    return file.labels | parsed
+    return file.labels | labels

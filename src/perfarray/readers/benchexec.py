@@ -11,13 +11,12 @@ import numpy as np
 
 from perfarray.conventions import CENSORED, CENSORED_AT, LOWER, TIME, seconds_factor
 from perfarray.readers.entries import KINDS, Entry, Run, table_of_entries
-from perfarray.readers.markup import parsed
-from perfarray.readers.numbers import checked
+from perfarray.readers.numbers import checked, whole
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
 NAME = "benchexec"
-
+# Variables and units by column; others are not read
 COLUMNS = {
     "walltime": (TIME, "s"),
     "cputime": ("cpu_time", "s"),
@@ -25,47 +24,35 @@ COLUMNS = {
     "memUsage": ("memory", "B"),
     "cpuenergy": ("energy", "J"),
 }
-"""Columns to our variables and units; others are not read."""
-
+# Attributes of a file to our coordinates
 RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
           "memlimit": "memlimit", "date": "date", "error": "error"}  # fmt: skip
-"""What is known of a file, by our names."""
-
 TIMEOUT = "TIMEOUT"
-
-AMOUNT = re.compile(r"([-+.\deE]*\d\.?)[ ]?([a-zA-Z]*)", re.A)
-"""A number and its unit, as in `2.169189428s`."""
+AMOUNT = re.compile(r"([-+.\deE]*\d\.?)[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
 
 
-def started(head: str) -> bool:
-    """Return whether a broken file began as BenchExec's."""
-    return "<result " in head and "benchmarkname=" in head
+started = re.compile(r"(?s)<result .*benchmarkname=").search
 
 
 def recognise(source: Source) -> bool:
     """Return whether the root is a result of a benchmark."""
-    return source.head.lstrip().startswith("<") and started(source.text[: 1 << 16])
+    return source.head.lstrip().startswith("<") and started(source.text[: 1 << 16]) is not None
 
 
 def read(source: Source) -> Table:
     """Read the runs: benchmark x execution x iteration."""
-    root = parsed(source)
+    root = source.xml()
     if root.tag != "result":
         raise source.error(f"is not BenchExec's: its root is {root.tag!r}; expected 'result'")
     if root.get("error"):
         source.note("aborted", f"was aborted ({root.get('error')[:80]!r}): tasks are missing", error=root.get("error"))
-    entries = [_entry(source, f"run {index}", run) for index, run in enumerate(_runs(root))]
+    runs = list(root.iter("run")) or list(root.iter("sourcefile"))  # the tag in the oldest versions
+    entries = [_entry(source, f"run {index}", run) for index, run in enumerate(runs)]
     about = {name: root.get(key) for key, name in RESULT.items() if root.get(key)}
     return table_of_entries(source, entries, kinds=KINDS | {"energy": ("J", LOWER)}, about=about | _machine(root.findall("systeminfo")))
 
 
-def _runs(root: Any) -> list[Any]:
-    """Return the runs of a result, which the oldest versions call source files."""
-    return list(root.iter("run")) or list(root.iter("sourcefile"))
-
-
 def _entry(source: Source, location: str, run: Any) -> Entry:
-    """Return the one run of a task."""
     columns: dict[str, str] = {}
     for column in run.findall("column"):
         columns.setdefault(column.get("title", ""), column.get("value", ""))
@@ -99,18 +86,13 @@ def _amount(source: Source, location: str, text: str, unit: str) -> float:
 
 
 def _machine(systems: list[Any]) -> dict[str, Any]:
-    """Return what is known of the machine, if there is one alone."""
+    """Return the metadata of the machine, if there is one alone."""
     if len(systems) != 1:
         return {}
     cpu, ram, system = (systems[0].find(tag) for tag in ("cpu", "ram", "os"))
-    size = AMOUNT.fullmatch(ram.get("size", "")) if ram is not None else None
     about: dict[str, Any] = {"machine": systems[0].get("hostname"), "os": system.get("name") if system is not None else None}
     if cpu is not None:
-        cores = cpu.get("cores", "")
-        about |= {
-            "cpu": cpu.get("model"),
-            "logical_cores": int(cores) if cores.isascii() and cores.isdigit() and len(cores) < 9 else None,
-        }
-    if size is not None and size[2] in ("", "B") and size[1].isdigit() and len(size[1]) < 20:
-        about["memory_gb"] = int(size[1]) / 2**30
-    return about
+        about |= {"cpu": cpu.get("model"), "logical_cores": whole(cpu.get("cores", ""), 8)}
+    size = AMOUNT.fullmatch(ram.get("size", "")) if ram is not None else None
+    n_bytes = whole(size[1], 19) if size is not None and size[2] in ("", "B") else None
+    return about if n_bytes is None else about | {"memory_gb": n_bytes / 2**30}

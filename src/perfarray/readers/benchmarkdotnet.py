@@ -17,17 +17,18 @@ from perfarray.readers.entries import (
     amounts,
     count_below_resolution,
     note_means,
+    renamed,
     table_of_entries,
     times,
     times_or_nan,
-    value_of,
 )
+from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, NULL, SCALAR, Either
+from perfarray.readers.shapes import ANY, NULL, SCALAR, Either, has_keys
 from perfarray.tables.columns import Table
 
 NAME = "benchmarkdotnet"
-
+# `HostEnvironmentInfo` to our coordinates
 HOST = {
     "ProcessorName": "cpu",
     "PhysicalCoreCount": "cores",
@@ -40,31 +41,22 @@ HOST = {
     "Configuration": "configuration",
     "BenchmarkDotNetVersion": "benchmarkdotnet_version",
 }
-"""`HostEnvironmentInfo` to our coordinates."""
-
+# Mode and stage of the measurements that are read, and of results with outliers
 WARMUP, RESULT, ACTUAL = (("Workload", stage) for stage in ("Warmup", "Result", "Actual"))
-"""Mode and stage of the measurements that are read, and of results before outliers were taken away."""
-
 NANOSECOND = 1e-9
-
 MEASUREMENT = {"LaunchIndex": SCALAR, "IterationMode": ANY, "Operations": ANY, "Nanoseconds": ANY}
 STATISTICS = {"OriginalValues?": [ANY], "OriginalValues|Mean": ANY}
 BENCHMARK = {"Measurements?": [MEASUREMENT], "Statistics?": STATISTICS, "Memory?": {}}
 SHAPE = {"HostEnvironmentInfo": Either({}, NULL), "Benchmarks": [BENCHMARK]}
-"""The shape of the JSON: a measurement, what is known of all of a benchmark, a benchmark, the whole."""
 
 Bench = dict[str, Any]
 
-
-def started(head: str) -> bool:
-    """Return whether a broken file began as BenchmarkDotNet's JSON."""
-    return '"HostEnvironmentInfo"' in head
+started = has_keys("HostEnvironmentInfo")
 
 
 def recognise(source: Source) -> bool:
     """Return whether the content is a BenchmarkDotNet report."""
-    content = source.json_or_none
-    return isinstance(content, dict) and "HostEnvironmentInfo" in content and isinstance(content.get("Benchmarks"), list)
+    return "HostEnvironmentInfo" in source.json_object and isinstance(source.json_object.get("Benchmarks"), list)
 
 
 def read(source: Source) -> Table:
@@ -73,15 +65,13 @@ def read(source: Source) -> Table:
     benchmarks = content["Benchmarks"]
     note_means(source, sum(_has_mean_only(bench) for bench in benchmarks))
     entries = [_entry(source, f"Benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)]
-    host = content.get("HostEnvironmentInfo") or {}
-    about = {name: host[key] for key, name in HOST.items() if key in host}
+    about = renamed((content.get("HostEnvironmentInfo") or {}, HOST))
     if isinstance(about.get("cpu"), dict):
         about["cpu"] = about["cpu"].get("Value")
     return table_of_entries(source, entries, about=about, counts=count_below_resolution(source, entries))
 
 
 def _has_mean_only(bench: Bench) -> bool:
-    """Return whether nothing but the mean of a benchmark is in the file."""
     statistics = bench.get("Statistics") or {}
     return "Mean" in statistics and not statistics.get("OriginalValues") and RESULT not in map(_kind, bench.get("Measurements") or ())
 
@@ -91,12 +81,11 @@ def _kind(measurement: Bench) -> tuple[Any, Any]:
 
 
 def _entry(source: Source, location: str, bench: Bench) -> Entry:
-    """Return one benchmark with its parameters and job."""
     statistics = bench.get("Statistics") or {}
-    launches: dict[Any, list[int]] = {}
-    for index, measurement in enumerate(bench.get("Measurements") or ()):
-        launches.setdefault(measurement["LaunchIndex"], []).append(index)
-    runs = [_run(source, location, bench["Measurements"], indices) for indices in launches.values()]
+    launches: dict[Any, list[Bench]] = {}
+    for measurement in bench.get("Measurements") or ():
+        launches.setdefault(measurement["LaunchIndex"], []).append(measurement)
+    runs = [_run(source, f"{location}: 'Measurements' of launch {launch}", of_launch) for launch, of_launch in launches.items()]
     if statistics and all(run is FAILED for run in runs):
         values = statistics.get("OriginalValues") or [statistics["Mean"]]
         runs = [Run({TIME: times_or_nan(source, f"{location}: 'Statistics'", values, NANOSECOND)})]
@@ -104,23 +93,22 @@ def _entry(source: Source, location: str, bench: Bench) -> Entry:
     return Entry(_name(bench), runs or [FAILED], _settings(bench), {} if memory is None else {"bytes_per_op": memory})
 
 
-def _run(source: Source, location: str, measurements: list[Bench], indices: list[int]) -> Run:
-    """Return one launch: its warm-ups and results, per invocation, and what else it took."""
-    kinds = [_kind(measurements[index]) for index in indices]
+def _run(source: Source, location: str, measurements: list[Bench]) -> Run:
+    """Return one launch: its warm-ups and results, per invocation, and the seconds of everything else."""
+    kinds = list(map(_kind, measurements))
     if RESULT not in kinds:
         return FAILED
-    used = [index for read_kind in (WARMUP, RESULT) for index, kind in zip(indices, kinds, strict=True) if kind == read_kind]
-    extra = [index for index, kind in zip(indices, kinds, strict=True) if kind not in (RESULT, ACTUAL)]
-    launch = f"{location}: 'Measurements' of launch {measurements[indices[0]]['LaunchIndex']}"
-    loops = times(source, f"{launch}: 'Operations'", [measurements[index]["Operations"] for index in used])
-    values = times_or_nan(source, f"{launch}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in used], NANOSECOND) / loops
-    overhead = float(amounts(source, f"{launch}: 'Nanoseconds'", [measurements[index]["Nanoseconds"] for index in extra]).sum())
+    used = [measurement for kind in (WARMUP, RESULT) for measurement in measurements if _kind(measurement) == kind]
+    overhead_times = [measurement["Nanoseconds"] for measurement in measurements if _kind(measurement) not in (RESULT, ACTUAL)]
+    loops = times(source, f"{location}: 'Operations'", [measurement["Operations"] for measurement in used])
+    values = times_or_nan(source, f"{location}: 'Nanoseconds'", [measurement["Nanoseconds"] for measurement in used], NANOSECOND) / loops
+    overhead = float(amounts(source, f"{location}: 'Nanoseconds'", overhead_times).sum()) * NANOSECOND
     warmup = np.arange(len(used)) < kinds.count(WARMUP)
-    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), overhead * NANOSECOND)}, {"warmup": warmup})
+    return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), overhead)}, {"warmup": warmup})
 
 
 def _name(bench: Bench) -> str:
-    """Return the full name; old reports have its parts."""
+    """Return the full name, which old reports have in parts."""
     name_parts = [str(bench[field]) for field in ("Namespace", "Type", "Method") if bench.get(field)]
     return str(bench.get("FullName") or ".".join(name_parts) + (f"({bench['Parameters']})" if bench.get("Parameters") else ""))
 

@@ -5,86 +5,68 @@ them; the longest is `time`, since a program waits for its slowest rank. Other n
 """
 
 import io
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from perfarray.conventions import LOWER, SECONDS, TIME, seconds_factor
-from perfarray.readers.entries import NOTHING, Entry, Run, amounts, count_below_resolution, table_of_entries, times_or_nan, value_of
+from perfarray.readers.entries import Entry, Run, amounts, count_below_resolution, table_of_entries, times_or_nan
+from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
 NAME = "caliper"
-
-MAIN = ("max#inclusive#", "inclusive#", "max#", "", "sum#")
-"""How the name of the main time begins; the first of these that a file has counts."""
-
-OVER_RANKS = {"min#": "time_min", "max#": "time_max", "avg#": "time_avg", "sum#": "time_sum"}
-"""What the other times are called."""
-
-GLOBALS = {"cluster": "machine", "launchdate": "date", "systype_build": "system_type"}
-"""Globals to our coordinates; others keep their names."""
-
-LEFT_OUT = ("cali.", "spot.", "libraries")
-"""How globals begin that say nothing of a measurement."""
-
-DEEPEST = 200
-"""Nodes of the tree of contexts one below another."""
-
+MAIN = ("max#inclusive#", "inclusive#", "max#", "", "sum#")  # Prefixes of the main time; the first that a file has counts
+OVER_RANKS = {"min#": "time_min", "max#": "time_max", "avg#": "time_avg", "sum#": "time_sum"}  # Names of the other times
+GLOBALS = {"cluster": "machine", "launchdate": "date", "systype_build": "system_type"}  # Others keep their names
+LEFT_OUT = ("cali.", "spot.", "libraries")  # Prefixes of globals that say nothing of a measurement
+DEEPEST = 200  # Most levels of the tree of contexts
 OUTSIDE = "(outside of regions)"
 
 
-class Profile(NamedTuple):
-    """What a file holds: records, globals, and of each attribute of values its unit, None where it has none."""
+Units = dict[str, str | None]  # Of each attribute of values, None where it has none
 
-    records: list[dict[str, Any]]
-    about: Mapping[str, Any]
-    units: Mapping[str, str | None]
-
-
-def started(head: str) -> bool:
-    """Return whether a file began as Caliper's."""
-    return head.startswith("__rec=")
+started = re.compile("__rec=").match
 
 
 def recognise(source: Source) -> bool:
     """Return whether the first line is a record of Caliper."""
-    return started(source.head)
+    return started(source.head) is not None
 
 
 def read(source: Source) -> Table:
     """Read the regions: benchmark x execution x iteration."""
-    profile = _profile(source)
-    times = {name: unit for name, unit in profile.units.items() if _factor(unit) is not None and "time" in name}
+    records, described, units = _profile(source)
+    times = {name: unit for name, unit in units.items() if _factor(unit) is not None and "time" in name}
     if not times:
         raise source.error("holds no time: no attribute of its values has a unit of time")
     main = next((name for begin in MAIN for name in times if name.startswith((f"{begin}sum#time", f"{begin}time"))), None)
     names = {name: TIME if name == (main or next(iter(times))) else _variable(name) for name in times}
-    entries = [_entry(source, index, record, profile, names) for index, record in enumerate(profile.records)]
+    entries = [_entry(source, index, record, units, names) for index, record in enumerate(records)]
     kinds = dict.fromkeys(sorted(names.values(), key=lambda name: name != TIME), (SECONDS, LOWER))
-    about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in profile.about.items() if not key.startswith(LEFT_OUT)}
+    about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in described.items() if not key.startswith(LEFT_OUT)}
     return table_of_entries(source, entries, kinds=kinds, about=about, counts=count_below_resolution(source, entries))
 
 
-def _entry(source: Source, index: int, record: Mapping[str, Any], profile: Profile, names: Mapping[str, str]) -> Entry:
-    """Return one region; a time of 0 is one that was too short to be seen."""
+def _entry(source: Source, index: int, record: Mapping[str, Any], units: Units, names: Mapping[str, str]) -> Entry:
+    """Return one region; a time of 0 was too short to be seen."""
     values, counters = {}, {}
-    for key in (key for key in record if key in profile.units):
+    for key in (key for key in record if key in units):
         location = f"record {index}: {key!r}"
-        factor = _factor(profile.units[key])
+        factor = _factor(units[key])
         if key in names and factor is not None:
             values[names[key]] = times_or_nan(source, location, [record[key]], factor)
         else:
             counters[key.rpartition("#")[2]] = amounts(source, location, [record[key]])
     path = record.get("path") or ()
-    texts = {key: text for key, text in record.items() if key not in profile.units and isinstance(text, str) and text not in path}
+    texts = {key: text for key, text in record.items() if key not in units and isinstance(text, str) and text not in path}
     settings = {key: value_of(text) for key, text in texts.items() if key not in ("path", "spot.channel")}
-    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, counters)], settings or NOTHING)
+    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, counters)], settings)
 
 
 def _variable(name: str) -> str:
-    """Return what a time that is not the main one is called."""
     return next((ours for begin, ours in OVER_RANKS.items() if name.startswith(begin)), name.replace("#", "_"))
 
 
@@ -92,8 +74,8 @@ def _factor(unit: str | None) -> float | None:
     return None if unit is None else seconds_factor(unit)
 
 
-def _profile(source: Source) -> Profile:
-    """Read the records with Caliper's own reader, once they are known to be a tree."""
+def _profile(source: Source) -> tuple[list[dict[str, Any]], dict[str, Any], Units]:
+    """Return records, globals and units, read with Caliper's own reader once the records are known to be a tree."""
     try:
         from caliperreader import CaliperReader
         from caliperreader.readererror import ReaderError
@@ -112,11 +94,11 @@ def _profile(source: Source) -> Profile:
         }
     except (ReaderError, StopIteration, LookupError, ValueError, AttributeError, TypeError) as error:
         raise source.error(f"is not Caliper's: {type(error).__name__}: {getattr(error, 'message', error)}") from error
-    return Profile(reader.records, reader.globals, units)
+    return reader.records, reader.globals, units
 
 
 def _check_tree(source: Source, lines: Iterable[str]) -> None:
-    """Raise where a node is not below one that stands before it: the reader would not come to an end."""
+    """Raise where the parent of a node does not stand before it: the reader would not come to an end."""
     depths = dict.fromkeys(range(12), 1)
     for number, line in enumerate(lines, 1):
         if not line.startswith("__rec=node,"):

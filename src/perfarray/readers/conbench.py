@@ -10,39 +10,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, note_means, table_along
-from perfarray.readers.names import variable_name
+from perfarray.readers.entries import Entry, Run, note_means, renamed, table_along
+from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, NULL, Either
-from perfarray.tables.columns import Descriptor, Table
+from perfarray.readers.shapes import ANY, NULL, Either, has_keys
+from perfarray.tables.columns import Table
 
 NAME = "conbench"
-
 PLACED = True
-
-RUN = "run"
-"""The dim of what conbench compares."""
-
+RUN = "run"  # The dim of what conbench compares
 SIDES = ("baseline", "contender")
-
-RATES = {"i/s": "items/s", "b/s": "B/s", "B/s": "B/s"}
-"""Units of conbench that we write in another way."""
-
+RATES = {"i/s": "items/s", "b/s": "B/s"}  # Units that we write in another way
 HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
             "os_version": "os_release", "architecture_name": "architecture"}  # fmt: skip
-"""What a result says of its machine, by our names."""
-
 STATS = {"data?": [ANY], "times?": [ANY]}
 RESULT = {"stats": Either(STATS, NULL), "tags": Either({}, NULL), "run_id": ANY, "commit?": {}, "hardware?": {}}
 SIDE = Either({"tags?": {}}, NULL)
 ROW = Either(RESULT, {"baseline": SIDE, "contender": SIDE})
-SHAPE = Either([ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT)
-"""The shape of the JSON: numbers, a result, a side of a comparison, a row, the whole: in an answer of the API, or without it."""
+SHAPE = Either([ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT)  # With or without the object of an answer of the API around
+
+Case = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class Result(NamedTuple):
-    """What one result says: its case and run, its unit, its numbers (None: it failed), how long each took, and where it stands."""
+    """The content of one result: case, run, unit, numbers (None: it failed), the seconds of each, and the place in the file."""
 
     name: str
     tags: Mapping[str, Any]
@@ -54,9 +46,7 @@ class Result(NamedTuple):
     location: str
 
 
-def started(head: str) -> bool:
-    """Return whether a broken file began as conbench's JSON."""
-    return '"batch_id"' in head or '"less_is_better"' in head
+started = has_keys("batch_id|less_is_better")
 
 
 def recognise(source: Source) -> bool:
@@ -66,7 +56,7 @@ def recognise(source: Source) -> bool:
 
 
 def _rows(content: Any) -> list[Any]:
-    """Return the results in an answer of the API, with or without what is around it, or one result."""
+    """Return the results: a list, one result, or either inside one or two objects of an answer of the API."""
     for _ in range(2):
         if isinstance(content, dict) and isinstance(content.get("data"), dict | list):
             content = content["data"]
@@ -85,69 +75,67 @@ def read(source: Source) -> Table:
     results = [result for index, row in enumerate(rows) for result in _results(row, f"data[{index}]")]
     note_means(source, sum(not _is_result(row) for row in rows))
     variables, kinds = _variables(results)
-    runs: dict[str, dict[Any, tuple[Entry, list[Run]]]] = {}
+    entries: dict[str, dict[Case, Entry]] = {}
     for result in results:
         settings = {key: value for key, value in result.tags.items() if key not in ("id", "name")}
-        cases = runs.setdefault(result.run, {})
         case = (result.name, tuple(sorted((key, repr(value)) for key, value in settings.items())))
-        cases.setdefault(case, (Entry(result.name, [], settings), []))[1].append(_run(source, result, variables))
-    entries = {run: [entry._replace(runs=case_runs) for entry, case_runs in cases.values()] for run, cases in runs.items()}
-    return table_along(source, RUN, entries, kinds, _about(rows))
+        entry = entries.setdefault(result.run, {}).get(case, Entry(result.name, (), settings))
+        entries[result.run][case] = entry._replace(runs=(*entry.runs, _run(source, result, variables)))
+    return table_along(source, RUN, {run: list(cases.values()) for run, cases in entries.items()}, kinds, _about(rows))
 
 
 def _results(row: dict[str, Any], location: str) -> list[Result]:
     """Return the one result of a row, or the two it compares."""
     if _is_result(row):
-        tags, stats, unit = row["tags"] or {}, row["stats"] or {}, str((row["stats"] or {}).get("unit") or "1")
-        values = None if row.get("error") else stats.get("data") or None
+        tags, stats = row["tags"] or {}, row["stats"] or {}
+        unit = str(stats.get("unit") or "1")
         better = HIGHER if unit.endswith("/s") or stats.get("less_is_better") is False else LOWER
+        values = None if row.get("error") else stats.get("data") or None
         durations = (stats.get("times") or ()) if values else ()
         return [Result(str(tags.get("name")), tags, str(row["run_id"]), unit, better, values, durations, location=f"{location}: 'data'")]
     unit, better = str(row.get("unit") or "1"), HIGHER if row.get("less_is_better") is False else LOWER
     results = []
     for side in SIDES:
-        content = row[side]
-        if content:
+        if content := row[side]:
             number = content.get("single_value_summary")
             values = None if content.get("error") or number is None else [number]
-            tags, name = content.get("tags") or {}, str(content.get("benchmark_name"))
-            results.append(Result(name, tags, str(content.get("run_id")), unit, better, values, (), location=f"{location}: {side}"))
+            name, tags, run = str(content.get("benchmark_name")), content.get("tags") or {}, str(content.get("run_id"))
+            results.append(Result(name, tags, run, unit, better, values, (), location=f"{location}: {side}"))
     return results
 
 
 def _variables(results: Sequence[Result]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Return the variable of each unit, and the unit and direction of each variable; times first, where there are any."""
+    """Return the variable of each unit, and the units and direction of each variable; times first, where there are any."""
     variables: dict[str, str] = {}
     kinds: dict[str, tuple[str, str]] = {}
     for result in sorted(results, key=lambda result: seconds_factor(result.unit) is None):
-        unit = RATES.get(result.unit, result.unit)
+        units = RATES.get(result.unit, result.unit)
         if seconds_factor(result.unit) is not None:
             name, kind = TIME, (SECONDS, LOWER)
-        elif result.better == HIGHER and kinds.get(THROUGHPUT, (unit, HIGHER)) == (unit, HIGHER):
-            name, kind = THROUGHPUT, (unit, HIGHER)
+        elif result.better == HIGHER and kinds.get(THROUGHPUT, (units, HIGHER)) == (units, HIGHER):
+            name, kind = THROUGHPUT, (units, HIGHER)
         else:
-            name, kind = variable_name(unit, "unit_"), (unit, result.better)
+            name, kind = variable_name(units, "unit_"), (units, result.better)
         variables[result.unit] = name
         kinds.setdefault(name, kind)
-    if any(len(result.durations) for result in results):
+    if any(result.durations for result in results):
         kinds.setdefault(TIME, (SECONDS, LOWER))
     return variables, kinds
 
 
 def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
-    """Return one execution; a number that is not there was not measured."""
+    """Return one execution; a number that is missing was not measured."""
     name = variables[result.unit]
     if result.values is None:
         return Run({name: np.array([np.nan])}, marks={"failed": np.array([True])})
-    factor = seconds_factor(result.unit) if name == TIME else 1.0
-    values = {name: _column(source, result.location, result.values, above_zero=name == TIME) * (1.0 if factor is None else factor)}
+    factor = (seconds_factor(result.unit) or 1.0) if name == TIME else 1.0
+    values = {name: _column(source, result.location, result.values, above_zero=name == TIME) * factor}
     if name != TIME and len(result.durations) == len(result.values):
         values[TIME] = _column(source, f"{result.location}, 'times'", result.durations, above_zero=True)
     return Run(values)
 
 
 def _column(source: Source, location: str, stated: Sequence[Any], *, above_zero: bool) -> Any:
-    """Return what a list has as numbers, NaN for null."""
     column = np.full(len(stated), np.nan)
     valid = [index for index, value in enumerate(stated) if value is not None]
     numbers = [stated[index] for index in valid]
@@ -155,16 +143,10 @@ def _column(source: Source, location: str, stated: Sequence[Any], *, above_zero:
     return column
 
 
-def _about(rows: Sequence[dict[str, Any]]) -> dict[str, Descriptor]:
-    """Return what results say of their runs: when, of which commit, on which machine."""
-    values_by_name: dict[str, dict[tuple[Any, ...], Any]] = {}
-    for row in rows:
-        if _is_result(row):
-            commit, hardware = row.get("commit") or {}, row.get("hardware") or {}
-            stated = {name: hardware.get(key) for key, name in HARDWARE.items()} | {
-                "date": row.get("timestamp"), "commit": commit.get("sha"), "run_reason": row.get("run_reason"),
-            }  # fmt: skip
-            for name, value in stated.items():
-                if value is not None:
-                    values_by_name.setdefault(name, {}).setdefault((str(row["run_id"]),), value)
-    return {name: Descriptor(dims=(RUN,), values=values) for name, values in values_by_name.items()}
+def _about(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return by run its date, commit and machine; of several results of a run the last counts."""
+    about: dict[str, dict[str, Any]] = {}
+    for row in filter(_is_result, rows):
+        fields = ((row.get("hardware") or {}, HARDWARE), (row, {"timestamp": "date"}), (row.get("commit") or {}, {"sha": "commit"}))
+        about.setdefault(str(row["run_id"]), {}).update(renamed(*fields, (row, {"run_reason": "run_reason"}), missing=(None,)))
+    return about

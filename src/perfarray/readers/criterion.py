@@ -15,39 +15,27 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, LOOPS, TIME
-from perfarray.readers import entries
-from perfarray.readers.entries import Entry, Run, table_of_entries, times, value_of
+from perfarray.readers import labels
+from perfarray.readers.entries import Entry, Run, table_of_entries, times
+from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import FileError, Source
-from perfarray.readers.shapes import ANY, Either
+from perfarray.readers.shapes import ANY, Either, has_keys
 from perfarray.tables.columns import Table, constant_column
 from perfarray.timings.notes import Note
 
 NAME = "criterion"
-
 PLACED = True
-
 BESIDE = ("benchmark.json", "estimates.json", "tukey.json", "raw.csv", ".html", ".svg")
-
-BASELINE = "baseline"
-"""The dim of what criterion compares: `new`, `base`, and the names given to `--save-baseline`."""
-
+BASELINE = "baseline"  # The dim of `new`, `base`, and the names given to `--save-baseline`
 NEW = "new"
-
-FEWEST = 10
-"""Samples criterion takes at least."""
-
-SHAPE = Either({"iters": [ANY], "times": [ANY]}, ([ANY], [ANY]))
-"""The shape of the JSON, and of that before 0.4."""
-
+FEWEST_SAMPLES = 10  # Samples criterion takes at least
+SHAPE = Either({"iters": [ANY], "times": [ANY]}, ([ANY], [ANY]))  # The second is that of versions before 0.4
+# The header of `raw.csv`, which repeats the samples in versions before 0.4, and is all that some archives keep
 RAW = re.compile(
     r"group,function,value,(?:throughput_num,throughput_type,)?sample_(?:time_nanos|measured_value),(?:unit,)?iteration_count\b"
 )
-"""The header of `raw.csv`, which repeats the samples in versions before 0.4 and is all there is where only it was kept."""
 
-
-def started(head: str) -> bool:
-    """Return whether a broken file began as criterion's samples."""
-    return head.lstrip().startswith("{") and '"iters"' in head
+started = has_keys("iters", first="{")
 
 
 def recognise(source: Source) -> bool:
@@ -63,8 +51,8 @@ def recognise(source: Source) -> bool:
 
 
 def _is_linear(loops: list[Any], sample_times: list[Any]) -> bool:
-    """Return whether each sample has as many more iterations as the first: files before 0.4 know no other way, nor fewer samples."""
-    enough = len(loops) == len(sample_times) >= FEWEST
+    # Before 0.4 the n-th sample always has n times the iterations of the first.
+    enough = len(loops) == len(sample_times) >= FEWEST_SAMPLES
     return enough and all(value == number * loops[0] for number, value in enumerate(loops, 1)) and loops[0] > 0
 
 
@@ -77,6 +65,20 @@ def superseded(source: Source) -> bool:
     return _is_raw(source) and source.beside("sample.json") is not None
 
 
+def read(source: Source) -> Table:
+    """Read the samples of one benchmark: benchmark x baseline x execution x iteration."""
+    content = None if _is_raw(source) else source.json
+    stated, sample_times = (content["iters"], content["times"]) if isinstance(content, dict) else content or _raw(source)
+    if len(stated) != len(sample_times):
+        raise source.error(f"has {len(stated)} numbers of iterations and {len(sample_times)} times")
+    loops = times(source, "'iters'", stated)
+    run = Run({TIME: times(source, "'times'", sample_times, 1e-9) / loops}, {LOOPS: loops})
+    about = {"sampling_mode": content.get("sampling_mode")} if isinstance(content, dict) else {}
+    table = table_of_entries(source, [_entry(source, run)], about=about)
+    folder = source.path.absolute().parent.name
+    return replace(table, labels=table.labels | {BASELINE: constant_column(folder, len(table))})
+
+
 def _raw(source: Source) -> tuple[list[str], list[str]]:
     """Return iterations and times, in nanoseconds, of the rows of `raw.csv`."""
     rows = list(csv.DictReader(io.StringIO(source.text)))
@@ -87,27 +89,8 @@ def _raw(source: Source) -> tuple[list[str], list[str]]:
     return [row.get("iteration_count") or "" for row in rows], [row.get(column) or "" for row in rows]
 
 
-def read(source: Source) -> Table:
-    """Read the samples of one benchmark: benchmark x baseline x execution x iteration."""
-    content = None if _is_raw(source) else source.json
-    stated, sample_times = (content["iters"], content["times"]) if isinstance(content, dict) else content or _raw(source)
-    if len(stated) != len(sample_times):
-        raise source.error(f"has {len(stated)} numbers of iterations and {len(sample_times)} times")
-    loops = times(source, "'iters'", stated)
-    run = Run({TIME: times(source, "'times'", sample_times, 1e-9) / loops}, {LOOPS: loops})
-    name, settings, metadata = _identity(source)
-    table = table_of_entries(source, [Entry(name, [run], settings, metadata)], about=_sampling(content))
-    folder = source.path.absolute().parent.name
-    return replace(table, labels=table.labels | {BASELINE: constant_column(folder, len(table))})
-
-
-def _sampling(content: Any) -> dict[str, Any]:
-    """Return how iterations were chosen: flat, or more and more of them."""
-    return {"sampling_mode": content.get("sampling_mode")} if isinstance(content, dict) else {}
-
-
-def _identity(source: Source) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Return the benchmark's name, its settings and what else `benchmark.json` says; without it, the folder's name."""
+def _entry(source: Source, run: Run) -> Entry:
+    """Return the benchmark as `benchmark.json` describes it; without that file, its name is in `raw.csv` or the path."""
     sibling = source.beside("benchmark.json")
     metadata: dict[str, Any] = {}
     if sibling is not None:
@@ -116,28 +99,28 @@ def _identity(source: Source) -> tuple[str, dict[str, Any], dict[str, Any]]:
         except FileError as error:
             raise source.error(f"the name of its benchmark cannot be read: {error}") from error
         metadata = content if isinstance(content, dict) else {}
-    named = "/".join(filter(None, source.text.split("\n")[1].split(",")[:3])) if not metadata and _is_raw(source) else ""
-    name = str(metadata.get("full_id") or named or source.path.absolute().parent.parent.name)
+    name_in_raw = "/".join(filter(None, source.text.split("\n")[1].split(",")[:3])) if not metadata and _is_raw(source) else ""
+    name = str(metadata.get("full_id") or name_in_raw or source.path.absolute().parent.parent.name)
     settings = {"parameter": value_of(str(metadata["value_str"]))} if metadata.get("value_str") is not None else {}
     throughput = metadata.get("throughput")
     amount = {key.lower(): value for key, value in throughput.items()} if isinstance(throughput, dict) else {}
-    return name, settings, {key: str(metadata[f"{key}_id"]) for key in ("group", "function") if metadata.get(f"{key}_id")} | amount
+    ids = {key: str(metadata[f"{key}_id"]) for key in ("group", "function") if metadata.get(f"{key}_id")}
+    return Entry(name, [run], settings, ids | amount)
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Mark what a baseline has word for word of the new run, and make labels agree."""
-    new = {_values(table) for table in tables if table.labels[BASELINE].labels == [NEW]}
+    """Mark a baseline that repeats the new run exactly, and make labels agree."""
+    new = {_identity(table) for table in tables if table.labels[BASELINE].labels == [NEW]}
     agreed = []
-    for table in entries.agree(tables):
-        if table.labels[BASELINE].labels != [NEW] and _values(table) in new:
-            label = table.labels[BASELINE].labels[0]
-            sentence = f"{table.labels[BENCHMARK].labels[0]}: baseline {label!r} is a copy of {NEW!r}, and is marked 'copied'"
-            note = Note("copied_baseline", sentence, {"benchmark": table.labels[BENCHMARK].labels[0], BASELINE: label})
+    for table in labels.agree(tables):
+        baseline, benchmark = table.labels[BASELINE].labels[0], table.labels[BENCHMARK].labels[0]
+        if baseline != NEW and _identity(table) in new:
+            sentence = f"{benchmark}: baseline {baseline!r} is a copy of {NEW!r}, and is marked 'copied'"
+            note = Note("copied_baseline", sentence, {"benchmark": benchmark, BASELINE: baseline})
             table = replace(table, marks=table.marks | {"copied": np.ones(len(table), dtype=bool)}, notes=(*table.notes, note))
         agreed.append(table)
     return agreed
 
 
-def _values(table: Table) -> tuple[str, bytes]:
-    """Return a benchmark's name and its times, to be compared."""
+def _identity(table: Table) -> tuple[str, bytes]:
     return json.dumps(table.labels[BENCHMARK].labels), table.metrics[TIME].values.tobytes()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN, plural
-from perfarray.numerics.types import Integers, Texts
+from perfarray.numerics.types import Texts
 from perfarray.readers import custom, tidy_csv
 from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats
@@ -16,21 +16,15 @@ from perfarray.timings.validation import listed
 
 
 def with_dims(source: Source, table: Table) -> Table:
-    """Return the table with what the caller named as dims and levels; what they say leaves the labels of benchmarks.
-
-    Raises
-    ------
-    FileError
-        When there is no such setting or column, when it would be two levels of the same, or when benchmarks could not be told apart.
-    """
+    """Return the table with the settings and columns that the caller named as dims and levels; they leave the labels of benchmarks."""
     stated = {} if table.format == custom.NAME else source.options.dims
     named = {dim: str(name) for dim, name in stated.items() if dim != name or dim not in (*table.labels, *table.levels)}
     if not named:
         return table
-    repeated = [dim for dim in named if dim in table.labels]
-    if repeated:
-        raise source.error(f"has a dim {repeated[0]!r} of its own; give {named[repeated[0]]!r} another name in dims=")
-    table = _unspelt(source, table, named)
+    repeated = next((dim for dim in named if dim in table.labels), None)
+    if repeated is not None:
+        raise source.error(f"has a dim {repeated!r} of its own; give {named[repeated]!r} another name in dims=")
+    table = _without_settings_in_labels(source, table, named)
     for dim, name in named.items():
         column = column_of(_values(source, table, name))
         descriptors = {key: value for key, value in table.descriptors.items() if key != name}
@@ -42,41 +36,32 @@ def with_dims(source: Source, table: Table) -> Table:
                 f"holds several {plural(dim)} of its own, so dims={{{dim!r}: {name!r}}} would be a second level of that name"
             )
         else:
-            table = replace(table, levels=table.levels | {dim: np.array(np.argsort(_order(column.labels)))[column.codes]})
+            # Numbers come before texts.
+            ranks = {label: rank for rank, label in enumerate(sorted(column.labels, key=lambda label: (isinstance(label, str), label)))}
+            positions = np.array([ranks[label] for label in column.labels], dtype=np.intp)[column.codes]
+            table = replace(table, levels=table.levels | {dim: positions})
     return _numbered(table)
 
 
-def _order(labels: Sequence[Any]) -> Integers:
-    """Return the places that sort labels, numbers among each other by value."""
-    return np.array(sorted(range(len(labels)), key=lambda index: (isinstance(labels[index], str), labels[index])), dtype=np.intp)
-
-
 def _values(source: Source, table: Table, name: str) -> Texts:
-    """Return what a setting or a column says of each row."""
     if name in table.columns:
         values = table.columns[name][1]
         integral = values.dtype.kind == "f" and bool((values % 1 == 0).all())
         return objects((values.astype(int) if integral else values).tolist())
     if name not in table.descriptors:
-        names = tidy_csv.header(source.text[: tidy_csv.LONGEST]) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
+        names = tidy_csv.header(tidy_csv.header_text(source)) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
         raise source.error(f"has no setting or column {name!r}; it has {listed(names, 30) or 'none'}")
     descriptor = table.descriptors[name]
-    keys, inverse = _keys(table, descriptor.dims)
-    stated = objects([UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys])
-    return stated[inverse]
-
-
-def _keys(table: Table, dims: Sequence[str]) -> tuple[list[tuple[Any, ...]], Integers]:
-    """Return the labels that occur together along some dims, and for each row which of them it has."""
-    columns = [table.labels[dim] for dim in dims]
+    columns = [table.labels[dim] for dim in descriptor.dims]
     cells = np.stack([column.codes for column in columns], axis=1) if columns else np.zeros((len(table), 1), dtype=np.intp)
     distinct, inverse = np.unique(cells, axis=0, return_inverse=True)
     keys = [tuple(column.labels[code] for column, code in zip(columns, codes, strict=False)) for codes in distinct]
-    return keys, inverse.reshape(-1)
+    by_key = objects([UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys])
+    return by_key[inverse.reshape(-1)]
 
 
-def _unspelt(source: Source, table: Table, named: Mapping[str, str]) -> Table:
-    """Leave the settings that become dims out of the labels of benchmarks; what else is known then depends on both."""
+def _without_settings_in_labels(source: Source, table: Table, named: Mapping[str, str]) -> Table:
+    """Take the settings that become dims out of the labels of benchmarks; other metadata then depends on both."""
     label_parts = table.parts.get(BENCHMARK)
     settings = [name for name in named.values() if name in table.descriptors and BENCHMARK in table.descriptors[name].dims]
     if label_parts is None or not settings:
@@ -87,35 +72,30 @@ def _unspelt(source: Source, table: Table, named: Mapping[str, str]) -> Table:
         entry.without(settings, plain.get((label,), entry.name)) for entry, label in zip(label_parts, old_column.labels, strict=True)
     ]
     labels = formats()[table.format].agree([replace(table, parts={BENCHMARK: label_parts})])[0].labels[BENCHMARK].labels
-    setting_values = [tuple(_said(table.descriptors[name], label) for name in settings) for label in old_column.labels]
+    setting_values = [tuple(table.descriptors[name].values.get((label,)) for name in settings) for label in old_column.labels]
     if len(set(zip(labels, setting_values, strict=True))) < len(labels):
         raise source.error(f"has benchmarks that nothing would tell apart where dims= takes {listed(settings)} out of their names")
     new_column = column_of(labels)
     parts_by_label = dict(zip(labels, label_parts, strict=True))
-    new_parts = [parts_by_label[label] for label in new_column.labels]
     by_label = dict(zip(old_column.labels, zip(labels, setting_values, strict=True), strict=True))
     setting_dims = {name: dim for dim, name in named.items() if name in settings and dim not in LEVELS}
     descriptors = {
-        name: descriptor if BENCHMARK not in descriptor.dims or name in settings else _moved(descriptor, by_label, settings, setting_dims)
+        name: descriptor if BENCHMARK not in descriptor.dims else _moved(descriptor, by_label, settings, setting_dims)
         for name, descriptor in table.descriptors.items()
+        if name not in settings
     }
-    rows = {name: _values(source, table, name) for name in settings}
-    table = replace(
+    rows = {name: ((*table.labels, *table.levels), _values(source, table, name)) for name in settings}
+    return replace(
         table,
         labels=table.labels | {BENCHMARK: Column(codes=new_column.codes[old_column.codes], labels=new_column.labels)},
-        parts=table.parts | {BENCHMARK: new_parts},
-        descriptors={name: descriptor for name, descriptor in descriptors.items() if name not in settings},
-        columns=table.columns | {name: ((*table.labels, *table.levels), values) for name, values in rows.items()},
+        parts=table.parts | {BENCHMARK: [parts_by_label[label] for label in new_column.labels]},
+        descriptors=descriptors,
+        columns=table.columns | rows,
     )
-    return table
-
-
-def _said(descriptor: Descriptor, label: Any) -> Any:
-    return descriptor.values.get((label,))
 
 
 def _moved(descriptor: Descriptor, by_label: Mapping[Any, Any], settings: Sequence[str], setting_dims: Mapping[str, str]) -> Descriptor:
-    """Return what is known of benchmarks by their new labels and the dims that were parts of the old ones."""
+    """Return the metadata of benchmarks by their new labels and the dims that were parts of the old ones."""
     axis = descriptor.dims.index(BENCHMARK)
     dims = [name for name in settings if name in setting_dims]
     values: dict[tuple[Any, ...], Any] = {}
@@ -127,7 +107,7 @@ def _moved(descriptor: Descriptor, by_label: Mapping[Any, Any], settings: Sequen
 
 
 def _numbered(table: Table) -> Table:
-    """Number the repetitions again, from 0 inside what is their parent now."""
+    """Number the repetitions again, from 0 inside their new parents."""
     parents = [column.codes for column in table.labels.values()]
     levels = {}
     for name in sorted(table.levels, key=level_order):

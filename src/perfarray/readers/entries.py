@@ -1,10 +1,6 @@
-"""Content of a file in any format: benchmarks with settings, their executions, and the values of each.
+"""Content of a file in any format: benchmarks with settings, their executions, and the values of each."""
 
-A setting (a parameter, threads, a package) is a coordinate along `benchmark`. The label contains it too, `name[setting=value]`, where one
-name occurs with several of its values.
-"""
-
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
@@ -15,25 +11,21 @@ import numpy.typing as npt
 
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats, Integers
-from perfarray.readers.names import number_or_text, unique_labels, variable_name
-from perfarray.readers.numbers import checked, number
+from perfarray.readers.labels import LabelParts, agree, ambiguous_settings, number_or_text, unique_labels, variable_name
+from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
-from perfarray.tables.harmonise import rename_labels
 from perfarray.tables.join import join_tables
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-MOST = 1 << 24
+# Cells of columns and of settings in one file, and names: a file with more of them has other names in every row, and is no table.
+MOST_CELLS = 1 << 24
 MOST_SETTINGS = 1 << 20
 MOST_NAMES = 1 << 10
-"""Most cells of columns and of settings in one file, and most names: a file with more has other names in every row."""
-
-OTHERWISE = frozenset({BENCHMARK, *LEVELS, *MARKS, TIME, THROUGHPUT, LOOPS, "file"})
-"""Names that no setting or description may take."""
-
+# Names that no setting or description may take
+RESERVED_NAMES = frozenset({BENCHMARK, *LEVELS, *MARKS, TIME, THROUGHPUT, LOOPS, "file"})
+# Units and direction of the metrics that most formats have
 KINDS = {TIME: (SECONDS, LOWER), "cpu_time": (SECONDS, LOWER), "memory": ("B", LOWER), THROUGHPUT: ("ops/s", HIGHER)}
-"""Unit and direction of the metrics most formats have."""
 
 
 class Run(NamedTuple):
@@ -53,31 +45,24 @@ class Entry(NamedTuple):
     metadata: Mapping[str, Any] = NOTHING
 
 
-class LabelParts(NamedTuple):
-    """Components of a label: name, settings, and the suffix of a repeated label."""
-
-    name: str
-    settings: Mapping[str, Any]
-    repeated: str = ""
-
-    def without(self, removed: Collection[str], plain_name: str) -> "LabelParts":
-        """Return the label without some settings; without any, the name stays."""
-        remaining = {key: value for key, value in self.settings.items() if key not in removed}
-        return LabelParts(self.name if remaining.keys() == self.settings.keys() else plain_name, remaining, self.repeated)
-
-    def label(self, keys: Collection[str]) -> str:
-        """Return `name[setting=value,...]` with some of its settings."""
-        settings = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in keys and value is not None)
-        return f"{self.name}[{settings}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
-
-
 FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
-"""An execution that failed."""
+
+
+def renamed(*fields: tuple[Mapping[str, Any], Mapping[str, str]], missing: Sequence[Any] = ()) -> dict[str, Any]:
+    """Return metadata under our names: for each mapping, that of its keys to our names; of one name the last counts."""
+    return {
+        ours: content[key] for content, names in fields for key, ours in names.items() if key in content and content[key] not in missing
+    }
+
+
+def amounts(source: Source, location: str, values: Sequence[Any], *, above_zero: bool = False) -> Floats:
+    """Check finite numbers; `location` is for the message."""
+    return checked(values, lambda index: f"{location}: value {index}", source, above_zero=above_zero)
 
 
 def times(source: Source, location: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
-    """Check times and convert them to seconds; `location` is for the message."""
-    return checked(values, lambda index: f"{location}: value {index}", source, above_zero=True) * factor
+    """Check times and convert them to seconds."""
+    return amounts(source, location, values, above_zero=True) * factor
 
 
 def times_or_nan(source: Source, location: str | Callable[[int], str], values: Sequence[Any], factor: float = 1.0) -> Floats:
@@ -91,9 +76,8 @@ def times_or_nan(source: Source, location: str | Callable[[int], str], values: S
 
 def count_below_resolution(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
     """Count and note the times below the clock's resolution."""
-    return note_below_resolution(
-        source, sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for entry in entries for run in entry.runs if run is not FAILED)
-    )
+    runs = [run for entry in entries for run in entry.runs if run is not FAILED]
+    return note_below_resolution(source, sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for run in runs))
 
 
 def note_below_resolution(source: Source, count: int) -> dict[str, int]:
@@ -101,29 +85,6 @@ def note_below_resolution(source: Source, count: int) -> dict[str, int]:
     if count:
         source.note("below_resolution", f"{count} times are 0, too short to be seen: they are NaN", times=count)
     return {"n_below_resolution": count}
-
-
-def amounts(source: Source, location: str, values: Sequence[Any]) -> Floats:
-    """Check finite numbers."""
-    return checked(values, lambda index: f"{location}: value {index}", source)
-
-
-def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
-    """Return for each name the indices of the rows that have it, and their values."""
-    columns: dict[str, tuple[list[int], list[Any]]] = {}
-    for index, row in enumerate(rows):
-        for name, value in row.items():
-            indices, values = columns.setdefault(name, ([], []))
-            indices.append(index)
-            values.append(value)
-    check_size(source, len(rows), len(columns), MOST)
-    return columns
-
-
-def check_size(source: Source, rows: int, names: int, most: int) -> None:
-    """Raise where rows have too many names to be a table."""
-    if names > MOST_NAMES or rows * names > most:
-        raise source.error(f"has {rows} values or benchmarks, and {names} names for what they are or have: that is no table")
 
 
 def note_means(source: Source, entries: int) -> None:
@@ -135,6 +96,23 @@ def note_means(source: Source, entries: int) -> None:
         source.note("means_only", sentence, benchmarks=entries)
 
 
+def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
+    """Return for each name the indices of the rows that have it, and their values."""
+    columns: dict[str, tuple[list[int], list[Any]]] = {}
+    for index, row in enumerate(rows):
+        for name, value in row.items():
+            indices, values = columns.setdefault(name, ([], []))
+            indices.append(index)
+            values.append(value)
+    _check_size(source, len(rows), len(columns), MOST_CELLS)
+    return columns
+
+
+def _check_size(source: Source, rows: int, names: int, most: int) -> None:
+    if names > MOST_NAMES or rows * names > most:
+        raise source.error(f"has {rows} values or benchmarks, and {names} names for what they are or have: that is no table")
+
+
 def table_of_entries(
     source: Source,
     entries: Sequence[Entry],
@@ -143,62 +121,42 @@ def table_of_entries(
     about: Mapping[str, Any] = NOTHING,
     counts: Mapping[str, int] = NOTHING,
 ) -> Table:
-    """Lay entries out as a table: benchmark x execution x iteration.
+    """Lay entries out as a table, benchmark x execution x iteration; those without a run are left out.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    entries : sequence of Entry
-        Its benchmarks; those without any run are left out.
-    kinds : mapping
-        Metric to its unit and direction; metrics without values are left out. The first that remains is the main one.
-    about : mapping
-        Metadata of the whole file.
-    counts : mapping
-        Counts for the attributes.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    FileError
-        When no run has a value.
+    `kinds` maps a metric to its units and direction: the first with values is the main one. `about` is metadata of the whole file, and
+    `counts` become attributes.
     """
-    entries = _measured(source, entries)
+    entries = _with_runs(source, entries)
     runs = [run for entry in entries for run in entry.runs]
     lengths = np.array([max(len(values) for values in run.values.values()) for run in runs], dtype=np.intp)
     descriptions = dict.fromkeys(key for entry in entries for key in (*entry.settings, *entry.metadata))
-    check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
+    _check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
     names, label_parts = _labels(entries, source)
     measured, counters, marks = (dict.fromkeys(name for run in runs for name in run[field]) for field in range(3))
-    check_size(source, int(lengths.sum()), len(measured | counters), MOST)
-    per_entry = [len(entry.runs) for entry in entries]
-    bench = np.repeat(np.repeat(np.arange(len(entries)), per_entry), lengths)
-    execution = np.repeat(np.concatenate([np.arange(count) for count in per_entry]), lengths)
+    _check_size(source, int(lengths.sum()), len(measured | counters), MOST_CELLS)
     metrics = {
-        name: Metric(values=_column([run.values.get(name) for run in runs], lengths, np.nan), units=unit, better=better)
-        for name, (unit, better) in kinds.items()
+        name: Metric(values=_column([run.values.get(name) for run in runs], lengths, np.nan), units=units, better=better)
+        for name, (units, better) in kinds.items()
         if name in measured
     }
     if not metrics:
         raise source.error(
             f"holds no measurement: none of its {len(entries)} benchmarks has a value, {entries[0].name[:60]!r} is the first"
         )
-    used_names = {*OTHERWISE, *metrics}
-    coordinates = {name: name if name == LOOPS else _coordinate(name, "counter_", used_names) for name in counters}
+    used_names = {*RESERVED_NAMES, *metrics}
+    columns: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
+    for name in counters:
+        coordinate = name if name == LOOPS else _coordinate(name, "counter_", used_names)
+        columns[coordinate] = ((BENCHMARK, EXECUTION, ITERATION), _column([run.counters.get(name) for run in runs], lengths, np.nan))
+    runs_per_entry = [len(entry.runs) for entry in entries]
+    executions = np.concatenate([np.arange(count) for count in runs_per_entry])
     return Table(
-        labels={BENCHMARK: Column(codes=bench, labels=names)},
-        levels={EXECUTION: execution, ITERATION: np.arange(len(bench)) - np.repeat(np.cumsum(lengths) - lengths, lengths)},
+        labels={BENCHMARK: Column(codes=np.repeat(np.repeat(np.arange(len(entries)), runs_per_entry), lengths), labels=names)},
+        levels={EXECUTION: np.repeat(executions, lengths), ITERATION: positions_within(lengths)},
         metrics=metrics,
         metric=next(iter(metrics)),
         marks={name: _column([run.marks.get(name) for run in runs], lengths, False) for name in marks},
-        columns={
-            coordinates[name]: ((BENCHMARK, EXECUTION, ITERATION), _column([run.counters.get(name) for run in runs], lengths, np.nan))
-            for name in counters
-        },
+        columns=columns,
         descriptors=_descriptors(names, entries, about, used_names),
         parts={BENCHMARK: label_parts},
         counts=dict(counts),
@@ -210,69 +168,44 @@ def table_along(
     dim: str,
     entries: Mapping[str, Sequence[Entry]],
     kinds: Mapping[str, tuple[str, str]],
-    described: dict[str, Descriptor],
+    described: Mapping[str, Mapping[str, Any]],
 ) -> Table:
-    """Lay entries out along a dim whose labels are the keys; a benchmark has the same label at each."""
-    _measured(source, list(chain.from_iterable(entries.values())))
+    """Lay entries out along a dim whose labels are the keys; `described` is the metadata of each label."""
+    _with_runs(source, list(chain.from_iterable(entries.values())))
     tables = agree([table_of_entries(source, group, kinds=kinds) for group in entries.values()])
     label_parts = dict(chain.from_iterable(zip(table.labels[BENCHMARK].labels, table.parts[BENCHMARK], strict=True) for table in tables))
     joined = join_tables([replace(table, parts={}) for table in tables], [{dim: label} for label in entries], [{} for _ in tables])
     joined_parts: dict[str, Sequence[Any]] = {BENCHMARK: [label_parts[label] for label in joined.labels[BENCHMARK].labels]}
-    return replace(joined, parts=joined_parts, descriptors=joined.descriptors | described)
+    return replace(joined, parts=joined_parts, descriptors=joined.descriptors | described_labels(dim, described))
 
 
-def _measured(source: Source, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the benchmarks that ran, or raise."""
-    measured = [entry for entry in entries if entry.runs]
-    if not measured:
+def described_labels(dim: str, metadata: Mapping[str, Mapping[str, Any]], keep: tuple[str, ...] = ()) -> dict[str, Descriptor]:
+    """Return the metadata of labels as descriptors along their dim; None is unknown and left out."""
+    values: dict[str, dict[tuple[Any, ...], Any]] = {}
+    for label, fields in metadata.items():
+        for name, value in fields.items():
+            if value is not None:
+                values.setdefault(name, {})[(label,)] = value
+    return {name: Descriptor(dims=(dim,), values=by_label, keep=keep) for name, by_label in values.items()}
+
+
+def positions_within(lengths: Integers) -> Integers:
+    """Count from 0 within each of several lengths: `[2, 3]` is `[0, 1, 0, 1, 2]`."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _with_runs(source: Source, entries: Sequence[Entry]) -> list[Entry]:
+    with_runs = [entry for entry in entries if entry.runs]
+    if not with_runs:
         first = f", {entries[0].name[:60]!r} is the first" if entries else ""
         raise source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
-    return measured
-
-
-def agree(tables: Sequence[Table]) -> list[Table]:
-    """Name a setting in the labels of all files if one file needs it, so that a benchmark has one label in all.
-
-    The default for formats without an `agree` of their own; labels without components stay.
-    """
-    named = _named([table.parts.get(BENCHMARK, ()) for table in tables])
-    return [relabelled(table, lambda label_parts: label_parts.label(named)) for table in tables]
-
-
-def relabelled(table: Table, label: Callable[[Any], str]) -> Table:
-    """Return the table with benchmark labels composed again of their components, if any."""
-    if BENCHMARK not in table.parts:
-        return table
-    return rename_labels(table, BENCHMARK, dict(zip(table.labels[BENCHMARK].labels, map(label, table.parts[BENCHMARK]), strict=True)))
-
-
-def value_of(text: str) -> int | float | str:
-    """Return a setting as a number where its text is one."""
-    if text.isascii() and text.isdigit() and len(text) < 16:
-        return int(text)
-    value = number(text)
-    return text if value is None else value
-
-
-def _named(files: Iterable[Sequence[LabelParts]]) -> set[str]:
-    """Return the settings that one name has with several values in one file."""
-    named = set()
-    for file_parts in files:
-        first_values: dict[tuple[str, str], Any] = {}
-        keys = dict.fromkeys(key for label_parts in file_parts for key in label_parts.settings)
-        for label_parts in file_parts:
-            for key in keys:
-                value = label_parts.settings.get(key)
-                if first_values.setdefault((label_parts.name, key), value) != value:
-                    named.add(key)
-    return named
+    return with_runs
 
 
 def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
-    """Return unique labels of entries and their components."""
     label_parts = [LabelParts(entry.name, dict(entry.settings)) for entry in entries]
-    named = _named([label_parts])
-    base_labels = [single.label(named) for single in label_parts]
+    keys = ambiguous_settings([label_parts])
+    base_labels = [single.label(keys) for single in label_parts]
     labels = unique_labels(base_labels, source)
     suffixes = [label.removeprefix(base) for label, base in zip(labels, base_labels, strict=True)]
     return labels, [single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)]
@@ -288,7 +221,8 @@ def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank:
 
 
 def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
-    """Return an unused name of a coordinate and mark it as used; without blanks, at which netCDF splits a list of coordinates."""
+    """Return an unused name of a coordinate, and add it to the used ones."""
+    # Without blanks, at which netCDF splits a list of coordinates.
     coordinate = variable_name("_".join(name.split()), prefix, used_names)
     while coordinate in used_names:
         coordinate += "_"
@@ -296,7 +230,7 @@ def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
     return coordinate
 
 
-def _descriptors(names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]) -> dict[str, Descriptor]:
+def _descriptors(names: Iterable[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]) -> dict[str, Descriptor]:
     """Return settings and metadata of benchmarks along `benchmark`, and metadata of the file."""
     entry_metadata = [{**entry.metadata, **entry.settings} for entry in entries]
     keys = dict.fromkeys(key for metadata in entry_metadata for key, value in metadata.items() if value is not None)

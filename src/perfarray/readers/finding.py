@@ -15,9 +15,7 @@ from perfarray.readers.opening import MissingFileError
 from perfarray.timings.validation import listed
 
 AnyPath = str | PathLike[str]
-
-DEEP = "**"
-"""Pattern of any number of folders."""
+DEEP = "**"  # Pattern of any number of folders
 
 
 class InputFile(NamedTuple):
@@ -41,35 +39,18 @@ def compared_labels(file: InputFile) -> dict[str, Any]:
 
 
 def find_files(paths: Any, dim: str, layout: str | None) -> list[InputFile]:
-    """Return the files of a folder or glob in order of paths, those of a list or mapping in the given order.
-
-    Raises
-    ------
-    MissingFileError
-        When there are no files, or none for a key of the mapping.
-    TypeError
-        When `paths` is none of these.
-    """
-    if not isinstance(paths, Mapping):
-        files = list(_find(paths))
-        if not files:
-            raise MissingFileError(f"no files found in {shown(paths)}")
-        return _ordered(files)
-    if not paths:
+    """Return the files of a folder or glob in order of paths, those of a list or mapping in the given order."""
+    labelled = isinstance(paths, Mapping)
+    if labelled and not paths:
         raise ValueError("the mapping of labels to paths is empty")
-    if layout is not None and f"{{{dim}}}" in layout:
+    if labelled and layout is not None and f"{{{dim}}}" in layout:
         raise ValueError(f"dim {dim!r} is named both by the mapping and by layout={layout!r}")
-    files = []
-    for label, inner in paths.items():
-        label_files = list(_find(inner))
-        if not label_files:
-            raise MissingFileError(f"no files found for {label!r} in {shown(inner)}")
-        files += [file._replace(labels={dim: label}) for file in label_files]
-    return _ordered(files)
-
-
-def _ordered(files: Sequence[InputFile]) -> list[InputFile]:
-    """Number files in the caller's order."""
+    files: list[InputFile] = []
+    for label, inner in paths.items() if labelled else [(None, paths)]:
+        group = list(_find(inner))
+        if not group:
+            raise MissingFileError(f"no files found {f'for {label!r} ' if labelled else ''}in {shown(inner)}")
+        files += [file._replace(labels={dim: label} if labelled else {}) for file in group]
     return [file._replace(order=order) for order, file in enumerate(files)]
 
 
@@ -80,21 +61,17 @@ def shown(paths: Any) -> str:
 
 def _find(paths: Any) -> Iterator[InputFile]:
     """Yield each file of a folder, glob or list once, labelled by its path below the common folder."""
-    if isinstance(paths, str | PathLike):
-        root = checked_path(paths)
-        files = {file.path: file for file in _expanded(paths)}
-        folder = root if root.is_dir() else _common_folder(list(files))
-    elif isinstance(paths, Iterable) and not isinstance(paths, bytes):
-        files = {}
-        for item in sorted(paths, key=str) if isinstance(paths, Set) else paths:
-            for file in _expanded(item):
-                if file.explicit or file.path not in files:
-                    files[file.path] = file
-        folder = _common_folder(list(files))
-    else:
+    single = isinstance(paths, str | PathLike)
+    if not single and (not isinstance(paths, Iterable) or isinstance(paths, bytes)):
         raise TypeError(
             f"paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got {type(paths).__name__}"
         )
+    files: dict[Path, InputFile] = {}
+    for item in [paths] if single else sorted(paths, key=str) if isinstance(paths, Set) else paths:
+        for file in _expanded(item):
+            if file.explicit or file.path not in files:
+                files[file.path] = file
+    folder = Path(paths) if single and isdir(paths) else _common_folder(list(files))
     depth = len(folder.parts) if folder else 0
     for path, file in files.items():
         yield file._replace(label=("/".join(path.parts[depth:]) if folder else "") or path.as_posix())
@@ -110,7 +87,6 @@ def checked_path(item: Any) -> Path:
 
 
 def _expanded(item: Any) -> list[InputFile]:
-    """Return the unlabelled files of one path or pattern, and folders that cannot be listed."""
     path = checked_path(item)
     text = fspath(item)
     if isdir(text):
@@ -177,7 +153,6 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 
 def _common_folder(files: Sequence[Path]) -> Path | None:
-    """Return the common folder of files, or None for a mixture of absolute and relative paths."""
     if not files or len({path.is_absolute() for path in files}) > 1:
         return None
     return Path(commonpath({dirname(path) for path in files}))

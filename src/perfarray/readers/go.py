@@ -12,62 +12,46 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, columns_by_name, note_below_resolution, table_of_entries, times_or_nan, value_of
-from perfarray.readers.names import variable_name
-from perfarray.readers.numbers import checked
+from perfarray.readers.entries import Entry, Run, columns_by_name, note_below_resolution, table_of_entries, times_or_nan
+from perfarray.readers.labels import variable_name
+from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
 
 NAME = "go"
-
-ANYWHERE = True
-"""Its lines may come late in a file, after what else was printed."""
-
+ANYWHERE = True  # Its lines may come late in a file, after what else was printed
 RESULT = re.compile(r"^Benchmark\S+[ \t]+\d+[ \t]+(?:[-+.\d]|NaN)\S*[ \t]+\S+", re.M | re.A)
-
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
+EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')  # The beginning of a line of `go test -json`
+ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")  # Beginnings of the last lines of a process
+HEADS = ("goos", "goarch", "pkg")  # Keys that a process prints once
+METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}  # Variables by unit
+MOST_KEYS = 100  # Keys a file may set
 
-EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')
-"""How a line of `go test -json` begins."""
-
-ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")
-"""How the last lines of a process begin."""
-
-HEADS = ("goos", "goarch", "pkg")
-"""Keys a process says once."""
-
-METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}
-"""Units that are variables by another name."""
-
-MOST_KEYS = 100
-"""Keys a file may set."""
-
-Line = tuple[int, list[str]]
+Line = tuple[int, list[str]]  # Number and words
 Groups = dict[Any, dict[int, list[Line]]]
 
 
 def started(head: str) -> bool:
     """Return whether a broken file began as Go's text."""
-    return recognised(head) or _is_event(head) or (head.startswith(("goos: ", "goarch: ", "pkg: ")) and "\nBenchmark" in head)
-
-
-def recognised(text: str) -> bool:
-    """Return whether a text has a line with a result."""
-    return first_line(text, "Benchmark", RESULT) is not None
+    return _has_result(head) or _is_event(head) or (head.startswith(("goos: ", "goarch: ", "pkg: ")) and "\nBenchmark" in head)
 
 
 def recognise(source: Source) -> bool:
     """Return whether a line of what was printed is a benchmark's name, a count, a value and its unit."""
-    return recognised(_text(source))
+    return _has_result(_text(source))
+
+
+def _has_result(text: str) -> bool:
+    return first_line(text, "Benchmark", RESULT) is not None
 
 
 def _is_event(head: str) -> bool:
-    """Return whether the first line is one of `go test -json`."""
     return EVENT.match(head) is not None and '"Action":"' in head.partition("\n")[0]
 
 
 def _text(source: Source) -> str:
-    """Return what was printed; of `go test -json`, package by package, whose lines come in pieces and mixed with those of others."""
+    """Return what was printed; the output of `go test -json` is put together for each package."""
     if not source.looks_like_json:
         return source.text
     if not _is_event(source.head):
@@ -87,32 +71,31 @@ def _text(source: Source) -> str:
 def read(source: Source) -> Table:
     """Read the results: benchmark x execution x iteration, a variable for each unit."""
     groups, directions = _groups(source)
-    stated = [dict(key[2]) for key in groups]
+    stated = [dict(keys) for _, _, keys in groups]
     constant = {key: value for key, value in stated[0].items() if all(settings.get(key) == value for settings in stated)} if stated else {}
-    units = dict.fromkeys(unit for runs in groups.values() for lines in runs.values() for _, words in lines for unit in words[3::2])
+    lines = [words for processes in groups.values() for group in processes.values() for _, words in group]
     kinds: dict[str, tuple[str, str]] = {}
-    for unit in sorted(units, key=lambda unit: unit != "ns/op"):
+    for unit in sorted(dict.fromkeys(unit for words in lines for unit in words[3::2]), key=lambda unit: unit != "ns/op"):
+        name, factor = _variable(unit)
         better = directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
-        kinds[_variable(unit)[0]] = (SECONDS if _variable(unit)[1] is not None else unit, better)
+        kinds[name] = (unit if factor is None else SECONDS, better)
     plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in groups}
     plain = plain if any(name != metadata["benchmark_name"] for name, metadata in plain.items()) else {}
     entries = [
-        Entry(name, [_run(source, lines) for lines in runs.values()], _settings(name, threads, dict(keys), constant), plain.get(name, {}))
-        for (name, threads, keys), runs in groups.items()
+        Entry(
+            name, [_run(source, group) for group in processes.values()], _settings(name, threads, dict(keys), constant), plain.get(name, {})
+        )
+        for (name, threads, keys), processes in groups.items()
     ]
+    # Before 1.15, Go wrote two digits after the point, so that short times are 0.
+    n_zeros = sum(float(value) == 0 for words in lines for value, unit in zip(words[2::2], words[3::2], strict=True) if unit == "ns/op")
+    counts = note_below_resolution(source, n_zeros) if n_zeros else {}
     about = {key: value for key, value in constant.items() if key != "pkg"}
-    return table_of_entries(source, entries, kinds=kinds, about=about, counts=_count_unseen(source, groups))
-
-
-def _count_unseen(source: Source, groups: Groups) -> dict[str, int]:
-    """Count the times that are 0: before 1.15, Go wrote two digits after the point."""
-    lines = (words for runs in groups.values() for lines in runs.values() for _, words in lines)
-    zeros = sum(float(value) == 0 for words in lines for value, unit in zip(words[2::2], words[3::2], strict=True) if unit == "ns/op")
-    return note_below_resolution(source, zeros) if zeros else {}
+    return table_of_entries(source, entries, kinds=kinds, about=about, counts=counts)
 
 
 def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
-    """Return the lines of each name, threads and settings, process by process; and which units are better higher or lower."""
+    """Return the lines of each name, threads and settings by process, and the direction of units that a line `Unit` states."""
     groups: Groups = {}
     directions: dict[str, str] = {}
     keys: dict[str, str] = {}
@@ -127,9 +110,9 @@ def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
                 raise source.error(f"line {number} has a value without a unit: {line[:80]!r}")
             state = tuple(sorted(keys.items())) if state is None else state
             name, dash, threads = words[0].removeprefix("Benchmark").rpartition("-")
-            split = bool(dash) and threads.isascii() and threads.isdigit() and len(threads) < 6
-            key = (name, int(threads), state) if split else (words[0].removeprefix("Benchmark"), None, state)
-            groups.setdefault(key, {}).setdefault(process, []).append((number, words))
+            n_threads = whole(threads, 5) if dash else None
+            name = words[0].removeprefix("Benchmark") if n_threads is None else name
+            groups.setdefault((name, n_threads, state), {}).setdefault(process, []).append((number, words))
             has_results = True
         elif line.startswith(ENDS):
             process, has_results = process + has_results, False
@@ -149,12 +132,11 @@ def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
 
 
 def _plain(name: str) -> str:
-    """Return the name without the settings in it."""
     return "/".join(segment for position, segment in enumerate(name.split("/")) if not position or "=" not in segment)
 
 
 def _settings(name: str, threads: int | None, keys: dict[str, str], constant: dict[str, str]) -> dict[str, Any]:
-    """Return the settings in a name (`/size=15`), its threads, and the keys that are not the same for all."""
+    """Return the settings in a name (`/size=15`), the threads, and the keys that differ between benchmarks."""
     segments = [segment.partition("=") for segment in name.split("/")[1:]]
     name_settings = {key: value_of(value) for key, equals, value in segments if equals and key}
     return {key: value for key, value in keys.items() if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | name_settings
@@ -170,7 +152,6 @@ def _variable(unit: str) -> tuple[str, float | None]:
 
 
 def _run(source: Source, lines: list[Line]) -> Run:
-    """Return the values of the lines of one process."""
     rows = [dict(zip(words[3::2], words[2::2], strict=True)) for _, words in lines]
     values = {}
     for unit, (rows_with_unit, texts) in columns_by_name(source, rows).items():

@@ -1,11 +1,11 @@
-"""Google Benchmark JSON (`--benchmark_format=json`): repetitions are iterations of one execution; aggregates are left out and counted.
+"""Google Benchmark JSON (`--benchmark_format=json`): repetitions are iterations of one execution; aggregates are counted and left out.
 
 The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coordinates along `benchmark`. `loops` is the number of
 iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from sys import float_info
 from typing import Any
@@ -13,59 +13,39 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
-from perfarray.readers.entries import KINDS, Entry, Run, columns_by_name, note_means, table_of_entries, value_of
-from perfarray.readers.numbers import checked
+from perfarray.readers.entries import KINDS, Entry, Run, columns_by_name, note_means, table_of_entries
+from perfarray.readers.numbers import checked, value_of
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT
+from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT, has_keys, rows_with
 from perfarray.tables.columns import Table
 
 NAME = "google_benchmark"
-
-CONTEXT = {"host_name": "machine", "num_cpus": "logical_cores", "mhz_per_cpu": "cpu_mhz"}
-"""The context to our coordinates; other keys keep their names."""
-
+CONTEXT = {"host_name": "machine", "num_cpus": "logical_cores", "mhz_per_cpu": "cpu_mhz"}  # Other keys keep their names
+# By level and type of a cache
 CACHES = {(1, "Data"): "l1_data_kb", (1, "Instruction"): "l1_instruction_kb", (2, "Unified"): "l2_kb", (3, "Unified"): "l3_kb"}
-"""Level and type of a cache to our coordinates."""
-
-RATES = {"items_per_second": ("items/s", HIGHER), "bytes_per_second": ("B/s", HIGHER)}
-"""Counters that are metrics."""
-
+RATES = {"items_per_second": ("items/s", HIGHER), "bytes_per_second": ("B/s", HIGHER)}  # Counters that are metrics
 MEASURED = {"real_time": TIME, "cpu_time": "cpu_time", "iterations": LOOPS}
-"""What a row measured, by our names."""
-
+# Keys of a row beside its counters
 FIELDS = frozenset({
     "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
     "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message", "skipped", "skip_message",
 })  # fmt: skip
-"""What a row holds beside its counters."""
-
-ROW = {"name": TEXT, "real_time|run_type|error_occurred|big_o|rms": ANY} | dict.fromkeys(
+RESULTS = ("real_time", "run_type", "error_occurred", "big_o", "rms")  # A measurement, an aggregate or an error has one of these
+ROW = {"name": TEXT, "|".join(RESULTS): ANY} | dict.fromkeys(
     ("run_name?", "family_index?", "per_family_instance_index?", "repetition_index?"), SCALAR
 )
 SHAPE = {"benchmarks": [ROW], "context?": {"caches?": [{"level": SCALAR, "type": SCALAR, "size": NUMBER}]}}
-"""The shape of the JSON: a row, the whole."""
-
-AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")
-"""How versions before 1.4 told aggregates: by their names alone."""
+AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")  # Names of aggregates in versions before 1.4
 
 Row = dict[str, Any]
 
-
-def started(head: str) -> bool:
-    """Return whether a broken file began as Google Benchmark's JSON."""
-    return '"context"' in head and any(f'"{word}"' in head for word in ("mhz_per_cpu", "num_cpus", "library_build_type"))
+started = has_keys("context", "mhz_per_cpu|num_cpus|library_build_type")
 
 
 def recognise(source: Source) -> bool:
     """Return whether the content is a list of benchmarks with real times."""
-    content = source.json_or_none
-    rows = content.get("benchmarks") if isinstance(content, dict) else None
-    return isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) and _is_row(row) for row in rows)
-
-
-def _is_row(row: Row) -> bool:
-    """Return whether this is a measurement, an aggregate, or an error."""
-    return "name" in row and not row.keys().isdisjoint(("real_time", "run_type", "error_occurred", "big_o", "rms"))
+    rows = source.json_object.get("benchmarks")
+    return rows_with(rows, "name") and all(not row.keys().isdisjoint(RESULTS) for row in rows)
 
 
 def read(source: Source) -> Table:
@@ -82,17 +62,12 @@ def read(source: Source) -> Table:
     for index in means:
         mean = {key: value for key, value in rows[index].items() if key != "iterations"} | {"run_name": _mean_of(rows[index])}
         entries.append(_entry(source, {index: mean}, [index]))
-    return table_of_entries(
-        source,
-        entries,
-        kinds=KINDS | RATES,
-        about=_about(content.get("context") or {}),
-        counts={"n_aggregates": len(rows) - len(measured) - len(means)},
-    )
+    n_aggregates = len(rows) - len(measured) - len(means)
+    about = _about(content.get("context") or {})
+    return table_of_entries(source, entries, kinds=KINDS | RATES, about=about, counts={"n_aggregates": n_aggregates})
 
 
-def _is_aggregate(row: Row, names: Iterable[str]) -> bool:
-    """Return whether a row summarises others."""
+def _is_aggregate(row: Row, names: Collection[str]) -> bool:
     if "run_type" in row:
         return bool(row["run_type"] == "aggregate")
     summarises = any(row["name"].endswith(end) and row["name"].removesuffix(end) in names for end in AGGREGATES)
@@ -100,7 +75,6 @@ def _is_aggregate(row: Row, names: Iterable[str]) -> bool:
 
 
 def _mean_of(row: Row) -> str | None:
-    """Return which benchmark a row is the mean of."""
     if row.get("aggregate_name", "mean") != "mean" or "real_time" not in row or not row["name"].endswith("_mean"):
         return None
     return str(row.get("run_name", row["name"].removesuffix("_mean")))
@@ -123,7 +97,7 @@ def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], indices: lis
     """Return one benchmark; what failed or was skipped has no time."""
     group_rows = [rows[index] for index in indices]
     succeeded = [not (row.get("error_occurred") or row.get("skipped")) for row in group_rows]
-    units = np.array([_factor(source, index, row) for index, row in zip(indices, group_rows, strict=True)])
+    factors = np.array([_factor(source, index, row) for index, row in zip(indices, group_rows, strict=True)])
     columns = {}
     for key, (row_indices, stated) in columns_by_name(source, group_rows).items():
         counter = key not in FIELDS
@@ -135,17 +109,16 @@ def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], indices: lis
         columns[key] = np.full(len(indices), np.nan)
         columns[key][list(valid)] = checked(list(valid.values()), locations.__getitem__, source, above_zero=key == "real_time")
     values = {TIME: np.full(len(indices), np.nan)}
-    values |= {ours: columns.pop(theirs) * units for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
+    values |= {ours: columns.pop(theirs) * factors for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
     values |= {key: columns.pop(key) for key in RATES if key in columns}
     counters = {LOOPS if key == "iterations" else key: column for key, column in columns.items()}
     first = group_rows[0]
     name = str(first.get("run_name", first["name"]))
-    settings, metadata = _settings(name)
-    metadata |= {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
+    settings, plain_name = _settings(name)
+    metadata = {"benchmark_name": plain_name} | {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
     failed = np.array([bool(row.get("error_occurred")) for row in group_rows])
-    return Entry(
-        name, [Run(values, counters, {"failed": failed} if failed.any() else {})], {"threads": first.get("threads")} | settings, metadata
-    )
+    run = Run(values, counters, {"failed": failed} if failed.any() else {})
+    return Entry(name, [run], {"threads": first.get("threads")} | settings, metadata)
 
 
 def _is_no_number(value: Any) -> bool:
@@ -154,15 +127,14 @@ def _is_no_number(value: Any) -> bool:
 
 
 def _factor(source: Source, index: int, row: Row) -> float:
-    """Return what brings a row's times to seconds."""
     factor = seconds_factor(str(row.get("time_unit", "ns")))
     if factor is None:
         raise source.error(f"benchmarks[{index}]: time_unit {row['time_unit']!r} is not a unit of time")
     return factor
 
 
-def _settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the arguments in `BM_copy/1024/threads:4/real_time`, and what is left of the name without them."""
+def _settings(name: str) -> tuple[dict[str, Any], str]:
+    """Return the arguments in `BM_copy/1024/threads:4/real_time`, and the name without them."""
     plain: list[str] = []
     named: dict[str, Any] = {}
     unnamed: list[int | float] = []
@@ -175,7 +147,7 @@ def _settings(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
             unnamed.append(value)
         else:
             plain.append(segment)
-    return {f"arg{position}": value for position, value in enumerate(unnamed)} | named, {"benchmark_name": "/".join(plain)}
+    return {f"arg{position}": value for position, value in enumerate(unnamed)} | named, "/".join(plain)
 
 
 def _outside_brackets(name: str) -> list[str]:
@@ -189,7 +161,6 @@ def _outside_brackets(name: str) -> list[str]:
 
 
 def _about(context: Row) -> dict[str, Any]:
-    """Return what the file says of machine, library and program."""
     metadata = {CONTEXT.get(key, key): value for key, value in context.items() if isinstance(value, str | int | float)}
     for cache in context.get("caches") or ():
         name = CACHES.get((cache["level"], cache["type"]))

@@ -6,9 +6,9 @@ the methods of a group) are variables of their own. `iteration_seconds` and `exe
 a fork were configured to take.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,16 +26,15 @@ from perfarray.conventions import (
     price_of,
     seconds_factor,
 )
-from perfarray.numerics.types import Integers
-from perfarray.readers.entries import relabelled
-from perfarray.readers.names import RESERVED, number_or_text, unique_labels, variable_name
+from perfarray.readers.entries import positions_within
+from perfarray.readers.labels import RESERVED, number_or_text, relabelled, unique_labels, variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, NUMBER
+from perfarray.readers.shapes import ANY, NUMBER, has_keys, rows_with
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of
 
 NAME = "jmh"
-
+JVM_ARGS = "jvm_args"
 DESCRIPTORS = {
     "jdkVersion": "jdk_version",
     "jmhVersion": "jmh_version",
@@ -44,25 +43,14 @@ DESCRIPTORS = {
     "vmVersion": "vm_version",
     "forks": "forks",
 }
-"""JMH's fields to our coordinates."""
-
-TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}
-"""Names that params and secondary metrics must not take."""
-
-TIME_MODES = ("avgt", "sample", "ss")
-"""Modes whose score is a time."""
-
-NOT_MEASURED = ("NaN",)
-"""Texts for a missing value: JSON has no NaN."""
-
-WITHOUT_LIMIT = ("+INF", "-INF", "Infinity", "-Infinity")
-"""Texts for a division by zero in a profiler: missing values too."""
-
+TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
+TIME_MODES = ("avgt", "sample", "ss")  # Modes whose score is a time
+NOT_MEASURED = ("NaN",)  # JSON has no NaN: it is written as a text
+INFINITE = ("+INF", "-INF", "Infinity", "-Infinity")  # Texts for a division by zero in a profiler: missing values too
 METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
 SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": NUMBER}]
-"""The shape of the JSON: a metric, the list of results."""
 
-Entry = dict[str, Any]
+Result = dict[str, Any]
 Forks = list[list[float]]
 
 
@@ -75,8 +63,8 @@ class Unit(NamedTuple):
     common: str
 
 
-class EntryLabel(NamedTuple):
-    """Components of an entry's label: name, params, mode and threads, and the suffix of a repeated label."""
+class ResultLabel(NamedTuple):
+    """Components of a result's label: name, params, mode and threads, and the suffix of a repeated label."""
 
     name: str
     params: tuple[str, ...]
@@ -84,11 +72,11 @@ class EntryLabel(NamedTuple):
     threads: Any
     repeated: str = ""
 
-    def without(self, removed: Collection[str], plain_name: str) -> "EntryLabel":
+    def without(self, removed: Collection[str], plain_name: str) -> "ResultLabel":
         """Return the label without some settings, under the name that contains no setting."""
         params = tuple(param for param in self.params if param.partition("=")[0] not in removed)
         mode, threads = ("" if "mode" in removed else self.mode), (1 if "threads" in removed else self.threads)
-        return EntryLabel(plain_name, params, mode, threads, self.repeated)
+        return ResultLabel(plain_name, params, mode, threads, self.repeated)
 
     def label(self, with_mode: bool, with_threads: bool) -> str:
         """Return `name[params,mode,threads]`."""
@@ -97,101 +85,107 @@ class EntryLabel(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """The values of one metric of one entry."""
+    """The values of one metric of one result (its index), fork by fork."""
 
-    entry: int
+    result: int
     name: str
     unit: Unit
     forks: Forks
 
 
-def started(head: str) -> bool:
-    """Return whether a broken file began as JMH JSON."""
-    return head.lstrip().startswith("[") and '"benchmark"' in head and ('"mode"' in head or '"jmhVersion"' in head)
+started = has_keys("benchmark", "mode|jmhVersion", first="[")
 
 
 def recognise(source: Source) -> bool:
     """Return whether the content is a list of JMH results."""
-    content = source.json_or_none
-    return isinstance(content, list) and bool(content) and all(isinstance(entry, dict) and "primaryMetric" in entry for entry in content)
+    return rows_with(source.json_or_none, "primaryMetric")
 
 
 def read(source: Source) -> Table:
-    """Read all entries: benchmark x execution x iteration."""
-    content = source.json
-    if not content:
+    """Read all results: benchmark x execution x iteration, and x `jvm_args` where results differ in nothing else."""
+    results = source.json
+    if not results:
         raise source.error("is an empty list: there is nothing to read")
-    names, entry_labels, jvm_dim = _labels(content, source)
-    reserved = TAKEN | set(map(_setting, set(chain.from_iterable(entry.get("params") or () for entry in content))))
-    pieces = [list(_pieces(index, entry, reserved, source)) for index, entry in enumerate(content)]
-    lengths = [_fork_lengths(of_entry) for of_entry in pieces]
-    sizes = [sum(of_entry) for of_entry in lengths]
-    dims = {BENCHMARK: column_of(names)} | ({} if jvm_dim is None else {"jvm_args": column_of(jvm_dim)})
-    metrics = _metrics(list(chain.from_iterable(pieces)), lengths, source)
-    per_fork = np.array(list(chain.from_iterable(lengths)), dtype=np.intp)
-    forks = np.concatenate([np.arange(len(of_entry)) for of_entry in lengths])
+    names, label_parts, jvm_args = _labels(results, source)
+    reserved = TAKEN | set(map(_setting, set(chain.from_iterable(result.get("params") or () for result in results))))
+    pieces = [list(_pieces(index, result, reserved, source)) for index, result in enumerate(results)]
+    fork_lengths = [
+        [max(lengths) for lengths in zip_longest(*(map(len, piece.forks) for piece in of_result), fillvalue=0)] for of_result in pieces
+    ]
+    per_fork = np.array(list(chain.from_iterable(fork_lengths)), dtype=np.intp)
+    if not per_fork.sum():
+        raise source.error("has entries and no values in any of them")
+    starts = iter((np.cumsum(per_fork) - per_fork).tolist())
+    fork_starts = [list(islice(starts, len(lengths))) for lengths in fork_lengths]
+    metrics = _metrics(list(chain.from_iterable(pieces)), fork_starts, int(per_fork.sum()), source)
+    dims = {BENCHMARK: names} | ({} if jvm_args is None else {JVM_ARGS: jvm_args})
+    cells = list(zip(*dims.values(), strict=True))
+    rows = np.repeat(np.arange(len(results)), list(map(sum, fork_lengths)))
+    columns = {dim: column_of(labels) for dim, labels in dims.items()}
     return Table(
-        labels={dim: Column(codes=np.repeat(column.codes, sizes), labels=column.labels) for dim, column in dims.items()},
-        levels={"execution": np.repeat(forks, per_fork), "iteration": _counted(per_fork)},
+        labels={dim: Column(codes=column.codes[rows], labels=column.labels) for dim, column in columns.items()},
+        levels={
+            EXECUTION: np.repeat(np.concatenate([np.arange(len(lengths)) for lengths in fork_lengths]), per_fork),
+            ITERATION: positions_within(per_fork),
+        },
         metrics=metrics,
-        descriptors=_descriptors(content, names, jvm_dim) | _prices(pieces, content, names, jvm_dim),
+        descriptors=_descriptors(results, tuple(dims), cells) | _prices(pieces, results, tuple(dims), cells),
         metric=TIME if TIME in metrics else THROUGHPUT,
-        parts={BENCHMARK: list(dict(zip(names, entry_labels, strict=True)).values())},
+        parts={BENCHMARK: list(dict(zip(names, label_parts, strict=True)).values())},
     )
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
-    """Name mode and threads in the labels of every file if one of them must, so that the same benchmark has the same label in all."""
-    named = _named([table.parts[BENCHMARK] for table in tables])
-    return [relabelled(table, lambda label: label.label(*named)) for table in tables]
+    """Name mode and threads in the labels of every file if one file needs it, so that the same benchmark has the same label in all."""
+    keys = _ambiguous([table.parts[BENCHMARK] for table in tables])
+    return [relabelled(table, lambda label: label.label(*keys)) for table in tables]
 
 
-def _named(files: Sequence[Sequence[EntryLabel]]) -> tuple[bool, bool]:
+def _ambiguous(files: Sequence[Sequence[ResultLabel]]) -> tuple[bool, bool]:
     """Return whether labels name the mode, where several occur, and the threads, where several occur or it is not 1."""
     labels = [label for file_labels in files for label in file_labels]
     return len({label.mode for label in labels}) > 1, {label.threads for label in labels} != {1}
 
 
-def _labels(content: list[Entry], source: Source) -> tuple[list[str], list[EntryLabel], list[str] | None]:
-    """Return the labels of entries, their components, and the labels along `jvm_args` where entries differ in nothing else."""
-    entries = [
-        EntryLabel(
-            str(entry.get("benchmark", UNKNOWN)),
-            tuple(f"{key}={value}" for key, value in (entry.get("params") or {}).items()),
-            str(entry.get("mode", UNKNOWN)),
-            number_or_text(entry.get("threads", 1)),
+def _labels(results: list[Result], source: Source) -> tuple[list[str], list[ResultLabel], list[str] | None]:
+    """Return the labels of results, their components, and the labels along `jvm_args` where results differ in nothing else."""
+    label_parts = [
+        ResultLabel(
+            str(result.get("benchmark", UNKNOWN)),
+            tuple(f"{key}={value}" for key, value in (result.get("params") or {}).items()),
+            str(result.get("mode", UNKNOWN)),
+            number_or_text(result.get("threads", 1)),
         )
-        for entry in content
+        for result in results
     ]
-    named = _named([entries])
-    names = [entry.label(*named) for entry in entries]
-    jvm = [_jvm_args(entry) for entry in content]
-    if len(set(names)) < len(names) and len(set(zip(names, jvm, strict=True))) == len(names):
-        return names, entries, jvm
+    keys = _ambiguous([label_parts])
+    names = [label.label(*keys) for label in label_parts]
+    jvm_args = list(map(_jvm_args, results))
+    if len(set(names)) < len(names) and len(set(zip(names, jvm_args, strict=True))) == len(names):
+        return names, label_parts, jvm_args
     labels = unique_labels(names, source)
     suffixes = [label.removeprefix(name) for name, label in zip(names, labels, strict=True)]
-    return labels, [entry._replace(repeated=suffix) for entry, suffix in zip(entries, suffixes, strict=True)], None
+    return labels, [label._replace(repeated=suffix) for label, suffix in zip(label_parts, suffixes, strict=True)], None
 
 
-def _jvm_args(entry: Entry) -> str:
-    return " ".join(map(str, entry.get("jvmArgs") or ()))
+def _jvm_args(result: Result) -> str:
+    return " ".join(map(str, result.get("jvmArgs") or ()))
 
 
 def _setting(param: str) -> str:
     return variable_name(param, "param_", TAKEN)
 
 
-def _pieces(index: int, entry: Entry, reserved: frozenset[str], source: Source) -> Any:
-    """Yield the metrics of one entry: the primary, then the secondary ones."""
-    primary = entry["primaryMetric"]
-    unit = _primary_unit(str(primary.get("scoreUnit", "")), entry.get("mode"), index, source)
+def _pieces(index: int, result: Result, reserved: frozenset[str], source: Source) -> Iterator[Piece]:
+    primary = result["primaryMetric"]
+    unit = _primary_unit(str(primary.get("scoreUnit", "")), result.get("mode"), index, source)
     yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
-    for name, metric in (entry.get("secondaryMetrics") or {}).items():
+    for name, metric in (result.get("secondaryMetrics") or {}).items():
         variable = source.once(variable_name, name.lstrip("·+"), "secondary_", reserved)
         yield Piece(index, variable, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
 
 
-def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
+def _forks(metric: Result, index: int, name: str, source: Source) -> Forks:
     """Return the values of each fork: for histograms (mode `sample`) the mean of each iteration."""
     forks: Forks | None = metric.get("rawData")
     if forks is not None:
@@ -203,7 +197,7 @@ def _forks(metric: Entry, index: int, name: str, source: Source) -> Forks:
 
 
 def _histogram_mean(pairs: list[list[float]], location: str, source: Source) -> float:
-    """Return the mean of one iteration of mode `sample`: pairs of value and how often it was seen."""
+    """Return the mean of one iteration of mode `sample`: pairs of a value and its count."""
     values = checked([value for value, _ in pairs], lambda pair: f"{location}: value {pair}", source)
     counts = checked([count for _, count in pairs], lambda pair: f"{location}: count {pair}", source)
     if (counts < 0).any():
@@ -240,34 +234,8 @@ def _unit(text: str) -> Unit:
     return Unit(text, text, 1.0, text)
 
 
-def _fork_lengths(pieces: list[Piece]) -> list[int]:
-    """Return how many iterations each fork of an entry has, in the metric that has most."""
-    lengths = [len(fork) for fork in pieces[0].forks]
-    for piece in pieces[1:]:
-        fork_lengths = [len(fork) for fork in piece.forks]
-        if fork_lengths != lengths:
-            width = max(len(fork_lengths), len(lengths))
-            fork_lengths, lengths = fork_lengths + [0] * (width - len(fork_lengths)), lengths + [0] * (width - len(lengths))
-            lengths = [max(pair) for pair in zip(fork_lengths, lengths, strict=True)]
-    return lengths
-
-
-def _counted(lengths: Integers) -> Integers:
-    """Count from 0 in every one of several lengths."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-
-
-def _metrics(pieces: list[Piece], lengths: list[list[int]], source: Source) -> dict[str, Metric]:
-    """Lay each metric out as a column, NaN where an entry lacks it; one name that means two things becomes two variables."""
-    fork_starts: list[list[int]] = []
-    rows = 0
-    for of_entry in lengths:
-        fork_starts.append([])
-        for length in of_entry:
-            fork_starts[-1].append(rows)
-            rows += length
-    if not rows:
-        raise source.error("has entries and no values in any of them")
+def _metrics(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source: Source) -> dict[str, Metric]:
+    """Lay each metric out as a column, NaN where a result lacks it; one name that means two things becomes two variables."""
     by_name: dict[str, dict[str, list[Piece]]] = {}
     for piece in pieces:
         by_name.setdefault(piece.name, {}).setdefault(piece.unit.kind, []).append(piece)
@@ -283,67 +251,62 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
     unit = pieces[0].unit
     if any(piece.unit.written != unit.written for piece in pieces):
         unit = unit._replace(written=unit.common)
-    convert = unit.written == unit.common
     flat = list(chain.from_iterable(fork for piece in pieces for fork in piece.forks))
     lengths = np.array([len(fork) for piece in pieces for fork in piece.forks], dtype=np.intp)
-    starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.entry], piece.forks, strict=False)]
-    values = np.full(rows, np.nan)
-    primary = pieces[0].name in (TIME, THROUGHPUT)
-    missing = NOT_MEASURED if primary else (*NOT_MEASURED, *WITHOUT_LIMIT)
+    starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.result], piece.forks, strict=False)]
+    missing = NOT_MEASURED if pieces[0].name in (TIME, THROUGHPUT) else (*NOT_MEASURED, *INFINITE)
     numbers = checked(flat, partial(_locate, pieces), source, above_zero=pieces[0].name == TIME, missing=missing)
-    if convert:
+    if unit.written == unit.common:
         numbers *= np.repeat([piece.unit.factor for piece in pieces], [sum(map(len, piece.forks)) for piece in pieces])
-    values[np.repeat(np.array(starts, dtype=np.intp), lengths) + _counted(lengths)] = numbers
+    values = np.full(rows, np.nan)
+    values[np.repeat(np.array(starts, dtype=np.intp), lengths) + positions_within(lengths)] = numbers
     return Metric(values=values, units=unit.written, better=HIGHER if unit.kind == THROUGHPUT else LOWER)
 
 
 def _locate(pieces: list[Piece], index: int) -> str:
-    """Format the location of a value for a message."""
     cells = [(piece, fork, cell) for piece in pieces for fork, values in enumerate(piece.forks) for cell in range(len(values))]
     piece, fork, cell = cells[index]
-    return f"entry {piece.entry}: value {cell} of fork {fork} of {piece.name!r}"
+    return f"entry {piece.result}: value {cell} of fork {fork} of {piece.name!r}"
 
 
-def _descriptors(content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:
-    """Return settings and versions along `benchmark` (and `jvm_args`, if that is a dim); settings stay there even where all are alike."""
-    dims = (BENCHMARK,) if jvm_dim is None else (BENCHMARK, "jvm_args")
-    keys = list(zip(names, strict=True)) if jvm_dim is None else list(zip(names, jvm_dim, strict=True))
-    values_by_name: dict[str, dict[tuple[str, ...], Any]] = {
-        "benchmark_name": {key: str(entry.get("benchmark", UNKNOWN)) for key, entry in zip(keys, content, strict=True)},
-        "mode": {key: str(entry.get("mode", UNKNOWN)) for key, entry in zip(keys, content, strict=True)},
-        "threads": {key: number_or_text(entry.get("threads", 1)) for key, entry in zip(keys, content, strict=True)},
+def _descriptors(results: list[Result], dims: tuple[str, ...], cells: list[tuple[str, ...]]) -> dict[str, Descriptor]:
+    """Return settings and versions; settings stay along `benchmark` even where all are alike."""
+    settings: dict[str, list[Any]] = {
+        "benchmark_name": [str(result.get("benchmark", UNKNOWN)) for result in results],
+        "mode": [str(result.get("mode", UNKNOWN)) for result in results],
+        "threads": [number_or_text(result.get("threads", 1)) for result in results],
     }
-    for param in dict.fromkeys(chain.from_iterable(entry.get("params") or () for entry in content)):
-        values = ((key, (entry.get("params") or {}).get(param)) for key, entry in zip(keys, content, strict=True))
-        values_by_name[_setting(param)] = {key: None if value is None else str(value) for key, value in values}
-    for theirs, ours in DESCRIPTORS.items():
-        if any(theirs in entry for entry in content):
-            values_by_name[ours] = {key: number_or_text(entry.get(theirs)) for key, entry in zip(keys, content, strict=True)}
-    if jvm_dim is None and any(entry.get("jvmArgs") for entry in content):
-        values_by_name["jvm_args"] = {key: _jvm_args(entry) for key, entry in zip(keys, content, strict=True)}
-    versions = {*DESCRIPTORS.values(), "jvm_args"}
-    retained_dims = {name: () if name in versions else (BENCHMARK,) for name in values_by_name}
-    return {name: Descriptor(dims=dims, values=values, keep=retained_dims[name]) for name, values in values_by_name.items()}
+    for param in dict.fromkeys(chain.from_iterable(result.get("params") or () for result in results)):
+        values = [(result.get("params") or {}).get(param) for result in results]
+        settings[_setting(param)] = [None if value is None else str(value) for value in values]
+    versions: dict[str, list[Any]] = {
+        ours: [number_or_text(result.get(theirs)) for result in results]
+        for theirs, ours in DESCRIPTORS.items()
+        if any(theirs in result for result in results)
+    }
+    if JVM_ARGS not in dims and any(result.get("jvmArgs") for result in results):
+        versions[JVM_ARGS] = list(map(_jvm_args, results))
+    return {
+        name: Descriptor(dims=dims, values=dict(zip(cells, values, strict=True)), keep=() if name in versions else (BENCHMARK,))
+        for name, values in (settings | versions).items()
+    }
 
 
-def _prices(pieces: list[list[Piece]], content: list[Entry], names: list[str], jvm_dim: list[str] | None) -> dict[str, Descriptor]:
-    """Return the seconds an iteration takes, and a fork before its first one: its warm-up; the start of a JVM is not in the file."""
-    dims = (BENCHMARK, EXECUTION) if jvm_dim is None else (BENCHMARK, "jvm_args", EXECUTION)
-    keys = [(name,) for name in names] if jvm_dim is None else list(zip(names, jvm_dim, strict=True))
+def _prices(pieces: list[list[Piece]], results: list[Result], dims: tuple[str, ...], cells: list[tuple[str, ...]]) -> dict[str, Descriptor]:
+    """Return the seconds of an iteration, and of the warm-up of a fork; the start of a JVM is not in the file."""
     prices: dict[str, dict[tuple[Any, ...], Any]] = {price_of(ITERATION): {}, price_of(EXECUTION): {}}
-    for key, entry, of_entry in zip(keys, content, pieces, strict=True):
-        operation = _operation_seconds(of_entry[0]) if entry.get("mode") in TIME_MODES else None
-        seconds = partial(_iteration_seconds, operation=operation, mode=entry.get("mode"))
-        iteration, warmup_iteration = seconds(entry.get("measurementTime")), seconds(entry.get("warmupTime"))
-        n_warmups = entry.get("warmupIterations")
+    for cell, result, of_result in zip(cells, results, pieces, strict=True):
+        mode, n_warmups = result.get("mode"), result.get("warmupIterations")
+        operation = _operation_seconds(of_result[0]) if mode in TIME_MODES else None
+        iteration, warmup_iteration = (_iteration_seconds(result.get(key), operation, mode) for key in ("measurementTime", "warmupTime"))
         warmup: float | None = 0.0 if n_warmups == 0 else None
         if warmup_iteration is not None and isinstance(n_warmups, int):
             warmup = n_warmups * warmup_iteration
-        for fork in range(len(of_entry[0].forks)):
-            prices[price_of(ITERATION)][(*key, fork)] = iteration
-            prices[price_of(EXECUTION)][(*key, fork)] = warmup
+        for fork in range(len(of_result[0].forks)):
+            prices[price_of(ITERATION)][(*cell, fork)] = iteration
+            prices[price_of(EXECUTION)][(*cell, fork)] = warmup
     return {
-        name: Descriptor(dims=dims, values=by_fork, keep=(EXECUTION,))
+        name: Descriptor(dims=(*dims, EXECUTION), values=by_fork, keep=(EXECUTION,))
         for name, by_fork in prices.items()
         if any(value is not None for value in by_fork.values())
     }
@@ -355,18 +318,13 @@ def _operation_seconds(primary: Piece) -> float | None:
 
 
 def _iteration_seconds(configured: Any, operation: float | None, mode: Any) -> float | None:
-    """Return the seconds of an iteration: a single shot's own, else the larger of the configured time and one operation."""
+    """Return the seconds of an iteration: a single shot's own, else the larger of the configured time (`300 ms`) and one operation."""
     if mode == "ss":
         return operation
-    time = _duration(configured)
-    return time if time is None or operation is None else max(time, operation)
-
-
-def _duration(text: Any) -> float | None:
-    """Read `10 s` or `300 ms`; None for anything else, such as `single-shot`."""
-    number, _, unit = str(text).partition(" ")
+    number, _, unit = str(configured).partition(" ")
     factor = seconds_factor(unit)
     try:
-        return None if factor is None else float(number) * factor
+        time = None if factor is None else float(number) * factor
     except ValueError:
         return None
+    return time if time is None or operation is None else max(time, operation)

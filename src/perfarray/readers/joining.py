@@ -49,7 +49,7 @@ def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
 
 
 def _along_history(tables: Sequence[Table], files: Sequence[InputFile]) -> bool:
-    """Return whether each file is one commit (date, build) and has no other label than its path: it then lies along the commits alone."""
+    """Return whether each file is one commit (date, build) and has no label but its path: the files then lie along the commits."""
     stated = any(all(name in table.labels and len(table.labels[name].labels) == 1 for table in tables) for name in HISTORY)
     return stated and all(file.labels == {"file": file.label} for file in files)
 
@@ -71,7 +71,6 @@ def _in_given_order(joined: Table, rows: Sequence[int], files: Sequence[InputFil
 
 
 def _agreed(tables: Sequence[Table]) -> list[Table]:
-    """Reconcile the tables of each format by its `agree`."""
     agreed = list(tables)
     for name, file_format in formats().items():
         indices = [index for index, table in enumerate(tables) if table.format == name]
@@ -112,11 +111,9 @@ def _relabelled(table: Table, file: InputFile, dims: Collection[str]) -> Table:
 
 def _location(table: Table, file: InputFile, dims: Collection[str]) -> tuple[Any, ...]:
     """Return what identifies a file as a whole: labels of its path, and the level numbers above 0 that all its rows share."""
-    stated = tuple((name, label) for name, label in file.labels.items() if name not in dims)
-    later = tuple(
-        (name, int(codes[0])) for name, codes in table.levels.items() if len(codes) and codes[0] > 0 and (codes == codes[0]).all()
-    )
-    return stated + later
+    labels = [(name, label) for name, label in file.labels.items() if name not in dims]
+    numbers = [(name, int(codes[0])) for name, codes in table.levels.items() if len(codes) and codes[0] > 0 and (codes == codes[0]).all()]
+    return (*labels, *numbers)
 
 
 def _file_labels(tables: Sequence[Table], files: Sequence[InputFile], locations: Sequence[tuple[Any, ...]]) -> list[str]:
@@ -143,37 +140,28 @@ def _positions(files: Sequence[InputFile]) -> tuple[list[dict[str, int]], list[N
     for name in [name for name in LEVELS if any(name in stated for stated in file_labels)]:
         labels = _ranks([str(stated.get(name, "0")) for stated in file_labels])
         inside, overall = number_within([*parents, *ancestors], labels), number_within(ancestors, labels)
-        common = shared and _distinct([*ancestors, labels]) < _distinct([*parents, *ancestors, labels])
+        common = shared and _n_distinct([*ancestors, labels]) < _n_distinct([*parents, *ancestors, labels])
         shared = common and overall.max() < 2 * (inside.max() + 1)
         if common and not shared:
-            notes.append(_numbered_apart(name, compared, int(overall.max()) + 1, int(inside.max()) + 1))
+            values = {"level": name, "labels": int(overall.max()) + 1, "most": int(inside.max()) + 1}
+            sentence = (
+                f"paths name {values['labels']} different labels of {name!r}, and no more than {values['most']} of them in one place: they "
+                f"are numbered inside {listed(compared)}, so that one number is not one {name}; {name}_label says which it is"
+            )
+            notes.append(Note("numbered_apart", sentence, values))
         ancestors = [*ancestors, overall if shared else inside]
         for position, number in zip(positions, ancestors[-1], strict=True):
             position[name] = int(number)
     return positions, notes
 
 
-def _distinct(columns: Sequence[Integers]) -> int:
+def _n_distinct(columns: Sequence[Integers]) -> int:
     return len(np.unique(joint_codes(columns)[0]))
 
 
-def _numbered_apart(name: str, compared: Sequence[str], overall: int, inside: int) -> Note:
-    """Note that one number stands for several labels."""
-    sentence = (
-        f"paths name {overall} different labels of {name!r}, and no more than {inside} of them in one place: they are numbered inside "
-        f"{listed(compared)}, so that one number is not one {name}; {name}_label says which it is"
-    )
-    return Note("numbered_apart", sentence, {"level": name, "labels": overall, "most": inside})
-
-
 def _level_labels(files: Sequence[InputFile], positions: Sequence[Mapping[str, int]]) -> list[dict[str, Descriptor]]:
-    """Return the labels of levels in paths, where any differs from its number."""
-    names = {
-        name
-        for file, numbers in zip(files, positions, strict=True)
-        for name, number in numbers.items()
-        if file.labels.get(name) != str(number)
-    }
+    pairs = zip(files, positions, strict=True)
+    names = {name for file, numbers in pairs for name, number in numbers.items() if file.labels.get(name) != str(number)}
     return [
         {f"{name}_label": Descriptor(dims=(), values={(): file.labels.get(name)}, keep=(name,)) for name in LEVELS if name in names}
         for file in files
@@ -187,5 +175,5 @@ def _ranks(labels: Sequence[str]) -> Integers:
         from natsort import natsorted  # it takes as long to load as two small files to read
 
         names = natsorted(names)
-    order = {label: rank for rank, label in enumerate(names)}
-    return np.array([order[label] for label in labels], dtype=np.intp)
+    ranks = {label: rank for rank, label in enumerate(names)}
+    return np.array([ranks[label] for label in labels], dtype=np.intp)

@@ -9,39 +9,29 @@ from typing import Any
 from perfarray.conventions import TIME
 from perfarray.readers.entries import FAILED, Entry, Run, table_of_entries, times
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, Either
+from perfarray.readers.shapes import ANY, Either, has_keys
 from perfarray.tables.columns import Table
 
 NAME = "krun"
-
 EXECUTIONS = {...: [[ANY]]}
 SHAPE = Either({"wallclock_times": EXECUTIONS}, {"data": EXECUTIONS}, EXECUTIONS)
-"""The shape of the JSON: the times by benchmark, the whole."""
 
-
-def started(head: str) -> bool:
-    """Return whether a broken file began as Krun's."""
-    return '"wallclock_times"' in head or '"eta_estimates"' in head
+started = has_keys("wallclock_times|eta_estimates")
 
 
 def recognise(source: Source) -> bool:
     """Return whether the content is executions of `benchmark:vm:variant`."""
-    return _executions(source.json_or_none) is not None
+    return _executions(source.json_object) is not None
 
 
 def _executions(content: Any) -> dict[str, Any] | None:
     """Return the times by `benchmark:vm:variant`, or None where the content is something else."""
-    if not isinstance(content, dict):
+    if isinstance(content, dict) and content.keys() & {"audit", "config", "reboots"}:
+        content = content.get("wallclock_times", content.get("data"))
+    if not isinstance(content, dict) or not content:
         return None
-    is_bare = not content.keys() & {"audit", "config", "reboots"}
-    executions = content if is_bare else content.get("wallclock_times", content.get("data"))
-    if not isinstance(executions, dict) or not executions:
-        return None
-    fits = all(
-        key.count(":") == 2 and isinstance(value, list) and all(isinstance(execution, list) for execution in value)
-        for key, value in executions.items()
-    )
-    return executions if fits else None
+    lists = all(isinstance(value, list) and all(isinstance(execution, list) for execution in value) for value in content.values())
+    return content if lists and all(key.count(":") == 2 for key in content) else None
 
 
 def read(source: Source) -> Table:
@@ -50,17 +40,13 @@ def read(source: Source) -> Table:
     if executions is None:
         raise source.error("is not Krun's: expected lists of executions by 'benchmark:vm:variant'")
     entries = []
-    for key, benchmark_executions in executions.items():
+    for key, times_by_execution in executions.items():
         name, vm, variant = key.split(":")
-        lists = enumerate(benchmark_executions)
-        runs = [Run({TIME: times(source, f"{key!r}: execution {index}", values)}) if values else FAILED for index, values in lists]
+        numbered = enumerate(times_by_execution)
+        runs = [Run({TIME: times(source, f"{key!r}: execution {index}", values)}) if values else FAILED for index, values in numbered]
         entries.append(Entry(name, runs, {"vm": vm, "variant": variant}))
-    return table_of_entries(source, entries, about=_about(source.json.get("audit")))
-
-
-def _about(audit: Any) -> dict[str, Any]:
-    """Return what the audit says of the machine."""
+    audit = source.json.get("audit")
     if not isinstance(audit, dict):
-        return {}
+        return table_of_entries(source, entries)
     cpu = re.search(r"^model name[ \t]*:[ \t]*(\S.*)", str(audit.get("cpuinfo")), re.M)
-    return {"cpu": cpu and cpu[1].rstrip(), "os": audit.get("uname")}
+    return table_of_entries(source, entries, about={"cpu": cpu and cpu[1].rstrip(), "os": audit.get("uname")})

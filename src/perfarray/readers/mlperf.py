@@ -14,39 +14,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, EXECUTION, MACHINE, TIME, UNKNOWN
-from perfarray.readers import entries
-from perfarray.readers.entries import FAILED, Entry, Run, table_of_entries
+from perfarray.readers import labels
+from perfarray.readers.entries import FAILED, Entry, Run, renamed, table_of_entries
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Table, constant_column
 
 NAME = "mlperf"
-
-ANYWHERE = True
-"""Its lines may come late in a file, after what else was printed."""
-
+ANYWHERE = True  # Its lines may come late in a file, after what else was printed
 PLACED = True
-
 BESIDE = ("entry.json",)
-
-START, STOP = "run_start", "run_stop"
-
-LINE = re.compile(r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\([^()]*\)[ ](?P<key>\w+)(?::[ ](?P<value>.*))?$", re.A)
+START, STOP, SUBMISSION = "run_start", "run_stop", "submission_benchmark"
+# A line up to version 0.5, and of version 0.6
+OLD = re.compile(r":::MLPv(?P<version>[\d.]+)[ ](?P<name>\S+)[ ](?P<at>\S+)[ ]\([^()]*\)[ ](?P<key>\w+)(?::[ ](?P<value>.*))?$", re.A)
 MIDDLE = re.compile(r":::MLL[ ](?P<at>\S+)[ ](?P<key>\w+):[ ](?P<value>.*)$", re.A)
-"""A line up to version 0.5, and of version 0.6."""
-
+NEW = ":::MLLOG "
+# `entry.json` and its first kind of node to our coordinates
 SYSTEM = {"division": "division", "status": "status", "hardware": "hardware", "framework": "framework", "os": "os",
           "libraries": "libraries", "compilers": "compiler", "interconnect": "interconnect"}  # fmt: skip
 NODE = {"num_nodes": "nodes", "cpu": "cpu", "num_cores": "cores", "num_vcpus": "logical_cores", "sys_mem_size": "memory_gb",
         "accelerator": "accelerator", "num_accelerators": "accelerators"}  # fmt: skip
-"""`entry.json` and its first kind of node to our coordinates."""
-
-EMPTY = (0, "", "N/A", None)
-"""How `entry.json` writes what it does not say."""
+EMPTY = (0, "", "N/A", None)  # Values of `entry.json` that mean unknown
 
 
 class Event(NamedTuple):
-    """One line about the start or the end: what, of which benchmark (None: not said), when, in the file's text; with what outcome."""
+    """One line about the start or the end: key, benchmark (None: not stated), time as written, outcome, place in the file."""
 
     key: str
     name: str | None
@@ -55,9 +47,7 @@ class Event(NamedTuple):
     location: str
 
 
-def started(head: str) -> bool:
-    """Return whether a broken file began as a log of MLPerf."""
-    return ":::MLPv" in head or ":::MLL" in head
+started = re.compile(":::MLPv|:::MLL").search
 
 
 def recognise(source: Source) -> bool:
@@ -83,19 +73,19 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     """Number the runs of a benchmark on a machine as their files do."""
     from natsort import natsorted
 
-    file_labels = [(*(table.labels[dim].labels[0] for dim in (BENCHMARK, MACHINE)),) for table in tables]
-    names: dict[Any, set[str]] = {}
-    for labels, table in zip(file_labels, tables, strict=True):
-        names.setdefault(labels, set()).add(table.level_names[EXECUTION])
-    numbers = {labels: {name: number for number, name in enumerate(natsorted(run_names))} for labels, run_names in names.items()}
+    keys = [(table.labels[BENCHMARK].labels[0], table.labels[MACHINE].labels[0]) for table in tables]
+    names: dict[tuple[str, str], set[str]] = {}
+    for key, table in zip(keys, tables, strict=True):
+        names.setdefault(key, set()).add(table.level_names[EXECUTION])
+    numbers = {key: {name: number for number, name in enumerate(natsorted(run_names))} for key, run_names in names.items()}
     return [
-        replace(table, levels=table.levels | {EXECUTION: table.levels[EXECUTION] + numbers[labels][table.level_names[EXECUTION]]})
-        for labels, table in zip(file_labels, entries.agree(tables), strict=True)
+        replace(table, levels=table.levels | {EXECUTION: table.levels[EXECUTION] + numbers[key][table.level_names[EXECUTION]]})
+        for key, table in zip(keys, labels.agree(tables), strict=True)
     ]
 
 
 def _run(source: Source, start: Event, stop: Event | None) -> Run:
-    """Return the one run; a log that does not end, or whose target was not reached, is one of a run that failed."""
+    """Return the one run; it failed if the log does not end or its target was not reached."""
     if stop is None:
         source.note("no_end", f"logs no {STOP!r}: the run counts as failed")
         return FAILED
@@ -113,11 +103,10 @@ def _run(source: Source, start: Event, stop: Event | None) -> Run:
 
 
 def _events(source: Source) -> list[Event]:
-    """Return what is logged of start and end, and who logs it."""
     events = []
     for number, line in enumerate(source.text.split("\n"), 1):
         offset = line.find(":::ML")
-        if offset >= 0 and (START in line or STOP in line or "submission_benchmark" in line):
+        if offset >= 0 and any(key in line for key in (START, STOP, SUBMISSION)):
             event = _event(line[offset:], f"line {number}")
             events += [event] if event is not None else []
     return events
@@ -125,25 +114,25 @@ def _events(source: Source) -> list[Event]:
 
 def _event(line: str, location: str) -> Event | None:
     """Read one line of any version; None where it is about something else."""
-    if line.startswith(":::MLLOG "):
-        stated = _json(line.removeprefix(":::MLLOG "))
-        key, metadata = str(stated.get("key")), stated.get("metadata")
-        outcome = metadata.get("status") if isinstance(metadata, dict) else None
-        name = str(stated.get("value")) if key == "submission_benchmark" else None
-        milliseconds = stated.get("time_ms")
+    if line.startswith(NEW):
+        content = _json(line.removeprefix(NEW))
+        key, milliseconds = str(content.get("key")), content.get("time_ms")
+        name = str(content.get("value")) if key == SUBMISSION else None
         seconds = repr(milliseconds / 1000) if isinstance(milliseconds, int | float) else str(milliseconds)
-        return Event(key, name, seconds, outcome, location) if key in (START, STOP, "submission_benchmark") else None
-    match = LINE.match(line) or MIDDLE.match(line)
+        return Event(key, name, seconds, _status(content), location) if key in (START, STOP, SUBMISSION) else None
+    match = OLD.match(line) or MIDDLE.match(line)
     if match is None or match["key"] not in (START, STOP):
         return None
-    stated = _json(match["value"] or "")
-    metadata = stated.get("metadata")
-    outcome = stated.get("success", metadata.get("status") if isinstance(metadata, dict) else None)
-    return Event(match["key"], match.groupdict().get("name"), match["at"], outcome, location)
+    content = _json(match["value"] or "")
+    return Event(match["key"], match.groupdict().get("name"), match["at"], content.get("success", _status(content)), location)
+
+
+def _status(content: dict[str, Any]) -> Any:
+    metadata = content.get("metadata")
+    return metadata.get("status") if isinstance(metadata, dict) else None
 
 
 def _json(text: str) -> dict[str, Any]:
-    """Return what a line says as an object, or nothing."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -152,7 +141,6 @@ def _json(text: str) -> dict[str, Any]:
 
 
 def _system(source: Source) -> tuple[str | None, dict[str, Any]]:
-    """Return what the machine is called, and what is known of it."""
     sibling = source.beside("entry.json") or source.beside("../entry.json")
     if sibling is None:
         return None, {}
@@ -164,6 +152,5 @@ def _system(source: Source) -> tuple[str | None, dict[str, Any]]:
         return None, {}
     nodes = content.get("nodes")
     node = nodes[0] if isinstance(nodes, list) and nodes and isinstance(nodes[0], dict) else {}
-    tables = ((content, SYSTEM), (node, NODE))
-    about = {name: stated[key] for stated, field_names in tables for key, name in field_names.items() if stated.get(key) not in EMPTY}
+    about = renamed((content, SYSTEM), (node, NODE), missing=EMPTY)
     return str(about["hardware"]) if "hardware" in about else sibling.path.absolute().parent.name, about

@@ -25,17 +25,6 @@ WRITTEN = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*", re.A |
 def number(text: str) -> float | None:
     """Return a text as a finite number, or None.
 
-    Parameters
-    ----------
-    text : str
-        As a file has it.
-
-    Returns
-    -------
-    float or None
-
-    Examples
-    --------
     >>> [number(text) for text in ("1.5e3", "-2", "1_000", "inf", "nan", "\u0663")]
     [1500.0, -2.0, None, None, None, None]
     """
@@ -49,15 +38,27 @@ def positive(text: str) -> float | None:
     return value if value is not None and value > 0 else None
 
 
+def whole(text: str, digits: int = 15) -> int | None:
+    """Return a text of so many ASCII digits at most as a number, or None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
+def value_of(text: str) -> int | float | str:
+    """Return a setting as a number where its text is one."""
+    value: int | float | None = whole(text)
+    value = number(text) if value is None else value
+    return text if value is None else value
+
+
 def numbers(texts: Sequence[str]) -> list[float] | None:
-    """Return texts as finite numbers, or None where one of them is none: as `number` of each, and faster."""
+    """Return texts as finite numbers, None where one of them is none: as `number` of each, and faster."""
     try:
         values = list(map(float, texts))
     except ValueError:
         return None
     joined = "".join(texts)
     plain = "_" not in joined and joined.isascii()
-    # A sum that is finite shows that all numbers are.
+    # A finite sum shows that all numbers are finite.
     return values if plain and (isfinite(sum(values)) or all(map(isfinite, values))) else None
 
 
@@ -69,30 +70,10 @@ def checked(
     above_zero: bool = False,
     missing: Collection[str] = (),
 ) -> Floats:
-    """Return what a file has as numbers, or raise at the first that is none.
+    """Return numbers, or texts of numbers, as an array; raise at the first that is none.
 
-    Parameters
-    ----------
-    values : sequence
-        Numbers, or texts of numbers; or an array of numbers.
-    locate : callable
-        Index of a value to its place in the file, for the message.
-    source : Source
-        The file.
-    above_zero : bool
-        As times must be.
-    missing : collection of str
-        Texts that stand for a value that was not measured; with any of them, NaN does too.
-
-    Returns
-    -------
-    float array
-        NaN where a value is missing.
-
-    Raises
-    ------
-    FileError
-        With the file, the place, what stands there, and what was expected.
+    `locate` returns the place of a value in the file for the message. `missing` are texts of a value that was not measured, which is NaN
+    in the array; with any of them, NaN is allowed too.
     """
     try:
         plain = isinstance(values, np.ndarray) or set(map(type, values)) <= {float, int}
@@ -112,25 +93,18 @@ def checked(
 
 
 def check_measured(source: Source, table: Table) -> None:
-    """Raise where a table, of whatever format, holds what cannot have been measured, or nothing that was.
-
-    Raises
-    ------
-    FileError
-        With the metric, the labels of the first such value, and the value.
-    """
+    """Raise where a table of any format holds what cannot have been measured, or nothing that was."""
     try:
         check_values(table)
     except ValueError as error:
         raise source.error(str(error)) from None
-    nowhere = np.zeros(len(table), dtype=bool)
     measured = any(np.isfinite(metric.values).any() for metric in table.metrics.values())
-    if not measured and not any(table.marks.get(mark, nowhere).any() for mark in (FAILED, CENSORED)):
+    if not measured and not any(table.marks[mark].any() for mark in (FAILED, CENSORED) if mark in table.marks):
         raise source.error(f"holds no measurement: every value is missing, the first is that of {table.place(0)}")
 
 
 def _value(value: Any, missing: Collection[str]) -> float | None:
-    """Return one value as a number, NaN where it is missing, None where it is none."""
+    """Return one value as a number, NaN where it is missing, None where it is no number."""
     if isinstance(value, str):
         return nan if value in missing else number(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

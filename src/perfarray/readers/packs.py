@@ -11,19 +11,15 @@ from pathlib import Path
 from perfarray.readers.opening import DAMAGED, FileError, Source
 from perfarray.timings.options import options
 
-Member = tuple[str, int, Callable[[int], bytes]]
-"""Name, size, and what reads so many bytes."""
-
+Member = tuple[str, int, Callable[[int], bytes]]  # Name, size, and what reads so many bytes
 ZIP = b"PK\x03\x04"
 
+# How the sum of the first block of a tar archive begins, at the 149th byte: looked at first, since few files have it
 CHECKSUM = re.compile(rb"[\x80\xff]|[ \0]*[0-7]+[ \0]")
-"""How the sum of the first block of a tar archive begins, at the 149th byte: looked at first, since few files have it."""
+MOST_MEMBERS = 1 << 16  # Members an archive may have
 
-MOST = 1 << 16
-"""Members an archive may have."""
-
+# What reading an archive raises; `RuntimeError` where it is encrypted, `NotImplementedError` where it is packed in another way
 BROKEN = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, RuntimeError, OverflowError, RecursionError)
-"""What reading an archive raises; `RuntimeError` where it is encrypted, `NotImplementedError` where it is packed in another way."""
 
 
 def is_pack(source: Source) -> bool:
@@ -42,12 +38,8 @@ def is_pack(source: Source) -> bool:
 def members(source: Source) -> dict[Path, bytes]:
     """Return the regular files in an archive by the path each would have in a folder of the archive's name.
 
-    Links, devices and folders are passed over: a link may lead anywhere.
-
-    Raises
-    ------
-    FileError
-        When the archive is damaged, has too many members or too much in them, or a member's name leads out of it.
+    Links, devices and folders are left out: a link may lead anywhere. An archive that is damaged, has too many members or too much in them,
+    or a member whose name leads out of it is refused.
     """
     contents: dict[Path, bytes] = {}
     total = 0
@@ -58,8 +50,8 @@ def members(source: Source) -> dict[Path, bytes]:
             total += size
             if total > size_limit:
                 source.too_large(size_limit, limit)
-            if len(contents) == MOST:
-                raise source.error(f"has more than {MOST} members")
+            if len(contents) == MOST_MEMBERS:
+                raise source.error(f"has more than {MOST_MEMBERS} members")
             inner = normpath(name)
             if inner.startswith(("/", "..")) or "\\" in inner or "\0" in inner:
                 raise source.error(f"has a member whose name leads out of it: {name[:80]!r}")
@@ -72,7 +64,6 @@ def members(source: Source) -> dict[Path, bytes]:
 
 
 def _taped(source: Source) -> Iterator[Member]:
-    """Yield name, size and content of the regular files of a tar archive."""
     with tarfile.open(fileobj=BytesIO(source.unpacked()), mode="r:") as archive:
         for member in archive:
             if member.isreg():
@@ -80,7 +71,6 @@ def _taped(source: Source) -> Iterator[Member]:
 
 
 def _zipped(source: Source) -> Iterator[Member]:
-    """Yield name, size and content of the files of a zip archive."""
     with zipfile.ZipFile(BytesIO(source.packed)) as archive:
         for member in archive.infolist():
             if not member.is_dir() and (member.external_attr >> 28) in (0, 8):

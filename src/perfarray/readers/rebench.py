@@ -14,50 +14,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, table_of_entries, value_of
-from perfarray.readers.names import variable_name
-from perfarray.readers.numbers import checked
+from perfarray.readers.entries import Entry, Run, renamed, table_of_entries
+from perfarray.readers.labels import variable_name
+from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
-from perfarray.readers.shapes import ANY, NULL, NUMBER, SCALAR, TEXT, Either
+from perfarray.readers.shapes import ANY, NULL, NUMBER, SCALAR, TEXT, Either, rows_with
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import per_second
 from perfarray.timings.validation import listed
 
 NAME = "rebench"
-
-ANYWHERE = True
-"""Its lines may come late in a file, after what else was printed."""
-
+ANYWHERE = True  # Its lines may come late in a file, after what else was printed
+# What tells runs of one benchmark apart, in the order of the columns; old files say how many warm-ups were dropped
 SETTINGS = ("vm", "suite", "extra_args", "cores", "input_size", "variable", "machine", "warmup_iterations")
-"""What tells runs of one benchmark apart, in the order of the columns; old files say how many warm-ups were dropped."""
-
+# Lines of versions before and after 1.0: time stamp, value, unit; invocation, iteration, value, unit, criterion, benchmark
 OLD = re.compile(r"^\[\d{4}-\d\d-\d\dT[\d:]+\]\t[^\t\n]+\t[^\t\n]+\t", re.M)
 NEW = re.compile(r"^\d+\t\d+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t", re.M)
-"""How lines of versions before and after 1.0 begin: time stamp, value, unit; invocation, iteration, value, unit, criterion, benchmark."""
-
-ENV = {"hostName": "machine", "cpu": "cpu", "osType": "os"}
+# Descriptions of machine, commit and experiment to our coordinates
+ENVIRONMENT = {"hostName": "machine", "cpu": "cpu", "osType": "os"}
 SOURCE = {"commitId": "commit", "branchOrTag": "branch"}
-"""ReBench's descriptions of machine and commit to our coordinates."""
-
+EXPERIMENT = {"startTime": "date", "projectName": "project", "experimentName": "experiment"}
 SUITE = {"name": SCALAR, "executor": {"name": SCALAR}}
 RUN = {"benchmark": {"name": TEXT, "suite": SUITE}, "extraArgs?": SCALAR, "cores?": SCALAR, "inputSize?": SCALAR, "varValue?": SCALAR}
 POINT = {"in": SCALAR, "it?": NUMBER, "m": [Either({"c": SCALAR, "v": ANY}, [ANY], NULL)]}
-CRITERION = {"i": SCALAR, "c": TEXT, "u": TEXT}
 SHAPE = {
     "data": [{"runId": RUN, "d?": [POINT]}],
-    "criteria?": [CRITERION],
+    "criteria?": [{"i": SCALAR, "c": TEXT, "u": TEXT}],
     "env?": {"memory?": NUMBER, "clockSpeed?": NUMBER},
     "source?": {},
 }
-"""The shape of the JSON: a suite, what is known of a run, its numbers of one iteration, a criterion, the whole."""
 
 
 class Point(NamedTuple):
-    """One number: which benchmark and settings it is of, invocation and iteration (None: the next), what it measures, where it stands."""
+    """One number: benchmark, settings, invocation, iteration (None: the next), criterion and unit, value, place in the file."""
 
     name: str
     settings: tuple[Any, ...]
-    at: tuple[Any, int | None]
+    invocation: Any
+    iteration: int | None
     measured: tuple[str, str]
     value: Any
     location: str
@@ -71,101 +65,93 @@ def started(head: str) -> bool:
 def recognise(source: Source) -> bool:
     """Return whether a line is a measurement of ReBench, or the JSON has runs of it."""
     if source.looks_like_json:
-        content = source.json_or_none
-        data = content.get("data") if isinstance(content, dict) else None
-        return isinstance(data, list) and bool(data) and all(isinstance(run, dict) and "runId" in run for run in data)
+        return rows_with(source.json_object.get("data"), "runId")
     return first_line(source.text, "[", OLD) is not None or (source.text.startswith("#!") and NEW.search(source.text) is not None)
 
 
 def read(source: Source) -> Table:
     """Read the measurements: benchmark x execution x iteration, a variable for each criterion."""
     about: dict[str, Any] = {}
-    points = list(_sent(source, about) if source.looks_like_json else _lines(source, about))
+    points = list(_points_of_json(source, about) if source.looks_like_json else _points_of_lines(source, about))
     names, kinds = _variables(points)
     groups: dict[Any, dict[Any, dict[str, dict[int, Point]]]] = {}
     repeats: Counter[Any] = Counter()
     for point in points:
         name, _ = names[point.measured]
-        invocation, iteration = point.at
-        repeat = 0
-        if iteration is not None:
-            cell = (point.name, point.settings, point.at, name)
-            repeat = repeats[cell]
-            repeats[cell] += 1
-        cell_points = groups.setdefault((point.name, point.settings), {}).setdefault((invocation, repeat), {}).setdefault(name, {})
-        cell_points[len(cell_points) if iteration is None else iteration] = point
+        cell = (*point[:4], name)
+        # A cell that is measured again is another execution; without a number of the iteration, every point is the next iteration.
+        repeat = repeats[cell] if point.iteration is not None else 0
+        repeats[cell] += 1
+        by_execution = groups.setdefault((point.name, point.settings), {})
+        by_iteration = by_execution.setdefault((point.invocation, repeat), {}).setdefault(name, {})
+        by_iteration[len(by_iteration) if point.iteration is None else point.iteration] = point
     entries = [
         Entry(
             name,
-            [_run(source, cell_points, names) for cell_points in invocations.values()],
+            [_run(source, by_variable, names) for by_variable in by_execution.values()],
             {key: value_of(str(value)) for key, value in zip(SETTINGS, settings, strict=False) if value not in (None, "")},
         )
-        for (name, settings), invocations in groups.items()
+        for (name, settings), by_execution in groups.items()
     ]
     return table_of_entries(source, entries, kinds=kinds, about=about)
 
 
-def _lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
-    """Yield the measurements of a `.data` file."""
+def _points_of_lines(source: Source, about: dict[str, Any]) -> Iterator[Point]:
+    """Yield the measurements of a `.data` file, and add what its comments say to `about`."""
     for number, line in enumerate(source.text.split("\n"), 1):
+        location = f"line {number}"
         if line.startswith("#"):
-            _describe(line, about)
+            about |= _described(line)
         elif line and not line.startswith("invocation\titeration\t"):
             cells = line.split("\t")
-            location = f"line {number}"
             if len(cells) < 7:
                 raise source.error(f"{location} has {len(cells)} columns; expected 12 or 13")
             if line.startswith("["):
                 stamp, value, unit, criterion, name, vm, suite, *more = cells
                 args, warmup, *settings = [*more, *[""] * 5][:5]
-                yield Point(name, (vm, suite, args, *settings, "", warmup), (stamp, None), (criterion, unit), value, location)
+                yield Point(name, (vm, suite, args, *settings, "", warmup), stamp, None, (criterion, unit), value, location)
             else:
                 invocation, iteration, value, unit, criterion, name, *settings = cells
                 numbers = _count(source, location, invocation), _count(source, location, iteration)
-                yield Point(name, tuple(settings), numbers, (criterion, unit), value, location)
+                yield Point(name, tuple(settings), *numbers, (criterion, unit), value, location)
 
 
 def _count(source: Source, location: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    count = whole(text, 9)
+    if count is None:
         raise source.error(f"{location} begins with {text[:30]!r}; expected the number of an invocation or an iteration")
-    return int(text)
+    return count
 
 
-def _describe(line: str, about: dict[str, Any]) -> None:
-    """Read what a comment says of machine and commit."""
+def _described(line: str) -> dict[str, Any]:
     title, _, text = line.partition(": ")
     if title in ("# Environment", "# Source"):
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
-            return
+            return {}
         if isinstance(content, dict):
-            about |= _environment(content) if title == "# Environment" else _named(content, SOURCE)
-
-
-def _named(content: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """Return what is known under our names."""
-    return {name: content[key] for key, name in names.items() if content.get(key) is not None}
+            return _environment(content) if title == "# Environment" else renamed((content, SOURCE), missing=(None,))
+    return {}
 
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of the machine, in our units."""
-    metadata = _named(content, ENV)
+    metadata = renamed((content, ENVIRONMENT), missing=(None,))
     for key, name, unit in (("memory", "memory_gb", 2**30), ("clockSpeed", "cpu_mhz", 10**6)):
         if isinstance(content.get(key), int | float):
             metadata[name] = content[key] / unit
     return metadata
 
 
-def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
+def _points_of_json(source: Source, about: dict[str, Any]) -> Iterator[Point]:
     """Yield the measurements sent to ReBenchDB: by criterion one value, or one value for each iteration."""
     content = source.json
-    about |= _environment(content.get("env") or {}) | _named(content.get("source") or {}, SOURCE)
-    about |= _named(content, {"startTime": "date", "projectName": "project", "experimentName": "experiment"})
+    about |= _environment(content.get("env") or {})
+    about |= renamed((content.get("source") or {}, SOURCE), (content, EXPERIMENT), missing=(None,))
     criteria = {criterion["i"]: (criterion["c"], criterion["u"]) for criterion in content.get("criteria") or ()}
     for index, run in enumerate(content["data"]):
         run_id = run["runId"]
-        suite = run_id["benchmark"]["suite"]
+        name, suite = run_id["benchmark"]["name"], run_id["benchmark"]["suite"]
         settings = (suite["executor"]["name"], suite["name"], *(run_id.get(key) for key in ("extraArgs", "cores", "inputSize", "varValue")))
         for position, point in enumerate(run.get("d") or ()):
             location = f"data[{index}]: d[{position}]"
@@ -175,13 +161,12 @@ def _sent(source: Source, about: dict[str, Any]) -> Iterator[Point]:
                 number = measurement["c"] if single else criterion_index
                 if number not in criteria:
                     raise source.error(f"{location} has a value of criterion {number!r}; 'criteria' has {listed(criteria) or 'none'}")
-                measured = criteria[number]
                 for iteration, value in values:
-                    yield Point(run_id["benchmark"]["name"], settings, (point["in"], iteration), measured, value, location)
+                    yield Point(name, settings, point["in"], iteration, criteria[number], value, location)
 
 
 def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, float]], dict[str, tuple[str, str]]]:
-    """Return the variable and factor of each criterion and unit, and the unit and direction of each variable, that of `total` first."""
+    """Return the variable and factor of each criterion and unit, and the units and direction of each variable, that of `total` first."""
     names: dict[tuple[str, str], tuple[str, float]] = {}
     kinds: dict[str, tuple[str, str]] = {}
     pairs = dict.fromkeys(point.measured for point in points)
@@ -200,14 +185,14 @@ def _variables(points: list[Point]) -> tuple[dict[tuple[str, str], tuple[str, fl
     return names, kinds
 
 
-def _run(source: Source, groups: dict[str, dict[int, Point]], names: dict[tuple[str, str], tuple[str, float]]) -> Run:
+def _run(source: Source, by_variable: dict[str, dict[int, Point]], names: dict[tuple[str, str], tuple[str, float]]) -> Run:
     """Return one invocation, each number at its iteration."""
-    columns = {iteration: column for column, iteration in enumerate(sorted(set(chain.from_iterable(groups.values()))))}
+    columns = {iteration: column for column, iteration in enumerate(sorted(set(chain.from_iterable(by_variable.values()))))}
     values = {}
-    for name, points in groups.items():
-        group = list(points.values())
-        locations = [f"{point.location}: {point.measured[0]!r}" for point in group]
-        numbers = checked([point.value for point in group], locations.__getitem__, source, above_zero=name == TIME)
+    for name, by_iteration in by_variable.items():
+        points = list(by_iteration.values())
+        locations = [f"{point.location}: {point.measured[0]!r}" for point in points]
+        numbers = checked([point.value for point in points], locations.__getitem__, source, above_zero=name == TIME)
         values[name] = np.full(len(columns), np.nan)
-        values[name][[columns[iteration] for iteration in points]] = numbers * [names[point.measured][1] for point in group]
+        values[name][[columns[iteration] for iteration in by_iteration]] = numbers * [names[point.measured][1] for point in points]
     return Run(values)

@@ -11,38 +11,37 @@ import numpy as np
 
 from perfarray.conventions import EXECUTION, ITERATION
 from perfarray.numerics.types import Integers
-from perfarray.readers import custom, entries
+from perfarray.readers import custom, labels
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.shapes import ANY, deviation
 from perfarray.readers.suggestions import suggestion
 from perfarray.tables.columns import Table
 
+# Errors of a reader where the content is not as its format has it
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
-"""What a reader runs into where content is not as its format has it."""
 
 
 class Format(NamedTuple):
-    """How one format is recognised and read.
+    """How one format is recognised and read: the names of its module, in small letters.
 
     `recognise` looks at content (never only at the name) and raises nothing but FileError; `started` tells of a file too broken to parse
-    whether it began as this format; `agree` makes the tables of several files say the same of what they share; `placed` (PLACED
-    in the module, optional): a file itself tells where it belongs, so that its path is not needed for a label; `beside` (BESIDE, optional):
-    names of the files the tool puts beside those that are read, passed over in silence in their folders; `superseded` (optional): whether
-    another file beside this one holds the same, so that in a folder this one is passed over; `shape` (SHAPE, optional): that of its JSON,
-    from which a file that cannot be read deviates at the place a refusal names. What may stand anywhere in a file (ANYWHERE in
-    the module) is looked for when no format knows how the file begins.
+    whether it began as this format; `agree` makes the tables of several files agree. Of the optional ones, PLACED says that a
+    file itself states where it belongs, so that its path gives no label; BESIDE names files that the tool puts beside its results,
+    which are passed over in silence; `superseded` tells whether another file beside this one holds the same; SHAPE is that of the JSON;
+    ANYWHERE says that what tells the format may stand late in a file, so that the format is tried last.
     """
 
     name: str
     recognise: Callable[[Source], bool]
-    started: Callable[[str], bool]
+    started: Callable[[str], Any]
     read: Callable[[Source], Table]
-    agree: Callable[[Sequence[Table]], Sequence[Table]]
+    agree: Callable[[Sequence[Table]], Sequence[Table]] = labels.agree
     placed: bool = False
     beside: tuple[str, ...] = ()
-    superseded: Callable[[Source], bool] | None = None
+    superseded: Callable[[Source], bool] = lambda _: False
     shape: Any = ANY
+    anywhere: bool = False
 
 
 @cache
@@ -50,61 +49,44 @@ def formats() -> Mapping[str, Format]:
     """Return every format there is a module for, by name."""
     import perfarray.readers as package
 
-    formats_by_name, anywhere = {}, set()
-    for module in walk_packages(package.__path__, "perfarray.readers."):
-        code = import_module(module.name)
-        if hasattr(code, "NAME"):
-            formats_by_name[code.NAME] = Format(
-                code.NAME,
-                code.recognise,
-                code.started,
-                code.read,
-                agree=getattr(code, "agree", entries.agree),
-                placed=getattr(code, "PLACED", False),
-                beside=getattr(code, "BESIDE", ()),
-                superseded=getattr(code, "superseded", None),
-                shape=getattr(code, "SHAPE", ANY),
-            )
-            anywhere |= {code.NAME} if getattr(code, "ANYWHERE", False) else set()
-    return dict(sorted(formats_by_name.items(), key=lambda item: item[0] in anywhere))
+    modules = (vars(import_module(module.name)) for module in walk_packages(package.__path__, "perfarray.readers."))
+    fields = [{key.lower(): value for key, value in module.items() if key.lower() in Format._fields} for module in modules]
+    known_formats = [Format(**values) for values in fields if "name" in values]
+    return {file_format.name: file_format for file_format in sorted(known_formats, key=lambda file_format: file_format.anywhere)}
 
 
-def known_names() -> str:
+def names_of_formats() -> str:
     """Write the names of all formats for a message."""
     return ", ".join(sorted(formats()))
 
 
-def recognise(source: Source, name: str | None) -> Format | None:
-    """Return the format of a file: the one asked for, else the one that knows its content, else None.
+def recognise(source: Source) -> Format | None:
+    """Return the format of a file: the one asked for, else the one that recognises its content, else None.
 
-    Raises
-    ------
-    ValueError
-        When the format asked for does not exist.
-    FileError
-        When the file began as a known format and is broken.
+    Raises FileError where the file began as a known format and is broken.
     """
-    if source.options.pattern is not None:
-        name = custom.NAME
+    name = source.options.format if source.options.pattern is None else custom.NAME
     if name is not None:
         if name not in formats():
-            raise ValueError(f"format={name!r} is not known; choose one of: {known_names()}")
+            raise ValueError(f"format={name!r} is not known; choose one of: {names_of_formats()}")
         return formats()[name]
     try:
         is_text = bool(source.text)
     except FileError:
-        if any(known_format.started(source.head) for known_format in formats().values()):
+        if _has_started(source):
             raise
         return None
-    if is_text and custom.recognise(source):
-        return formats()[custom.NAME]
-    for known_format in formats().values():
-        if is_text and known_format.recognise(source):
-            return known_format
-    broken_json = source.looks_like_json and source.json_or_none is None
-    if broken_json and any(known_format.started(source.head) for known_format in formats().values()):
-        _ = source.json  # raises, and says where
+    if is_text:
+        for file_format in (formats()[custom.NAME], *formats().values()):
+            if file_format.recognise(source):
+                return file_format
+    if source.looks_like_json and source.json_or_none is None and _has_started(source):
+        _ = source.json  # raises with the place
     return None
+
+
+def _has_started(source: Source) -> bool:
+    return any(file_format.started(source.head) for file_format in formats().values())
 
 
 def read_table(source: Source, file_format: Format) -> Table:
@@ -123,7 +105,6 @@ def read_table(source: Source, file_format: Format) -> Table:
 
 
 def _deviation(source: Source, file_format: Format) -> str | None:
-    """Return where JSON first deviates from the shape of a format."""
     try:
         return None if file_format.shape is ANY else deviation(source.json, file_format.shape)
     except FileError:
@@ -131,22 +112,22 @@ def _deviation(source: Source, file_format: Format) -> str | None:
 
 
 def _with_execution(table: Table) -> dict[str, Integers]:
-    """Return the levels of a table; iterations of which no execution is told are those of one, and never the unit."""
+    # Iterations of which no execution is told are those of one, so that they are never the sampling unit.
     has_execution = ITERATION not in table.levels or EXECUTION in table.levels
     return table.levels if has_execution else table.levels | {EXECUTION: np.zeros(len(table), dtype=np.intp)}
 
 
 def not_recognised(source: Source) -> FileError:
-    """Return why a file that was named cannot be read: it is no text, empty, broken, or of another kind."""
+    """Return why a file that the caller named cannot be read: it is no text, empty, broken, or of another kind."""
     if not source.text or source.text.isspace():
         return source.error("is empty")
     if source.looks_like_json and source.json_or_none is None:
-        _ = source.json  # raises, and says where
-    owners = [file_format.name for file_format in formats().values() if source.path.name in file_format.beside]
-    helps = f"{owners[0]} puts a file of this name beside its results, and those are read; else " if owners else ""
-    begun = [(name, _deviation(source, candidate)) for name, candidate in formats().items() if candidate.started(source.head)]
-    reasons = [f"it begins as {name} does, but {reason}" for name, reason in begun if reason]
-    helps += "; ".join(reasons) or suggestion(source, companion=bool(owners))
+        _ = source.json  # raises with the place
+    owner = next((name for name, file_format in formats().items() if source.path.name in file_format.beside), None)
+    remedy = f"{owner} puts a file of this name beside its results, and those are read; else " if owner else ""
+    deviations = [(name, _deviation(source, candidate)) for name, candidate in formats().items() if candidate.started(source.head)]
+    reasons = [f"it begins as {name} does, but {reason}" for name, reason in deviations if reason]
+    remedy += "; ".join(reasons) or suggestion(source, companion=owner is not None)
     return source.error(
-        f"no reader recognises its content, which begins {source.head[:40]!r}; {helps}; formats that are known: {known_names()}"
+        f"no reader recognises its content, which begins {source.head[:40]!r}; {remedy}; formats that are known: {names_of_formats()}"
     )

@@ -6,51 +6,37 @@ from hashlib import blake2b
 from pathlib import Path
 
 from perfarray.readers.finding import InputFile, compared_labels
+from perfarray.readers.labels import LISTED_NAMES
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.packs import members
 from perfarray.tables.columns import Table
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
-NAMED = 20
-"""Most file names in a note."""
-
+# What identifies a measurement: a time of day, a named time in seconds of the epoch, the id of a run
 STAMP = re.compile(
     r"\b\d{4}-\d\d-\d\d[T_ ]\d\d[:-]\d\d|\b\d\d:\d\d:\d\d\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-"
     r"|(?i:run[_ -]?(?:id|uuid)|date|time[_ -]?stamp|started?)[\"']?\s?[:=]\s?[\"']?\d{10}",
     re.A,
 )
-"""What identifies a measurement: a time of day, a named time in seconds of the epoch, the id of a run."""
 
 
 def without_repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[list[Table], list[InputFile], list[Note]]:
     """Drop tables that repeat another: the same file, or the same content with a time or run id in it.
 
     Repeats to which the caller gave different compared labels stay. Notes name both kinds.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        Tables of the files.
-    files : sequence of InputFile
-        The file of each table.
-
-    Returns
-    -------
-    tuple of list of Table, list of InputFile, list of Note
     """
     dropped, labelled = repeats(tables, files)
     unique = [index for index in range(len(tables)) if index not in dropped]
-    notes = (
-        _note("repeated_files", "left out, since another file holds the same measurement", files, dropped),
-        _note(
-            "repeated_labels",
-            f"the same measurement stands under {_both(files, labelled)}; both are kept, and to compare them is to compare it with itself",
-            files,
-            labelled,
-        ),
-    )
-    return [tables[index] for index in unique], [files[index] for index in unique], [note for note in notes if note is not None]
+    notes = []
+    if dropped:
+        notes.append(_note("repeated_files", "left out, since another file holds the same measurement", files, dropped))
+    if labelled:
+        repeat, first = min(labelled.items())
+        pair = " and ".join(_format_labels(files[index]) for index in (first, repeat))
+        sentence = f"the same measurement stands under {pair}; both are kept, and to compare them is to compare it with itself"
+        notes.append(_note("repeated_labels", sentence, files, labelled))
+    return [tables[index] for index in unique], [files[index] for index in unique], notes
 
 
 def repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[dict[int, int], dict[int, int]]:
@@ -65,7 +51,7 @@ def repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[dict[i
     labelled: dict[int, int] = {}
     for indices in groups:
         first_by_identity: dict[Hashable, dict[str, int]] = {}
-        for index in sorted(indices, key=lambda index: _put_by(files[index].path)):
+        for index in sorted(indices, key=lambda index: _is_hidden_or_link(files[index].path)):
             first_by_labels = first_by_identity.setdefault(identities[files[index].path], {})
             labels = repr(sorted((name, str(label)) for name, label in compared_labels(files[index]).items()))
             if labels in first_by_labels:
@@ -76,8 +62,7 @@ def repeats(tables: Sequence[Table], files: Sequence[InputFile]) -> tuple[dict[i
     return dropped, labelled
 
 
-def _put_by(path: Path) -> tuple[bool, bool]:
-    """Return whether a file is hidden and whether it is a link: such copies are dropped first."""
+def _is_hidden_or_link(path: Path) -> tuple[bool, bool]:
     return any(part.startswith(".") and part.strip(".") for part in path.parts), path.is_symlink()
 
 
@@ -108,14 +93,10 @@ def _identity(path: Path, contents: Mapping[Path, bytes] | None) -> Hashable:
     return status.st_dev, status.st_ino
 
 
-def _both(files: Sequence[InputFile], labelled: Mapping[int, int]) -> str:
-    """Format the labels of the first two files of one measurement: `version='old' and version='new'`."""
-    pair = min(labelled.items(), default=())[::-1]
-    labels = [[f"{name}={label!r}" for name, label in compared_labels(files[index]).items()] for index in pair]
-    return " and ".join(", ".join(texts) or "no label" for texts in labels)
+def _format_labels(file: InputFile) -> str:
+    return ", ".join(f"{name}={label!r}" for name, label in compared_labels(file).items()) or "no label"
 
 
-def _note(code: str, description: str, files: Sequence[InputFile], indices: Collection[int]) -> Note | None:
-    """Return a note that names files, None without any."""
+def _note(code: str, sentence: str, files: Sequence[InputFile], indices: Collection[int]) -> Note:
     names = [files[index].label for index in sorted(indices)]
-    return Note(code, f"{description}: {listed(names, 5)}", {"files": len(names), "names": names[:NAMED]}) if names else None
+    return Note(code, f"{sentence}: {listed(names, 5)}", {"files": len(names), "names": names[:LISTED_NAMES]})

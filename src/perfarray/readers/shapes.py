@@ -5,22 +5,19 @@ stands for every key, `"times|mean"` says that one of the keys has a value, a tu
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from reprlib import repr as shortened
 from sys import float_info
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from perfarray.timings.validation import listed
 
-SHOWN = 60
-"""Characters of a value or a key in a message."""
-
-PLAIN = re.compile(rf"[^\W\d]\w{{,{SHOWN}}}")
-"""Keys that need no quotes."""
+SHOWN = 60  # Characters of a value or a key in a message
+PLAIN = re.compile(rf"[^\W\d]\w{{,{SHOWN}}}")  # Keys that need no quotes
 
 
 class Kind(NamedTuple):
-    """A value that holds no others: what messages call it, and the test that tells it."""
+    """A value that holds no others: its noun in messages, and the test for it."""
 
     noun: str
     fits: Callable[[Any], bool]
@@ -36,12 +33,10 @@ class Either(tuple[Any, ...]):
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a number that fits into a double."""
     return type(value) in (int, float) and not abs(value) > float_info.max
 
 
 def _is_count(value: Any) -> bool:
-    """Return whether a value is a whole number above 0, or the text of one."""
     digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
     return (digits and int(value) > 0) or (_is_number(value) and 1 <= value < 1 << 53)
 
@@ -60,34 +55,32 @@ def deviation(value: Any, shape: Any, path: str = "") -> str | None:
         return _deviation_from_all(value, shape, path)
     if not _is_of_kind(value, shape):
         return f"{path or 'the document'} is {_shortened(value)}; expected {_noun(shape)}"
+    deviations: Iterable[str | None] = ()
     if isinstance(shape, dict):
-        return next(filter(None, (_deviation_of_key(value, key, inner, path) for key, inner in shape.items())), None)
-    if isinstance(shape, list | tuple) and not isinstance(shape, Kind):
+        deviations = (_deviation_at_key(value, key, inner, path) for key, inner in shape.items())
+    elif not isinstance(shape, Kind):
         shapes = shape * len(value) if isinstance(shape, list) else shape
-        pairs = enumerate(zip(value, shapes, strict=True))
-        return next(filter(None, (deviation(item, inner, f"{path}[{index}]") for index, (item, inner) in pairs)), None)
-    return None
+        deviations = (deviation(item, inner, f"{path}[{index}]") for index, (item, inner) in enumerate(zip(value, shapes, strict=True)))
+    return next(filter(None, deviations), None)
 
 
-def _deviation_of_key(content: dict[str, Any], key: Any, shape: Any, path: str) -> str | None:
-    """Return where what an object has at a key deviates from a shape."""
+def _deviation_at_key(content: dict[str, Any], key: Any, shape: Any, path: str) -> str | None:
     if key is ...:
-        inside = (deviation(value, shape, below(path, name)) for name, value in content.items())
-        return next(filter(None, inside), None)
-    names = key.removesuffix("?").split("|")
-    present = [name for name in names if content.get(name) is not None and content[name] not in ([], {})]
-    if len(names) > 1:
-        return None if present else f"{path or 'the document'} has neither {' nor '.join(map(repr, names))}"
-    if content.get(names[0]) is None and key.endswith("?"):
+        return next(filter(None, (deviation(value, shape, path_of_key(path, name)) for name, value in content.items())), None)
+    name, *alternatives = key.removesuffix("?").split("|")
+    if alternatives:
+        present = any(content.get(option) is not None and content[option] not in ([], {}) for option in (name, *alternatives))
+        return None if present else f"{path or 'the document'} has neither {' nor '.join(map(repr, (name, *alternatives)))}"
+    if content.get(name) is None and key.endswith("?"):
         return None
-    if names[0] not in content:
-        keys = listed([name[:SHOWN] for name in content], 12) or "no key"
-        return f"{path or 'the document'} has no {names[0]!r}; it has {keys}"
-    return deviation(content[names[0]], shape, below(path, names[0]))
+    if name not in content:
+        keys = listed([key[:SHOWN] for key in content], 12) or "no key"
+        return f"{path or 'the document'} has no {name!r}; it has {keys}"
+    return deviation(content[name], shape, path_of_key(path, name))
 
 
 def _deviation_from_all(value: Any, shapes: Either, path: str) -> str | None:
-    """Return where a value deviates from the shape among several that it is most like."""
+    """Return where a value deviates from the one of several shapes that it is most like."""
     deviations = [deviation(value, shape, path) for shape in shapes]
     if None in deviations:
         return None
@@ -109,7 +102,6 @@ def _is_of_kind(value: Any, shape: Any) -> bool:
 
 
 def _noun(shape: Any) -> str:
-    """Return what messages call the values of a shape."""
     if isinstance(shape, Kind):
         return shape.noun
     if isinstance(shape, Either):
@@ -117,14 +109,23 @@ def _noun(shape: Any) -> str:
     return "an object" if isinstance(shape, dict) else "a list" if isinstance(shape, list) else f"a list of {len(shape)}"
 
 
-def below(path: str, key: str) -> str:
-    """Write the path of what an object has at a key: `benchmarks[0].runs`."""
+def path_of_key(path: str, key: str) -> str:
+    """Return the path of what an object has at a key: `benchmarks[0].runs`."""
     if PLAIN.fullmatch(key):
         return f"{path}.{key}" if path else key
     return f"{path}[{_shortened(key)}]"
 
 
 def _shortened(value: Any) -> str:
-    """Write a value at no great length."""
     text = shortened(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def rows_with(rows: Any, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
+    """Return whether JSON is a list of objects, one at least, each of which has these keys."""
+    return isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) and row.keys() >= set(keys) for row in rows)
+
+
+def has_keys(*keys: str, first: str = "") -> Callable[[str], bool]:
+    """Return a test of the head of a file: whether it has these keys of JSON (of `"runs|warmups"` one) behind the first character."""
+    return lambda head: head.lstrip().startswith(first) and all(any(f'"{name}"' in head for name in key.split("|")) for key in keys)

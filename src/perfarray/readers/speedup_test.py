@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from os import curdir
 from os.path import exists, isfile, realpath, samefile
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -26,41 +27,37 @@ from perfarray.timings.options import options
 from perfarray.timings.validation import listed
 
 NAME = "speedup_test"
-
-COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")
-"""Fields of the configuration; the last two may be empty or NA."""
-
-SAMPLES = ("Sample1", "Sample2")
-"""Baseline and candidate."""
-
-PLAIN = ("sample1", "sample2")
-"""The same, of two columns."""
-
-FIELD = re.compile("[,;\t]")
-"""What stands between two columns."""
+COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")  # The last two may be empty or NA
+SAMPLES = ("Sample1", "Sample2")  # Baseline and candidate
+PLAIN = ("sample1", "sample2")  # The same in a file of two columns
+FIELD = re.compile("[,;\t]")  # Separator of two columns
 
 
 class Entry(NamedTuple):
-    """A line of the configuration with the values of its two files; a file that cannot be read has none, and is named with the reason.
+    """A line of the configuration with the values of its two files, and the reason why by file that cannot be read, which has none.
 
     The confidence level and the weight are NaN where the line has no valid one.
     """
 
     name: str
     samples: tuple[Floats, Floats]
-    level: float
-    weight: float
-    unreadable: Mapping[str, str]
+    level: float = np.nan
+    weight: float = np.nan
+    unreadable: Mapping[str, str] = MappingProxyType({})
 
 
 def started(head: str) -> bool:
     """Return whether a file begins with the header of a configuration."""
-    return "\n" in head and _fields(head.partition("\n")[0]) == COLUMNS
+    return "\n" in head and _is_header(head.partition("\n")[0])
 
 
 def recognise(source: Source) -> bool:
     """Return whether the first line holds the five fields."""
-    return _fields(source.head.partition("\n")[0]) == COLUMNS
+    return _is_header(source.head.partition("\n")[0])
+
+
+def _is_header(line: str) -> bool:
+    return tuple(name.strip().strip('"').strip().lower() for name in line.split(",")) == COLUMNS
 
 
 def read(source: Source) -> Table:
@@ -69,7 +66,7 @@ def read(source: Source) -> Table:
     A file that begins with a number is one of two columns.
     """
     if number(FIELD.split(source.head.lstrip().partition("\n")[0])[0]) is not None:
-        return table_of_entries([Entry(source.path.stem, _two_columns(source), np.nan, np.nan, {})], PLAIN)
+        return table_of_entries([Entry(source.path.stem, _two_columns(source))], PLAIN)
     lines = entries(source)
     for entry in lines:
         for file, reason in entry.unreadable.items():
@@ -88,24 +85,17 @@ def _two_columns(source: Source) -> tuple[Floats, Floats]:
             raise source.error(f"line {line_number} has {len(row)} fields, not {len(PLAIN)}: {','.join(row)[:60]!r}")
     samples = []
     for column, name in enumerate(PLAIN):
-        texts = [(line_number, row[column].strip()) for line_number, row in rows]
-        n_filled = max((position for position, (_, text) in enumerate(texts, 1) if text), default=0)
+        texts = [row[column].strip() for _, row in rows]
+        n_filled = max((position for position, text in enumerate(texts, 1) if text), default=0)
         if not n_filled:
             raise source.error(f"column {column + 1} ({name}) is empty")
-        filled_texts = texts[:n_filled]
-        locations = [f"line {line_number}, column {column + 1}" for line_number, _ in filled_texts]
-        samples.append(checked([text for _, text in filled_texts], locations.__getitem__, source, above_zero=True))
+        locations = [f"line {line_number}, column {column + 1}" for line_number, _ in rows]
+        samples.append(checked(texts[:n_filled], locations.__getitem__, source, above_zero=True))
     return samples[0], samples[1]
 
 
 def entries(source: Source) -> list[Entry]:
-    """Read the configuration and the files it names.
-
-    Raises
-    ------
-    FileError
-        A file without the header or without benchmarks, lines with too few or too many fields, a name that occurs twice.
-    """
+    """Read the configuration and the files it names."""
     if not recognise(source):
         raise source.error(f"its first line must be Name,Sample1,Sample2,ConfLevel,Coef; it is {source.text.partition(chr(10))[0][:80]!r}")
     rows = [row for row in csv.reader(io.StringIO(source.text), skipinitialspace=True) if any(cell.strip() for cell in row)][1:]
@@ -129,8 +119,14 @@ def entries(source: Source) -> list[Entry]:
     return config_entries
 
 
+def _number(text: str) -> float:
+    """Return a number, NaN for an empty field, NA, or anything else."""
+    value = number(text)
+    return np.nan if value is None else value
+
+
 def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLES) -> Table:
-    """Return the values as one table; what a line says of its benchmark is kept along `benchmark`."""
+    """Return the values as one table, with confidence level and weight along `benchmark`."""
     rows = [
         (entry.name, version, execution, value)
         for entry in config
@@ -151,7 +147,7 @@ def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLE
 
 
 class _Samples:
-    """The files a configuration names, and which of those names two files have."""
+    """The files that a configuration names, and the names (`twice`) that two files have."""
 
     def __init__(self, source: Source) -> None:
         self._parent = source.path.parent
@@ -171,13 +167,7 @@ class _Samples:
             return np.empty(0)
 
     def _path(self, file: str) -> Path:
-        """Return where the file of a name is.
-
-        Raises
-        ------
-        FileError
-            When that is no regular file, or in neither folder.
-        """
+        """Return the path of a sample file, or raise where it is no regular file or in neither folder."""
         local_path, sibling_path = Path(file), self._parent / file
         if isfile(local_path) and isfile(sibling_path) and not samefile(local_path, sibling_path):
             self.twice.append(file)
@@ -187,14 +177,3 @@ class _Samples:
         if not options().allow_outside and not any(Path(realpath(path)).is_relative_to(folder) for folder in self._folders):
             raise FileError(f"{path}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
         return path
-
-
-def _fields(line: str) -> tuple[str, ...]:
-    """Return the names in a header."""
-    return tuple(name.strip().strip('"').strip().lower() for name in line.split(","))
-
-
-def _number(text: str) -> float:
-    """Return a number, NaN for an empty field, NA, or anything else."""
-    value = number(text)
-    return np.nan if value is None else value

@@ -19,15 +19,15 @@ from perfarray.tables.measured import UNITS_OF_ROWS, is_time_of_no_unit, name_an
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 
-NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)
-"""How columns of one kind are called: `r1`, `run-10`, `time_ms_2`."""
+NUMBERED = re.compile(r"(\D{0,40})\d{1,9}", re.A)  # How columns of one kind are called: `r1`, `run-10`, `time_ms_2`
 
+# What a column of a repetition is called before its number
 REPETITIONS = frozenset({
     "r", "run", "rep", "repeat", "repetition", "iter", "iteration", "exec", "execution", "trial", "sample", "fork", "invocation",
     "pass", "round", "measurement", "t", "time",
 })  # fmt: skip
-"""What a column of a repetition is called before its number."""
 
+# Words in the names of what is no time
 NO_TIME = frozenset({
     "accuracy", "bandwidth", "bit", "byte", "bytes", "cache", "clock", "core", "count", "counter", "cpu", "date", "density", "depth",
     "efficiency", "energy", "epoch", "error", "flops", "fps", "freq", "frequency", "gb", "gbps", "gflops", "height", "hz", "id",
@@ -36,26 +36,18 @@ NO_TIME = frozenset({
     "ratio", "reads", "rps", "rss", "score", "seed", "size", "speed", "speedup", "status", "temperature", "throughput", "timestamp",
     "total", "tps", "usage", "utilization", "version", "volume", "watts", "width", "writes", "year",
 })  # fmt: skip
-"""Words in the names of what is no time."""
 
-UNLIKE = 1000
-"""A time that is so many times another is no repetition of it."""
+UNLIKE = 1000  # A time that is so many times another is no repetition of it
+FORMS = 20  # Keys on the way to numbers that are tried
+EMPTY = 10  # Cells for each number above which columns are no labels of dims
+NUMBERS = 100_000  # Numbers of a file that are looked at
 
-FORMS = 20
-"""Keys on the way to numbers that are tried."""
-
-EMPTY = 10
-"""Cells for each number above which columns are no labels of dims."""
-
-NUMBERS = 100_000
-"""Numbers of a file that are looked at."""
-
+# What stands in text that tools print for people, and what would help
 PRINTED = {
     "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
     " time:   [": "criterion prints this; what is read are the files below target/criterion",
     " Performance counter stats for ": "perf stat prints this, for people; what is read is a table of seconds, run by run",
 }
-"""What stands in text that tools print for people, and what would help."""
 
 Keys = tuple[Any, ...]
 
@@ -79,7 +71,7 @@ def suggestion(source: Source, *, companion: bool = False) -> str:
 
 
 def _for_json(source: Source, companion: bool) -> str:
-    """Return which pattern takes numbers of JSON for what they are, else what a pattern has to say."""
+    """Return the pattern that reads the numbers of JSON, else how to write one."""
     leaves = list(islice(_leaves(source.json), NUMBERS))
     if not leaves:
         return "it has no number"
@@ -108,7 +100,6 @@ def _for_json(source: Source, companion: bool) -> str:
 
 
 def _leaves(content: Any) -> Iterator[Leaf]:
-    """Yield the numbers of JSON in their order."""
     nodes: list[tuple[Keys, Any, tuple[dict[str, Any], ...]]] = [((), content, ())]
     while nodes:
         keys, node, objects = nodes.pop()
@@ -127,18 +118,17 @@ def _form(keys: Keys) -> Keys:
 
 
 def _name(form: Keys) -> str:
-    """Return the key that numbers, or the list of them, stand at."""
     return next((key for key in reversed(form) if isinstance(key, str)), "")
 
 
 def _words(*texts: str) -> set[str]:
-    """Return the words of some names, and what they are one of: `peakClocks_kb` has four."""
+    """Return the words of some names, with and without a plural s: `peakClocks_kb` has four."""
     words = {word.lower() for text in texts for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text[:1000])}
     return words | {word.removesuffix("s") for word in words}
 
 
 def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
-    """Return what numbers are, as a pattern writes it: by their unit or name, else times; None where that is several things, or none."""
+    """Return the quantity of numbers as a pattern writes it, by their unit or name, else a time; None for several, or for no time."""
     units = _texts((record for leaf in leaves for record in leaf.objects), units=True)
     if len(units) > 1:
         return None
@@ -156,7 +146,7 @@ def _quantity(name: str, leaves: Sequence[Leaf]) -> str | None:
 
 
 def _texts(objects: Iterable[dict[str, Any]], *, units: bool) -> set[str]:
-    """Return the texts that objects have, those that are units or the others."""
+    """Return the texts in objects: the units, or all others."""
     distinct = {id(record): record for record in objects}.values()
     return {
         text for record in distinct for key, text in record.items() if isinstance(text, str) and (key.lower() in UNITS_OF_ROWS) == units
@@ -185,7 +175,7 @@ def _are_repetitions(leaves: Sequence[Leaf]) -> bool:
 
 
 def _pattern(form: Keys) -> str:
-    """Return the pattern of a form: numbers of lists are iterations, what else lies in lists is told apart by its place."""
+    """Return the pattern of a form: numbers of lists are iterations, other lists become dims `place`."""
     names = iter(["{place}", *(f"{{place{number}}}" for number in range(2, len(form) + 2))])
     above = [next(names) if key is ... else key for key in form[:-1]]
     last = "{iteration}" if form[-1] is ... else form[-1]
@@ -205,14 +195,12 @@ def _reads(source: Source, pattern: str | None = None, dims: dict[str, Any] | No
 
 
 def _for_table(source: Source) -> str:
-    """Return which columns of a table would be read as what."""
-    text = source.text[: tidy_csv.LONGEST]
-    columns = tidy_csv.header(text)
+    columns = tidy_csv.header(tidy_csv.header_text(source))
     if all(number(name) is not None for name in columns):
         begin = f"it begins with {len(columns)} numbers without a header: "
         single = "dims={'time': 0} takes those in column 0 for seconds"
         return begin + (single if len(columns) == 1 else "dims= names its columns by their places, the first of which is 0")
-    if len(columns) == 1 and any(number(line) is not None for line in text.split("\n")[1:2]):
+    if len(columns) == 1 and any(number(line) is not None for line in source.text.split("\n")[1:2]):
         kind = _dim_of_values(columns[0])
         dims, quantity = {kind: columns[0]}, "seconds" if kind == TIME else "what they are called"
         return f"it is one column of numbers: {dims=} takes them for {quantity}"
@@ -231,21 +219,21 @@ def _for_table(source: Source) -> str:
 
 
 def _dims_of_labels(columns: Sequence[str]) -> dict[str, Any]:
-    """Return the columns beside a single one of values as dims, the first as benchmarks; none where values are not named or several are."""
+    """Return dims for the columns beside the only column of values, the first as benchmarks; none if other columns hold values."""
     named = [name for name in columns if name]
     labels = [name for name in named if value_column(name) is None]
     return dict(zip([BENCHMARK, *labels[1:]], labels, strict=False)) if len(labels) == len(named) - 1 else {}
 
 
 def _dim_of_values(name: str) -> str:
-    """Return what `dims` calls a column of numbers: a time, a value whose name says what it is, or some other quantity."""
+    """Return the key in `dims` of a column of numbers: a time, a value with a known name, or some other quantity."""
     if value_column(name) is not None:
         return name
     return METRIC if name_and_unit(name)[1] or NO_TIME & _words(name) else TIME
 
 
 def _pattern_of_heads(columns: Sequence[str]) -> str | None:
-    """Return the pattern of columns that are called as repetitions are, None where none are."""
+    """Return the pattern of columns with names of repetitions (`run-1`), None if there are none."""
     prefixes = Counter(match[1] for name in columns if (match := NUMBERED.fullmatch(name)))
     for prefix, number_of_columns in prefixes.most_common():
         name = prefix.rstrip("_-. ")

@@ -1,5 +1,6 @@
-"""What came of each file of an archive, as a table."""
+"""The formats that can be read, and what was read of each file of an archive, as tables."""
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -7,10 +8,12 @@ import numpy as np
 import pandas as pd
 
 from perfarray.conventions import BENCHMARK
-from perfarray.readers.attempts import Attempt, companion_paths, iter_attempts, read_settings
+from perfarray.readers import recognising
+from perfarray.readers.attempts import companion_paths, file_options, iter_attempts
 from perfarray.readers.finding import AnyPath
 from perfarray.readers.repeated import repeats
 from perfarray.tables.columns import Table
+from perfarray.timings.validation import check_choice
 
 
 def archive_table(
@@ -57,26 +60,25 @@ def archive_table(
     0    malloc.json   read  pyperf          480
     1  pymalloc.json   read  pyperf          480
     """
-    attempts = list(iter_attempts(paths, read_settings(layout, dim, format, dims, pattern, encoding), parallel=parallel, progress=progress))
-    files = [(attempt.file, attempt.table) for attempt in attempts if attempt.table is not None]
-    tables = [table for _, table in files]
-    dropped, _ = repeats(tables, [file for file, _ in files])
-    repeats_of = {id(tables[repeat]): f"holds the measurement of {files[first][0].label}" for repeat, first in dropped.items()}
+    about_files = file_options(format, dims, pattern, encoding)
+    attempts = list(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress))
+    files = [attempt.file for attempt in attempts if attempt.table is not None]
+    tables = [attempt.table for attempt in attempts if attempt.table is not None]
+    dropped, _ = repeats(tables, files)
+    repeats_of = {id(tables[repeat]): f"holds the measurement of {files[first].label}" for repeat, first in dropped.items()}
     companions = companion_paths([attempt.file for attempt in attempts if attempt.skip_reason], tables)
-    reasons = [_reason(attempt, repeats_of.get(id(attempt.table), ""), attempt.file.path in companions) for attempt in attempts]
-    rows = [
-        {"file": attempt.file.label, "status": status, **_amounts(attempt.table), "reason": reason, "notes": _notes(attempt.table)}
-        for attempt, (status, reason) in zip(attempts, reasons, strict=True)
-    ]
+    rows = []
+    for file, table, skip_reason, error in attempts:
+        status, reason = "read", ""
+        if error is not None:
+            status, reason = "broken", str(error)
+        elif table is None:
+            status, reason = "skipped", "is put beside its results by the tool" if file.path in companions else skip_reason
+        elif id(table) in repeats_of:
+            status, reason = "repeated", repeats_of[id(table)]
+        notes = "" if table is None else "\n".join(note.message for note in table.notes)
+        rows.append({"file": file.label, "status": status, **_amounts(table), "reason": reason, "notes": notes})
     return pd.DataFrame(rows)
-
-
-def _reason(attempt: Attempt, repeated: str, is_companion: bool) -> tuple[str, str]:
-    if attempt.error is not None:
-        return "broken", str(attempt.error)
-    if attempt.table is None:
-        return "skipped", "is put beside its results by the tool" if is_companion else attempt.skip_reason
-    return ("repeated", repeated) if repeated else ("read", "")
 
 
 def _amounts(table: Table | None) -> dict[str, str | int]:
@@ -87,5 +89,39 @@ def _amounts(table: Table | None) -> dict[str, str | int]:
     return {"format": table.format, "benchmarks": benchmarks, "measurements": len(table), "values": values}
 
 
-def _notes(table: Table | None) -> str:
-    return "" if table is None else "\n".join(note.message for note in table.notes)
+def formats(name: str | None = None) -> pd.DataFrame:
+    """List the formats that can be read.
+
+    Parameters
+    ----------
+    name : str, optional
+        One of them; default: all.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each, its name (what `format=` takes) in the index: `what` a file of it is and becomes, in one sentence, and `details`.
+
+    Raises
+    ------
+    ValueError
+        When there is no such format.
+
+    See Also
+    --------
+    read : Read one file.
+
+    Examples
+    --------
+    >>> import perfarray
+    >>> print(perfarray.formats("jmh").loc["jmh", "what"])
+    JMH JSON (`-rf json`): forks are executions, measurement iterations iterations; warm-up is not in the file.
+    """
+    formats_by_name = dict(sorted(recognising.formats().items()))
+    if name is not None:
+        check_choice(name, "format", list(formats_by_name))
+        formats_by_name = {name: formats_by_name[name]}
+    modules = {key: sys.modules[file_format.read.__module__] for key, file_format in formats_by_name.items()}
+    texts = {key: str(module.__doc__ or "").partition("\n") for key, module in modules.items()}
+    rows = {key: {"what": first, "details": " ".join(details.split())} for key, (first, _, details) in texts.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("format")

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS, TIME, seconds_factor
-from perfarray.readers.names import variable_name
+from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table, joint_codes
@@ -27,24 +27,14 @@ from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
 
 NAME = "tidy_csv"
-
-COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}
-"""Lines of comment between rows: those without a separator of the table."""
-
-LONGEST = 1 << 16
-"""Characters the comments and the header may have together."""
-
+COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}  # Between rows, by separator
+LONGEST = 1 << 16  # Characters that the comments and the header may have together
+# How a missing number is written, in databases too; a label may be any of these but the empty one
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
-"""How a missing number is written, in databases too; a label may be any of these but the empty one."""
-
+# Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
-"""Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one."""
-
-WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")
-"""Labels that are whole numbers."""
-
-FOREIGN = (("benchmark", "time", "ratio"),)
-"""Headers that look tidy and belong to another format: SPEC runs, whose rows hold sums and scores too."""
+WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")  # Labels that are whole numbers
+FOREIGN = (("benchmark", "time", "ratio"),)  # Headers of another format: SPEC runs, whose rows hold sums and scores too
 
 
 def started(head: str) -> bool:
@@ -54,12 +44,12 @@ def started(head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the header names a dim and a column of values."""
-    return not source.looks_like_json and _is_tidy(source.text[:LONGEST])
+    return not source.looks_like_json and _is_tidy(header_text(source))
 
 
 def read(source: Source) -> Table:
-    """Read the table; what is not said by names and comments is as for `to_timings`."""
-    pairs = re.findall(r"^#\s*(\w+)\s*:(.*)$", comments(source.text[:LONGEST]), re.M)
+    """Read the table; names and comments give the roles of columns, as in `to_timings`."""
+    pairs = re.findall(r"^#\s*(\w+)\s*:(.*)$", comments(header_text(source)), re.M)
     stated = {key: value.strip() for key, value in pairs}
     frame = _frame(source)
     try:
@@ -71,27 +61,32 @@ def read(source: Source) -> Table:
         if seconds_factor(unit := measured[metric][1]) is None:
             raise source.error(f"says its times are in {unit!r}, which is not a unit of time: these are {KNOWN_TIMES}")
     units = {metric: unit for metric, (_, unit) in measured.items()}
-    for column, _ in measured.values():
-        frame[column] = _numbers(source, frame[column])
-    frame = scaled(frame, next(iter(measured.values()))[0], factors)
-    better = {metric: stated.get("better", direction_of(unit, metric)) for metric, unit in units.items()}
     value = {metric: column for metric, (column, _) in measured.items()}
+    for column in value.values():
+        frame[column] = _numbers(source, frame[column])
+    frame = scaled(frame, next(iter(value.values())), factors)
     other_columns = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
-    dims = {name: name for name in source.options.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)}
+    table = table_of_frame(
+        source,
+        frame.rename(columns=other_columns),
+        value=value,
+        units=units,
+        better={metric: stated.get("better", direction_of(unit, metric)) for metric, unit in units.items()},
+        shared=stated.get("shared_levels", "").split(),
+        dims={name: name for name in source.options.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)},
+    )
+    _check_repeats(source, table)
+    if TIME in value:
+        _check_times(source, frame[value[TIME]], table)
+    return table
+
+
+def table_of_frame(source: Source, frame: pd.DataFrame, **roles: Any) -> Table:
+    """Return a frame as a table, whose notes and errors name the file."""
     try:
-        table = table_of(
-            frame.rename(columns=other_columns),
-            value=value,
-            units=units,
-            better=better,
-            shared=stated.get("shared_levels", "").split(),
-            dims=dims,
-        )
+        table = table_of(frame, **roles)
     except ValueError as error:
         raise source.error(str(error)) from None
-    _check_single(source, table)
-    if TIME in measured:
-        _check_times(source, frame[measured[TIME][0]], table)
     for note in table.notes:
         source.note(note.code, note.message, **note.values)
     return replace(table, notes=())
@@ -107,10 +102,9 @@ def _is_tidy(text: str) -> bool:
 
 def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
-    delimiter = separator(source.text[:LONGEST])
+    columns, delimiter = header(header_text(source)), separator(header_text(source))
     text = source.text[len(comments(source.text)) :]
     text = COMMENT[delimiter].sub("", text) if "#" in text else text
-    columns = header(source.text[:LONGEST])
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
     labels = [name for name in columns if name in (*COMPARED, *HISTORY)]
@@ -134,6 +128,7 @@ def _frame(source: Source) -> pd.DataFrame:
             _check_rows(source, text, columns)
             raise source.error(f"is not a table: {str(error).strip()}") from None
     values = [name for name in columns if value_column(name)]
+    # pandas drops or fills the cells of a row with more or fewer than the header, and reads `nan` as missing.
     if caught or frame[columns[-1]].isna().any() or (frame[values].isna().any(axis=None) and "nan" in text):
         _check_rows(source, text, columns)
     if frame.empty:
@@ -149,18 +144,18 @@ def _frame(source: Source) -> pd.DataFrame:
 
 
 def _check_rows(source: Source, text: str, columns: list[str]) -> None:
-    """Raise at the first row with more or fewer cells than the header, or with `nan` for a value: pandas drops the rest, or fills it."""
-    rows = csv.reader(io.StringIO(text), delimiter=separator(source.text[:LONGEST]))
-    n_named = max((column for column, name in enumerate(columns, 1) if name), default=0)
-    values = [column for column, name in enumerate(columns) if value_column(name)]
+    """Raise at the first row with more or fewer cells than the header, or with `nan` for a value."""
+    rows = csv.reader(io.StringIO(text), delimiter=separator(header_text(source)))
+    n_named = max((position for position, name in enumerate(columns, 1) if name), default=0)
+    values = [index for index, name in enumerate(columns) if value_column(name)]
     try:
         for number, row in enumerate(row for row in rows if len(row) > 1 or "".join(row).strip()):
-            for column in values:
-                if column < len(row) and row[column].strip() == "nan":
-                    raise source.error(
-                        f"column {columns[column]!r}, row {number} under the header, is 'nan'; expected a number, or nothing where none "
-                        "was measured"
-                    )
+            nan = next((index for index in values if index < len(row) and row[index].strip() == "nan"), None)
+            if nan is not None:
+                raise source.error(
+                    f"column {columns[nan]!r}, row {number} under the header, is 'nan'; expected a number, or nothing where none was "
+                    "measured"
+                )
             if len(row) < n_named or any(cell.strip() for cell in row[len(columns) :]):
                 raise source.error(
                     f"is not a table: row {number} under the header has {len(row)} cells, and the header {len(columns)}: "
@@ -176,20 +171,16 @@ def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
     values = stated.to_numpy() if column.dtype.kind in "if" else stated.tolist() if column.dtype == bool else list(map(str, stated))
     rows = stated.index + 1
     numbers = checked(values, lambda index: f"column {column.name!r}, row {rows[index]} under the header,", source)
-    checked_column = pd.Series(numbers, index=stated.index, name=column.name)
-    return checked_column if len(stated) == len(column) else checked_column.reindex(column.index)
+    return pd.Series(numbers, index=stated.index, name=column.name).reindex(column.index)
 
 
 def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
-    """Raise at the first time that is not above 0, in a run that did not fail."""
     values = column.to_numpy()
     rows = np.flatnonzero(~np.isnan(values) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool)))
-    place = f"column {column.name!r}, row %d under the header,"
-    checked(values[rows], lambda index: place % (rows[index] + 1), source, above_zero=True)
+    checked(values[rows], lambda index: f"column {column.name!r}, row {rows[index] + 1} under the header,", source, above_zero=True)
 
 
-def _check_single(source: Source, table: Table) -> None:
-    """Raise where two rows are the same measurement."""
+def _check_repeats(source: Source, table: Table) -> None:
     cells, _ = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
     repeats = pd.Series(cells).duplicated().to_numpy()
     if repeats.any():
@@ -198,6 +189,11 @@ def _check_single(source: Source, table: Table) -> None:
             f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under the header ({table.place(row)}); "
             "leave out the repetition column that does not tell them apart, or name the column that does as a dim or a level"
         )
+
+
+def header_text(source: Source) -> str:
+    """Return the text that may hold the comments and the header."""
+    return source.text[:LONGEST]
 
 
 def comments(text: str) -> str:
@@ -212,9 +208,8 @@ def header(text: str) -> list[str]:
 
 
 def separator(text: str) -> str:
-    """Return the separator the header uses most."""
-    line = _header_line(text)
-    return max(COMMENT, key=line.count)
+    """Return the separator that the header uses most."""
+    return max(COMMENT, key=_header_line(text).count)
 
 
 def _header_line(text: str) -> str:

@@ -32,7 +32,7 @@ def test_base_and_peak_lie_along_tuning(tmp_path):
 
 
 def test_the_published_ratio_is_the_main_metric(tmp_path):
-    """Answers are of ratios, of which more is better; of times where no run has a ratio, and where a file of the archive has none."""
+    """The ratio, higher is better, is the main metric; the time is if no run has a ratio, or one file of the archive has none."""
     found = read(tmp_path, spec_result(RATE)).sel(tuning="base").perf.mean_interval()
     assert (found.attrs["metric"], found["estimate"].attrs["units"]) == ("ratio", "1")
     np.testing.assert_allclose(found["estimate"].sel(benchmark="400.alpha"), 24e3 * np.mean(1 / np.array([10.5, 11.5, 12.5])))
@@ -44,7 +44,7 @@ def test_the_published_ratio_is_the_main_metric(tmp_path):
 
 
 def test_peak_runs_copied_from_base_are_marked(tmp_path):
-    """A peak that used the binary of base was not measured; one run that happens to be equal was."""
+    """A peak that used the binary of base was not measured again; a single equal run may be chance."""
     times = read(tmp_path, spec_result(RATE))
     assert times["copied"].sel(benchmark="401.beta", tuning="peak").all()
     assert int(times["copied"].sum()) == 3
@@ -60,7 +60,7 @@ def test_medians_are_not_counted_twice(tmp_path):
 
 
 def test_flags_lie_along_what_they_are_of(tmp_path):
-    """Of each benchmark, base and peak; a list that says none is known, one that is not there is not."""
+    """Flags lie along benchmark and tuning; an empty list means no flags, a missing one unknown flags."""
     lists = (
         '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n\n"Peak Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
     )
@@ -120,8 +120,14 @@ def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
         assert times[setting].item() == 8
 
 
+@pytest.mark.parametrize(("reference", "ref_time"), [(1000.01, 1000.0), (1000.5, 1000.5)])
+def test_reference_times_are_whole_seconds_but_for_rounding(tmp_path, reference, ref_time):
+    times = read(tmp_path, spec_result([spec_pair("400.alpha", 2, 10.5, 9.5, reference=reference)]))
+    assert times["ref_time"].item() == pytest.approx(ref_time, rel=1e-6)
+
+
 def test_estimated_and_valid(tmp_path):
-    """Both are kept: a file may call itself valid although its runs are estimated."""
+    """A file may state that it is valid although its runs are estimated; both are coordinates."""
     plain = read(tmp_path, spec_result(RATE))
     assert (plain["valid"].values.tolist(), plain["estimated"].values.tolist()) == ([1], [0])
     estimated = read(tmp_path, spec_result(RATE, est="Est. ", valid=1))
@@ -130,7 +136,7 @@ def test_estimated_and_valid(tmp_path):
 
 
 def test_hardware_and_software_lie_along_machine(tmp_path):
-    """Numbers where the text is plain, texts joined over the rows they go on in; what is said nowhere is unknown."""
+    """Plain texts become numbers, texts of several rows are joined, and missing fields are unknown."""
     times = read(tmp_path, spec_result(RATE))
     expected = {
         "machine": "Box 1 (Model 7, 2.10 GHz)", "vendor": "Maker Ltd", "cpu": "Model 7", "cpu_mhz": 2100.0, "cores": 12, "chips": 2,
@@ -162,7 +168,7 @@ def test_hardware_of_2017(tmp_path):
 
 
 def test_cut_off_in_each_section(tmp_path):
-    """Inside the full table nothing can be trusted; after it the runs are read, with one warning of what is missing."""
+    """A file cut off inside the full table is refused; one cut off later is read, with one warning."""
     text = spec_result(RATE, selected=[RATE[1]])
     with pytest.raises(ValueError, match="no reader recognises its content"):
         read(tmp_path, text[:12])
@@ -180,7 +186,6 @@ def test_cut_off_in_each_section(tmp_path):
 
 
 def test_a_row_cut_short(tmp_path):
-    """The error names the line and what is missing."""
     rows = [RATE[0], "400.alpha,24,11.5,2086.0"]
     with pytest.raises(FileError, match=r"line 7: the base run of '400.alpha' has no status; the row has 4 cells and is cut off"):
         read(tmp_path, spec_result(rows))
@@ -189,14 +194,12 @@ def test_a_row_cut_short(tmp_path):
 
 
 def test_two_results_in_one_file(tmp_path):
-    """The error says where the second begins."""
     text = spec_result(RATE)
     with pytest.raises(FileError, match="holds two results, the second from line 50 on; split it"):
         read(tmp_path, text + text)
 
 
 def test_the_head_of_the_table_must_be_known(tmp_path):
-    """Run time, ratio and status of base or peak."""
     with pytest.raises(FileError, match="line 5: the head of the table needs run time, ratio or rate, and status"):
         read(tmp_path, spec_result(RATE).replace("Run Time", "Duration"))
 

@@ -41,7 +41,7 @@ def test_zero_is_not_measured(tmp_path):
 
 
 def test_results_of_one_system_stay_apart(tmp_path):
-    """The same suite, vendor and system again gets `#2`, with one warning; suites of one system are machines of their own."""
+    """A second result of one suite, vendor and system gets `#2`, with one warning; suites of one system are machines of their own."""
     with pytest.warns(UserWarning, match="1 systems have several results; all are kept, the second as 'Maker .*CFP2006#2'") as caught:
         found = read(tmp_path, *ROWS)
     assert len(caught) == 1
@@ -52,7 +52,7 @@ def test_results_of_one_system_stay_apart(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*several results")
 def test_texts_stay_texts(tmp_path):
-    """A column of numbers becomes numbers, all else is text; what is not said is unknown."""
+    """A column of numbers becomes numbers, any other is text, and empty cells are unknown."""
     found = read(tmp_path, *ROWS)
     assert found["cores"].dtype.kind == "i"
     assert found["l1_cache"].values.tolist() == ["32 KB I + 32 KB D on chip per core", "None", "unknown"]
@@ -70,14 +70,14 @@ def test_texts_stay_texts(tmp_path):
     ],
 )
 def test_heads_of_many_hands(tmp_path, head):
-    """Blanks and tabs at the end, no blanks at all, names as R writes them: all are the same columns."""
+    """Names of columns with trailing blanks, without blanks, and as R writes them are the same."""
     found = read(tmp_path, "CINT2006,Maker,Box,4,1,CPU 7,8 MB,20,10", head=head)
     assert {"vendor", "system", "cores", "chips", "cpu", "l3_cache", "suite"} == set(found.coords) - {"machine", "tuning"}
     assert (found["cores"].item(), found["chips"].item()) == (4, 1)
 
 
 def test_two_columns_of_one_name(tmp_path):
-    """The first counts; medians of single benchmarks are coordinates, of which 0 is none; prices may be 0."""
+    """The first of two columns counts; a median of 0 is missing, a price of 0 is not."""
     head = "Processor,Benchmark,HardwareVendor,System,Processor,400Peak,400Base,Result,Baseline,Price"
     found = read(tmp_path, "A,CINT2006rate,Maker,Box,B,50.5,0,20,10,0", head=head)
     assert found["cpu"].item() == "A"
@@ -87,7 +87,7 @@ def test_two_columns_of_one_name(tmp_path):
 
 
 def test_speed_and_rate_in_one_row(tmp_path):
-    """They are two variables; the unnamed column of row numbers is none; 0.0 is not measured."""
+    """Speed and rate are two variables; a column without a name is left out; 0.0 was not measured."""
     head = ",Hardware Vendor\t,System,Peak Speed Result,Base Speed Result,Peak Rate Result,Base Rate Result,Published"
     found = read(tmp_path, "0,Maker,Box,21.5,20.7,0.0,96.7,May-2025", head=head)
     assert list(found) == ["score_speed", "score_rate"]
@@ -107,14 +107,13 @@ def test_speed_and_rate_in_one_row(tmp_path):
     ],
 )
 def test_broken_dumps(tmp_path, rows, why):
-    """The error names the file, the place and the reason."""
     with pytest.raises(FileError, match=why) as error:
         read(tmp_path, *rows)
     assert str(error.value).startswith(str(tmp_path / "dump.csv"))
 
 
 def test_a_table_that_is_no_dump(tmp_path):
-    """Told the format, it says which columns are missing."""
+    """With the format given, the error names the missing columns."""
     with pytest.raises(FileError, match=r"has no columns of results \('Result', .* of a 'System': its columns are 'Kind', 'v4.0'"):
         read(tmp_path, "Bench,10", head="Kind,v4.0", format="spec_dump")
 
@@ -143,6 +142,5 @@ def test_genuine_dumps(name, rows, missing):
 @needs_archives
 @pytest.mark.parametrize("name", ["gcc-opt-int2k-64.csv.xz", "cpu2006-memory.csv.xz"])
 def test_genuine_tables_that_are_no_dumps(name):
-    """They say which columns they have, and which they lack."""
     with pytest.raises(FileError, match="has no columns of results"):
         perfarray.read(ARCHIVES / "spec_dump/ESEUR_spec" / name, format="spec_dump")

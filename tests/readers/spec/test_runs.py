@@ -30,7 +30,7 @@ def test_rows_without_a_head(tmp_path, end):
 
 
 def test_sums_and_scores_are_left_out(tmp_path):
-    """`int_rate` is no benchmark; how many such rows there were is said."""
+    """`int_rate` is no benchmark; an attribute counts such rows."""
     found = read(tmp_path, HEADED)
     assert found["benchmark"].values.tolist() == ["500.alpha_r", "503.gamma_r"]
     assert found["ratio"].values.ravel().tolist() == [4.63, 12.42]
@@ -39,7 +39,7 @@ def test_sums_and_scores_are_left_out(tmp_path):
 
 
 def test_empty_fields_are_not_measured(tmp_path):
-    """NaN, and the benchmark keeps its place; a file of nothing else is an error."""
+    """An empty field is NaN; a file with nothing else is an error."""
     found = read(tmp_path, "benchmark,time,ratio\n500.alpha_r,,\n503.gamma_r,211,\nint_rate,,\n")
     np.testing.assert_array_equal(found["time"].values.ravel(), [np.nan, 211])
     assert found["ratio"].isnull().all()
@@ -48,7 +48,7 @@ def test_empty_fields_are_not_measured(tmp_path):
 
 
 def test_one_run_says_nothing_of_variance(tmp_path):
-    """The file says so, and methods give NaN and a warning, never 0."""
+    """An attribute says so, and methods return NaN and a warning, never 0."""
     found = read(tmp_path, HEADED)
     assert found.attrs["runs"] == "one per file: how much runs vary cannot be told from one"
     with pytest.warns(UserWarning, match="2 of 2 cells rest on one execution"):
@@ -67,9 +67,10 @@ def test_executions_are_in_the_path(tmp_path):
 
 
 def test_reference_times_are_no_measurements(tmp_path):
-    """Their file has the same form: it is known by its name, and refused."""
+    """Their file has the same form and is refused by its name."""
     text = "400.alpha,9770\n401.beta,9650\n"
-    assert recognise(Source(write(tmp_path / "2006__reftime.csv", text)), None) is None
+    for content in (text, HEADED):
+        assert recognise(Source(write(tmp_path / "2006__reftime.csv", content))) is None
     with pytest.raises(FileError, match=r"reftime.csv: holds reference times, by its name"):
         read(tmp_path, text, "reftime.csv", format="spec_runs")
     assert read(tmp_path, text)["time"].count() == 2
@@ -86,7 +87,7 @@ def test_reference_times_are_no_measurements(tmp_path):
     ],
 )
 def test_broken_files(tmp_path, text, why):
-    """The error names the file, the line and what should stand there: cut off, no numbers, a second result."""
+    """The error names the file, the line and what is expected there."""
     with pytest.raises(FileError, match=why) as error:
         read(tmp_path, text)
     assert str(error.value).startswith(str(tmp_path / "time.csv"))
@@ -113,4 +114,4 @@ def test_genuine_files():
         assert found["time"].count() in (10, 13, 23, 29)
         assert not found["benchmark"].str.contains("rate").any()
     others = list((ARCHIVES / "spec_single_run_csv").rglob("*.txt"))
-    assert all(recognise(Source(path), None) is None for path in others)
+    assert all(recognise(Source(path)) is None for path in others)

@@ -43,14 +43,14 @@ def test_rows_after_the_line_are_not_counted_twice(tmp_path):
 
 
 def test_a_report_may_have_only_selected_rows(tmp_path):
-    """Then these are what there is: one execution."""
+    """Then the selected rows are read, as one execution."""
     times = read(tmp_path, spec_report(selected=[TWO[1], TWO[4]]))
     assert times["time"].values.ravel().tolist() == [137.0, 98.1]
     assert times.sizes["execution"] == 1
 
 
 def test_ties_stay_and_are_counted(tmp_path):
-    """Rounding makes runs equal: they stay equal, and the attributes say of how many benchmarks all runs are, and some."""
+    """Rounded runs may be equal; attributes count the benchmarks whose runs are all equal, and those with some equal runs."""
     rows = [
         *spec_rows("500.a_r", ("10.1", "10.1", "10.1")),
         *spec_rows("502.b_r", ("20.1", "20.2", "20.1")),
@@ -94,7 +94,7 @@ def test_machine_and_flags_are_in_the_name(tmp_path, name, machine, flags):
     ],
 )
 def test_the_first_lines_name_compiler_and_system(tmp_path, built, compiler, system):
-    """What they do not say is unknown."""
+    """Missing compilers and systems are unknown."""
     times = read(tmp_path, spec_report(*TWO, built=built))
     assert times["compiler"].values.tolist() == [compiler]
     assert times["os"].values.tolist() == [system]
@@ -118,7 +118,7 @@ def test_the_machine_is_described_by_numbers(tmp_path):
 
 
 def test_what_is_not_known_of_a_machine(tmp_path):
-    """`Multiple`, -1 cores and modules nobody named are not descriptions; counters and System Info may be absent."""
+    """`Multiple`, -1 cores and modules without a name are unknown; counters and System Info may be absent."""
     info = "\nSystem Info:\nCPU Name: Multiple\nEnabled: -1 cores, number of chips enabled chips, (?) threads/core\nMemory: \n"
     for after in (info, ""):
         times = read(tmp_path, spec_report(*TWO, after=after))
@@ -202,7 +202,6 @@ def test_cut_off_in_each_section(tmp_path):
 
 
 def test_two_results_in_one_file(tmp_path):
-    """The error says where the second begins."""
     text = spec_report(*TWO)
     with pytest.raises(ValueError, match="holds two results, the second ends or begins at line 26; split the file"):
         read(tmp_path, text + text)
@@ -211,13 +210,13 @@ def test_two_results_in_one_file(tmp_path):
 
 
 def test_told_the_format(tmp_path):
-    """A file of another kind says what is missing."""
+    """With the format given, the error names the missing line."""
     with pytest.raises(ValueError, match="is not a SPEC text report: it has no line 'Benchmarks"):
         perfarray.read(write(tmp_path / "a.txt", "hello"), format="spec_text")
 
 
 def test_the_number_in_the_name_is_the_session(tmp_path):
-    """Sessions count from 0 inside their machine, compiler, flags and suite; a second one alone is the first there is."""
+    """Sessions are numbered from 0 inside their machine, compiler, flags and suite, whatever their number in the name."""
     other = [*spec_rows(times=("138", "139", "140")), *spec_rows("502.beta_r", ("99.1", "99.2", "99.3"))]
     files = {"A_O3_001.txt": spec_report(*TWO), "A_O3_003.txt": spec_report(*other), "B_O3_002.txt": spec_report(*other[:3])}
     times = archive(tmp_path, files)["time"]
@@ -230,7 +229,7 @@ def test_the_number_in_the_name_is_the_session(tmp_path):
 
 
 def test_attrs_are_for_users(tmp_path):
-    """What a reader tells the joiner is no attr of the result."""
+    """Attributes hold no data that only joining needs."""
     times = read(tmp_path, spec_report(*TWO))
     assert set(times.attrs) == {"format", "metric", "n_tied", "n_partly_tied", "n_without_system_info"}
 
@@ -248,15 +247,16 @@ def test_suites_machines_and_compilers_are_joined(tmp_path):
 def test_a_run_published_twice_is_marked(tmp_path):
     """The second of two reports with the same runs is `copied`, with one warning; few equal rows may be chance."""
     files = {"A_O3_001.txt": spec_report(*TWO), "B_O3_001.txt": spec_report(*TWO), "C_O3_001.txt": spec_report(*TWO[:3])}
+    files |= {f"{name}_O3_001.txt": spec_report(*TWO[:5]) for name in "DE"}
     with pytest.warns(UserWarning, match=r"published twice under two names are marked `copied`: 'B \(int2017_rate1, O3\) = A") as caught:
         found = archive(tmp_path, files)
     assert len(caught) == 1
-    assert [int(found["copied"].sel(machine=machine).sum()) for machine in ("A", "B", "C")] == [0, 6, 0]
-    assert found["time"].count() == 15
+    assert [int(found["copied"].sel(machine=machine).sum()) for machine in "ABCDE"] == [0, 6, 0, 0, 0]
+    assert found["time"].count() == 25
 
 
 def test_reports_of_one_machine_say_the_same_of_it(tmp_path):
-    """What one report leaves out another may say; the clock is the median; what they say differently is unknown, with one warning."""
+    """Reports complete each other; the clock is the median; contradictions are unknown, with one warning."""
     quiet = [*spec_rows(times=("138", "139", "140")), *spec_rows("502.beta_r", ("99.1", "99.2", "99.3"))]
     files = {"A_O3_001.txt": spec_report(*TWO, after=SPEC_SYSTEM), "A_O3-flto_001.txt": spec_report(*quiet)}
     found = archive(tmp_path, files)
@@ -294,7 +294,7 @@ def test_every_genuine_report_reads():
     tables = []
     for path in paths:
         source = Source(path)
-        assert recognise(source, None) is known
+        assert recognise(source) is known
         tables.append(read_table(source, known))
         assert not source.notes
     with warnings.catch_warnings(record=True) as caught:

@@ -6,7 +6,6 @@ are marked `copied`. The blocks HARDWARE and SOFTWARE become coordinates along `
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,21 +16,15 @@ from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, U
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
-from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
+from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_csv"
-
-PLACED = True
-"""A result says itself which machine and suite it is of: its files lie along these, not along `file`."""
-
+PLACED = True  # A result says itself which machine and suite it is of: its files lie along these, not along `file`
 FULL, SELECTED = "Full Results Table", "Selected Results Table"
-
-TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)
-"""The title of the table of results, and its head."""
-
+TITLE = re.compile(rf'^"?{FULL}"?\s*\nBenchmark,', re.M)  # Title and head of the table of results
 TUNINGS = {"Base": "base", "Peak": "peak"}
-
+# Columns of the table behind `Base` or `Peak` (behind `Est.` for estimated runs)
 COLUMNS = {
     "Run Time": "time",
     "Ratio": "ratio",
@@ -41,13 +34,9 @@ COLUMNS = {
     "# Threads": "threads",
     "Ref Time": "ref_time",
 }
-"""What follows `Base` or `Peak` in the head of the table (estimated runs have `Est.` before it), and what we call it."""
-
-SUCCESS, NOT_RUN = "S", "NR"
-"""Statuses; whatever else stands there says how a run failed."""
-
+SUCCESS, NOT_RUN = "S", "NR"  # Statuses; any other says how a run failed
 BLOCKS = ("HARDWARE", "SOFTWARE")
-
+# Fields before the blocks
 ABOUT = {
     "Hardware Vendor:": "vendor",
     "Hardware Model:": MACHINE,
@@ -59,53 +48,49 @@ ABOUT = {
     "Software avail:": "software_available",
     "runcpu command:": "command",
 }
-"""Fields before the blocks."""
 
+# Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache
 FIELDS = {
-    ("HARDWARE", "CPU Name"): "cpu",
-    ("HARDWARE", "CPU Characteristics"): "cpu_characteristics",
-    ("HARDWARE", "CPU MHz"): "cpu_mhz",
-    ("HARDWARE", "Nominal"): "cpu_mhz",
-    ("HARDWARE", "Max MHz."): "cpu_max_mhz",
-    ("HARDWARE", "CPU(s) enabled"): "enabled",
-    ("HARDWARE", "Enabled"): "enabled",
-    ("HARDWARE", "CPU(s) orderable"): "orderable",
-    ("HARDWARE", "Orderable"): "orderable",
-    ("HARDWARE", "Primary Cache"): "l1_cache",
-    ("HARDWARE", "Cache L1"): "l1_cache",
-    ("HARDWARE", "Secondary Cache"): "l2_cache",
-    ("HARDWARE", "L2"): "l2_cache",
-    ("HARDWARE", "L3 Cache"): "l3_cache",
-    ("HARDWARE", "L3"): "l3_cache",
-    ("HARDWARE", "Other Cache"): "other_cache",
-    ("HARDWARE", "Other"): "other_cache",
-    ("HARDWARE", "Memory"): "memory",
-    ("HARDWARE", "Disk Subsystem"): "storage",
-    ("HARDWARE", "Storage"): "storage",
-    ("SOFTWARE", "Operating System"): "os",
-    ("SOFTWARE", "OS"): "os",
-    ("SOFTWARE", "Compiler"): "compiler",
-    ("SOFTWARE", "Auto Parallel"): "auto_parallel",
-    ("SOFTWARE", "Parallel"): "auto_parallel",
-    ("SOFTWARE", "Firmware"): "firmware",
-    ("SOFTWARE", "File System"): "file_system",
-    ("SOFTWARE", "System State"): "system_state",
-    ("SOFTWARE", "Base Pointers"): "base_pointers",
-    ("SOFTWARE", "Peak Pointers"): "peak_pointers",
+    "HARDWARE": {
+        "CPU Name": "cpu",
+        "CPU Characteristics": "cpu_characteristics",
+        "CPU MHz": "cpu_mhz",
+        "Nominal": "cpu_mhz",
+        "Max MHz.": "cpu_max_mhz",
+        "CPU(s) enabled": "enabled",
+        "Enabled": "enabled",
+        "CPU(s) orderable": "orderable",
+        "Orderable": "orderable",
+        "Primary Cache": "l1_cache",
+        "Cache L1": "l1_cache",
+        "Secondary Cache": "l2_cache",
+        "L2": "l2_cache",
+        "L3 Cache": "l3_cache",
+        "L3": "l3_cache",
+        "Other Cache": "other_cache",
+        "Other": "other_cache",
+        "Memory": "memory",
+        "Disk Subsystem": "storage",
+        "Storage": "storage",
+    },
+    "SOFTWARE": {
+        "Operating System": "os",
+        "OS": "os",
+        "Compiler": "compiler",
+        "Auto Parallel": "auto_parallel",
+        "Parallel": "auto_parallel",
+        "Firmware": "firmware",
+        "File System": "file_system",
+        "System State": "system_state",
+        "Base Pointers": "base_pointers",
+        "Peak Pointers": "peak_pointers",
+    },
 }
-"""Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache."""
-
+# Titles of lists of flags behind `Base` or `Peak`
 FLAGS = {"Optimization Flags": "optimization_flags", "Portability Flags": "portability_flags", "Other Flags": "other_flags"}
-"""What follows `Base` or `Peak` in the titles of lists of flags, one line a benchmark."""
-
 NO_FLAGS = "No flags used"
-
-CLOCKS = ("cpu_mhz", "cpu_max_mhz")
-"""Texts that are numbers and nothing else."""
-
-NUMBERS = (*CLOCKS, "enabled", "l1_cache", "l2_cache", "l3_cache", "memory")
-"""Texts that are read as numbers too."""
-
+CLOCKS = ("cpu_mhz", "cpu_max_mhz")  # Texts that are numbers and nothing else
+NUMBERS = (*CLOCKS, "enabled", "l1_cache", "l2_cache", "l3_cache", "memory")  # Texts that are read as numbers too
 Line = tuple[int, list[str]]
 
 
@@ -114,16 +99,13 @@ class Run(NamedTuple):
 
     benchmark: str
     tuning: str
-    execution: int
     time: float
     ratio: float
     failed: bool
     settings: dict[str, float]
 
 
-def started(head: str) -> bool:
-    """Return whether a file that is not all text began as a result."""
-    return re.match(r"\s*valid,[01]", head) is not None
+started = re.compile(r"\s*valid,[01]").match
 
 
 def recognise(source: Source) -> bool:
@@ -146,7 +128,9 @@ def read(source: Source) -> Table:
     if not any(run.time == run.time for run in runs):
         raise source.error(f"has no time of any benchmark in its {FULL!r}, which begins at line {lines[titles[0]][0]}")
     about, suite = _about(lines[end + 1 :], runs)
-    about |= _first_line(lines, titles[0])
+    valid = next((cells[1] for _, cells in lines[: titles[0]] if cells[0] == "valid" and len(cells) > 1), "")
+    estimated = any(name.startswith("Est. ") for name in lines[titles[0] + 1][1])
+    about |= {"valid": int(valid) if valid in ("0", "1") else None, "estimated": int(estimated)}
     missing = [block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])]
     if missing:
         sentence = f"is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown"
@@ -156,7 +140,7 @@ def read(source: Source) -> Table:
 
 
 def _cells(line: str, line_number: int, source: Source) -> list[str]:
-    """Split a line; names of fields of the third level are indented."""
+    """Split a line at commas; names of fields of the third level are indented."""
     if '"' not in line:
         return [cell.strip() for cell in line.split(",")]
     try:
@@ -170,19 +154,12 @@ def _runs(lines: Sequence[Line], source: Source) -> tuple[list[Run], list[str]]:
     if not lines or lines[0][1][0] != "Benchmark":
         raise source.error(f"line {lines[0][0] if lines else 'last'}: expected the head of the table, 'Benchmark,...', under {FULL!r}")
     columns = _columns(lines[0], source)
-    n_runs: Counter[tuple[str, str]] = Counter()
-    runs = []
-    for line_number, cells in lines[1:]:
-        for tuning, tuning_columns in columns.items():
-            run = _run(cells, line_number, tuning, tuning_columns, source)
-            if run is not None:
-                runs.append(run._replace(execution=n_runs[run.benchmark, tuning]))
-                n_runs[run.benchmark, tuning] += 1
-    return runs, list(dict.fromkeys(cells[0] for _, cells in lines[1:]))
+    runs = [_run(cells, line, tuning, fields, source) for line, cells in lines[1:] for tuning, fields in columns.items()]
+    return [run for run in runs if run is not None], list(dict.fromkeys(cells[0] for _, cells in lines[1:]))
 
 
 def _columns(head: Line, source: Source) -> dict[str, dict[str, int]]:
-    """Return tuning to what to the index of its column."""
+    """Return by tuning the index of each column."""
     line_number, names = head
     columns: dict[str, dict[str, int]] = {}
     for index, name in enumerate(names):
@@ -212,23 +189,16 @@ def _run(cells: list[str], line: int, tuning: str, columns: dict[str, int], sour
         values[field] = np.nan if value is None else value
     time, ratio = values.pop("time"), values.pop("ratio")
     failed = status != SUCCESS
-    return Run(cells[0], tuning, 0, np.nan if failed else time, np.nan if failed else ratio, failed, values)
-
-
-def _first_line(lines: Sequence[Line], title: int) -> dict[str, Any]:
-    """Return what stands before the table, and whether its head calls the runs estimated."""
-    valid = next((cells[1] for _, cells in lines[:title] if cells[0] == "valid" and len(cells) > 1), "")
-    estimated = any(name.startswith("Est. ") for name in lines[title + 1][1])
-    return {"valid": int(valid) if valid in ("0", "1") else None, "estimated": int(estimated)}
+    return Run(cells[0], tuning, np.nan if failed else time, np.nan if failed else ratio, failed, values)
 
 
 def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], str]:
-    """Return what the file says of the machine and how it was run, and the suite by the name of its score."""
+    """Return the metadata of machine and run, and the suite that the name of the score states."""
     copies = {run.settings.get("copies") for run in runs}
     score = next((cells[0] for _, cells in lines if re.match(r"SPEC\S*_base", cells[0])), "")
     texts: dict[str, str] = {}
     for block, field, text in _fields(lines):
-        name = FIELDS.get((block, field)) if block else ABOUT.get(field)
+        name = FIELDS.get(block, ABOUT).get(field)
         if name is not None:
             texts.setdefault(name, text)
     plain_texts = {name: stated(text) for name, text in texts.items()}
@@ -275,14 +245,10 @@ def _flags(lines: Sequence[Line], table: Table) -> dict[str, Descriptor]:
 
 
 def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], suite: str) -> Table:
-    """Lay the runs out as columns."""
     machine = about.pop(MACHINE, UNKNOWN)
     codes = {name: code for code, name in enumerate(benchmarks)}
-    labels = {
-        BENCHMARK: Column(codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks),
-        MACHINE: constant_column(machine, len(runs)),
-        "tuning": column_of(run.tuning for run in runs),
-    }
+    benchmark = Column(codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks)
+    tuning = column_of(run.tuning for run in runs)
     descriptors = {
         name: Descriptor(dims=(BENCHMARK, MACHINE), values={(bench, machine): value for bench in benchmarks}, keep=(MACHINE,))
         for name, value in about.items()
@@ -294,8 +260,8 @@ def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], su
             descriptors[name] = Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values)
     descriptors["ref_time"] = Descriptor(dims=(BENCHMARK,), values=_ref_times(runs, benchmarks), keep=(BENCHMARK,))
     return Table(
-        labels=labels,
-        levels={EXECUTION: np.array([run.execution for run in runs], dtype=np.intp)},
+        labels={BENCHMARK: benchmark, MACHINE: constant_column(machine, len(runs)), "tuning": tuning},
+        levels={EXECUTION: row_in_parent([benchmark.codes, tuning.codes], len(runs))},
         metrics={
             TIME: Metric(values=np.array([run.time for run in runs])),
             RATIO: Metric(values=np.array([run.ratio for run in runs]), units="1", better=HIGHER),

@@ -7,15 +7,15 @@ systems that occur more than once stay apart (`#2`). Other columns are coordinat
 import csv
 import io
 import re
-import warnings
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from perfarray.conventions import HIGHER, MACHINE, UNKNOWN
-from perfarray.readers.names import unique_labels
+from perfarray.numerics.types import Floats
+from perfarray.readers.labels import unique_labels
 from perfarray.readers.numbers import number, numbers
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
@@ -23,6 +23,7 @@ from perfarray.timings.validation import listed
 
 NAME = "spec_dump"
 
+# Columns of scores, written without blanks: the variable, and its place along `tuning`
 SCORES = {
     "result": ("score", "peak"),
     "baseline": ("score", "base"),
@@ -33,8 +34,8 @@ SCORES = {
     "peakspeedresult": ("score_speed", "peak"),
     "basespeedresult": ("score_speed", "base"),
 }
-"""Columns of scores, written without blanks: the variable, and its place along `tuning`."""
 
+# Columns of descriptions, written without blanks, and our coordinates; others keep their name in small letters
 COLUMNS = {
     "benchmark": "suite",
     "hardwarevendor": "vendor",
@@ -72,25 +73,14 @@ COLUMNS = {
     "generation": "generation",
     "price": "price",
 }
-"""Columns of descriptions, written without blanks, and our coordinates; others keep their name in small letters."""
 
+# Numbers of which 0 means that nobody wrote it down
 COUNTS = ("cores", "chips", "cores_per_chip", "threads_per_core", "cpu_mhz", "base_copies")
-"""Numbers of which 0 means that nobody wrote it down."""
-
-OF_BENCHMARK = re.compile(r"(\d{3})(peak|base)")
-"""Medians of one benchmark."""
-
-NOT_SAID = frozenset({"", "--", "NA", "NaN", "nan"})
-"""What stands where a cell says nothing."""
-
-NOT_SCORED = NOT_SAID | {"NC", "CE", "RE"}
-"""What stands where a score should be: nothing, non-compliant, did not compile, did not run."""
-
-LABEL = ("vendor", "system", "suite")
-"""What names a result."""
-
-LONGEST = 1 << 16
-"""Characters the head may have."""
+OF_BENCHMARK = re.compile(r"(\d{3})(peak|base)")  # Medians of one benchmark
+UNSTATED = frozenset({"", "--", "NA", "NaN", "nan"})  # Cells that state nothing
+NOT_SCORED = UNSTATED | {"NC", "CE", "RE"}  # Nothing, non-compliant, did not compile, did not run
+LABEL = ("vendor", "system", "suite")  # What names a result
+LONGEST = 1 << 16  # Characters the head may have
 
 
 def started(head: str) -> bool:
@@ -105,21 +95,23 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read a dump: machine x tuning."""
-    frame = _frame(source)
-    names = _names(list(frame.columns))
-    scores = {index: SCORES[_key(column)] for index, column in enumerate(frame.columns) if _key(column) in SCORES}
+    head, columns = _columns(source)
+    names = _names(head)
+    scores = {SCORES[_key(column)]: index for index, column in reversed(list(enumerate(head))) if _key(column) in SCORES}
     if not scores or "system" not in names.values():
         raise source.error(
             f"has no columns of results ({listed(['Result', 'Baseline', 'Base Rate Result'])}) of a 'System': its columns are "
-            f"{listed([str(name) for name in frame.columns], 12)}"
+            f"{listed(head, 12)}"
         )
-    columns_by_name = {name: _described(name, frame.iloc[:, index].tolist()) for index, name in names.items() if index not in scores}
-    machines = _labels(columns_by_name, source)
-    tunings = list(dict.fromkeys(tuning for _, tuning in sorted(scores.values(), key=lambda score: score[1])))
+    described = {name: _described(name, columns[index]) for index, name in names.items() if _key(head[index]) not in SCORES}
+    machines = _labels(described, source)
+    tunings = sorted({tuning for _, tuning in scores})
     values = {
-        metric: np.stack([_scores(frame, scores, metric, tuning, source) for tuning in tunings], axis=1)
-        for metric in dict.fromkeys(metric for metric, _ in scores.values())
+        metric: np.full((len(machines), len(tunings)), np.nan)
+        for metric in dict.fromkeys(SCORES[_key(column)][0] for column in head if _key(column) in SCORES)
     }
+    for (metric, tuning), index in scores.items():
+        values[metric][:, tunings.index(tuning)] = _scores(columns[index], head[index], source)
     machine_codes, tuning_codes = np.indices((len(machines), len(tunings)))
     return Table(
         labels={
@@ -130,16 +122,16 @@ def read(source: Source) -> Table:
         metrics={metric: Metric(values=of_metric.reshape(-1), units="1", better=HIGHER) for metric, of_metric in values.items()},
         descriptors={
             name: Descriptor(dims=(MACHINE,), values=dict(zip(((label,) for label in machines), column, strict=True)), keep=(MACHINE,))
-            for name, column in columns_by_name.items()
+            for name, column in described.items()
         },
         metric=next(iter(values)),
         counts={"n_not_measured": int(sum(np.isnan(of_metric).sum() for of_metric in values.values()))},
     )
 
 
-def _key(name: Any) -> str:
-    """Return a name of a column as all dumps write it: no blanks, signs, or the `X` R puts before digits and signs."""
-    plain = re.sub(r"[^a-z0-9]", "", str(name).lower())
+def _key(name: str) -> str:
+    """Return the name of a column without blanks, signs, and the `X` that R puts before digits and signs."""
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
     bare = plain.removeprefix("x")
     return bare if plain not in COLUMNS and (bare in COLUMNS or bare[:1].isdigit()) else plain
 
@@ -153,77 +145,63 @@ def _separator(text: str) -> str:
     return max(",;\t", key=text.partition("\n")[0].count)
 
 
-def _frame(source: Source) -> pd.DataFrame:
-    """Parse the table as text; the columns keep their names, whatever occurs twice."""
-    text = source.text
-    if "\n" not in text.strip():
+def _columns(source: Source) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the columns of the table, without blanks around cells; a row that ends early is filled up."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(source.text), delimiter=_separator(source.text)) if row]
+    except csv.Error as error:
+        raise source.error(f"is not a table: {error}") from None
+    width = len(rows[0]) if rows else 0
+    for row_number, row in enumerate(rows):
+        if len(row) > width:
+            raise source.error(f"is not a table: row {row_number} has {len(row)} cells, and the head {width}")
+    if len(rows) < 2:
         raise source.error("has a head and no rows")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            frame = pd.read_csv(io.StringIO(text), sep=_separator(text), dtype=str, keep_default_na=False, header=None, index_col=False)
-        except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
-            raise source.error(f"is not a table: {str(error).strip()}") from None
-    body = frame.iloc[1:].reset_index(drop=True)
-    body.columns = pd.Index([str(name).strip() for name in frame.iloc[0]])
-    if body.empty:
-        raise source.error("has a head and no rows")
-    last = next(csv.reader([text.rstrip("\n").rpartition("\n")[2]], delimiter=_separator(text)))
-    if len(last) < body.shape[1] and not any(body.iloc[-1, len(last) :]):
-        raise source.error(f"is cut off: row {len(body)}, its last, has {len(last)} cells of {body.shape[1]}")
-    return body.fillna("")
+    if len(rows[-1]) < width:
+        raise source.error(f"is cut off: row {len(rows) - 1}, its last, has {len(rows[-1])} cells of {width}")
+    head, *body = ([cell.strip() for cell in row] for row in rows)
+    return head, [list(column) for column in zip_longest(*body, fillvalue="")]
 
 
-def _names(columns: Sequence[Any]) -> dict[int, str]:
-    """Return the coordinate of each column by its index; a column that says the same as one before it is left out, as are unnamed ones."""
+def _names(columns: Sequence[str]) -> dict[int, str]:
+    """Return the coordinate of each column by its index, without unnamed columns and those that repeat the name of one before."""
     names: dict[int, str] = {}
     for index, column in enumerate(columns):
         key = _key(column)
         median = OF_BENCHMARK.fullmatch(key)
-        name = f"{median[2]}_{median[1]}" if median else COLUMNS.get(key, re.sub(r"\W+", "_", str(column).lower()).strip("_"))
+        name = f"{median[2]}_{median[1]}" if median else COLUMNS.get(key, re.sub(r"\W+", "_", column.lower()).strip("_"))
         if name and name not in names.values():
             names[index] = name
     return names
 
 
 def _described(name: str, column: Sequence[str]) -> list[Any]:
-    """Return a column as numbers if all that is written in it is a number, else as text."""
-    written = [None if (plain := text.strip()) in NOT_SAID else plain for text in column]
-    values = [] if name in LABEL else _all_numbers(written)
+    """Return a column as numbers if all its texts are numbers, else as text."""
+    texts = [text for text in column if text not in UNSTATED]
+    values: list[Any] | None = None if name in LABEL else numbers(texts)
     if not values:
-        return [UNKNOWN if text is None else text for text in written]
+        return [UNKNOWN if text in UNSTATED else text for text in column]
+    if len(texts) == len(column) and all(value.is_integer() for value in values):
+        values = list(map(int, values))
     if name in COUNTS or OF_BENCHMARK.fullmatch("".join(reversed(name.split("_")))):
         values = [value or None for value in values]
-    return values
-
-
-def _all_numbers(texts: Sequence[str | None]) -> list[Any]:
-    """Return texts as numbers, whole ones as such; empty where one of them is none, or all say nothing."""
-    stated = numbers([text for text in texts if text is not None])
-    if not stated:
-        return []
-    if len(stated) == len(texts) and all(value.is_integer() for value in stated):
-        return [int(value) for value in stated]
-    values = iter(stated)
-    return [None if text is None else next(values) for text in texts]
+    stated = iter(values)
+    return [None if text in UNSTATED else next(stated) for text in column]
 
 
 def _labels(columns: dict[str, list[Any]], source: Source) -> list[str]:
-    """Name the rows by vendor, system and, where there are several, suite; what occurs again gets `#2`, with a note."""
+    """Return vendor, system and, where there are several, suite of each row; a repeated label gets `#2`, with a note."""
     name_columns = [columns[name] for name in LABEL if name in columns and (name != "suite" or len(set(columns[name])) > 1)]
     return unique_labels([" | ".join(row) for row in zip(*name_columns, strict=True)], source, "systems have several results")
 
 
-def _scores(frame: pd.DataFrame, scores: dict[int, tuple[str, str]], metric: str, tuning: str, source: Source) -> Any:
+def _scores(column: Sequence[str], name: str, source: Source) -> Floats:
     """Return a column of scores; 0 and empty cells are not measured."""
-    index = next((index for index, score in scores.items() if score == (metric, tuning)), None)
-    if index is None:
-        return np.full(len(frame), np.nan)
-    texts = ["0" if text in NOT_SCORED else text for text in frame.iloc[:, index].str.strip()]
-    scores_of = numbers(texts)
-    values = np.array([np.nan if (value := number(text)) is None else value for text in texts] if scores_of is None else scores_of)
+    texts = ["0" if text in NOT_SCORED else text for text in column]
+    parsed = numbers(texts)
+    values = np.array([number(text) for text in texts] if parsed is None else parsed, dtype=float)
     wrong = ~(values >= 0)
     if wrong.any():
         row = int(wrong.argmax())
-        raise source.error(f"line {row + 2}, column {frame.columns[index]!r}: {texts[row]!r} is no score; expected a number, or 0 for none")
+        raise source.error(f"line {row + 2}, column {name!r}: {texts[row]!r} is no score; expected a number, or 0 for none")
     return np.where(values > 0, values, np.nan)

@@ -10,38 +10,33 @@ import re
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, TIME, UNKNOWN
-from perfarray.readers.names import unique_labels
+from perfarray.readers.labels import unique_labels
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
 from perfarray.readers.spec.suites import RATIO, published_metric
 from perfarray.tables.columns import Descriptor, Metric, Table, column_of
 
 NAME = "spec_runs"
-
 HEAD = "benchmark,time,ratio"
+ROW = re.compile(r"\s*\d{3}\.\w+\s*,\s*\d+(?:\.\d*)?\s*")  # A row without a head: a number and name of a benchmark, then seconds
 
-ROW = re.compile(r"\s*\d{3}\.\w+\s*,\s*\d+(?:\.\d*)?\s*")
-"""A row without a head: a number and name of a benchmark, then seconds."""
-
+# Rows that are sums and scores, and no benchmarks
 SUMMARY = re.compile(r"(?:int|fp|all)_?(?:rate|speed|base|peak)?|total|sum|(?:geo)?mean|score", re.I)
-"""Rows that are sums and scores, and no benchmarks."""
-
 INTEGER_2006 = frozenset({"400", "401", "403", "429", "445", "456", "458", "462", "464", "471", "473", "483"})
+# Numbers of the integer benchmarks; those of 2017 have a 5 (rate) or 6 (speed) before them. The others are floating point
 INTEGER_2017 = frozenset({"00", "02", "05", "20", "23", "25", "31", "41", "48", "57"})
-"""Numbers of the integer benchmarks; those of 2017 have a 5 (rate) or 6 (speed) before them. The others are floating point."""
-
-REFERENCE = "reftime"
-"""What the name of a file of reference times has in it."""
+REFERENCE = "reftime"  # What the name of a file of reference times has in it
 
 
 def started(head: str) -> bool:
-    """Return whether a file that is not all text began as rows of runs."""
-    return _is_runs(head)
+    """Return whether the first line is the head of this format, or a row of it."""
+    first = head.lstrip().partition("\n")[0]
+    return _plain(first) == HEAD or ROW.fullmatch(first) is not None
 
 
 def recognise(source: Source) -> bool:
     """Return whether the first row is of this form, in a file that is not named one of reference times."""
-    return _is_runs(source.head) and REFERENCE not in source.path.name.lower()
+    return started(source.head) and REFERENCE not in source.path.name.lower()
 
 
 def read(source: Source) -> Table:
@@ -71,14 +66,8 @@ def read(source: Source) -> Table:
 
 
 def _plain(line: str) -> str:
-    """Return a line without blanks and quotes, in small letters."""
+    """Return a line in small letters without blanks and quotes."""
     return re.sub(r'[\s"]', "", line).lower()
-
-
-def _is_runs(head: str) -> bool:
-    """Return whether the first line is the head of this format, or a row of it."""
-    first = head.lstrip().partition("\n")[0]
-    return _plain(first) == HEAD or ROW.fullmatch(first) is not None
 
 
 def _row(line: str, line_number: int, width: int, source: Source) -> tuple[str, float, float]:

@@ -5,59 +5,29 @@ from collections.abc import Iterable
 
 from perfarray.conventions import TIME
 
-RATIO = "ratio"
-"""Reference time / time, of rates x copies: what SPEC publishes. A time does not say how many copies ran."""
+RATIO = "ratio"  # Reference time / time, of rates x copies: what SPEC publishes. A time does not say how many copies ran
 
+# How the line of the score writes the suite: CPU2017 and later, CPU2006
 SUITE_WORDS = (
     re.compile(r"SPEC(?P<kind>rate|speed)(?:\(R\))?(?P<year>\d{4})_(?P<part>int|fp)_(?:base|energy_base)"),
     re.compile(r"SPEC(?P<part>int|fp)(?:\(R\))?(?P<kind>_rate)?_base(?P<year>\d{4})"),
 )
-"""How the line of the score writes the suite: CPU2017 and later, CPU2006."""
 
 
 def suite_name(score: str, copies: int | None = None) -> str:
-    """Return the suite that a line such as `SPECrate(R)2017_int_base` names; what is not known by its words is named by its first word.
+    """Return the suite that the name of a score states, else the first word; one copy is a suite of its own (`rate1`).
 
-    Parameters
-    ----------
-    score : str
-        The name of the score.
-    copies : int, optional
-        How many copies ran: one copy is a suite of its own (`rate1`).
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> suite_name("SPECrate(R)2017_int_base", 1), suite_name("SPECfp_rate_base2006", 24), suite_name("SPECint_base2006")
     ('int2017_rate1', 'fp2006_rate', 'int2006_speed')
     """
     for pattern in SUITE_WORDS:
-        match = pattern.search(score)
-        if match:
+        if match := pattern.search(score):
             rate = (match["kind"] or "speed").strip("_") == "rate"
             kind = f"rate{1 if copies == 1 else ''}" if rate else "speed"
             return f"{match['part']}{match['year']}_{kind}"
-    return score.split()[0] if score.split() else "unknown"
+    return next(iter(score.split()), "unknown")
 
 
 def published_metric(ratios: Iterable[float]) -> str:
-    """Return the main metric of a result: the ratio, or the time where no run has a ratio.
-
-    Parameters
-    ----------
-    ratios : iterable of float
-        The ratios of all runs, NaN where there is none.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> published_metric([2.5, float("nan")]), published_metric([])
-    ('ratio', 'time')
-    """
+    """Return the main metric of a result: the ratio, or the time where every ratio is NaN."""
     return RATIO if any(ratio == ratio for ratio in ratios) else TIME

@@ -19,26 +19,18 @@ import numpy as np
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, UNKNOWN
 from perfarray.numerics.types import Integers
 from perfarray.readers.numbers import numbers, positive
-from perfarray.readers.opening import Source, first_line
+from perfarray.readers.opening import FileError, Source, first_line
 from perfarray.readers.spec.agreement import agree as agree
 from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.descriptions.readings import machine_numbers, stated
 
 NAME = "spec_text"
-
-PLACED = True
-"""A report says itself where it belongs: its files lie along machine, compiler, flags and session, not along `file`."""
-
-FIRST_COLUMN = {"Copies": "copies", "Threads": "threads", "Ref.": "ref_time"}
-"""What the number before the time is, by the head of the table."""
-
-NOT_RUN, FAILED = "NR", frozenset({"CE", "RE", "VE"})
-"""Statuses of a benchmark without a time: not asked for; it did not compile, run, or give the right answer."""
-
-MEASURED = frozenset({"S", "*"})
-"""Statuses of a run: a success, and the success that is the median."""
-
+PLACED = True  # Files lie along machine, compiler, flags and session, not along `file`
+FIRST_COLUMN = {"Copies": "copies", "Threads": "threads", "Ref.": "ref_time"}  # The number before the time, by the head of the table
+NOT_RUN = "NR"
+FAILED = frozenset({"CE", "RE", "VE"})  # It did not compile, run, or give the right answer
+MEASURED = frozenset({"S", "*"})  # A success, and the success that is the median
 BENCHMARKS = "Benchmarks "
 HEAD = re.compile(r"^Benchmarks +(Copies|Threads|Ref\.) +Run Time +Rat(?:e|io)\b", re.M)
 ROW = re.compile(r"^\d{3}\..*$", re.M | re.A)
@@ -49,10 +41,11 @@ SYSTEM_INFO = "\nSystem Info:"
 SYSTEM = re.compile(r"^(CPU Name|Enabled|Memory):(.*)$", re.M)
 CLOCK = ": clock freq (MHz) = "
 FILE_NAME = re.compile(r"(?:SPEC_(?:INT|FP)_\d{4}_)?(?P<machine>.+?)_(?P<flags>O[0-9].*?)(?:_(?P<session>\d{3}))?")
+BASE_ONLY = Descriptor(dims=(), values={(): "base"})  # Of reports without peak
 
 
 class Rows(NamedTuple):
-    """The runs, column by column: what the first column says (copies), seconds and ratio, NaN where a run failed or is missing."""
+    """The runs, column by column: the first column (copies), seconds and ratio, NaN where a run failed or is missing."""
 
     names: tuple[str, ...]
     first: tuple[float, ...]
@@ -63,13 +56,13 @@ class Rows(NamedTuple):
     missing: tuple[bool, ...]
 
 
-class Location(NamedTuple):
-    """Where a report belongs."""
+class Cells(NamedTuple):
+    """The benchmarks as a column, the execution of each run, and a getter of the runs of each benchmark with several, and their number."""
 
-    machine: str
-    compiler: str
-    flags: str
-    session: str
+    benchmarks: Column
+    executions: Integers
+    several: tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]
+    sizes: tuple[int, ...]
 
 
 def started(head: str) -> bool:
@@ -79,7 +72,7 @@ def started(head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the head of a table of results is near the beginning."""
-    return first_line(source.head, BENCHMARKS, HEAD) is not None
+    return started(source.head)
 
 
 def read(source: Source) -> Table:
@@ -90,14 +83,10 @@ def read(source: Source) -> Table:
         raise source.error("is not a SPEC text report: it has no line 'Benchmarks  Copies  Run Time  Rate'")
     full, bar, tail = text[head.end() :].partition("\n=====")
     if not bar:
-        raise source.error(
-            f"is cut off: its last line is {_line(text, len(text.rstrip()))}, and no line of ===== ends the table of results"
-        )
+        raise _cut_off(source, "line of ===== ends the table of results")
     score = SCORE.search(tail, tail.rfind("\n", 0, max(tail.find("SPEC"), 0)) + 1)
     if score is None:
-        raise source.error(
-            f"is cut off: its last line is {_line(text, len(text.rstrip()))}, and no score (SPECrate, SPECspeed) follows the results"
-        )
+        raise _cut_off(source, "score (SPECrate, SPECspeed) follows the results")
     second_score = SCORE.search(tail, score.end()) if tail.find("_base", score.end()) >= 0 else None
     if second_score or "\nBenchmarks " in tail:
         second = len(text) - len(tail) + second_score.start() if second_score else text.rindex("\nBenchmarks ") + 1
@@ -106,26 +95,32 @@ def read(source: Source) -> Table:
     if rows is None or all(rows.missing):
         raise source.error("has no run of any benchmark with a time")
     compiler, flags, system = _built(text[: head.start()], source)
-    name = _file_name(source.path.name)
-    flags = name["flags"] if name["session"] or flags is None else flags
+    machine, flags_in_name, session = _file_name(source.path.name)
+    flags = flags_in_name if session or flags is None else flags
     end = tail[score.end() :]
-    described = _described(end, name["machine"], system, source)
-    suite = source.once(suite_name, score[1], 1 if head[1] == "Copies" and rows.first.count(1.0) == len(rows.first) else None)
-    location = Location(name["machine"], compiler, flags, name["session"] or "001")
-    first = FIRST_COLUMN[head[1]]
+    one_copy = head[1] == "Copies" and rows.first.count(1.0) == len(rows.first)
+    suite = source.once(suite_name, score[1], 1 if one_copy else None)
     cells = source.once(_cells, rows.names, rows.peak, rows.missing)
-    tied, partly = _ties(rows.times, cells)
+    n_tied, n_partly_tied = _ties(rows.times, cells)
     n = len(rows.names)
+    labels = {MACHINE: machine, "compiler": compiler, "flags": flags}
+    tuning = {"tuning": Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])} if True in rows.peak else {}
     return Table(
-        labels=_labels(rows, cells, location, source),
+        labels={BENCHMARK: cells.benchmarks} | {dim: source.once(constant_column, label, n) for dim, label in labels.items()} | tuning,
         levels={"session": np.zeros(n, dtype=np.intp), EXECUTION: cells.executions},
         metrics={TIME: Metric(values=np.array(rows.times)), RATIO: Metric(values=np.array(rows.ratios), units="1", better=HIGHER)},
         metric=published_metric(rows.ratios),
         marks={"failed": np.array(rows.failed)} if True in rows.failed else {},
-        descriptors={"suite": source.once(_of_suite, suite, rows.names)} | described | _of_runs(rows, location.machine, first),
-        level_names={"session": location.session},
-        counts={"n_tied": tied, "n_partly_tied": partly, "n_without_system_info": int(SYSTEM_INFO not in end)},
+        descriptors={"suite": source.once(_of_suite, suite, rows.names)}
+        | _of_system(end, machine, system, source)
+        | _of_runs(rows, machine, FIRST_COLUMN[head[1]]),
+        level_names={"session": session or "001"},
+        counts={"n_tied": n_tied, "n_partly_tied": n_partly_tied, "n_without_system_info": int(SYSTEM_INFO not in end)},
     )
+
+
+def _cut_off(source: Source, missing: str) -> FileError:
+    return source.error(f"is cut off: its last line is {_line(source.text, len(source.text.rstrip()))}, and no {missing}")
 
 
 def _line(text: str, position: int) -> int:
@@ -133,7 +128,6 @@ def _line(text: str, position: int) -> int:
 
 
 def _rows(section: str, source: Source, offset: int) -> Rows | None:
-    """Read the rows of a part of the report; None if it has none."""
     first = ROW.search(section)
     if first is None:
         return None
@@ -147,6 +141,7 @@ def _plain_rows(body: str, source: Source) -> Rows | None:
     lines = len(cells) // 6
     if len(cells) != 6 * lines or cells[5::6].count(END_OF_LINE.strip()) != lines or not MEASURED.issuperset(cells[4::6]):
         return None
+    # Reports of one suite share these answers.
     names = source.once(_benchmarks, " ".join(cells[::6]))
     copies = source.once(_copies, " ".join(cells[1::6]))
     measured = numbers(cells[2::6] + cells[3::6])
@@ -157,18 +152,18 @@ def _plain_rows(body: str, source: Source) -> Rows | None:
 
 
 def _benchmarks(names: str) -> tuple[str, ...]:
-    """Return the benchmarks of the rows, none where one of them is no name: reports of one suite share the answer."""
+    """Return the benchmarks of the rows, none where one of them is no name."""
     return tuple(names.split()) if BENCHMARK_NAMES.fullmatch(f"{names} ") else ()
 
 
 def _copies(cells: str) -> tuple[float, ...]:
-    """Return the numbers of the first column, none where one of them is none or below 0: few differ between reports."""
+    """Return the numbers of the first column, none where one of them is no number from 0."""
     copies = numbers(cells.split())
     return tuple(copies) if copies and min(copies) >= 0 else ()
 
 
 def _odd_rows(section: str, source: Source, offset: int) -> Rows:
-    """Read rows of which some have peak runs too, failed or did not run; say which cannot be read."""
+    """Read rows some of which have peak runs too, failed or did not run; raise at the first that cannot be read."""
     rows = []
     for match in ROW.finditer(section):
         name, *cells = match[0].split()
@@ -189,7 +184,6 @@ def _odd_rows(section: str, source: Source, offset: int) -> Rows:
 
 
 def _sides(cells: list[str]) -> list[list[str]]:
-    """Split the cells after each status: base runs, then peak runs."""
     sides: list[list[str]] = [[]]
     for cell in cells:
         sides[-1].append(cell)
@@ -210,14 +204,12 @@ def _run(side: list[str]) -> tuple[float, float, float, bool] | None:
 
 
 def _built(text: str, source: Source) -> tuple[str, str | None, str | None]:
-    """Return compiler, flags and operating system, as the lines before the table say them."""
     _, _, line = ("\n" + text).partition("\nBuilt with ")
     compiler, flags, system = source.once(_compiler, line.partition("\n")[0]) if line else (UNKNOWN, None, None)
     return compiler, flags, "Linux" if system is None and "Running on Linux" in text else system
 
 
 def _compiler(line: str) -> tuple[str, str | None, str | None]:
-    """Return what follows `Built with`: compiler, flags and operating system."""
     built, dash, flags = line.rstrip().partition(" with -")
     origin = re.search(" from | on ", built)
     system_start = re.compile(" on ").search(built, origin.end() if origin and origin[0] == " from " else 0)
@@ -225,16 +217,15 @@ def _compiler(line: str) -> tuple[str, str | None, str | None]:
     return compiler, re.sub(r"(?<!\s)\s+-", "-", flags) if dash else None, system
 
 
-def _file_name(name: str) -> dict[str, Any]:
-    """Return machine, flags and session of a file's name."""
+def _file_name(name: str) -> tuple[str, str, str | None]:
     stem = re.sub(r"\.txt(\.\w+)?$", "", name)
     match = FILE_NAME.fullmatch(stem)
-    return match.groupdict() if match else {"machine": stem, "flags": UNKNOWN, "session": None}
+    return (match["machine"], match["flags"], match["session"]) if match else (stem, UNKNOWN, None)
 
 
-def _described(tail: str, machine: str, system: str | None, source: Source) -> dict[str, Descriptor]:
-    """Return what the end of a report says of its machine: the System Info, and the clock that the counters saw."""
-    counters, _, info = tail.partition(SYSTEM_INFO)
+def _of_system(end: str, machine: str, system: str | None, source: Source) -> dict[str, Descriptor]:
+    """Return the metadata of the machine: the System Info, and the clock that the counters measured."""
+    counters, _, info = end.partition(SYSTEM_INFO)
     descriptors = source.once(_of_machine, machine, (*source.once(_system, info), ("os", system or UNKNOWN)))
     clocks = _clocks(counters)
     return descriptors | _of_machine(machine, (("cpu_mhz", median(clocks)),)) if clocks else descriptors
@@ -256,21 +247,11 @@ def _system(info: str) -> tuple[tuple[str, Any], ...]:
 
 
 def _of_machine(machine: str, metadata: tuple[tuple[str, Any], ...]) -> dict[str, Descriptor]:
-    """Return what is known of a machine as descriptors."""
     return {name: Descriptor(dims=(MACHINE,), values={(machine,): value}, keep=(MACHINE,)) for name, value in metadata}
 
 
-class Cells(NamedTuple):
-    """The benchmarks as a column, the number of each run of a benchmark and tuning; what takes the runs of each with several, how many."""
-
-    benchmarks: Column
-    executions: Integers
-    several: tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]
-    sizes: tuple[int, ...]
-
-
 def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, ...]) -> Cells:
-    """Number the runs of each benchmark and tuning: reports of one suite share the answer."""
+    """Number the runs of each benchmark and tuning."""
     runs: dict[tuple[str, bool], list[int]] = {}
     n_runs: Counter[tuple[str, bool]] = Counter()
     executions = []
@@ -280,31 +261,17 @@ def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, 
         if not missing[row]:
             runs.setdefault(cell, []).append(row)
     several = [rows for rows in runs.values() if len(rows) > 1]
-    takers = tuple(itemgetter(*rows) for rows in several)
-    return Cells(column_of(names), np.array(executions, dtype=np.intp), takers, tuple(map(len, several)))
-
-
-BASE = Descriptor(dims=(), values={(): "base"})
-"""Runs of a report without peak."""
-
-
-def _labels(rows: Rows, cells: Cells, location: Location, source: Source) -> dict[str, Column]:
-    """Return what the runs are labelled with: `tuning` where there are peak runs."""
-    constants = {MACHINE: location.machine, "compiler": location.compiler, "flags": location.flags}
-    labels = {BENCHMARK: cells.benchmarks} | {dim: source.once(constant_column, label, len(rows.names)) for dim, label in constants.items()}
-    if True in rows.peak:
-        labels["tuning"] = Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])
-    return labels
+    getters = tuple(itemgetter(*rows) for rows in several)
+    return Cells(column_of(names), np.array(executions, dtype=np.intp), getters, tuple(map(len, several)))
 
 
 def _of_suite(suite: str, names: tuple[str, ...]) -> Descriptor:
-    """Return which suite the benchmarks are of."""
     return Descriptor(dims=(BENCHMARK,), values={(name,): suite for name in names}, keep=(BENCHMARK,))
 
 
 def _of_runs(rows: Rows, machine: str, first: str) -> dict[str, Descriptor]:
-    """Return that there are base runs only, where that is so, and copies (threads, reference times) where they are not 1."""
-    descriptors = {} if True in rows.peak else {"tuning": BASE}
+    """Return the tuning where there are base runs only, and copies (threads, reference times) where they are not all 1."""
+    descriptors = {} if True in rows.peak else {"tuning": BASE_ONLY}
     if rows.first.count(1.0) < len(rows.names):
         values = {(name, machine): value for name, value in zip(rows.names, rows.first, strict=True) if value == value}
         descriptors[first] = Descriptor(dims=(BENCHMARK, MACHINE), values=values)
