@@ -1,4 +1,4 @@
-"""What stands behind changes: a host that was changed, something that changed many benchmarks at once, a drift that is no step."""
+"""What explains changes: another host, a common change of many benchmarks, or a drift that is no step."""
 
 from itertools import pairwise
 
@@ -7,21 +7,21 @@ from scipy.special import pdtrc
 
 from perfarray.numerics.types import Floats, Integers, Mask
 
+# The smallest number of benchmarks that change together.
 FEWEST = 3
-"""The fewest benchmarks that change together."""
 
+# The chance, at any commit of a history, that as many sets of commits overlap by chance.
 CHANCE = 0.01
-"""The chance, at any commit of a history, that so many sets of commits overlap though each lies anywhere."""
 
 
 def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:
-    """Return which changes are the host's: another one measured most of the segment, and it came within the set of commits.
+    """Return which changes coincide with another host: it measured most of the segment, and came within the set of commits.
 
     Parameters
     ----------
     hosts : array of int, shape (n,)
         The host of every commit.
-    places, first, last : array of int, shape (changes,)
+    starts, first, last : array of int, shape (changes,)
         Where segments begin, and the ends of the sets.
     """
     ends = [0, *starts, len(hosts)]
@@ -31,44 +31,47 @@ def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Inte
     return np.asarray(np.asarray(within, dtype=bool) & (np.diff(usual) != 0))
 
 
-def common_changes(change: Mask, first: Integers, last: Integers) -> tuple[Mask, Integers]:
-    """Return which changes of many series are one, and how many they are at each commit: their sets share it, as chance hardly makes it.
+def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask, Integers]:
+    """Return which changes of many series are common, and their number at each commit.
+
+    Changes are common where so many sets of commits share one commit that chance hardly explains it.
 
     Parameters
     ----------
-    change, first, last : array, shape (series, n)
+    changes, first, last : array, shape (..., series, n)
         Where segments begin and, there, the ends of the set of commits.
 
     Returns
     -------
-    array of bool, shape (series, n)
-    array of int, shape (n,)
+    array of bool, shape (..., series, n)
+    array of int, shape (..., n)
     """
-    n = change.shape[-1]
-    rows, columns = np.nonzero(change)
-    low, high = first[rows, columns], last[rows, columns]
-    common, numbers = np.zeros(change.shape, dtype=bool), np.zeros(n, dtype=int)
-    remaining = np.ones(len(rows), dtype=bool)
-    while remaining.any():
-        ends = np.zeros(n + 1)
-        np.add.at(ends, low[remaining], 1)
-        np.add.at(ends, high[remaining] + 1, -1)
-        counts = np.cumsum(ends[:-1])
-        most = round(counts.max())
-        shared = np.flatnonzero(counts == counts.max())
-        expected = float(np.sum(high[remaining] - low[remaining] + 1)) / n
-        if most < FEWEST or n * pdtrc(most - 1, expected) > CHANCE:
-            break
-        best = shared[np.argmax([np.sum(remaining & (columns == column)) for column in shared])]
-        together = remaining & (low <= best) & (high >= best)
-        common[rows[together], columns[together]] = True
-        numbers[best] = most
-        remaining &= ~together
+    common, numbers = np.zeros(changes.shape, dtype=bool), np.zeros((*changes.shape[:-2], changes.shape[-1]), dtype=int)
+    n = changes.shape[-1]
+    for cell in np.ndindex(changes.shape[:-2]):  # machines
+        rows, columns = np.nonzero(changes[cell])
+        low, high = first[cell][rows, columns], last[cell][rows, columns]
+        remaining = np.ones(len(rows), dtype=bool)
+        while remaining.any():
+            ends = np.zeros(n + 1)
+            np.add.at(ends, low[remaining], 1)
+            np.add.at(ends, high[remaining] + 1, -1)
+            counts = np.cumsum(ends[:-1])
+            most = round(counts.max())
+            shared = np.flatnonzero(counts == counts.max())
+            expected = float(np.sum(high[remaining] - low[remaining] + 1)) / n
+            if most < FEWEST or n * pdtrc(most - 1, expected) > CHANCE:
+                break
+            best = shared[np.argmax([np.sum(remaining & (columns == column)) for column in shared])]
+            members = remaining & (low <= best) & (high >= best)
+            common[cell][rows[members], columns[members]] = True
+            numbers[cell][best] = most
+            remaining &= ~members
     return common, numbers
 
 
 def is_drift(values: Floats, levels: Floats, errors: Floats, steps: int) -> bool:
-    """Return whether a straight line describes a series better than its steps: by BIC, residuals drawn in to three standard errors."""
+    """Return whether a straight line describes a series better than its steps, by BIC with residuals clipped at 3 standard errors."""
     if not errors.min() > 0:
         return False
     weights = 1.0 / errors**2
