@@ -77,5 +77,5 @@ def test_bad_input():
     ):
         with pytest.raises(ValueError, match=message):
             changes.perf.next_measurement(**keywords)
-    with pytest.raises(ValueError, match="needs what change_points"):
+    with pytest.raises(ValueError, match="needs the result of change_points"):
         history().to_dataset().perf.next_measurement()

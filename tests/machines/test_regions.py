@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.machines.numerics.regions import apart
+from perfarray.machines.numerics.regions import pairwise_tests
 
 LABELS = {"machine": list("uvwxyz"), "benchmark": list("abcde")}
 
@@ -75,7 +75,7 @@ def test_the_pvalue_is_the_share_of_exchanges():
             total += np.log(pool.var() / np.mean([pool[list(own)].var(), np.delete(pool, own).var()]))
         ratios.append(total)
     keys = np.array([3, 4], dtype=np.uint64)
-    found = apart(units, "mean", np.ones(2), keys, 4000, (1, 2))
+    found = pairwise_tests(units, "mean", np.ones(2), keys, 4000, (1, 2))
     np.testing.assert_allclose(found[0][0, 1], np.hypot(1.5, 0.6))
     exact = np.mean(np.array(ratios) >= ratios[0] - 1e-9)
     assert abs(found[1][0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
-from perfarray.machines.numerics.jackknife_covariance import jackknife_covariance
-from perfarray.machines.numerics.log_linear import log_linear
+from perfarray.machines.numerics.variance_models import jackknife_covariance, log_linear
 
 
 def test_means_of_groups():
