@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import plural
@@ -125,12 +126,11 @@ def _labels(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
     """Return the positions of the measured commits among all commits."""
-    index_of = {label: index for index, label in enumerate(all_commits.tolist())}
-    missing = [label for label in measured.tolist() if label not in index_of]
+    index = pd.Index(all_commits)
+    missing = measured[~pd.Index(measured).isin(index)].tolist()
     if missing:
         raise ValueError(f"commits= does not hold {len(missing)} of the {len(measured)} {plural(dim)} of the timings: {listed(missing, 5)}")
-    indices = np.array([index_of[label] for label in measured.tolist()])
-    if (np.diff(indices) <= 0).any() or len(index_of) < len(all_commits):
+    if not index.is_unique or (np.diff(indices := index.get_indexer(measured)) <= 0).any():
         raise ValueError(
             f"commits= has the {plural(dim)} of the timings in another order, or repeats some; give each once, the oldest first"
         )

@@ -86,28 +86,6 @@ def arguments_of(codes: Iterable[str], functions: Container[str]) -> set[str]:
     return {name for call in calls if ast.unparse(call.func).rpartition(".")[2] in functions and (name := _name(call.args[0])) is not None}
 
 
-def same_for_arrays(codes: Iterable[str]) -> bool:
-    """Return whether code has the same value for arrays as for columns of a table, without methods of columns.
-
-    Examples
-    --------
-    >>> same_for_arrays(["np.log(1 + cores)", "C(os)"]), [same_for_arrays([code]) for code in ("cores.rank()", "cores % 2", "round(cores)")]
-    (True, [False, False, False])
-    """
-    for node in (node for nodes in _nodes(codes) for node in nodes):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            same = not hasattr(builtins, node.func.id)  # round and others call methods of columns
-        elif isinstance(node, ast.Attribute):
-            same = isinstance(node.value, ast.Name) and node.value.id == "np"
-        elif isinstance(node, ast.BinOp):
-            same = not isinstance(node.op, ast.FloorDiv | ast.Mod)  # pandas divides by zero in another way
-        else:
-            same = isinstance(node, ast.Name | ast.Constant | ast.Call | ast.UnaryOp | ast.Compare)
-        if not same:
-            return False
-    return True
-
-
 def evaluate_formula(formula: Formula, rows: pd.DataFrame) -> Floats:
     """Return the left side of a formula; raise unless both sides have numbers in all rows."""
     with np.errstate(invalid="ignore", divide="ignore"):

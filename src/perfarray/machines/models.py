@@ -98,25 +98,11 @@ def linear(
     predictors: list[str],
     classes: set[str],
     noise: str | None,
-    arrays: bool,
     choice: ModelChoice,
 ) -> Fit:
-    """Fit a linear, gamma or mixed model; rows with labels that the fit did not see have no prediction.
+    """Fit a linear, gamma or mixed model of the formula `right`; rows with labels that the fit did not see have no prediction.
 
-    Parameters
-    ----------
-    rows, target : DataFrame, array
-        Rows and their response.
-    right : str
-        The formula right of `~`.
-    predictors, classes : list of str, set of str
-        The columns of the formula, and those of them that are labels.
-    noise : str, optional
-        The column of what was subtracted from a variance.
-    arrays : bool
-        Whether the formula has the same values for arrays as for columns of a table.
-    choice : ModelChoice
-        The model.
+    `classes` are the predictors that are labels, and `noise` is the column of what was subtracted from a variance.
     """
     models = import_module("statsmodels.formula.api")
     texts = [name for name in predictors if is_text(rows[name]) or (name in classes and not is_number(rows[name]))]
@@ -141,6 +127,7 @@ def linear(
         text = f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
         notes.append(Note("aliased_terms", f"{text}influence divides between them at will", {"terms": aliased}))
     labels = {name: set(rows[name]) for name in predictors if name in texts or name in classes}
+    arrays = _same_for_arrays(result, rows[predictors])
 
     def predict(table: pd.DataFrame) -> Floats:
         columns = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
@@ -157,22 +144,34 @@ def linear(
     return Fit(result, predict, tuple(notes))
 
 
-def _predictions(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
-    """Return the linear predictor of rows; NaN for a row of which the formula cannot be computed."""
+def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:
+    """Return the design matrix of rows, from columns of a table or from arrays."""
     patsy, data = import_module("patsy"), result.model.data
     columns: dict[str, Any] = {}
     for name, column in rows.items():
-        # patsy needs a tenth of the time for arrays.
         columns[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
     terms = data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
+    return np.asarray(patsy.build_design_matrices([terms], columns, NA_action=patsy.NAAction(NA_types=[]))[0])
+
+
+def _same_for_arrays(result: Any, rows: pd.DataFrame) -> bool:
+    """Return whether the fitted formula has the same values for arrays, for which patsy needs a tenth of the time."""
     try:
-        (design,) = patsy.build_design_matrices([terms], columns, NA_action=patsy.NAAction(NA_types=[]))
+        return np.array_equal(_design(result, rows, arrays=True), result.model.exog)
+    except Exception:  # a formula is code and may raise anything
+        return False
+
+
+def _predictions(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
+    """Return the linear predictor of rows; NaN for a row of which the formula cannot be computed."""
+    try:
+        design = _design(result, rows, arrays)
     except Exception:  # a formula is code and may raise anything
         half = len(rows) // 2
         if not half:
             return np.array([np.nan])
         return np.concatenate([_predictions(result, arrays, part) for part in (rows.iloc[:half], rows.iloc[half:])])
-    return np.asarray(np.asarray(design) @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params), dtype=float)
+    return np.asarray(design @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params), dtype=float)
 
 
 def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:

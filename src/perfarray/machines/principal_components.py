@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.conventions import square_units
 from perfarray.machines.numerics.principal_components import Components, axes_of, correlations, principal_axes
-from perfarray.machines.regions import COMPONENT, resampling, with_regions
+from perfarray.machines.regions import COMPONENT, resampled_units, with_regions
 from perfarray.machines.sample_table import sample_table, without_gaps
 from perfarray.timings.across import TooFew, each_suite
 from perfarray.timings.apply import is_chunked
@@ -122,22 +122,19 @@ def principal_components(
     check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
     level = check_confidence_level(confidence_level)
-    number = None if n_resamples is None else check_count(n_resamples, "n_resamples", 20)
-    key = None if number is None else key_of(rng)
+    number, key = (0, (0, 0)) if n_resamples is None else (check_count(n_resamples, "n_resamples", 20), key_of(rng))
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     n_kept = None if n_components is None else check_count(n_components, "n_components")
     resampled = None
-    if number is not None and key is not None:
-        resampled = resampling(
-            times, table, samples, features, n_resamples=number, key=key, confidence_level=level, unit=unit, levels=levels, metric=metric
-        )
+    if number:
+        resampled = resampled_units(times, table, samples, features, unit=unit, levels=levels, metric=metric)
 
     def analyse(cell_table: xr.DataArray, cell: dict[Hashable, int]) -> Analysis:
         complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features, impute)
         answer = _components(complete, samples, features, scale, n_kept)
         if resampled is not None:
-            at_cell = resampled.isel({**cell, **indexers})
-            answer, region_notes = with_regions(answer, complete, at_cell, samples, features, scale=scale)
+            units = resampled.isel({**cell, **indexers}, missing_dims="ignore")
+            answer, region_notes = with_regions(answer, complete, units, samples, features, scale=scale, draws=number, key=key, level=level)
             gap_notes = (*gap_notes, *region_notes)
         return answer.assign_attrs(gaps), gap_notes
 
@@ -147,7 +144,7 @@ def principal_components(
     result, cell_notes = _each_cell(table, cell_dims, analyse) if cell_dims else analyse(table, {})
     attrs = {name: value for name, value in table.attrs.items() if name not in ("units", "long_name")} | result.attrs
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
-    if key is not None:
+    if number:
         attrs |= {"n_resamples": number, "confidence_level": level} | describe_key(key)
     return noted(result.assign_attrs(attrs), *notes, *cell_notes)
 

@@ -19,7 +19,7 @@ from perfarray.machines.columns import (
     term_of,
     useful_columns,
 )
-from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula, same_for_arrays
+from perfarray.machines.formulas import LOGS, Formula, arguments_of, columns_in, evaluate_formula
 from perfarray.machines.models import Fit, ModelChoice, boosted, linear
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.notes import Note
@@ -73,7 +73,7 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     else:
         right = " + ".join(term_of(rows, name) for name in useful) or "1"
         classes = {name for name in useful if not is_number(rows[name])}
-        fit = partial(linear, right=right, predictors=useful, classes=classes, noise=_noise(table, response), arrays=True, choice=choice)
+        fit = partial(linear, right=right, predictors=useful, classes=classes, noise=_noise(table, response), choice=choice)
     return Problem(rows, target, useful, fit, label_codes(rows, choice.groups), attrs, notes)
 
 
@@ -107,7 +107,6 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
         predictors=predictors,
         classes=arguments_of(codes, ("C",)),
         noise=_noise(table, response),
-        arrays=same_for_arrays(codes),
         choice=choice,
     )
     if empty:

@@ -1,7 +1,7 @@
 """Regions of machines in a biplot by the variation of their runs, and which machines differ by more than that."""
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -27,37 +27,13 @@ COMPONENT = "principal_component"
 MOST = 100
 
 
-class Resampling(NamedTuple):
-    """What is resampled: the units of every cell along `_unit`, keys of cells and of features, the statistic; how often, from which key."""
+def resampled_units(
+    times: Data, table: xr.DataArray, samples: str, features: str, *, unit: str | None, levels: Any, metric: str | None
+) -> xr.Dataset:
+    """Return the units behind a table of samples and features, in memory, with keys of cells and of features, and their statistic.
 
-    units: xr.DataArray
-    keys: xr.DataArray
-    feature_keys: xr.DataArray
-    statistic: str
-    n_resamples: int
-    key: tuple[int, int]
-    confidence_level: float
-
-    def isel(self, indexers: dict[Any, Any]) -> "Resampling":
-        """Return the resampling of some positions."""
-        selected = [array.isel({dim: index for dim, index in indexers.items() if dim in array.dims}) for array in self[:3]]
-        return self._replace(units=selected[0], keys=selected[1], feature_keys=selected[2])
-
-
-def resampling(
-    times: Data,
-    table: xr.DataArray,
-    samples: str,
-    features: str,
-    *,
-    n_resamples: int,
-    key: tuple[int, int],
-    confidence_level: float,
-    unit: str | None,
-    levels: Any,
-    metric: str | None,
-) -> Resampling:
-    """Return the units behind a table of samples and features, in memory; shared units have the same random numbers for all features."""
+    Shared units have the same random numbers for all features.
+    """
     if "statistic" not in table.attrs:
         units, statistic, shared = table.compute().expand_dims({UNIT: 1}, -1), "mean", False
     else:
@@ -77,26 +53,26 @@ def resampling(
     keys, feature_keys = cell_keys([cells], (), excluded=features if shared else None), cell_keys([cells], (), excluded=samples)
     if shared:
         keys, feature_keys = keys.broadcast_like(cells), xr.zeros_like(feature_keys)
-    return Resampling(units, keys, feature_keys, statistic, n_resamples, key, confidence_level)
+    return xr.Dataset({"units": units, "keys": keys, "feature_keys": feature_keys}, attrs={"statistic": statistic})
 
 
 def with_regions(
-    result: xr.Dataset, table: xr.DataArray, resampled: Resampling, samples: str, features: str, *, scale: bool
+    result: xr.Dataset,
+    table: xr.DataArray,
+    resampled: xr.Dataset,
+    samples: str,
+    features: str,
+    *,
+    scale: bool,
+    draws: int,
+    key: tuple[int, int],
+    level: float,
 ) -> tuple[xr.Dataset, tuple[Note, ...]]:
     """Add regions, limits and distances to the principal components of a table; return notes on samples without a region."""
-    units = resampled.units.transpose(samples, features, UNIT).values
-    score = result["score"].transpose(samples, COMPONENT).values
-    limits = regions(
-        units,
-        resampled.keys.transpose(samples, features).values,
-        table.transpose(samples, features).values,
-        score,
-        scale=scale,
-        statistic=resampled.statistic,
-        draws=resampled.n_resamples,
-        key=resampled.key,
-        level=resampled.confidence_level,
-    )
+    statistic = str(resampled.attrs["statistic"])
+    units, keys = (resampled[name].transpose(samples, features, ...).values for name in ("units", "keys"))
+    score, values = result["score"].transpose(samples, COMPONENT).values, table.transpose(samples, features).values
+    limits = regions(units, keys, values, score, scale=scale, statistic=statistic, draws=draws, key=key, level=level)
     unit, second = result["score"].attrs["units"], f"{samples}_2"
     variables: dict[str, tuple[tuple[str, ...], Floats, str]] = {
         "score_lower": ((samples, COMPONENT), limits.lower, unit),
@@ -109,19 +85,12 @@ def with_regions(
     labels = {f"{COMPONENT}_2": result[COMPONENT].values}
     if len(units) <= MOST:
         order = order_of_labels(table[samples].values)  # the first of two samples does not depend on their positions
-        tests = pairwise_tests(
-            units[order],
-            resampled.statistic,
-            result["divisor"].values,
-            resampled.feature_keys.values,
-            resampled.n_resamples,
-            resampled.key,
-        )
+        tests = pairwise_tests(units[order], statistic, result["divisor"].values, resampled["feature_keys"].values, draws, key)
         inverse = np.argsort(order)
-        distances, pvalues = (values[np.ix_(inverse, inverse)] for values in tests)
+        distances, pvalues = (matrix[np.ix_(inverse, inverse)] for matrix in tests)
         variables |= {"distance": ((samples, second), distances, unit), "apart_pvalue": ((samples, second), pvalues, "1")}
         labels[second] = table[samples].values
-    added = {name: (along, values, {"units": unit_of_variable}) for name, (along, values, unit_of_variable) in variables.items()}
+    added = {name: (along, array, {"units": unit_of_variable}) for name, (along, array, unit_of_variable) in variables.items()}
     return result.assign(added).assign_coords(labels), _notes(limits.radius, table[samples])
 
 

@@ -35,23 +35,10 @@ def next_commits(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return for every series the commit to measure next, the runs of it, the culprit, its probability, and the posterior of all commits.
 
-    Parameters
-    ----------
-    change, value, level, units : array, shape (..., n)
-        Along the commits of the history: the first of new segments, the value measured, the mean of the segment (NaN where nothing was
-        measured), and the units behind the value.
-    noise, within : array, shape (...)
-        The relative standard deviation of the value of a commit, and the part of it that lies between the units of one commit.
-    positions : array of int, shape (n,)
-        The positions of these commits among all commits.
-    labels : array, shape (all commits,)
-        All commits.
-    number : int, optional
-        The position of the change in the history; default: the last one.
-    probability : float
-        The probability at which a culprit is certain enough.
-    commit_cost : float
-        What a commit costs beside its runs, in runs.
+    The first four inputs lie along the commits of the history (..., n): the first of new segments, the value measured, the mean of the
+    segment (NaN where nothing was measured), and the units behind the value. `noise` and `within` (...) are the relative standard deviation
+    of the value of a commit, and the part of it that lies between the units of one commit. `positions` are those of the commits among all
+    commits, `labels`; `number` is the position of the change in the history (default: the last one).
     """
     shape = noise.shape
     posterior = np.full((*shape, len(labels)), np.nan)

@@ -17,12 +17,7 @@ CHANCE = 0.01
 def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:
     """Return which changes coincide with another host: it measured most of the segment, and came within the set of commits.
 
-    Parameters
-    ----------
-    hosts : array of int, shape (n,)
-        The host of every commit.
-    starts, first, last : array of int, shape (changes,)
-        Where segments begin, and the ends of the sets.
+    `hosts` (n,) is the host of every commit; segments begin at `starts`, and `first` and `last` are the ends of the sets.
     """
     ends = [0, *starts, len(hosts)]
     usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
@@ -36,15 +31,7 @@ def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask
 
     Changes are common where so many sets of commits share one commit that chance hardly explains it.
 
-    Parameters
-    ----------
-    changes, first, last : array, shape (..., series, n)
-        Where segments begin and, there, the ends of the set of commits.
-
-    Returns
-    -------
-    array of bool, shape (..., series, n)
-    array of int, shape (..., n)
+    `changes` (..., series, n) are the starts of segments; there, `first` and `last` are the ends of the set of commits.
     """
     common, numbers = np.zeros(changes.shape, dtype=bool), np.zeros((*changes.shape[:-2], changes.shape[-1]), dtype=int)
     n = changes.shape[-1]

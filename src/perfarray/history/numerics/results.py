@@ -49,9 +49,9 @@ def describe(
     units = unit_means(values, search.levels)
     shape = units.shape[:-2]
     levels = np.broadcast_to(level, shape)
-    hosts, at_least, at_most = (np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most))
+    inputs: list[Any] = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
     rows = [
-        _one_series(units[cell], float(levels[cell]), hosts[cell], Known(at_least[cell], at_most[cell]), search)
+        _one_series(units[cell], float(levels[cell]), inputs[0][cell], Known(inputs[1][cell], inputs[2][cell]), search)
         for cell in np.ndindex(shape)  # each has its own commits
     ]
     stacked = (np.stack(column) for column in zip(*rows, strict=True))

@@ -44,14 +44,8 @@ def find_changes(values: Floats, errors: Floats, least: int, level: float) -> di
     its parts are tested. Each step is then moved to the best position between its neighbours and tested there; steps that do not hold
     are dropped, the weakest first.
 
-    Parameters
-    ----------
-    values, errors : array, shape (n,)
-        Complete values, and standard errors, of which only the ratios count.
-    least : int
-        The smallest number of values in a segment.
-    level : float
-        The chance of any step in a series without one.
+    `values` (n,) are complete; of `errors` only the ratios count; a segment has at least `least` values; `level` is the chance of any step
+    in a series without one.
 
     Notes
     -----

@@ -33,15 +33,7 @@ def relative_spreads(values: Floats, errors: Floats) -> Floats:
     scores is larger than in stable noise, and its parts are tested again. Since the position of a split is not known, variances are
     averaged over the likely positions.
 
-    Parameters
-    ----------
-    values, errors : array, shape (n,)
-        Complete values, and standard errors, of which only the ratios count.
-
-    Returns
-    -------
-    array, shape (n,)
-        The mean of the squares is 1.
+    `values` (n,) are complete; of `errors` only the ratios count. The mean of the squared spreads is 1.
     """
     n = len(values)
     sizes = np.abs(np.diff(values)) / np.sqrt(errors[1:] ** 2 + errors[:-1] ** 2)

@@ -51,21 +51,7 @@ class Fit(NamedTuple):
 
 
 def describe_steps(commits: Commits, starts: list[int], least: int, *, band: tuple[float, float], level: float) -> Steps:
-    """Estimate the steps of a series, whose segments start at given positions.
-
-    Parameters
-    ----------
-    commits : Commits
-        The series.
-    starts : list of int
-        Where segments begin, without the first.
-    least : int
-        The smallest number of commits in a segment.
-    band : tuple of float
-        Ratios between these do not matter.
-    level : float
-        The confidence level of the limits.
-    """
+    """Estimate the steps of a series whose segments begin at `starts` (without the first), and test their ratios against a band."""
     n = len(commits.values)
     fit = _fit(commits, starts) if n else Fit(np.full(1, np.nan), np.full(1, np.nan), np.nan, np.nan, 0, 1.0)
     posterior = _positions(commits, starts, fit, least)

@@ -53,28 +53,11 @@ def log_slopes(
     Every segment has a mean of its own, and all have one slope. For each possible correlation of neighbours, the slope and its error are
     those of generalized least squares. They are averaged by the restricted likelihood of each correlation: a mixture of Student's t.
 
-    Parameters
-    ----------
-    values : array, shape (..., n, n_L, ..., n_1)
-        Positive timings; NaN is not measured.
-    *segments : array, shape (..., n)
-        The number of the segment of each commit; without it, steps are searched for.
-    levels : int
-        The number of levels of the nest.
-    positions : array, shape (n,)
-        Where the commits lie.
-    confidence_level : float
-        Of the limits.
-    band : tuple of float
-        Slopes between these factors do not matter.
-    better : str
-        Whether low or high values are better.
+    `values` (..., n, n_L, ..., n_1) are positive timings, and `segments` (..., n) the numbers of the segments; without them, steps are
+    searched for. `positions` (n,) are those of the commits; slopes between the factors of `band` do not matter.
 
-    Returns
-    -------
-    tuple of array
-        Slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours (all of shape
-        (...)), and segments (..., n). Limits hold the slopes with and without a step that is in doubt.
+    Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours (all of shape
+    (...)), and segments (..., n). Limits hold the slopes with and without a step that is in doubt.
 
     References
     ----------

@@ -24,19 +24,10 @@ def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple
     whatever the noise, so that one limit holds for all series. The statistic is the largest sum of the last scores over the root of
     their number. After an alarm the watch starts again at the change.
 
-    Parameters
-    ----------
-    values, errors : array, shape (n,)
-        Complete values, and standard errors, of which only the ratios count.
-    least : int
-        The smallest number of commits in a change.
-    rate : float
-        False alarms per commit.
+    `values` (n,) are complete; of `errors` only the ratios count; a change has at least `least` commits; `rate` is that of false alarms per
+    commit.
 
-    Returns
-    -------
-    list of tuple
-        Where the series changed, where this was seen, and the chance of such a change in a stable series of this length.
+    Returns where the series changed, where this was seen, and the chance of such a change in a stable series of this length.
 
     References
     ----------

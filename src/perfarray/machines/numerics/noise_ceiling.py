@@ -100,19 +100,8 @@ def log_spread_noise(concentrations: Floats, benchmarks: int, runs: int, statist
 
     It is that of suites whose benchmarks contribute as unequally as those of the machines do on average.
 
-    Parameters
-    ----------
-    concentrations : array, shape (machines,)
-        Of the contributions of the benchmarks to the squared relative variation of a machine.
-    benchmarks, runs : int
-        Their number, and the runs of each.
-    statistic : str
-        The summary of the runs of one benchmark.
-
-    Returns
-    -------
-    float
-        NaN where no machine varies, or with one run.
+    `concentrations` (machines,) are those of the contributions of the benchmarks to the squared relative variation. NaN where no machine
+    varies, or with one run.
     """
     usable = concentrations[np.isfinite(concentrations)]
     if runs < 2 or not len(usable):

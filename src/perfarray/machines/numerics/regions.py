@@ -57,18 +57,8 @@ def regions(
     scores), since components may change sign or order. The rotated scores have a covariance about the observed ones, whose degrees of
     freedom are Welch and Satterthwaite's over the features.
 
-    Parameters
-    ----------
-    units : array, shape (samples, features, units)
-        One value each.
-    keys : array of uint64, shape (samples, features)
-        Keys of the random numbers of each cell.
-    table, scores : array, shape (samples, features) and (samples, components)
-        As observed.
-    scale, statistic : bool, str
-        Whether features are scaled; the statistic of the units of a cell.
-    draws, key, level : int, (int, int), float
-        The number of resampled tables, their key, and the level of regions and limits.
+    `keys` (samples, features) are those of the random numbers of each cell; `table` (samples, features) and `scores` (samples, components)
+    are the observed ones; `statistic` is that of the units of a cell.
     """
     samples, features = table.shape
     n_components = scores.shape[1]
@@ -130,18 +120,8 @@ def pairwise_tests(
     features of likelihood ratios of two means against one, -log(1 - R^2). In a distance, a feature would count by its size, or by how
     much other samples differ in it, and not by how much its units vary.
 
-    Parameters
-    ----------
-    units : array, shape (samples, features, units)
-        One value each.
-    statistic : str
-        The statistic of the units of a cell, whose distance is returned.
-    divisors : array, shape (features,)
-        By which the features of a distance are divided.
-    features : array of uint64, shape (features,)
-        Keys of the random numbers of every feature: features with one key are exchanged together.
-    draws, key : int, (int, int)
-        The number of exchanges, and their key.
+    The distance is that of a `statistic` of the units, each feature divided by one of `divisors`. `features` are the keys of the random
+    numbers of every feature: features with one key are exchanged together.
 
     Returns
     -------

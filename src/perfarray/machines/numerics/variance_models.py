@@ -24,19 +24,8 @@ def log_linear(design: Floats, measured: Floats, noise: Floats, start: Floats) -
 
     The steps are Newton's with Levenberg's damping: scoring without damping may cycle where some values are many times their expectation.
 
-    Parameters
-    ----------
-    design : array, shape (n, p)
-        Columns of the model.
-    measured, noise : array, shape (n,)
-        Mean squares, and their expectation where the variance is zero.
-    start : array, shape (p,)
-        Initial coefficients.
-
-    Returns
-    -------
-    array, shape (p,), or None
-        None without a minimum: the variance is then zero for some values of the predictors.
+    `design` (n, p) are the columns of the model, `measured` mean squares, and `noise` their expectation where the variance is zero. None
+    without a minimum: the variance is then zero for some values of the predictors.
 
     Examples
     --------
