@@ -134,7 +134,7 @@ def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: s
         raise ValueError(
             f"commits= has the {plural(dim)} of the timings in another order, or repeats some; give each once, the oldest first"
         )
-    return indices
+    return np.asarray(indices)
 
 
 def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: Hashable) -> int:

@@ -175,7 +175,7 @@ def change_points(
     )
     if dim not in array.coords:
         result = result.drop_vars(dim)
-    result = result.assign(pvalue_any=pvalues, **_common(result, dim, across))
+    result = result.assign({"pvalue_any": pvalues} | _common(result, dim, across))
     result = result.drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
     consequence = "no change in favour of the stopped side is called one, and the limit towards the unknown is open"
     limit_note = data.stopped_note(consequence) if data.n_stopped else None

@@ -268,8 +268,8 @@ def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
             raise ValueError(f"metric={metric!r} was given for a table; it chooses a variable of a Dataset")
         table = data.reset_index(drop=True).rename(columns=str)
         if not table.columns.is_unique:
-            names = listed(table.columns[table.columns.duplicated()].unique())
-            raise ValueError(f"columns {names} occur twice; give each a name of its own")
+            repeated = listed(table.columns[table.columns.duplicated()].unique())
+            raise ValueError(f"columns {repeated} occur twice; give each a name of its own")
         return table
     if isinstance(data, xr.DataArray | xr.Dataset):
         levels = resolve(data, metric).levels if single_values(data, metric) is None else ()
