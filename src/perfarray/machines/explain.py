@@ -93,8 +93,6 @@ class VariabilityModel(FittedModel):
             A predictor is not in the table; the model has several responses.
         """
         predictors = self._single("predict")["predictor"].values.tolist()
-        if isinstance(self.result, dict):  # one response was selected, but the fits are of all
-            raise ValueError("predict is of one response: ask for one with response=")
         missing = [name for name in predictors if name not in table]
         if missing:
             raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns)}")
@@ -103,8 +101,8 @@ class VariabilityModel(FittedModel):
 
     def _single(self, attribute: str) -> xr.Dataset:
         """Return the dataset of a model of one response."""
-        if RESPONSE in self.dataset.dims:
-            names = listed(self.dataset[RESPONSE].values)
+        if isinstance(self.result, dict):
+            names = listed(np.atleast_1d(self.dataset[RESPONSE].values))
             raise ValueError(f"{attribute} is of one response, and this result has {names}: ask for one with response=")
         return self.dataset
 
