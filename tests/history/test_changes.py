@@ -8,6 +8,9 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
+from perfarray.history.numerics.commits import commits_of
+from perfarray.history.numerics.law import chance
+from perfarray.history.numerics.search import strongest
 from perfarray.history.order import are_hashes
 from strategies import experiments
 
@@ -149,12 +152,17 @@ def test_a_change_of_spread_is_no_change_of_level(design):
 
 
 def test_a_change_of_spread_is_named():
-    """The note names the commit and the size; each commit has its own noise."""
+    """The note names the commit and the size; each commit has its own noise, which p-values allow for by a factor of 1.4."""
     times = spread_histories("four times from the middle", 1, 13)[0].assign_coords(commit=[f"c{place:02}" for place in range(100)])
     with pytest.warns(PerfarrayWarning, match=r"1 of 1 series .* from about c(4|5)\d on, [345](\.\d)? times larger"):
         noise = times.perf.change_points()["relative_noise"]
     assert 3 < noise[90] / noise[10] < 5.5
     assert float((noise**2).mean()) == pytest.approx(1)
+    step = times * np.where(np.arange(100) < 30, 1.0, 1.005)[:, None]
+    commits = commits_of(step.values)
+    pvalue = chance(strongest(commits.clean, commits.errors, 2).statistic, 100)
+    assert 0 < pvalue < 0.5
+    assert quietly(step)["pvalue_any"] == pytest.approx(1.4 * pvalue)
 
 
 def test_outliers_and_gaps(history):
@@ -178,16 +186,19 @@ def test_commits_with_few_runs_count_less():
     assert result["upper"].sel(commit=30) - result["lower"].sel(commit=30) < 0.02
 
 
-def test_stopped_runs_are_never_in_favour(history):
-    """After a change to a time-out only "at least as slow" is known, and before one only "at most"."""
+@pytest.mark.parametrize("rate", [False, True])
+def test_stopped_runs_are_never_in_favour(history, rate):
+    """After a change to a time-out only "at least as slow" is known, and before one only "at most"; of rates it is the other way round."""
     stopped = xr.zeros_like(history, dtype=bool)
     stopped.loc[{"benchmark": "c", "commit": "c50"}] = True
     stopped.loc[{"benchmark": "a", "commit": "c10"}] = True
+    times = (1 / history).assign_attrs(units="1/s", better="higher") if rate else history
     with pytest.warns(PerfarrayWarning, match="stopped"):
-        result = history.assign_coords(censored=stopped).perf.change_points()
+        result = times.assign_coords(censored=stopped).perf.change_points()
     after, before = result.sel(benchmark="c", commit="c40"), result.sel(benchmark="a", commit="c20")
-    assert (after["verdict"].item(), after["upper"].item(), after["lower"].item() > 0) == ("inconclusive", np.inf, True)
-    assert (before["verdict"].item(), before["lower"].item(), np.isfinite(before["upper"].item())) == ("inconclusive", 0.0, True)
+    above, below = (before, after) if rate else (after, before)
+    assert (above["verdict"], above["upper"], above["lower"] > 0) == ("inconclusive", np.inf, True)
+    assert (below["verdict"], below["lower"], np.isfinite(below["upper"])) == ("inconclusive", 0.0, True)
 
 
 def test_dependence_is_noted():
