@@ -158,7 +158,7 @@ def test_a_change_of_spread_is_named():
         noise = times.perf.change_points()["relative_noise"]
     assert 3 < noise[90] / noise[10] < 5.5
     assert float((noise**2).mean()) == pytest.approx(1)
-    step = times * np.where(np.arange(100) < 30, 1.0, 1.005)[:, None]
+    step = times * np.where(np.arange(100) < 30, 1.0, 1.015)[:, None]
     commits = commits_of(step.values)
     pvalue = chance(strongest(commits.clean, commits.errors, 2).statistic, 100)
     assert 0 < pvalue < 0.5
@@ -174,6 +174,17 @@ def test_outliers_and_gaps(history):
     assert positions(result.sel(benchmark="d")) == []
     change = result.sel(benchmark="a", commit="c20")
     assert (change["earliest"].item(), change["latest"].item()) == ("c17", "c20")
+
+
+def test_the_set_of_commits():
+    """It is the range of the most likely commits that have 95 % of the probability."""
+    logs = 0.01 * np.random.default_rng(1).normal(size=100) + 0.012 * (np.arange(100) >= 50)
+    result = series(np.exp(logs)[:, None]).perf.change_points()
+    (at,) = positions(result)
+    likely = np.argsort(-result["probability"].values)
+    number = 1 + int(np.argmax(np.cumsum(result["probability"].values[likely]) >= 0.95))
+    assert number > 3
+    assert (result["earliest"][at], result["latest"][at]) == (likely[:number].min(), likely[:number].max())
 
 
 def test_commits_with_few_runs_count_less():
