@@ -8,9 +8,11 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
+from perfarray.history.changes import _search_levels
 from perfarray.history.numerics.commits import commits_of
 from perfarray.history.numerics.law import chance
 from perfarray.history.numerics.search import strongest
+from perfarray.history.numerics.watch import watch
 from perfarray.history.order import are_hashes
 from strategies import experiments
 
@@ -123,6 +125,13 @@ def test_corrections_leave_less():
     times = series(np.random.default_rng(9).normal(10, 1, size=(100, 20, 1)))
     alarms = {rule: int(quietly(times, correction=rule)["change"].any("commit").sum()) for rule in (None, "bh", "holm")}
     assert alarms[None] > 0 == alarms["bh"] == alarms["holm"]
+
+
+@pytest.mark.parametrize(("correction", "share"), [("holm", 1 / 3), ("bh", 2 / 3), (None, 1.0)])
+def test_series_are_searched_at_the_corrected_level(correction, share):
+    """Holm: alpha over the number of series; Benjamini and Hochberg: the share of the selected ones; 0 for the others and for NaN."""
+    pvalues = xr.DataArray([1e-6, 1e-4, 0.5, np.nan], dims="benchmark")
+    np.testing.assert_allclose(_search_levels(pvalues, 0.05, correction), [0.05 * share, 0.05 * share, 0, 0])
 
 
 # Spreads of 100 commits relative to that of the first.
@@ -298,6 +307,16 @@ def test_watched_commit_by_commit(history):
     assert until["alarm"][-1]
     assert abs(positions(until)[-1] - 20) <= 2
     assert not before["alarm"].any()
+
+
+def test_pvalues_of_watched_changes():
+    """The p-value is the chance of such a change anywhere: of a stable history twice as long, that of either half."""
+    values = np.arange(80) % 7 / 1000 + (np.arange(80) >= 30)
+    (start, seen_at, pvalue), *_ = watch(values[:40], np.ones(40), 2, 1e-3)
+    (same_start, same_seen_at, longer), *_ = watch(values, np.ones(80), 2, 1e-3)
+    assert (start, seen_at) == (same_start, same_seen_at)
+    assert 0 < pvalue < 0.1
+    assert longer == pytest.approx(1 - (1 - pvalue) ** 2)
 
 
 def test_the_rate_of_false_alarms():

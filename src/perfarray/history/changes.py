@@ -9,9 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
-from perfarray.history.numerics.causes import common_changes
 from perfarray.history.numerics.law import fewest
-from perfarray.history.numerics.results import Search, chances, describe
+from perfarray.history.numerics.results import Search, chances, common_changes, describe
 from perfarray.history.numerics.watch import KNOWN, RATES
 from perfarray.history.order import history_labels
 from perfarray.numerics.types import Floats, Mask

@@ -91,14 +91,7 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
 
 
 def linear(
-    rows: pd.DataFrame,
-    target: Floats,
-    *,
-    right: str,
-    predictors: list[str],
-    classes: set[str],
-    noise: str | None,
-    choice: ModelChoice,
+    rows: pd.DataFrame, target: Floats, *, right: str, predictors: list[str], classes: set[str], noise: str | None, choice: ModelChoice
 ) -> Fit:
     """Fit a linear, gamma or mixed model of the formula `right`; rows with labels that the fit did not see have no prediction.
 
