@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,16 +31,11 @@ BLOCK: Final = 1 << 16
 Values = Sequence[xr.Variable]
 
 
-class Descriptors(NamedTuple):
-    """Descriptors as columns, the names of those of flags, and the number of texts of each descriptor that could not be read."""
+def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags: int) -> tuple[dict[str, Any], list[str], Counter[str]]:
+    """Read descriptors, each with a value for every row, except those that label the rows.
 
-    columns: dict[str, Any]
-    flags: tuple[str, ...]
-    unparsed: Counter[str]
-
-
-def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags: int) -> Descriptors:
-    """Read descriptors, each with a value for every row, except those that label the rows."""
+    Return their columns, the names of those of flags, and the number of texts of each descriptor that could not be read.
+    """
     columns: dict[str, Any] = {}
     of_flags: dict[str, Mask] = {}
     unparsed: Counter[str] = Counter()
@@ -59,7 +54,7 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
         elif name not in labels and name not in columns:
             codes, distinct = _distinct(values)
             columns[name] = _typed(distinct)[codes]
-    return Descriptors(columns, tuple(of_flags), unparsed)
+    return columns, list(of_flags), unparsed
 
 
 def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:

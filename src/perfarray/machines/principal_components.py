@@ -170,21 +170,19 @@ def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse)
     if incomplete:
         text = f"{incomplete} cells leave out or fill what was not measured in them"
         notes.append(Note("cells_with_gaps", text, {"cells": incomplete, "of": number}))
-    return _joined(table, cell_dims, answers, cells).assign_attrs(n_cells=len(answers)), tuple(notes)
+    return _joined(table, cell_dims, answers).assign_attrs(n_cells=len(answers)), tuple(notes)
 
 
-def _joined(
-    table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[int, ...], xr.Dataset], cells: list[tuple[int, ...]]
-) -> xr.Dataset:
+def _joined(table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[int, ...], xr.Dataset]) -> xr.Dataset:
     """Join the answers of the cells, with all labels that any of them has."""
     labels = {dim: table[dim].values for answer in answers.values() for dim in answer.dims if dim in table.dims}
     labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in answers.values()) + 1)
     labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(answers.values())).dims}
-    aligned = {indices: answer.drop_attrs(deep=False).reindex(labels) for indices, answer in answers.items()}
-    blank = xr.full_like(next(iter(aligned.values())), np.nan)
-    joined: xr.Dataset = xr.concat([aligned.get(indices, blank) for indices in cells], "_cell", coords="minimal", compat="override")
-    index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(cells, names=cell_dims), "_cell")
-    joined = joined.assign_coords(index).unstack("_cell").drop_vars(cell_dims)  # noqa: PD010, xarray's
+    aligned = [answer.drop_attrs(deep=False).reindex(labels) for answer in answers.values()]
+    joined: xr.Dataset = xr.concat(aligned, "_cell", coords="minimal", compat="override")
+    index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(list(answers), names=cell_dims), "_cell")
+    joined = joined.assign_coords(index).unstack("_cell")  # noqa: PD010, xarray's
+    joined = joined.reindex({dim: range(table.sizes[dim]) for dim in cell_dims}).drop_vars(cell_dims)
     described = {name: coordinate.variable for name, coordinate in table.coords.items() if set(coordinate.dims) <= {*cell_dims, *labels}}
     return joined.assign_coords(described).transpose(*cell_dims, ...)
 

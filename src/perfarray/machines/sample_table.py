@@ -1,7 +1,6 @@
 """One number for each sample and feature: repetitions are summarised, gaps are dropped or filled."""
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -82,17 +81,10 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
             )
 
 
-class CompleteTable(NamedTuple):
-    """A table without gaps, the positions of its labels in the table with gaps, attrs and notes on the gaps."""
-
-    table: xr.DataArray
-    indexers: dict[Hashable, Integers]
-    attrs: dict[str, Hashable]
-    notes: tuple[Note, ...]
-
-
-def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str | None) -> CompleteTable:
-    """Drop or fill what was not measured."""
+def without_gaps(
+    table: xr.DataArray, samples: str, features: str, impute: str | None
+) -> tuple[xr.DataArray, dict[Hashable, Integers], dict[str, Hashable], tuple[Note, ...]]:
+    """Drop or fill what was not measured; return the table, the positions of its labels, attrs, and notes."""
     finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features).compute()
     if impute == "mean":
         rows, columns = (finite.any(dim).values for dim in (features, samples))
@@ -122,4 +114,4 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
         text = f"{filled} of {complete.size} values were not measured and are replaced by the mean of their {features}"
         notes.append(Note("imputed", text, {"values": filled, "of": complete.size}))
         complete = complete.where(measured, complete.where(measured).mean(samples)).assign_attrs(complete.attrs)
-    return CompleteTable(complete, indexers, attrs, tuple(notes))
+    return complete, indexers, attrs, tuple(notes)

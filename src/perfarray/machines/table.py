@@ -143,17 +143,18 @@ def machine_table(
         notes += [replace(note, message=f"{suite}: {note.message}") if suite else note for note in (*inner, *column_notes)]
     labels, columns = pd.concat(all_labels, ignore_index=True), pd.concat(all_columns, ignore_index=True)
     along_rows = [str(name) for name, coordinate in row_arrays[0].coords.items() if coordinate.dims == (ROW,)]
-    descriptors = described({name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}, labels, n_flags)
-    table = pd.concat([labels, columns, pd.DataFrame(descriptors.columns, index=columns.index)], axis=1)
+    coordinates = {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
+    descriptors, flags, unparsed = described(coordinates, labels, n_flags)
+    table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
     roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by)], "label") | computed_roles(responses, nest)
-    roles |= {f"{name}{UNPARSED}": "unparsed" for name in descriptors.unparsed} | dict.fromkeys(descriptors.flags, "flag")
+    roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {
         "result": "machine_table",
         METRIC: str(array.name or "time"),
         "units": str(array.attrs.get("units", "1")),
         "better": str(array.attrs.get("better", "lower")),
-        "n_unparsed": sum(descriptors.unparsed.values()),
-        "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(descriptors.unparsed.items())),
+        "n_unparsed": sum(unparsed.values()),
+        "unparsed": ", ".join(f"{name}: {count}" for name, count in sorted(unparsed.items())),
     }
     if "relative_variation" in table:
         table.attrs["n_zero_variation"] = int((table["relative_variation"] == 0).sum())
