@@ -98,7 +98,7 @@ def test_a_small_test_gives_no_limits():
 
 
 def test_one_split_has_fishers_interval():
-    """With one split the correlation is Pearson's of measured and predicted, with Fisher's interval; several splits test more rows."""
+    """With one split the correlation is Pearson's of measured and predicted, with Fisher's interval; with folds it is wider by sqrt(2)."""
     table = made(100, 13)
     once = least_squares(table, predictors=["cores", "os"], splits=1).to_dataset()
     correlation = np.corrcoef(once["measured"], once["predicted"])[0, 1]
@@ -106,10 +106,13 @@ def test_one_split_has_fishers_interval():
     assert once["correlation_lower"] == pytest.approx(np.tanh(np.arctanh(correlation) - 1.959963985 / np.sqrt(27)))
     assert once.attrs["n_test"] == 30
     assert least_squares(table, predictors=["cores", "os"], splits=8).to_dataset().attrs["n_test"] > 85
+    folds = least_squares(table, predictors=["cores", "os"], folds=5).to_dataset()
+    half = np.sqrt(2) * 1.959963985 / np.sqrt(97)
+    assert folds["correlation_lower"] == pytest.approx(np.tanh(np.arctanh(folds["correlation"].item()) - half))
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e6])
-def test_limits_of_a_gamma_model_are_the_jackknifes(unit):
+@pytest.mark.parametrize(("unit", "level"), [(1.0, 0.95), (1e6, 0.8)])
+def test_limits_of_a_gamma_model_are_the_jackknifes(unit, level):
     """The fits of statsmodels without each row, of a column between 1 and 5, give the limits in units of any size."""
     from statsmodels.api import GLM, families
 
@@ -122,8 +125,9 @@ def test_limits_of_a_gamma_model_are_the_jackknifes(unit):
         return GLM(y[rows], design[rows], family=law).fit(tol=1e-14, maxiter=1000).params[1]
 
     slope, without = fitted(np.full(14, True)), np.array([fitted(np.arange(14) != row) for row in range(14)])
-    half = stats.t.ppf(0.975, 12) * np.sqrt(13 / 14 * ((without - slope) ** 2).sum())
-    model = pd.DataFrame({"y": y, "x": unit * x}).perf.explain_variation(response="y", model="gamma", formula="y ~ x")
+    half = stats.t.ppf((1 + level) / 2, 12) * np.sqrt(13 / 14 * ((without - slope) ** 2).sum())
+    table = pd.DataFrame({"y": y, "x": unit * x})
+    model = table.perf.explain_variation(model="gamma", formula="y ~ x", confidence_level=level, splits=1, rng=1)
     term = model.to_dataset().sel(term="x")
     limits = [unit * term[f"coefficient{name}"].item() for name in ("_lower", "", "_upper")]
     np.testing.assert_allclose(limits, [slope - half, slope, slope + half], rtol=1e-5)
