@@ -127,7 +127,7 @@ def test_limits_of_a_gamma_model_are_the_jackknifes(unit, level):
     slope, without = fitted(np.full(14, True)), np.array([fitted(np.arange(14) != row) for row in range(14)])
     half = stats.t.ppf((1 + level) / 2, 12) * np.sqrt(13 / 14 * ((without - slope) ** 2).sum())
     table = pd.DataFrame({"y": y, "x": unit * x})
-    model = table.perf.explain_variation(model="gamma", formula="y ~ x", confidence_level=level, splits=1, rng=1)
+    model = table.perf.explain_variation(model="gamma", formula="y ~ x", confidence_level=level, rng=1)
     term = model.to_dataset().sel(term="x")
     limits = [unit * term[f"coefficient{name}"].item() for name in ("_lower", "", "_upper")]
     np.testing.assert_allclose(limits, [slope - half, slope, slope + half], rtol=1e-5)

@@ -182,6 +182,17 @@ def test_bad_numbers():
         runs(3).perf.principal_components().perf.plot(regions=True)
 
 
+def test_the_size_of_regions():
+    """The bootstrap's variance of a mean, (n - 1) / n of the true one, is corrected: of two runs by a factor of 2.
+
+    The scores of 6 machines and 5 benchmarks have 30 degrees of freedom, less 5 of centring and 10 of the rotation.
+    """
+    times = runs(2, spread=0.001)
+    result = perfarray.principal_components(times, statistic="mean", n_resamples=400, rng=1)
+    variances = np.einsum("skk->", result["score_covariance"].values)
+    assert variances == pytest.approx(15 * float((times.var("execution", ddof=1) / 2).mean()), rel=0.25)
+
+
 def test_the_level_of_regions():
     """The radius of two components is that of F with 2 and df degrees of freedom, and limits are those of t, at the level given."""
     wide, narrow = (regions(runs(5), statistic="mean", confidence_level=level) for level in (0.95, 0.5))

@@ -160,7 +160,10 @@ def test_what_each_level_adds():
     many = perfarray.simulate(
         sizes={"execution": 400, "iteration": 10}, variances={"execution": 0.09, "iteration": 0.16}, mean=10.0, dims={"machine": 20}, rng=1
     )
-    table = many.perf.machine_table(response=("execution_variation", "iteration_variation"))
+    table = many.perf.machine_table(response=("execution_variation", "iteration_variation", "execution_variance", "iteration_variance"))
+    np.testing.assert_allclose(table["execution_variance_noise"], table["iteration_variance"] / 10)
+    np.testing.assert_allclose(table["execution_variance"], table["execution_variation"] ** 2)
+    assert (table["iteration_variance_noise"] == 0).all()
     # One machine's has a standard error of 4 %: sqrt(2 / 399) (0.09 + 0.016) / 0.09 / 2; the mean of twenty one of 1 %.
     assert table["execution_variation"].mean() == pytest.approx(0.03, rel=0.03)
     assert table["iteration_variation"].mean() == pytest.approx(0.04, rel=0.01)
