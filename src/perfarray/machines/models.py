@@ -163,7 +163,7 @@ def _predictions(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
         half = len(rows) // 2
         if not half:
             return np.array([np.nan])
-        return np.concatenate([_predictions(result, arrays, part) for part in (rows.iloc[:half], rows.iloc[half:])])
+        return np.concatenate([_predictions(result, arrays, half_rows) for half_rows in (rows.iloc[:half], rows.iloc[half:])])
     return np.asarray(design @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params), dtype=float)
 
 

@@ -63,7 +63,8 @@ def commits_of(units: Floats) -> Commits:
     spreads = relative_spreads(values, errors)
     errors = errors * spreads
     rho = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
-    return Commits(positions, values, whitened(values, rho), logs, errors, counts, within, rho, spreads)
+    clean = whitened(values, rho)
+    return Commits(positions, values, clean, logs, errors, counts=counts, within=within, correlation=rho, spreads=spreads)
 
 
 def _errors(values: Floats, counts: Floats, within: float) -> Floats:
