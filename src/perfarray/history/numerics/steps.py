@@ -64,9 +64,15 @@ def describe_steps(commits: Commits, starts: list[int], least: int, *, band: tup
         order = np.argsort(-chances, kind="stable")
         likely = order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
         first[number], last[number] = low + likely.min(), low + likely.max()
-    estimate, lower, upper, tests = _ratios(fit, commits.logs, band, level)
-    levels, positions = fit.levels[_segments(starts, n)], np.array(starts, dtype=np.intp)
-    return Steps(positions, estimate, lower, upper, tests, first, last, np.minimum(probability, 1.0), levels, fit.noise)
+    return Steps(
+        np.array(starts, dtype=np.intp),
+        *_ratios(fit, commits.logs, band, level),
+        first=first,
+        last=last,
+        probability=np.minimum(probability, 1.0),
+        levels=fit.levels[_segments(starts, n)],
+        noise=fit.noise,
+    )
 
 
 def _ratios(fit: Fit, logs: bool, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
