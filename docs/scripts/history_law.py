@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from perfarray.history.numerics import watch
-from perfarray.history.numerics.law import BUMPS, CHANCES, LIMITS
+from perfarray.history.numerics.law import BUMPS, CHANCES, LENGTHS
 from perfarray.history.numerics.search import GROWTH
 
 BLOCK = 50_000
@@ -59,6 +59,6 @@ def alarms(number: int = 900, n: int = 1000) -> list[float]:
 if __name__ == "__main__" and sys.argv[1:] == ["watch"]:
     print(dict(zip(watch.LIMITS.tolist(), alarms(), strict=True)))
 elif __name__ == "__main__":
-    for length in map(int, sys.argv[1:] or LIMITS):
-        found = limits(length, 2_000_000 if length <= 70 else 500_000 if length <= 200 else 200_000)
-        print(f"    {length}: ({', '.join('INF' if np.isinf(limit) else f'{limit:.3f}' for limit in found)}),", flush=True)
+    for length in map(int, sys.argv[1:] or LENGTHS):
+        row = limits(length, 2_000_000 if length <= 70 else 500_000 if length <= 200 else 200_000)
+        print(f"{length:6d} {' '.join(f'{limit:5.3f}' for limit in row)}", flush=True)

@@ -42,6 +42,7 @@ def test_commits_between_nights_are_as_likely():
     assert asked["next"].item() == "c100"
     assert asked["posterior"].sum() == pytest.approx(1)
     assert changes.perf.next_measurement()["culprit"].item() == "c104"
+    xr.testing.assert_identical(changes.perf.next_measurement(change="c104"), changes.perf.next_measurement())
 
 
 def test_runs_pay_where_commits_are_dear():
@@ -71,11 +72,12 @@ def test_bad_input():
     for keywords, message in (
         ({"commits": NIGHTS[1:]}, "does not hold 1 of the 24 commits"),
         ({"commits": EVERY[::-1]}, "in another order"),
+        ({"commits": [*NIGHTS, NIGHTS[-1]]}, "repeats some"),
         ({"change": "c000"}, "change='c000' is no change of any series; there is 'c104'"),
         ({"commit_cost": -1}, "0 or more"),
         ({"probability": 1.5}, "probability=1.5 is out of range"),
     ):
         with pytest.raises(ValueError, match=message):
             changes.perf.next_measurement(**keywords)
-    with pytest.raises(ValueError, match="needs what change_points"):
+    with pytest.raises(ValueError, match="needs the result of change_points"):
         history().to_dataset().perf.next_measurement()

@@ -1,4 +1,4 @@
-"""`change_points`: since when a metric is another one, how surely, and at how many false alarms."""
+"""`change_points`: since when a metric differs, how surely, and at how many false alarms."""
 
 import warnings
 
@@ -8,6 +8,11 @@ import xarray as xr
 
 import perfarray
 from perfarray import PerfarrayWarning
+from perfarray.history.changes import _search_levels
+from perfarray.history.numerics.commits import commits_of
+from perfarray.history.numerics.law import chance
+from perfarray.history.numerics.search import strongest
+from perfarray.history.numerics.watch import watch
 from perfarray.history.order import are_hashes
 from strategies import experiments
 
@@ -16,7 +21,7 @@ COMMITS = [f"c{place:02}" for place in range(60)]
 
 @pytest.fixture(scope="module")
 def history():
-    """Five executions of four benchmarks at 60 commits: three are 5 % slower from c20 on, one is faster from c40 on, another host's."""
+    """Five executions of four benchmarks at 60 commits: three are 5 % slower from c20 on, one is faster from c40 on, on another host."""
     rng = np.random.default_rng(1)
     values = np.exp(0.01 * rng.normal(size=(4, 60, 5)) + 0.01 * rng.normal(size=(4, 60, 1)))
     values[:3, 20:] *= 1.05
@@ -30,15 +35,25 @@ def found(history):
     return history.perf.change_points()
 
 
-def changed(result, **labels):
-    """Return the labels of the commits at which one series changed."""
-    own = result.sel(labels)
-    return own["commit"].values[own["change"].values].tolist()
+def series(values, **attrs):
+    """Return timings of commits (and executions, and benchmarks before them)."""
+    return xr.DataArray(values, dims=("benchmark", "commit", "execution")[-np.ndim(values) :], attrs=attrs)
 
 
-def test_changes_are_found_where_they_are(found):
+def positions(result, name="change"):
+    """Return the positions along one series at which a variable is True."""
+    return np.flatnonzero(result[name]).tolist()
+
+
+def quietly(times, **options):
+    """Return changes without their warning."""
+    with warnings.catch_warnings(action="ignore"):
+        return times.perf.change_points(**options)
+
+
+def test_changes_are_found_where_they_are(history, found):
     """With their size, direction and cause; a stable benchmark has none, and segments are numbered along the history."""
-    assert [changed(found, benchmark=name) for name in "abcd"] == [["c20"], ["c20"], ["c20", "c40"], []]
+    assert [positions(found.sel(benchmark=name)) for name in "abcd"] == [[20], [20], [20, 40], []]
     first = found.sel(benchmark="a", commit="c20")
     assert first["lower"] < 1.05 < first["upper"]
     assert (first["verdict"], first["cause"], bool(first["common"])) == ("slower", "code", True)
@@ -49,19 +64,16 @@ def test_changes_are_found_where_they_are(found):
         "benchmarks that changed together, by one cause rather than each by itself: 3 at c20"
     ]
     assert found["segment"].sel(benchmark="c").values.tolist() == [0] * 20 + [1] * 20 + [2] * 20
-    elsewhere = found.where(~found["change"])
-    assert elsewhere["estimate"].isnull().all()
+    assert found.where(~found["change"])["estimate"].isnull().all()
     assert (found["verdict"].values[~found["change"].values] == "").all()
+    xr.testing.assert_identical(perfarray.change_points(history), found)
 
 
-def test_the_table_has_one_row_a_change(found):
-    assert found.perf.table().index.tolist() == [("a", "c20"), ("b", "c20"), ("c", "c20"), ("c", "c40")]
-
-
-def test_the_table_says_what_there_is_to_say(found):
-    """Columns of hosts and of common changes only where there are any; of what did not change, that it did not."""
+def test_the_table(found):
+    """One row a change; columns of hosts and common changes only where there are any; a sentence without changes."""
     columns = ["change", "verdict", "p", "made by"]
     early = found.sel(commit=COMMITS[:40])
+    assert found.perf.table().index.tolist() == [("a", "c20"), ("b", "c20"), ("c", "c20"), ("c", "c40")]
     assert found.perf.table().columns.tolist() == [*columns, "cause", "common"]
     assert early.perf.table().columns.tolist() == [*columns, "common"]
     assert early.assign(common=xr.zeros_like(early["common"])).perf.table().columns.tolist() == columns
@@ -69,34 +81,32 @@ def test_the_table_says_what_there_is_to_say(found):
     assert found.isel(benchmark=[]).perf.table().attrs["about"] == "no change in 0 series of up to 0 commits"
 
 
-def test_a_rate_that_rises_is_faster(history):
+def test_verdicts(history):
+    """A rate that rises is faster; a change within the threshold is found, and equivalent."""
     rate = (1 / history).assign_attrs(units="1/s", better="higher")
     assert rate.perf.change_points()["verdict"].sel(benchmark="a", commit="c20") == "slower"
+    assert history.perf.change_points(threshold=0.2)["verdict"].sel(benchmark="a", commit="c20") == "equivalent"
 
 
-def test_a_change_within_the_threshold_is_equivalent(history):
-    """It is found all the same: the verdict says that it does not matter."""
-    verdict = history.perf.change_points(threshold=0.2)["verdict"]
-    assert verdict.sel(benchmark="a", commit="c20") == "equivalent"
-
-
-def test_orders_of_dims_chunks_and_scales_change_nothing(history, found):
-    turned = history.transpose().perf.change_points().transpose(*found.dims)
-    xr.testing.assert_allclose(turned, found)
+def test_all_paths_agree(history, found):
+    """Orders of dims, chunks, scale and precision change nothing; dates and numbers are labels, too."""
+    xr.testing.assert_allclose(history.transpose().perf.change_points().transpose(*found.dims), found)
+    np.testing.assert_allclose((1000 * history).perf.change_points()["estimate"], found["estimate"])
+    assert history.astype("float32").perf.change_points()["change"].equals(found["change"])
+    days = np.datetime64("2024-01-01", "ns") + np.arange(60) * np.timedelta64(1, "D")
+    dates = history.drop_vars("host").assign_coords(commit=days).rename(commit="date").perf.change_points(dim="date")
+    assert dates["earliest"].sel(benchmark="a", date="2024-01-21").values == np.datetime64("2024-01-21")
+    assert dates.perf.table().loc["a", "made by"].item() == "2024-01-21"
+    builds = history.drop_vars("host").assign_coords(commit=np.arange(100, 160)).rename(commit="build")
+    assert builds.perf.change_points(dim="build").perf.table().loc["a", "made by"].item() == "120"
     pytest.importorskip("dask")
     xr.testing.assert_equal(history.chunk(benchmark=1).perf.change_points().compute(), found)
-    scaled = (1000 * history).perf.change_points()
-    np.testing.assert_allclose(scaled["estimate"], found["estimate"])
-    assert history.astype("float32").perf.change_points()["change"].equals(found["change"])
 
 
 def test_more_executions_inside_a_day_are_no_more_days():
-    """A day's noise is no change however surely each day is known: without change, five executions alarm as seldom as one."""
+    """The noise of days is no change however surely each day is known: five executions alarm as seldom as one."""
     rng, count = np.random.default_rng(3), experiments(400)
-    day = rng.normal(size=(count, 40, 1))
-    many = xr.DataArray(np.exp(0.02 * day + 0.001 * rng.normal(size=(count, 40, 5))), dims=("benchmark", "commit", "execution"))
-    with warnings.catch_warnings(action="ignore"):
-        stable = many.perf.change_points(correction=None)
+    stable = quietly(series(np.exp(0.02 * rng.normal(size=(count, 40, 1)) + 0.001 * rng.normal(size=(count, 40, 5)))), correction=None)
     assert stable["change"].any("commit").mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
     np.testing.assert_allclose(stable["noise"].median(), 0.02, rtol=0.1)
     np.testing.assert_allclose(stable["within"].median(), 0.001 / np.sqrt(5), rtol=0.1)
@@ -106,154 +116,162 @@ def test_false_alarms_do_not_depend_on_the_noise():
     """Long tails and outlying days: as many false alarms as alpha says, within three standard errors."""
     rng, count = np.random.default_rng(4), experiments(400)
     values = rng.standard_t(2, size=(count, 20, 1)) + 10 * (rng.random((count, 20, 1)) < 0.05)
-    times = xr.DataArray(np.exp(0.01 * values), dims=("benchmark", "commit", "execution"))
-    with warnings.catch_warnings(action="ignore"):
-        alarms = times.perf.change_points(correction=None, alpha=0.1)["change"].any("commit")
+    alarms = quietly(series(np.exp(0.01 * values)), correction=None, alpha=0.1)["change"].any("commit")
     assert alarms.mean() == pytest.approx(0.1, abs=3 * np.sqrt(0.1 * 0.9 / count))
 
 
+def test_corrections_leave_less():
+    """Of 100 stable benchmarks, about five alarm; corrected, none does."""
+    times = series(np.random.default_rng(9).normal(10, 1, size=(100, 20, 1)))
+    alarms = {rule: int(quietly(times, correction=rule)["change"].any("commit").sum()) for rule in (None, "bh", "holm")}
+    assert alarms[None] > 0 == alarms["bh"] == alarms["holm"]
+
+
+@pytest.mark.parametrize(("correction", "share"), [("holm", 1 / 3), ("bh", 2 / 3), (None, 1.0)])
+def test_series_are_searched_at_the_corrected_level(correction, share):
+    """Holm: alpha over the number of series; Benjamini and Hochberg: the share of the selected ones; 0 for the others and for NaN."""
+    pvalues = xr.DataArray([1e-6, 1e-4, 0.5, np.nan], dims="benchmark")
+    np.testing.assert_allclose(_search_levels(pvalues, 0.05, correction), [0.05 * share, 0.05 * share, 0, 0])
+
+
+# Spreads of 100 commits relative to that of the first.
 DESIGNS = {
     "twice from the middle": np.where(np.arange(100) < 50, 1.0, 2.0),
     "four times from the middle": np.where(np.arange(100) < 50, 1.0, 4.0),
     "three times in the last fifth": np.where(np.arange(100) < 80, 1.0, 3.0),
 }
-"""Spreads of 100 commits by that of the first."""
 
 
-def spread_histories(design, number):
+def spread_histories(design, number, seed=12):
     """Return stable histories of a program whose spread changes."""
-    logs = np.random.default_rng(12).normal(size=(number, 100, 1)) * DESIGNS[design][:, None]
-    return xr.DataArray(np.exp(0.01 * logs), dims=("benchmark", "commit", "execution"))
+    return series(np.exp(0.01 * np.random.default_rng(seed).normal(size=(number, 100, 1)) * DESIGNS[design][:, None]))
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_change_of_spread_is_no_change_of_level(design):
-    """Of stable histories whose spread changes, 7.5 % show a change at most: within two standard errors (10, 13 and 20 % without)."""
-    times = spread_histories(design, 300)
+    """Of stable histories whose spread changes, 7.5 % show a change at most, and at one false alarm in 1,000 commits at most 1.5 alarm.
+
+    Both within two standard errors; without the rule they are 10 to 20 %, and 4 to 6 alarms.
+    """
     with pytest.warns(PerfarrayWarning, match=r"in \d+ of 300 series the spread of one commit about the next changes"):
-        found = times.perf.change_points(correction=None)
-    assert found["change"].any("commit").mean() < 0.075 + 2 * np.sqrt(0.075 * 0.925 / 300)
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-def test_a_change_of_spread_gives_no_more_alarms(design):
-    """At one false alarm in 1,000 commits there are at most 1.5: within two standard errors of 20,000 commits (4 to 6 without)."""
-    with warnings.catch_warnings(action="ignore"):
-        found = spread_histories(design, 200).perf.change_points(online=True)
-    assert found["alarm"].mean() < 0.0015 + 2 * np.sqrt(0.0015 / 20_000)
+        result = spread_histories(design, 300).perf.change_points(correction=None)
+    assert result["change"].any("commit").mean() < 0.075 + 2 * np.sqrt(0.075 * 0.925 / 300)
+    watched = quietly(spread_histories(design, 200), online=True)
+    assert watched["alarm"].mean() < 0.0015 + 2 * np.sqrt(0.0015 / 20_000)
 
 
 def test_a_change_of_spread_is_named():
-    """The note names the benchmark, the commit and the size; each commit's noise is its own."""
-    logs = np.random.default_rng(13).normal(size=(100, 1)) * DESIGNS["four times from the middle"][:, None]
-    times = xr.DataArray(np.exp(0.01 * logs), dims=("commit", "execution"), coords={"commit": [f"c{place:02}" for place in range(100)]})
+    """The note names the commit and the size; each commit has its own noise, which p-values allow for by a factor of 1.4."""
+    times = spread_histories("four times from the middle", 1, 13)[0].assign_coords(commit=[f"c{place:02}" for place in range(100)])
     with pytest.warns(PerfarrayWarning, match=r"1 of 1 series .* from about c(4|5)\d on, [345](\.\d)? times larger"):
-        found = times.perf.change_points()
-    noise = found["relative_noise"]
+        noise = times.perf.change_points()["relative_noise"]
     assert 3 < noise[90] / noise[10] < 5.5
     assert float((noise**2).mean()) == pytest.approx(1)
+    step = times * np.where(np.arange(100) < 30, 1.0, 1.015)[:, None]
+    commits = commits_of(step.values)
+    pvalue = chance(strongest(commits.clean, commits.errors, 2).statistic, 100)
+    assert 0 < pvalue < 0.5
+    assert quietly(step)["pvalue_any"] == pytest.approx(1.4 * pvalue)
 
 
-def test_one_outlying_commit_is_no_change(history):
-    spiked = history.copy()
-    spiked[3, 30] *= 3
-    assert changed(spiked.perf.change_points(), benchmark="d") == []
+def test_outliers_and_gaps(history):
+    """One outlying commit is no change; the commit that made a change may be one that was not measured."""
+    times = history.copy()
+    times[3, 30] *= 3
+    times[0, 17:20] = np.nan
+    result = times.perf.change_points()
+    assert positions(result.sel(benchmark="d")) == []
+    change = result.sel(benchmark="a", commit="c20")
+    assert (change["earliest"].item(), change["latest"].item()) == ("c17", "c20")
 
 
-def test_gaps_widen_the_set_of_commits(history):
-    """The commit that made a change may be one that was not measured."""
-    gaps = history.copy()
-    gaps[0, 17:20] = np.nan
-    found = gaps.perf.change_points().sel(benchmark="a", commit="c20")
-    assert (found["earliest"].item(), found["latest"].item()) == ("c17", "c20")
+def test_the_set_of_commits():
+    """It is the range of the most likely commits that have 95 % of the probability."""
+    logs = 0.01 * np.random.default_rng(1).normal(size=100) + 0.012 * (np.arange(100) >= 50)
+    result = series(np.exp(logs)[:, None]).perf.change_points()
+    (at,) = positions(result)
+    likely = np.argsort(-result["probability"].values)
+    number = 1 + int(np.argmax(np.cumsum(result["probability"].values[likely]) >= 0.95))
+    assert number > 3
+    assert (result["earliest"][at], result["latest"][at]) == (likely[:number].min(), likely[:number].max())
 
 
 def test_commits_with_few_runs_count_less():
     """A commit of one run between commits of many moves no level: weights are those of its own standard error."""
-    rng = np.random.default_rng(5)
-    values = np.exp(0.05 * rng.normal(size=(60, 100)))
+    values = np.exp(0.05 * np.random.default_rng(5).normal(size=(60, 100)))
     values[::2, 1:] = np.nan
     values[30:] *= 1.03
-    found = xr.DataArray(values, dims=("commit", "execution")).perf.change_points()
-    assert found["commit"].values[found["change"]].tolist() == [30]
-    assert found["upper"].sel(commit=30) - found["lower"].sel(commit=30) < 0.02
+    result = series(values).perf.change_points()
+    assert positions(result) == [30]
+    assert result["upper"].sel(commit=30) - result["lower"].sel(commit=30) < 0.02
 
 
-def test_stopped_runs_are_never_called_faster(history):
-    """After a change to a time-out only "at least as slow" is known, and before one only "at most"."""
+@pytest.mark.parametrize("rate", [False, True])
+def test_stopped_runs_are_never_in_favour(history, rate):
+    """After a change to a time-out only "at least as slow" is known, and before one only "at most"; of rates it is the other way round."""
     stopped = xr.zeros_like(history, dtype=bool)
     stopped.loc[{"benchmark": "c", "commit": "c50"}] = True
-    marked = history.assign_coords(censored=stopped)
+    stopped.loc[{"benchmark": "a", "commit": "c10"}] = True
+    times = (1 / history).assign_attrs(units="1/s", better="higher") if rate else history
     with pytest.warns(PerfarrayWarning, match="stopped"):
-        result = marked.perf.change_points()
-    change = result.sel(benchmark="c", commit="c40")
-    assert (change["verdict"].item(), change["upper"].item()) == ("inconclusive", np.inf)
+        result = times.assign_coords(censored=stopped).perf.change_points()
+    after, before = result.sel(benchmark="c", commit="c40"), result.sel(benchmark="a", commit="c20")
+    above, below = (before, after) if rate else (after, before)
+    assert (above["verdict"], above["upper"], above["lower"] > 0) == ("inconclusive", np.inf, True)
+    assert (below["verdict"], below["lower"], np.isfinite(below["upper"])) == ("inconclusive", 0.0, True)
 
 
-def test_dates_are_labels_too(history):
-    dates = history.drop_vars("host").assign_coords(commit=np.datetime64("2024-01-01", "ns") + np.arange(60) * np.timedelta64(1, "D"))
-    found = dates.rename(commit="date").perf.change_points(dim="date")
-    assert found["earliest"].sel(benchmark="a", date="2024-01-21").values == np.datetime64("2024-01-21")
-    assert found.perf.table().loc["a", "made by"].item() == "2024-01-21"
-
-
-def test_dependence_is_told():
-    """Noise that resembles that of the commit before is taken out and named: few of such series are said to change."""
-    rng = np.random.default_rng(6)
-    noise = rng.normal(size=(100, 400))
+def test_dependence_is_noted():
+    """Noise like that of the commit before is removed and noted: few of such series show a change."""
+    noise = np.random.default_rng(6).normal(size=(100, 400))
     for place in range(1, 400):
         noise[:, place] += 0.5 * noise[:, place - 1]
-    times = xr.DataArray(np.exp(0.01 * noise[:, 200:, None]), dims=("benchmark", "commit", "execution"))
     with pytest.warns(PerfarrayWarning, match="like that of the one before"):
-        found = times.perf.change_points(correction=None)
-    assert found["change"].any("commit").mean() < 0.2
-    np.testing.assert_allclose(found["correlation"].median(), 0.5, atol=0.12)
+        result = series(np.exp(0.01 * noise[:, 200:, None])).perf.change_points(correction=None)
+    assert result["change"].any("commit").mean() < 0.2
+    np.testing.assert_allclose(result["correlation"].median(), 0.5, atol=0.12)
 
 
-def test_a_drift_is_told():
+def test_a_drift_is_noted():
     rng = np.random.default_rng(7)
-    times = xr.DataArray(np.exp(0.001 * np.arange(100) + 0.005 * rng.normal(size=100))[:, None], dims=("commit", "execution"))
+    times = series(np.exp(0.001 * np.arange(100) + 0.005 * rng.normal(size=100))[:, None])
     with pytest.warns(PerfarrayWarning, match="straight line"):
         assert times.perf.change_points()["drifting"]
 
 
-def test_short_histories_say_what_they_need(history):
-    """Few commits, one, or none measured: no change, and how many it takes."""
+def test_short_histories(history):
+    """Few commits, one, or none measured show no change; a note says how many are needed, and that alpha may be too small."""
     for number in (1, 2, 7):
         with pytest.warns(PerfarrayWarning, match="4 of 4 series have fewer than 8 commits"):
             assert not history[:, :number].perf.change_points()["change"].any()
     with pytest.warns(PerfarrayWarning, match="1 of 1 series"):
         assert history[0].where(False).perf.change_points()["n"] == 0
+    with pytest.warns(PerfarrayWarning, match="at alpha=1e-20, below what these series can show, .* in 4 of 4 series; give a larger alpha"):
+        history.perf.change_points(alpha=1e-20)
 
 
-def test_equal_values_do_not_change():
-    assert not xr.DataArray(np.ones((30, 2)), dims=("commit", "execution")).perf.change_points()["change"].any()
+def test_equal_values():
+    """Equal values do not change, and one commit that differs from equal ones is no change; two halves are one.
+
+    Ranks of a few outliers among ties are no larger than those of a random order of distinct values.
+    """
+    assert not series(np.ones((30, 2))).perf.change_points()["change"].any()
+    result = series(np.ones((31, 31, 1)) + np.eye(31)[..., None]).perf.change_points(correction=None)
+    assert not result["change"].any()
+    assert result["pvalue_any"].min() > 0.05
+    assert positions(series(np.repeat([1.0, 2.0], 4)[:, None]).perf.change_points()) == [4]
 
 
-def test_one_commit_that_differs_from_equal_ones_is_no_change():
-    """Ranks of a few outliers among ties are no larger than a random order of different values makes them."""
-    values = np.ones((31, 31, 1)) + np.eye(31)[..., None]
-    found = xr.DataArray(values, dims=("benchmark", "commit", "execution")).perf.change_points(correction=None)
-    assert not found["change"].any()
-    assert found["pvalue_any"].min() > 0.05
-    step = xr.DataArray(np.repeat([1.0, 2.0], 4)[:, None], dims=("commit", "execution"))
-    assert step.perf.change_points()["change"].values.nonzero()[0].tolist() == [4]
-
-
-def test_values_that_are_not_positive_have_no_logs():
+def test_values_that_are_not_positive():
+    """They have no logs; a mean that is not positive has no ratio, which a note says; around zero there is no relative noise."""
     rng = np.random.default_rng(8)
-    values = rng.normal(size=(60, 3)) + np.where(np.arange(60) < 30, 2.0, 6.0)[:, None]
-    found = xr.DataArray(values, dims=("commit", "execution"), attrs={"units": "1"}).perf.change_points()
-    change = found.sel(commit=found["commit"][found["change"]].item())
-    assert change["lower"] < 3 < change["upper"]
-
-
-def test_corrections_leave_less(history):
-    """Of 100 stable benchmarks, five or so alarm; corrected, hardly any call has one."""
-    times = xr.DataArray(np.random.default_rng(9).normal(10, 1, size=(100, 20, 1)), dims=("benchmark", "commit", "execution"))
-    with warnings.catch_warnings(action="ignore"):
-        alarms = {rule: int(times.perf.change_points(correction=rule)["change"].any("commit").sum()) for rule in (None, "bh", "holm")}
-    assert alarms[None] > 0 == alarms["bh"] == alarms["holm"]
+    result = series(rng.normal(size=(60, 3)) + np.where(np.arange(60) < 30, 2.0, 6.0)[:, None], units="1").perf.change_points()
+    (at,) = positions(result)
+    assert result["lower"][at] < 3 < result["upper"][at]
+    with pytest.warns(UserWarning, match="1 of 1 changes follow a mean that is not positive"):
+        result = series(np.repeat([-1.0, 3.0], 20)[:, None] + rng.normal(0, 0.1, (40, 3))).perf.change_points()
+    assert (result["verdict"][20].item(), bool(np.isnan(result["estimate"][20]))) == ("slower", True)
+    assert np.isnan(quietly(series([[-1.0], [0.0], [1.0]]))["noise"])
 
 
 @pytest.mark.parametrize(
@@ -266,6 +284,7 @@ def test_corrections_leave_less(history):
         ({"threshold": -1}, "threshold=-1 is out of range"),
         ({"host": "day"}, "host='day' is no coordinate along 'commit'; there is 'host'"),
         ({"correction": "bonferroni"}, "correction='bonferroni' is not known"),
+        *(({"online": True, "false_alarms": rate}, "false_alarms=") for rate in (0.0, 1000.0, np.nan)),
     ],
 )
 def test_bad_arguments(history, options, message):
@@ -278,68 +297,40 @@ def test_repeated_commits_are_refused_with_the_remedy(history):
         xr.concat([history, history[:, :2]], "commit").perf.change_points()
 
 
-def test_function_is_method(history, found):
-    xr.testing.assert_identical(perfarray.change_points(history), found)
-
-
 def test_watched_commit_by_commit(history):
-    """A step is seen some commits after it came; what comes later changes nothing of that; alarms of stable series are rare."""
-    watched = history.perf.change_points(online=True)
-    seen = np.flatnonzero(watched["alarm"].sel(benchmark="a"))
-    since = np.flatnonzero(watched["change"].sel(benchmark="a"))
-    assert since[0] in (19, 20, 21)
-    assert 21 <= seen[0] <= 26
-    until = history[:, : seen[0] + 1].perf.change_points(online=True).sel(benchmark="a")
+    """A step is seen some commits after it came; what comes later does not change that."""
+    watched = history.perf.change_points(online=True).sel(benchmark="a")
+    seen = positions(watched, "alarm")[0]
+    assert positions(watched)[0] in (19, 20, 21)
+    assert 21 <= seen <= 26
+    until, before = (history[:, :end].perf.change_points(online=True).sel(benchmark="a") for end in (seen + 1, seen))
     assert until["alarm"][-1]
-    assert abs(int(np.flatnonzero(until["change"])[-1]) - 20) <= 2
-    before = history[:, : seen[0]].perf.change_points(online=True).sel(benchmark="a")
+    assert abs(positions(until)[-1] - 20) <= 2
     assert not before["alarm"].any()
 
 
-def test_the_rate_of_false_alarms_is_the_one_asked_for():
+def test_pvalues_of_watched_changes():
+    """The p-value is the chance of such a change anywhere: of a stable history twice as long, that of either half."""
+    values = np.arange(80) % 7 / 1000 + (np.arange(80) >= 30)
+    (start, seen_at, pvalue), *_ = watch(values[:40], np.ones(40), 2, 1e-3)
+    (same_start, same_seen_at, longer), *_ = watch(values, np.ones(80), 2, 1e-3)
+    assert (start, seen_at) == (same_start, same_seen_at)
+    assert 0 < pvalue < 0.1
+    assert longer == pytest.approx(1 - (1 - pvalue) ** 2)
+
+
+def test_the_rate_of_false_alarms():
     """Of 20,000 commits that do not change, with outlying days, 5 in 1,000 alarm: within three standard errors."""
-    rng = np.random.default_rng(10)
-    values = rng.standard_t(2, size=(100, 200, 1))
-    times = xr.DataArray(np.exp(0.01 * values), dims=("benchmark", "commit", "execution"))
-    with warnings.catch_warnings(action="ignore"):
-        alarms = times.perf.change_points(online=True, false_alarms=5.0)["alarm"]
-    assert 0.0035 < alarms.mean() < 0.0065
-
-
-@pytest.mark.parametrize("rate", [0.0, 1000.0, np.nan])
-def test_rates_that_are_not_known(history, rate):
-    with pytest.raises(ValueError, match="false_alarms="):
-        history.perf.change_points(online=True, false_alarms=rate)
+    times = series(np.exp(0.01 * np.random.default_rng(10).standard_t(2, size=(100, 200, 1))))
+    assert 0.0035 < quietly(times, online=True, false_alarms=5.0)["alarm"].mean() < 0.0065
 
 
 def test_long_segments_are_kept_when_watched():
-    """Segments are no shorter than asked for, and the alarm comes when the last so many are strange as a whole."""
+    """Segments are no shorter than asked for, and the alarm comes when so many commits differ as a whole."""
     values = np.where(np.arange(90) < 30, 1.0, 2.0)[:, None] * (1 + 0.01 * np.random.default_rng(11).random((90, 2)))
-    found = xr.DataArray(values, dims=("commit", "execution")).perf.change_points(online=True, min_size=25)
-    assert np.flatnonzero(found["change"]).tolist() == [30]
-    assert 45 <= np.flatnonzero(found["alarm"]).item() <= 54
-
-
-def test_values_around_zero_have_no_relative_noise():
-    with pytest.warns(PerfarrayWarning, match="fewer than 8"):
-        found = xr.DataArray(np.array([[-1.0], [0.0], [1.0]]), dims=("commit", "execution")).perf.change_points()
-    assert np.isnan(found["noise"])
-
-
-def test_values_that_no_ratio_is_made_of():
-    """A mean that is not positive has no ratio: the change is found and judged, and a note says why its size is not there."""
-    rng = np.random.default_rng(1)
-    values = np.repeat([-1.0, 3.0], 20)[:, None] + rng.normal(0, 0.1, (40, 3))
-    with pytest.warns(UserWarning, match="1 of 1 changes follow a mean that is not positive"):
-        found = xr.DataArray(values, dims=("commit", "execution")).perf.change_points()
-    assert (found["verdict"][20].item(), bool(np.isnan(found["estimate"][20]))) == ("slower", True)
-
-
-def test_labels_are_shown_as_they_are():
-    """Builds that have numbers are named by these, though a variable that is mostly NaN holds them as floats."""
-    values = np.repeat([1.0, 3.0], 20)[:, None] * (1 + np.random.default_rng(1).normal(0, 0.01, (40, 3)))
-    times = xr.DataArray(values, dims=("build", "execution"), coords={"build": np.arange(100, 140)})
-    assert times.perf.change_points(dim="build").perf.table()["made by"].tolist() == ["120"]
+    result = series(values).perf.change_points(online=True, min_size=25)
+    assert positions(result) == [30]
+    assert 45 <= positions(result, "alarm")[0] <= 54
 
 
 @pytest.mark.parametrize(
@@ -362,16 +353,16 @@ def test_hashes_are_known_by_how_they_look(labels, hashes):
     assert are_hashes(labels.split()) == hashes
 
 
-def test_an_order_that_is_not_known_is_no_history(history):
-    """Hashes in the order of their names have none: change points and trends are refused, with the ways to give one."""
+def test_an_unknown_order_is_no_history(history):
+    """Sorted hashes have no order: change points and trends are refused, with the ways to give one."""
     hashes = [f"{place * 2654435761 % 2**32:08x}" for place in range(history.sizes["commit"])]
     unordered = history.assign_coords(commit=hashes).sortby("commit")
     for method in (unordered.perf.change_points, unordered.perf.trend):
         with pytest.raises(ValueError, match=rf"the order of the {len(hashes)} commits is not known: .*sel\(commit=.*--order FILE.*date"):
             method()
-    again = unordered.sel(commit=hashes).perf.change_points()
-    assert changed(again, benchmark="a")[0] in hashes[19:22]
+    ordered = unordered.sel(commit=hashes).perf.change_points()
+    assert positions(ordered.sel(benchmark="a"))[0] in (19, 20, 21)
     dates = unordered.assign_coords(date=("commit", [f"2026-03-01T00:{hashes.index(name):02}" for name in unordered["commit"].values]))
     with pytest.raises(ValueError, match="is not known"):
         dates.perf.change_points()
-    xr.testing.assert_equal(dates.sortby("date").perf.change_points(), again)
+    xr.testing.assert_equal(dates.sortby("date").perf.change_points(), ordered)

@@ -34,20 +34,31 @@ def test_a_slope_beside_steps():
     assert known["lower"] < 1 < known["upper"]
 
 
+def test_a_step_in_doubt():
+    """Where a step is nearly found, limits hold the slopes with and without it, and a verdict on which they differ is inconclusive."""
+    times = history(0.01 * (PLACE >= 30), 1)[0]
+    found = times.perf.trend()
+    without, with_step = (times.perf.trend(changes=xr.Dataset({"segment": ("commit", 1.0 * (at <= PLACE))})) for at in (60, 30))
+    assert found["segment"].max() == 0
+    assert [result["verdict"].item() for result in (found, without, with_step)] == ["inconclusive", "slower", "inconclusive"]
+    for name, value in (("slope", without), ("lower", with_step), ("upper", without), ("pvalue", with_step)):
+        assert found[name] == pytest.approx(value[name].item())
+
+
 @pytest.mark.filterwarnings(r"ignore:\d+ of \d+ series have two steps")
 def test_the_limits_hold():
-    """Of series of 30 commits at least 95 % (but for 3 standard errors), independent or alike beside each other."""
+    """At least 95 % of series of 30 commits (but for 3 standard errors), whether neighbours are independent or correlated."""
     count = experiments(240)
     noise = np.random.default_rng(3).normal(size=(count, 30))
-    alike = noise.copy()
+    correlated = noise.copy()
     for place in range(1, 30):
-        alike[:, place] = 0.5 * alike[:, place - 1] + 0.75**0.5 * noise[:, place]
-    for own in (noise, alike):
-        found = history(0.01 * own + 0.001 * np.arange(30), 1, noise=0.0).perf.trend()
+        correlated[:, place] = 0.5 * correlated[:, place - 1] + 0.75**0.5 * noise[:, place]
+    for logs in (noise, correlated):
+        found = history(0.01 * logs + 0.001 * np.arange(30), 1, noise=0.0).perf.trend()
         assert ((found["lower"] < np.exp(0.001)) & (np.exp(0.001) < found["upper"])).mean() > 0.95 - 3 * (0.05 * 0.95 / count) ** 0.5
 
 
-def test_what_is_measured_less_counts_less():
+def test_commits_with_few_runs_count_less():
     """A commit with one of nine executions counts less; an outlying commit hardly moves the slope; gaps keep their places."""
     times = history(0.002 * PLACE, 9, noise=0.02)
     slope = times.perf.trend()["slope"]
@@ -109,7 +120,7 @@ def test_stopped_runs_give_no_verdict():
 
 
 def test_bad_input():
-    """What came and what is needed."""
+    """The message says what came and what is needed."""
     times = history(STEPS)
     with pytest.raises(ValueError, match="changes= has no segments along 'commit'"):
         times.perf.trend(changes=times.to_dataset())

@@ -6,8 +6,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.machines.columns import useful_columns
-from perfarray.machines.roles import roles_of
+from perfarray.machines.columns import roles_of, useful_columns
 
 
 def test_copies_are_found():

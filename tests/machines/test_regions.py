@@ -1,13 +1,14 @@
-"""Regions of machines in a biplot, intervals of loadings, and which machines are apart beyond the variation of their runs."""
+"""Regions of machines in a biplot, limits of loadings, and which machines differ by more than the variation of their runs."""
 
 from itertools import product
 
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import optimize, stats
 
 import perfarray
-from perfarray.machines.numerics.regions import apart
+from perfarray.machines.numerics.regions import pairwise_tests
 
 LABELS = {"machine": list("uvwxyz"), "benchmark": list("abcde")}
 
@@ -26,7 +27,7 @@ def regions(times, **keywords):
     return perfarray.principal_components(times, n_resamples=99, rng=1, **keywords)
 
 
-def test_what_was_there_stays():
+def test_regions_are_added():
     """Scores, loadings and variances are those without regions; regions lie around the scores, limits around the loadings."""
     times = runs(4)
     found, plain = regions(times), times.perf.principal_components()
@@ -40,15 +41,14 @@ def test_what_was_there_stays():
     assert found.attrs["n_resamples"] == 99
 
 
-def test_distances_are_those_of_the_table():
+@pytest.mark.parametrize("scale", [False, True])
+def test_distances_are_those_of_the_table(scale):
     """Over all components, however many are kept."""
     times = runs(3)
     table = times.median("execution").values
-    expected = np.linalg.norm(table[:, None] - table[None], axis=-1)
-    np.testing.assert_allclose(regions(times, n_components=1)["distance"], expected)
-    scaled = expected = table / table.std(axis=0, ddof=1)
-    expected = np.linalg.norm(scaled[:, None] - scaled[None], axis=-1)
-    np.testing.assert_allclose(regions(times, scale=True)["distance"], expected)
+    table = table / table.std(axis=0, ddof=1) if scale else table
+    result = regions(times, scale=scale, n_components=1)
+    np.testing.assert_allclose(result["distance"], np.linalg.norm(table[:, None] - table[None], axis=-1))
 
 
 def test_machines_that_differ_are_apart_and_equal_ones_are_not():
@@ -75,7 +75,7 @@ def test_the_pvalue_is_the_share_of_exchanges():
             total += np.log(pool.var() / np.mean([pool[list(own)].var(), np.delete(pool, own).var()]))
         ratios.append(total)
     keys = np.array([3, 4], dtype=np.uint64)
-    found = apart(units, "mean", np.ones(2), keys, 4000, (1, 2))
+    found = pairwise_tests(units, "mean", np.ones(2), keys, 4000, (1, 2))
     np.testing.assert_allclose(found[0][0, 1], np.hypot(1.5, 0.6))
     exact = np.mean(np.array(ratios) >= ratios[0] - 1e-9)
     assert abs(found[1][0, 1] - exact) < 4 * np.sqrt(exact * (1 - exact) / 4000)
@@ -167,19 +167,39 @@ def test_too_many_to_compare():
     """More than a hundred machines have regions, and are not compared two by two."""
     times = xr.DataArray(np.random.default_rng(1).lognormal(size=(101, 2, 2)), dims=("machine", "benchmark", "execution"))
     with pytest.warns(UserWarning, match="101 labels of 'machine' are more than 100"):
-        found = perfarray.principal_components(times, n_resamples=20, rng=1)
-    assert "apart_pvalue" not in found
-    assert found["region_radius"].notnull().all()
+        result = perfarray.principal_components(times, n_resamples=20, rng=1)
+    assert "apart_pvalue" not in result
+    assert result["region_radius"].notnull().all()
 
 
 def test_bad_numbers():
-    """Of what is redrawn."""
+    """The message says what is needed."""
     with pytest.raises(ValueError, match="n_resamples=5: give a whole number of at least 20"):
         runs(3).perf.principal_components(n_resamples=5)
     with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
         runs(3).perf.principal_components(confidence_level=95)
     with pytest.raises(ValueError, match="the result has no regions: give principal_components, or biplot, n_resamples=500"):
         runs(3).perf.principal_components().perf.plot(regions=True)
+
+
+def test_the_size_of_regions():
+    """The bootstrap's variance of a mean, (n - 1) / n of the true one, is corrected: of two runs by a factor of 2.
+
+    The scores of 6 machines and 5 benchmarks have 30 degrees of freedom, less 5 of centring and 10 of the rotation.
+    """
+    times = runs(2, spread=0.001)
+    result = perfarray.principal_components(times, statistic="mean", n_resamples=400, rng=1)
+    variances = np.einsum("skk->", result["score_covariance"].values)
+    assert variances == pytest.approx(15 * float((times.var("execution", ddof=1) / 2).mean()), rel=0.25)
+
+
+def test_the_level_of_regions():
+    """The radius of two components is that of F with 2 and df degrees of freedom, and limits are those of t, at the level given."""
+    wide, narrow = (regions(runs(5), statistic="mean", confidence_level=level) for level in (0.95, 0.5))
+    ratio = ((wide["score_upper"] - wide["score"]) / (narrow["score_upper"] - narrow["score"])).isel(principal_component=0)
+    df = np.array([optimize.brentq(lambda df, r=r: stats.t.ppf(0.975, df) / stats.t.ppf(0.75, df) - r, 1, 1e4) for r in ratio.values])
+    np.testing.assert_allclose(wide["region_radius"], np.sqrt(2 * stats.f.ppf(0.95, 2, df)), rtol=1e-6)
+    np.testing.assert_allclose(narrow["region_radius"], np.sqrt(2 * stats.f.ppf(0.5, 2, df)), rtol=1e-6)
 
 
 def test_ellipses_are_drawn():

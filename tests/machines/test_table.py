@@ -15,22 +15,18 @@ import perfarray
 @pytest.fixture
 def times():
     """Four machines, three benchmarks, five executions of two iterations; texts as archives write them."""
-    found = perfarray.simulate(
-        sizes={"execution": 5, "iteration": 2},
-        variances={"execution": 0.01, "iteration": 0.04},
-        mean=10.0,
-        dims={"machine": ["w", "x", "y", "z"], "benchmark": ["fft", "lu", "sort"]},
-        rng=1,
-    )["time"]
-    return found.assign_coords(
-        l2_cache=("machine", np.array(["256 KB I+D on chip per core", "1 MB I+D on chip per core", "much", "unknown"], dtype=object)),
-        memory=("machine", np.array(["8 GB (2 x 4 GB DDR3-1333)"] * 3 + ["unknown"], dtype=object)),
-        auto_parallel=("machine", np.array(["Yes", "No", "Yes", "No"], dtype=object)),
-        hardware_available=("machine", np.array(["May-2012", "03/01/12", "Jan-2013", "unknown"], dtype=object)),
-        vendor=("machine", np.array(["A", "A", "B", "unknown"], dtype=object)),
-        base_flags=("machine", np.array(["-O3 -flto", "-O3", "-O2 -flto", "unknown"], dtype=object)),
-        cores=("machine", [1, 2, 4, 8]),
-    )
+    nest = {"sizes": {"execution": 5, "iteration": 2}, "variances": {"execution": 0.01, "iteration": 0.04}}
+    dims = {"machine": ["w", "x", "y", "z"], "benchmark": ["fft", "lu", "sort"]}
+    texts = {
+        "l2_cache": ["256 KB I+D on chip per core", "1 MB I+D on chip per core", "much", "unknown"],
+        "memory": ["8 GB (2 x 4 GB DDR3-1333)"] * 3 + ["unknown"],
+        "auto_parallel": ["Yes", "No", "Yes", "No"],
+        "hardware_available": ["May-2012", "03/01/12", "Jan-2013", "unknown"],
+        "vendor": ["A", "A", "B", "unknown"],
+        "base_flags": ["-O3 -flto", "-O3", "-O2 -flto", "unknown"],
+    }
+    described = {name: ("machine", np.array(values, dtype=object)) for name, values in texts.items()}
+    return perfarray.simulate(**nest, mean=10.0, dims=dims, rng=1)["time"].assign_coords(described | {"cores": ("machine", [1, 2, 4, 8])})
 
 
 def test_responses_are_those_of_relative_variation(times):
@@ -42,6 +38,8 @@ def test_responses_are_those_of_relative_variation(times):
     np.testing.assert_allclose(table["relative_variation"], expected["relative_variation"])
     np.testing.assert_allclose(table["variation"], expected["standard_deviation"])
     assert table["n_runs"].tolist() == [5] * 4
+    assert table.attrs["n_zero_variation"] == 0
+    assert perfarray.from_samples({"a": [1.0] * 3, "b": [1.0, 1.1, 1.2]}, dim="machine").perf.machine_table().attrs["n_zero_variation"] == 1
     assert table["n_benchmarks"].tolist() == [3] * 4
 
 
@@ -119,7 +117,7 @@ def test_shared_units():
 
 
 def test_columns_are_typed(times):
-    """Numbers, True and False, categories; texts that could not be read stay, and are counted."""
+    """Numbers, True and False, categories, the most frequent flags; texts that cannot be read stay, and are counted."""
     table = times.perf.machine_table()
     np.testing.assert_equal(table["l2_kb"].tolist(), [256.0, 1024.0, np.nan, np.nan])
     np.testing.assert_equal(table["memory_speed"].tolist(), [1333.0] * 3 + [np.nan])
@@ -130,28 +128,16 @@ def test_columns_are_typed(times):
     assert table["l2_cache_unparsed"].tolist() == ["", "", "much", ""]
     assert (table.attrs["n_unparsed"], table.attrs["unparsed"]) == (1, "l2_cache: 1")
     assert table["cores"].tolist() == [1, 2, 4, 8]
-
-
-def test_flags_are_columns(times):
-    """The commonest first; as many as asked for."""
-    table = times.perf.machine_table()
     assert [name for name in table if name.startswith("flag ")] == ["flag -O3", "flag -flto", "flag -O2"]
     assert table["flag -flto"].tolist() == [True, False, True, False]
     assert [name for name in times.perf.machine_table(n_flags=1) if name.startswith("flag ")] == ["flag -O3"]
 
 
-def test_order_of_dims_changes_nothing(times):
-    """Rows and numbers are the same for any order of dims, and for chunks."""
-    table = times.perf.machine_table()
-    other = times.transpose(*reversed(times.dims)).chunk({"machine": 1}).perf.machine_table()
-    assert table.equals(other)
-
-
-def test_other_dims_make_rows(times):
-    """A dim that is left makes a row for each combination that was measured, and a column."""
+def test_rows(times):
+    """Orders of dims and chunks change nothing; a further dim makes a row for each combination that was measured, and a column."""
+    assert times.perf.machine_table().equals(times.transpose(*reversed(times.dims)).chunk({"machine": 1}).perf.machine_table())
     two = xr.concat([times, times * 2], dim=xr.IndexVariable("version", np.array(["old", "new"], dtype=object)))
-    gone = two.where((two["version"] == "old") | (two["machine"] == "x")).assign_attrs(two.attrs)
-    table = gone.perf.machine_table()
+    table = two.where((two["version"] == "old") | (two["machine"] == "x")).assign_attrs(two.attrs).perf.machine_table()
     assert table[["machine", "version"]].values.tolist() == [["w", "old"], ["x", "old"], ["x", "new"], ["y", "old"], ["z", "old"]]
     assert table["performance"][2] == pytest.approx(2 * table["performance"][1])
 
@@ -174,14 +160,17 @@ def test_what_each_level_adds():
     many = perfarray.simulate(
         sizes={"execution": 400, "iteration": 10}, variances={"execution": 0.09, "iteration": 0.16}, mean=10.0, dims={"machine": 20}, rng=1
     )
-    table = many.perf.machine_table(response=("execution_variation", "iteration_variation"))
+    table = many.perf.machine_table(response=("execution_variation", "iteration_variation", "execution_variance", "iteration_variance"))
+    np.testing.assert_allclose(table["execution_variance_noise"], table["iteration_variance"] / 10)
+    np.testing.assert_allclose(table["execution_variance"], table["execution_variation"] ** 2)
+    assert (table["iteration_variance_noise"] == 0).all()
     # One machine's has a standard error of 4 %: sqrt(2 / 399) (0.09 + 0.016) / 0.09 / 2; the mean of twenty one of 1 %.
     assert table["execution_variation"].mean() == pytest.approx(0.03, rel=0.03)
     assert table["iteration_variation"].mean() == pytest.approx(0.04, rel=0.01)
 
 
 def test_scores_without_runs():
-    """One score per benchmark has a performance and no variation; zero or negative scores have no geometric mean."""
+    """A score has a performance and no variation, by benchmark or other dims; zeros have no geometric mean."""
     coords = {"machine": ["x", "y"], "benchmark": ["p", "q"]}
     scores = xr.DataArray([[1.0, 4.0], [9.0, 4.0]], dims=("machine", "benchmark"), coords=coords, attrs={"units": "1"})
     table = scores.perf.machine_table()
@@ -189,6 +178,11 @@ def test_scores_without_runs():
     assert table["n_benchmarks"].tolist() == [2, 2]
     with pytest.raises(ValueError, match="mean='geometric' needs positive values; 1 scores are zero or negative"):
         scores.where(scores != 9.0, 0.0).perf.machine_table()
+    dump = xr.Dataset({"score": scores.rename(benchmark="tuning").where(scores.values != 4.0), "name": ("machine", ["a", "b"])})
+    table = dump.perf.machine_table()
+    assert table[["machine", "tuning", "performance"]].values.tolist() == [["x", "p", 1.0], ["y", "p", 9.0]]
+    assert table["relative_variation"].isna().all()
+    assert table["n_runs"].tolist() == [1, 1]
 
 
 def test_noise_of_relative_variation():
@@ -202,24 +196,8 @@ def test_noise_of_relative_variation():
         assert np.log(table["relative_variation"]).std() == pytest.approx(expected, abs=0.03)
 
 
-def test_dumps_of_scores():
-    """Without repetitions the score is the performance, and the variation is not known."""
-    labels = {"machine": ["a", "b"], "tuning": ["base", "peak"]}
-    scores = xr.DataArray([[3.0, 4.0], [5.0, np.nan]], dims=("machine", "tuning"), coords=labels)
-    table = scores.perf.machine_table()
-    assert table[["machine", "tuning", "performance"]].values.tolist() == [["a", "base", 3.0], ["a", "peak", 4.0], ["b", "base", 5.0]]
-    assert table["relative_variation"].isna().all()
-    assert table["n_runs"].tolist() == [1, 1, 1]
-
-
-def test_ties_are_counted():
-    """Runs that are all alike by rounding vary by 0, and their number is said."""
-    times = perfarray.from_samples({"a": [1.0, 1.0, 1.0], "b": [1.0, 1.1, 1.2]}, dim="machine")
-    assert times.perf.machine_table().attrs["n_zero_variation"] == 1
-
-
 def test_bad_input(times):
-    """Nothing measured, unknown responses: what came and what there is."""
+    """The message says what came and what there is."""
     with pytest.raises(ValueError, match="nothing was measured"):
         (times * np.nan).perf.machine_table()
     with pytest.raises(ValueError, match=r"response='speed' is not known; choose one of 'performance'.*'execution_variation'"):

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.history.numerics.bisecting import Search, next_commits
+from perfarray.history.numerics.bisecting import next_commits
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.validation import check_number, check_share, listed
 
+# The variables along the commits that are used.
 SERIES = ("change", "value", "segment_mean", "n_units")
-"""What is taken of each commit."""
 
 
 def next_measurement(
@@ -26,34 +27,34 @@ def next_measurement(
     probability: float = 0.95,
     commit_cost: float = 1.0,
 ) -> xr.Dataset:
-    """Say which commit to measure next, and with how many runs, to name the one that made a change.
+    """Return which commit to measure next, and with how many runs, to find the one that made a change.
 
-    Measure it, add it to the timings, and ask again, until `next` is empty: the commit is then named by `culprit`.
+    Measure it, add it to the timings, and call this again until `next` is empty: `culprit` is then the commit.
 
     Parameters
     ----------
     changes : Dataset
-        What `change_points` returned.
+        The result of `change_points`.
     commits : sequence of label, optional
-        All commits of the history, the oldest first, also those that were never measured. Default: those of the timings.
+        All commits of the history, the oldest first, including those that were never measured. Default: those of the timings.
     change : label, optional
-        The change that is looked into, by the commit that `changes` names. Default: the last one of each series.
+        The change in question, by its commit in `changes`. Default: the last change of each series.
     probability : float
-        How sure the culprit has to be.
+        The probability at which the culprit is certain enough.
     commit_cost : float
-        What measuring one more commit costs beside its runs (checking out, building), in runs: the dearer it is, the more runs of one
-        commit pay.
+        The cost of measuring one more commit beside its runs (checkout, build), in runs. The higher it is, the more runs of one commit
+        pay.
 
     Returns
     -------
     Dataset
-        `next`, the commit to measure (empty where there is no change, or where it is sure), and `runs` of it; `culprit`, the most likely
-        commit, and `culprit_probability`; along `commits`, `posterior`, the probability that the change was made there.
+        `next`, the commit to measure (empty without a change, or when the culprit is certain), and `runs` of it; `culprit`, the most
+        likely commit, and `culprit_probability`; along `commits`, `posterior`, the probability that the change was made there.
 
     Raises
     ------
     ValueError
-        No result of `change_points`; commits that do not hold those measured in their order; a change that is none.
+        `changes` is no result of `change_points`; `commits` lacks measured commits or has another order; `change` is no change.
 
     See Also
     --------
@@ -61,10 +62,9 @@ def next_measurement(
 
     Notes
     -----
-    `next` splits the posterior into halves. A measurement that contradicts those around it may be followed by one of the same commit:
-    plain bisection cannot turn back. The number of runs is that which tells most for its price, from the step, the noise between commits,
-    which runs of one commit do not average away, and that between them; where commits have one run each, it is one. Of commits between
-    two measured ones each is as likely.
+    `next` halves the posterior. After a measurement that contradicts those around it, the same commit may be next again, which plain
+    bisection cannot do. `runs` has the most information for its cost, given the step and the noise between commits, which runs of one
+    commit do not average away; it is 1 where commits have one run each. Commits between two measured ones are equally likely.
 
     References
     ----------
@@ -77,68 +77,68 @@ def next_measurement(
     >>> slower = np.where(np.arange(20) < 12, 10.0, 11.0)[:, None]
     >>> nightly = [8 * i for i in range(20)]
     >>> times = xr.DataArray(slower * (1 + noise), dims=("commit", "execution"), coords={"commit": nightly})
-    >>> asked = times.perf.change_points().perf.next_measurement(commits=range(160))
-    >>> asked["next"].item(), asked["runs"].item(), round(asked["posterior"].sel(commit=92).item(), 3)
+    >>> result = times.perf.change_points().perf.next_measurement(commits=range(160))
+    >>> result["next"].item(), result["runs"].item(), round(result["posterior"].sel(commit=92).item(), 3)
     (92.0, 1.0, 0.125)
     """
-    dim = _checked(changes)
-    sure, cost = check_share(probability, "probability", "0.95"), check_number(commit_cost, "commit_cost")
+    missing = [name for name in (*SERIES, "noise", "within") if not isinstance(changes, xr.Dataset) or name not in changes]
+    if missing:
+        raise ValueError(f"next_measurement needs the result of change_points; the input has no {listed(missing)}")
+    dim = str(changes.attrs["dim"])
+    threshold, cost = check_share(probability, "probability", "0.95"), check_number(commit_cost, "commit_cost")
     if cost < 0:
-        raise ValueError(f"commit_cost={commit_cost!r}: give what a commit costs in runs, 0 or more")
+        raise ValueError(f"commit_cost={commit_cost!r}: give the cost of a commit in runs, 0 or more")
     measured = _labels(changes[dim].values if dim in changes.coords else np.arange(changes.sizes[dim]))
     all_commits = measured if commits is None else _labels(np.asarray(list(commits), dtype=measured.dtype))
-    number = None if change is None else _position(changes, dim, measured, change)
     labels = all_commits if all_commits.dtype.kind in "OmM" else all_commits.astype(float)
-    search = Search(_among(measured, all_commits, dim), len(all_commits), number, sure, cost, labels)
-    kind: Any = object if labels.dtype.kind == "O" else labels.dtype
+    kernel = partial(
+        next_commits,
+        positions=_positions(measured, all_commits, dim),
+        labels=labels,
+        number=None if change is None else _position(changes, dim, measured, change),
+        probability=threshold,
+        commit_cost=cost,
+    )
+    dtype: Any = object if labels.dtype.kind == "O" else labels.dtype
     result = apply(
-        partial(next_commits, search=search),
+        kernel,
         *(changes[name].reset_coords(drop=True) for name in SERIES),
         changes["noise"],
         changes["within"],
         core=[[dim]] * len(SERIES) + [[], []],
         outputs={
-            "next": Output((), "", kind, f"{dim} to measure"),
+            "next": Output((), "", dtype, f"{dim} to measure"),
             "runs": Output((), "1", float, "runs of it"),
-            "culprit": Output((), "", kind, f"most likely {dim}"),
+            "culprit": Output((), "", dtype, f"most likely {dim}"),
             "culprit_probability": Output((), "1"),
             "posterior": Output(("_commits",), "1", float, "probability that the change was made here"),
         },
         coords={"_commits": all_commits},
-        attrs={"result": "next_measurement", "dim": dim, "probability": sure, "commit_cost": cost},
+        attrs={"result": "next_measurement", "dim": dim, "probability": threshold, "commit_cost": cost},
     ).rename({"_commits": dim})
     return noted(result, checks=("bisecting",))
 
 
-def _checked(changes: xr.Dataset) -> str:
-    """Return the dim of changes; refuse anything else."""
-    missing = [name for name in (*SERIES, "noise", "within") if not isinstance(changes, xr.Dataset) or name not in changes]
-    if missing:
-        raise ValueError(f"next_measurement needs what change_points(times) returned; this has no {listed(missing)}")
-    return str(changes.attrs["dim"])
-
-
 def _labels(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return labels, texts as objects."""
+    """Return labels, with texts as objects."""
     return values.astype(object) if values.dtype.kind in "UST" else values
 
 
-def _among(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
-    """Return where the commits of a history stand among all."""
-    index_of = {label: index for index, label in enumerate(all_commits.tolist())}
-    missing = [label for label in measured.tolist() if label not in index_of]
+def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
+    """Return the positions of the measured commits among all commits."""
+    index = pd.Index(all_commits)
+    missing = measured[~pd.Index(measured).isin(index)].tolist()
     if missing:
         raise ValueError(f"commits= does not hold {len(missing)} of the {len(measured)} {plural(dim)} of the timings: {listed(missing, 5)}")
-    indices = np.array([index_of[label] for label in measured.tolist()])
-    if (np.diff(indices) <= 0).any() or len(index_of) < len(all_commits):
+    if not index.is_unique or (np.diff(indices := index.get_indexer(measured)) <= 0).any():
         raise ValueError(
-            f"commits= has the {plural(dim)} of the timings in another order, or some twice; give all, each once, the oldest first"
+            f"commits= has the {plural(dim)} of the timings in another order, or repeats some; give each once, the oldest first"
         )
-    return indices
+    return np.asarray(indices)
 
 
 def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: Hashable) -> int:
-    """Return the place of a change among the commits measured."""
+    """Return the position of a change among the commits measured."""
     cell_dims = [name for name in changes["change"].dims if name != dim]
     positions = np.flatnonzero(changes["change"].any(cell_dims).values)
     change_labels = labels[positions].tolist()
@@ -149,6 +149,6 @@ def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: H
 
 @check("bisecting")
 def bisecting_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count series in which there is nothing to look for."""
-    text = "{cells} have no change to look into: change_points found none (or not the one that was asked for)"
+    """Count series without a change."""
+    text = "{cells} have no change to look into: change_points found none, or not the one in change="
     return (count_note("no_change", text, np.isnan(result["culprit_probability"].values), "series"),)

@@ -39,19 +39,19 @@ def cluster_machines(
     Parameters
     ----------
     n_clusters : int
-        How many groups.
+        The number of groups.
     method : {"ward", "average", "complete", "single", "weighted", "centroid", "median"}
-        How SciPy's hierarchy joins groups (`scipy.cluster.hierarchy.linkage`).
+        How groups are joined (`scipy.cluster.hierarchy.linkage`).
     times, samples, features, by, statistic, scale, impute, unit, levels, metric
         As for `principal_components`; lazy timings are computed.
     n_components : int, optional
-        How many components distances are taken from; default: all, which are the distances between the machines themselves.
+        The number of components from which distances are computed. Default: all, which gives the distances between the machines.
 
     Returns
     -------
     DataArray
-        Cluster of every sample, 1, 2, ... in the order of the samples. Samples left out because of gaps are named in the attr
-        `dropped_samples`; where further dims make several analyses, they are NaN.
+        The cluster 1, 2, ... of every sample. Samples that are dropped because of gaps are named in the attr `dropped_samples`, and are
+        NaN where other dims make several analyses.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def cluster_machines(
     def kernel(scores: Floats) -> tuple[np.ndarray, ...]:
         cells = scores.reshape(-1, *scores.shape[-2:])
         labels = np.full(cells.shape[:-1], np.nan)
-        # SciPy's hierarchy takes one set of points at a time; samples and components that a cell lacks are NaN.
+        # SciPy clusters one set of points at a time; samples and components that a cell lacks are NaN.
         for cell, row in zip(cells, labels, strict=True):
             complete = ~np.isnan(cell).all(axis=-1)
             if complete.sum() >= number:

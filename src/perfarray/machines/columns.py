@@ -1,5 +1,6 @@
-"""Which columns of a table a model can use: chosen by name or by role; what says nothing is left out."""
+"""The columns of a table of machines: what each is, and which of them a model can use."""
 
+import json
 from collections.abc import Sequence
 from keyword import iskeyword
 from typing import Final
@@ -7,15 +8,70 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import UNKNOWN
-from perfarray.machines.roles import roles_of
+from perfarray.conventions import LEVELS, MACHINE, UNKNOWN
+from perfarray.machines.descriptors import FLAG, UNPARSED
 from perfarray.numerics.types import Integers
+from perfarray.tables.descriptions.readings import READINGS
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
 
-SETS: Final = ("environment", "flags")
+# The attr of a table with the role of every column that does not describe machines (JSON). A `label` distinguishes rows; a `response` is
+# what a model explains; a `variance` is the variance of a level, and `noise` what was subtracted from it; `log_noise` is the sampling noise
+# of the log of relative variation; a `count` is what responses rest on; `unparsed` are texts that could not be read; a `flag` is one of a
+# compiler.
+ROLES: Final = "roles"
+
+RESPONSES: Final = ("performance", "relative_variation", "variation")
+COUNTS: Final = ("n_runs", "n_benchmarks")
+LOG_NOISE: Final = "relative_variation_noise"
+LABELS: Final = (MACHINE, "file", *LEVELS)
+
+# Sets of predictors, and the roles of their columns.
+SETS: Final = {"environment": (None,), "flags": ("flag",)}
+
+# Names with another meaning in a formula.
 RESERVED: Final = frozenset({"C", "I", "Q", "np"})
-"""Names that mean something else in a formula."""
+
+
+def variation_of(level: str) -> str:
+    """Return the name of the standard deviation between the repetitions of a level, relative to the mean."""
+    return f"{level}_variation"
+
+
+def variance_of(level: str) -> str:
+    """Return the name of its square as estimated without bias, which may be negative."""
+    return f"{level}_variance"
+
+
+def noise_of(variance: str) -> str:
+    """Return the name of what the levels below add to the variance of a level's means, and was subtracted."""
+    return f"{variance}_noise"
+
+
+def computable_responses(levels: Sequence[str]) -> tuple[str, ...]:
+    """Return the responses of timings with these levels."""
+    return (*RESPONSES, *(name(level) for level in levels for name in (variation_of, variance_of)))
+
+
+def computed_roles(responses: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
+    """Return the roles of the columns that are computed from timings with these levels for these responses."""
+    variances = [name for name in map(variance_of, levels) if name in responses]
+    noise = dict.fromkeys(map(noise_of, variances), "noise")
+    if "relative_variation" in responses or "variation" in responses:
+        noise[LOG_NOISE] = "log_noise"
+    return dict.fromkeys(responses, "response") | dict.fromkeys(variances, "variance") | dict.fromkeys(COUNTS, "count") | noise
+
+
+def roles_of(table: pd.DataFrame) -> dict[str, str]:
+    """Return the roles of columns: from the attr, or for a table of other origin by the documented names."""
+    written = table.attrs.get(ROLES)
+    if written is not None:
+        roles = json.loads(written)
+    else:
+        roles = computed_roles(computable_responses(LEVELS), LEVELS) | dict.fromkeys(LABELS, "label")
+        roles |= {f"{name}{UNPARSED}": "unparsed" for name in READINGS}
+        roles |= {name: "flag" for name in map(str, table) if name.startswith(FLAG)}
+    return {str(name): roles[name] for name in table if name in roles}
 
 
 def is_number(column: pd.Series) -> bool:
@@ -29,46 +85,44 @@ def is_text(column: pd.Series) -> bool:
 
 
 def check_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
-    """Raise where a column is not there."""
+    """Raise where a column does not exist."""
     missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
         raise ValueError(f"columns {listed(missing)} not found; the table has {listed(table.columns, 40)}")
 
 
-def check_response(table: pd.DataFrame, name: str) -> None:
-    """Raise where a response is no number."""
-    if not is_number(table[name]):
-        raise ValueError(f"response {name!r} holds {table[name].dtype} values, not numbers")
-
-
 def chosen_columns(table: pd.DataFrame, predictors: str | Sequence[str] | None, excluded: set[str]) -> list[str]:
-    """Return the columns that may explain; `others` have a part of their own in the model."""
+    """Return the predictors by name, or those of a set without the `excluded` ones."""
     if predictors is not None and not (isinstance(predictors, str) and predictors in SETS):
         names = list(check_names(predictors, "predictors")) if len(predictors) else []
         check_columns(table, names)
         return names
     roles = roles_of(table)
-    usable = {None: (None, "flag"), "environment": (None,), "flags": ("flag",)}[predictors]
+    usable = (None, "flag") if predictors is None else SETS[str(predictors)]
     return [str(name) for name in table if roles.get(str(name)) in usable and name not in excluded]
 
 
 def useful_columns(rows: pd.DataFrame, names: list[str], *, trees: bool) -> list[str]:
-    """Leave out columns that say nothing: constant, empty, a label for nearly every row, a copy of another."""
-    informative = []
-    for name in names:
-        values = stated(rows[name]).dropna()
-        distinct = values.nunique()
-        sparse = not trees and is_number(rows[name]) and len(values) < len(rows) / 2
-        if distinct >= 2 and not sparse and (is_number(rows[name]) or distinct <= len(rows) / 2):
-            informative.append(name)
+    """Drop columns without information: constant, empty, a label for nearly every row, a copy or linear combination of others."""
     unique: dict[bytes, str] = {}
-    for name in informative:
-        unique.setdefault(_content(rows[name]), name)
+    for name in names:
+        values, numeric = stated(rows[name]).dropna(), is_number(rows[name])
+        distinct = values.nunique()
+        sparse = not trees and numeric and len(values) < len(rows) / 2
+        if distinct >= 2 and not sparse and (numeric or distinct <= len(rows) / 2):
+            unique.setdefault(_content(rows[name]), name)
     return list(unique.values()) if trees else _independent(rows, list(unique.values()))
 
 
+def _content(column: pd.Series) -> bytes:
+    """Return what identifies the content of a column: its numbers, or where each label occurs."""
+    if is_number(column):
+        return column.to_numpy(dtype=float, na_value=np.nan).tobytes()
+    return b"labels" + pd.factorize(column.astype(str))[0].astype(np.int32).tobytes()
+
+
 def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
-    """Leave out columns that are linear combinations of an intercept and those before them."""
+    """Drop columns that are linear combinations of an intercept and the columns before them."""
     basis = np.ones((len(rows), 1)) / np.sqrt(len(rows))
     independent = []
     for name in names:
@@ -78,37 +132,31 @@ def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
             block = filled.fillna(filled.mean()).to_numpy()[:, None]
         else:
             block = pd.get_dummies(column.astype(str), drop_first=True).to_numpy(dtype=float)
-        scaled = block / np.where(np.linalg.norm(block, axis=0) > 0, np.linalg.norm(block, axis=0), 1.0)
+        lengths = np.linalg.norm(block, axis=0)
+        scaled = block / np.where(lengths > 0, lengths, 1.0)
         residual = scaled - basis @ (basis.T @ scaled)
         residual -= basis @ (basis.T @ residual)
-        values, size, _ = np.linalg.svd(residual, full_matrices=False)
-        if (size > 1e-8).all():
+        values, singular, _ = np.linalg.svd(residual, full_matrices=False)
+        if (singular > 1e-8).all():
             independent.append(name)
             basis = np.hstack([basis, values])
     return independent
 
 
 def stated(column: pd.Series) -> pd.Series:
-    """Return a column whose `unknown` is missing."""
+    """Return a column in which `unknown` is missing."""
     return column if is_number(column) else column.astype(object).where(column.astype(object) != UNKNOWN)
 
 
 def label_codes(rows: pd.DataFrame, groups: str | None) -> Integers | None:
-    """Number the labels of a column in their order; rows without one have the label `unknown`."""
+    """Return the number of each row's label; rows without one have the label `unknown`."""
     if groups is None:
         return None
     return pd.factorize(rows[groups].astype(object).where(rows[groups].notna(), UNKNOWN).astype(str), sort=True)[0]
 
 
 def term_of(rows: pd.DataFrame, name: str) -> str:
-    """Write a column as a term of a formula."""
+    """Return a column as a term of a formula."""
     plain = name.isidentifier() and not iskeyword(name) and name not in RESERVED
-    written = name if plain else f"Q({name!r})"
-    return written if is_number(rows[name]) else f"C({written})"
-
-
-def _content(column: pd.Series) -> bytes:
-    """Return what tells columns apart: numbers themselves, labels by where each occurs."""
-    if is_number(column):
-        return column.to_numpy(dtype=float, na_value=np.nan).tobytes()
-    return b"labels" + pd.factorize(column.astype(str))[0].astype(np.int32).tobytes()
+    term = name if plain else f"Q({name!r})"
+    return term if is_number(rows[name]) else f"C({term})"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,38 +14,27 @@ from perfarray.numerics.types import Mask
 from perfarray.tables.descriptions.readings import READINGS, read_each, read_texts
 from perfarray.tables.descriptions.software import flags
 
+# The beginning of the names of columns of flags.
 FLAG: Final = "flag "
-"""What the names of columns of flags begin with."""
 
+# The end of the names of columns with texts that could not be read.
 UNPARSED: Final = "_unparsed"
-"""What the names of columns end with that hold the texts nothing could be read from."""
 
+# Coordinates and dims with flags, and coordinates with the flags of each benchmark.
 FLAGS: Final = ("flags", "base_flags", "peak_flags", "compiler_flags", "jvm_args")
-"""Coordinates and dims that hold flags."""
-
 OF_BENCHMARKS: Final = ("optimization_flags", "portability_flags", "other_flags")
-"""Coordinates that hold the flags of each benchmark."""
 
-
-class Described(NamedTuple):
-    """Descriptors as columns, the names of those of flags, and how many texts of each descriptor could not be read."""
-
-    columns: dict[str, Any]
-    flags: tuple[str, ...]
-    unparsed: Counter[str]
-
-
+# Rows of a lazy descriptor in memory at once.
 BLOCK: Final = 1 << 16
-"""Rows of a lazy descriptor that are in memory together."""
 
+# A descriptor along the rows, in parts, which may be lazy.
 Values = Sequence[xr.Variable]
-"""A descriptor along the rows, in parts, which may be lazy."""
 
 
-def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags: int) -> Described:
-    """Read descriptors, of which each has a value for every row; those that label the rows have a column already.
+def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags: int) -> tuple[dict[str, Any], list[str], Counter[str]]:
+    """Read descriptors, each with a value for every row, except those that label the rows.
 
-    One after the other, and of each the distinct values: machines are many, and descriptions few.
+    Return their columns, the names of those of flags, and the number of texts of each descriptor that could not be read.
     """
     columns: dict[str, Any] = {}
     of_flags: dict[str, Mask] = {}
@@ -55,7 +44,7 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
             of_flags |= _flag_columns(*_distinct(values), n_flags)
             columns |= of_flags
         elif name in READINGS and values[0].dtype.kind in "OUST":
-            codes, distinct = _distinct(values)
+            codes, distinct = _distinct(values)  # machines are many, and descriptions few
             read, failed = read_texts(name, distinct.tolist())
             typed = {key: _typed(np.array(values_read, dtype=object))[codes] for key, values_read in read.items() if key not in labels}
             columns |= {key: _filled(column, coordinates.get(key)) for key, column in typed.items()}
@@ -65,17 +54,17 @@ def described(coordinates: Mapping[str, Values], labels: Container[str], n_flags
         elif name not in labels and name not in columns:
             codes, distinct = _distinct(values)
             columns[name] = _typed(distinct)[codes]
-    return Described(columns, tuple(of_flags), unparsed)
+    return columns, list(of_flags), unparsed
 
 
 def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
-    """Return the place of every value among the distinct ones, and these; of numbers all places, and all numbers."""
+    """Return the position of every value among the distinct ones, and these; of numbers all positions, and all numbers."""
     if values[0].dtype.kind in "iufb":
         return slice(None), np.concatenate([variable.values for variable in values])
     code_of: dict[Any, int] = {}
     distinct, codes = [], []
     for block in (variable[start : start + BLOCK].values.tolist() for variable in values for start in range(0, variable.size, BLOCK)):
-        # What is no text counts as it is written: True is not 1, and NaN is NaN.
+        # Other values than texts are compared by type and repr: True is not 1, and NaN is NaN.
         keys = [value if isinstance(value, str) else (type(value), repr(value)) for value in block]
         for key, value in zip(keys, block, strict=True):
             if key not in code_of:
@@ -88,7 +77,7 @@ def _distinct(values: Values) -> tuple[Any, npt.NDArray[Any]]:
 
 
 def _filled(column: Any, stated: Values | None) -> Any:
-    """Return numbers as they are stated, with their gaps filled by a column that was read; the column where no numbers are stated."""
+    """Return stated numbers, with gaps filled by the column that was read; this column where no numbers are stated."""
     if stated is None or stated[0].dtype.kind not in "iuf":
         return column
     numbers = np.concatenate([variable.values for variable in stated]).astype(float)
@@ -96,7 +85,7 @@ def _filled(column: Any, stated: Values | None) -> Any:
 
 
 def _typed(values: npt.NDArray[Any]) -> Any:
-    """Return numbers as float, answers as True and False where all are known, all else as categories with `unknown`."""
+    """Return numbers as float, complete answers as True and False, and all else as categories with `unknown`."""
     if values.dtype.kind in "iufb":
         return values
     stated = [value for value in values.tolist() if value is not None and value != UNKNOWN and value == value]
@@ -110,7 +99,7 @@ def _typed(values: npt.NDArray[Any]) -> Any:
 
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
-    """Return rows with the flags that any of their benchmarks was compiled with, where flags are known benchmark by benchmark."""
+    """Return rows with a coordinate of the flags of all their benchmarks, where flags are stated by benchmark."""
     lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords and across in rows.coords[name].dims]
     lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
     if not lists or FLAGS[0] in rows.coords or FLAGS[0] in rows.dims:
@@ -123,7 +112,7 @@ def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
 
 
 def _flag_columns(codes: Any, distinct: npt.NDArray[Any], n_flags: int) -> dict[str, Mask]:
-    """Return the commonest flags, in order of how often they occur, as True and False."""
+    """Return the most frequent flags, in that order, as True and False."""
     flag_lists = [flag_list or () for flag_list in read_each(flags, distinct.tolist())]
     number: Counter[str] = Counter()
     for flag_list, rows in zip(flag_lists, np.bincount(np.arange(len(distinct))[codes]).tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Model formulas, read by patsy, the engine with which statsmodels fits them: terms, and the columns each of them is computed from."""
+"""Model formulas, read by patsy as statsmodels does: terms, and the columns from which each is computed."""
 
 import ast
 import builtins
@@ -11,45 +11,38 @@ import pandas as pd
 
 from perfarray.numerics.types import Floats
 
+# Functions that need values above zero.
 LOGS: Final = ("log", "log2", "log10")
-"""Functions that need values above zero."""
 
 
 class Formula(NamedTuple):
-    """A formula in two parts: the code left of `~`, and patsy's terms right of it."""
+    """A formula: its text, the code left of `~`, and patsy's terms right of it."""
 
     text: str
     response: str
     terms: tuple[Any, ...]
 
     def right(self) -> str:
-        """Write the terms as patsy does: `(a + b)**2` is `a + b + a:b`."""
+        """Return the terms as patsy writes them: `(a + b)**2` is `a + b + a:b`."""
         return str(import_module("patsy").ModelDesc([], self.terms).describe()).removeprefix("~ ")
 
     def codes(self) -> list[str]:
         """Return the Python code of every factor of the terms."""
-        return codes_of(self.terms)
+        return _codes_of(self.terms)
 
     def without(self, columns: Container[str]) -> "Formula":
         """Return the formula without the terms that are computed from certain columns."""
-        remaining = (term for term in self.terms if not any(name in columns for name in names_in(codes_of([term]))))
-        return self._replace(terms=tuple(remaining))
+        return self._replace(terms=tuple(term for term in self.terms if not any(name in columns for name in names_in(_codes_of([term])))))
 
 
 def read_formula(text: str) -> Formula:
-    """Read a formula.
-
-    Raises
-    ------
-    ValueError
-        Where there is no `~`, no response, or patsy cannot read it.
-    """
+    """Read a formula; raise where there is no `~` or no response, or where patsy cannot read it."""
     if "~" not in text:
         raise ValueError(f"formula={text!r} has no '~'; write response ~ predictors")
     patsy = import_module("patsy")
     try:
-        described = patsy.ModelDesc.from_formula(text)
-        formula = Formula(text, " + ".join(codes_of(described.lhs_termlist)), tuple(described.rhs_termlist))
+        description = patsy.ModelDesc.from_formula(text)
+        formula = Formula(text, " + ".join(_codes_of(description.lhs_termlist)), tuple(description.rhs_termlist))
         names_in(formula.codes())
         response = names_in([formula.response]) if formula.response else []
     except (patsy.PatsyError, SyntaxError) as error:
@@ -59,33 +52,30 @@ def read_formula(text: str) -> Formula:
     return formula
 
 
-def codes_of(terms: Iterable[Any]) -> list[str]:
-    """Return the Python code of every factor of patsy's terms."""
+def _codes_of(terms: Iterable[Any]) -> list[str]:
     return [str(factor.name()) for term in terms for factor in term.factors]
 
 
 def names_in(codes: Iterable[str]) -> list[str]:
-    """Return the names that code is computed from, in the order of writing, each once: quoted by Q, or neither called nor its own.
+    """Return the names that code is computed from, in order, each once: quoted by Q, or neither called nor bound in the code.
 
     Examples
     --------
     >>> names_in(["np.log(cores)", "C(os, Treatment(reference='linux'))", "bs(clock, df=4)", 'Q("flag -O3")'])
     ['np', 'cores', 'os', 'clock', 'flag -O3']
     """
-    names_seen: dict[str, None] = {}
+    names: dict[str, None] = {}
     for nodes in _nodes(codes):
         called = {node.func for node in nodes if isinstance(node, ast.Call)}
         bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
         bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        names = [(node.lineno, node.col_offset, _name(node)) for node in nodes if node not in called]
-        names_seen |= dict.fromkeys(
-            name for _, _, name in sorted(names, key=lambda position: position[:2]) if name is not None and name not in bound
-        )
-    return list(names_seen)
+        in_order = sorted((node for node in nodes if node not in called), key=lambda node: (node.lineno, node.col_offset))
+        names |= dict.fromkeys(name for name in map(_name, in_order) if name is not None and name not in bound)
+    return list(names)
 
 
 def columns_in(codes: Iterable[str], table: pd.DataFrame) -> list[str]:
-    """Return the columns that code is computed from, also those that the table lacks; the engine's own names are none."""
+    """Return the columns that code is computed from, including those that the table lacks, without the names of functions."""
     builtin_names = {"np", *dir(builtins), *import_module("patsy.builtins").__all__}
     return [name for name in names_in(codes) if name in table or name not in builtin_names]
 
@@ -96,40 +86,12 @@ def arguments_of(codes: Iterable[str], functions: Container[str]) -> set[str]:
     return {name for call in calls if ast.unparse(call.func).rpartition(".")[2] in functions and (name := _name(call.args[0])) is not None}
 
 
-def same_of_arrays(codes: Iterable[str]) -> bool:
-    """Return whether code gives the same of arrays as of columns of a table: no methods of columns, nor what pandas divides another way.
-
-    Examples
-    --------
-    >>> same_of_arrays(["np.log(1 + cores)", "C(os)"]), [same_of_arrays([code]) for code in ("cores.rank()", "cores % 2", "round(cores)")]
-    (True, [False, False, False])
-    """
-    return all(_same_of_arrays(node) for nodes in _nodes(codes) for node in nodes)
-
-
-def _same_of_arrays(node: ast.AST) -> bool:
-    """Return whether a node is a name, a constant, a call, a function of NumPy, or arithmetic; Python's own, as round, asks columns."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return not hasattr(builtins, node.func.id)
-    if isinstance(node, ast.Attribute):
-        return isinstance(node.value, ast.Name) and node.value.id == "np"
-    if isinstance(node, ast.BinOp):
-        return not isinstance(node.op, ast.FloorDiv | ast.Mod)
-    return isinstance(node, ast.Name | ast.Constant | ast.Call | ast.UnaryOp | ast.Compare)
-
-
 def evaluate_formula(formula: Formula, rows: pd.DataFrame) -> Floats:
-    """Return the left side of a formula, of rows that all of it can be computed of.
-
-    Raises
-    ------
-    ValueError
-        What cannot be computed, and why; or of how many rows there is no number.
-    """
+    """Return the left side of a formula; raise unless both sides have numbers in all rows."""
     with np.errstate(invalid="ignore", divide="ignore"):
         try:
             model = import_module("statsmodels.formula.api").ols(f"{formula.response} ~ {formula.right()}", rows)
-        except Exception as error:  # a formula is code: whatever it raises
+        except Exception as error:  # a formula is code and may raise anything
             raise ValueError(f"formula={formula.text!r} cannot be computed: {error}") from error
     response = np.asarray(model.endog, dtype=float)
     lost = len(rows) - int((np.isfinite(response) & np.isfinite(model.exog).all(axis=1)).sum())

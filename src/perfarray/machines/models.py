@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -10,48 +9,34 @@ import numpy as np
 import pandas as pd
 
 from perfarray.machines.columns import is_number, is_text
-from perfarray.machines.numerics.jackknife_covariance import jackknife_covariance
-from perfarray.machines.numerics.log_linear import log_linear
+from perfarray.machines.numerics.variance_models import jackknife_covariance, log_linear
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
+# Labels of one predictor that trees distinguish; rarer ones are one more label.
 CATEGORIES: Final = 200
-"""Labels of one predictor that a tree tells apart; rarer ones are one more label."""
-
 OTHER: Final = "other"
-SMALL: Final = 1000
-"""Rows below which trees learn in fewer and larger steps: their fits take as long as they have steps."""
 
+# With fewer rows, trees learn in fewer and larger steps: the time of a fit is that of its steps.
+SMALL: Final = 1000
+
+# Columns of length 1 with a smaller singular value are linear combinations of each other.
 ALIASED: Final = 1e-8
-"""Singular value, of columns of length 1, below which they are linear combinations of each other."""
 
 Predict = Callable[[pd.DataFrame], Floats]
 
 
 class Fit(NamedTuple):
-    """The fitted object, what predicts from it, and what there is to say of it."""
+    """A fitted object, the function that predicts from it, and notes."""
 
     result: Any
     predict: Predict
     notes: tuple[Note, ...] = ()
 
 
-class Terms(NamedTuple):
-    """What stands right of `~`: the columns it is computed from, those of them that are labels, and the column of a variance's noise.
-
-    `arrays` says that it gives the same of arrays as of columns of a table.
-    """
-
-    right: str
-    predictors: list[str]
-    classes: set[str]
-    noise: str | None
-    arrays: bool
-
-
 class ModelChoice(NamedTuple):
-    """Which model, with which random effects."""
+    """The model and its random effects."""
 
     model: str
     groups: str | None
@@ -61,7 +46,7 @@ class ModelChoice(NamedTuple):
 
 
 def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int) -> Fit:
-    """Fit boosted trees: missing values and categories as they are."""
+    """Fit boosted trees, which take missing values and categories as they are."""
     try:
         ensemble = import_module("sklearn.ensemble")
     except ImportError as error:
@@ -93,7 +78,7 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
         early_stopping=False,
         random_state=seed,
     )
-    # One thread: trees of a few thousand rows gain nothing from more, and lose a hundredfold where others use the processors.
+    # One thread: trees of a few thousand rows gain nothing from more, and are a hundred times slower where other processes use the cores.
     limited = import_module("threadpoolctl").ThreadpoolController().limit
     with limited(limits=1, user_api="openmp"):
         trees.fit(prepared(rows), target)
@@ -105,9 +90,13 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
     return Fit(trees, predict)
 
 
-def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelChoice) -> Fit:
-    """Fit a linear, gamma or mixed model; rows with labels the fit did not see have no prediction."""
-    right, predictors, classes, noise, arrays = terms
+def linear(
+    rows: pd.DataFrame, target: Floats, *, right: str, predictors: list[str], classes: set[str], noise: str | None, choice: ModelChoice
+) -> Fit:
+    """Fit a linear, gamma or mixed model of the formula `right`; rows with labels that the fit did not see have no prediction.
+
+    `classes` are the predictors that are labels, and `noise` is the column of what was subtracted from a variance.
+    """
     models = import_module("statsmodels.formula.api")
     texts = [name for name in predictors if is_text(rows[name]) or (name in classes and not is_number(rows[name]))]
     rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
@@ -128,63 +117,68 @@ def linear(rows: pd.DataFrame, target: Floats, *, terms: Terms, choice: ModelCho
         notes.append(Note("not_converged", f"statsmodels says: {caught[-1].message}", {"message": str(caught[-1].message)}))
     aliased = [name for name, lost in zip(result.model.exog_names, _aliased(result.model.exog), strict=True) if lost]
     if aliased:
-        text = (
-            f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
-            "influence divides between them at will"
-        )
-        notes.append(Note("aliased_terms", text, {"terms": aliased}))
+        text = f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
+        notes.append(Note("aliased_terms", f"{text}influence divides between them at will", {"terms": aliased}))
     labels = {name: set(rows[name]) for name in predictors if name in texts or name in classes}
-    predicted = partial(_predicted, result, arrays)
+    arrays = _same_for_arrays(result, rows[predictors])
 
     def predict(table: pd.DataFrame) -> Floats:
-        ready = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
-        complete = ready.notna().all(axis=1).to_numpy(copy=True)
+        columns = table[predictors].assign(**{name: table[name].astype(str) for name in texts}).reset_index(drop=True)
+        complete = columns.notna().all(axis=1).to_numpy(copy=True)
         for name, fitted_labels in labels.items():
-            complete &= ready[name].isin(fitted_labels).to_numpy()
-        predictions = np.full(len(ready), np.nan)
+            complete &= columns[name].isin(fitted_labels).to_numpy()
+        predictions = np.full(len(columns), np.nan)
         if complete.any():
             with np.errstate(invalid="ignore", divide="ignore"):
-                predictions[complete] = _each_predicted(predicted, ready[complete])
+                predictions[complete] = _predictions(result, arrays, columns[complete])
                 predictions = np.exp(predictions) if choice.model == "gamma" else predictions
         return predictions
 
     return Fit(result, predict, tuple(notes))
 
 
-def _predicted(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
-    """Return the linear predictor of rows, which patsy makes of arrays in a tenth of the time that it takes for columns of a table."""
+def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:
+    """Return the design matrix of rows, from columns of a table or from arrays."""
     patsy, data = import_module("patsy"), result.model.data
     columns: dict[str, Any] = {}
     for name, column in rows.items():
         columns[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
     terms = data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
-    (design,) = patsy.build_design_matrices([terms], columns, NA_action=patsy.NAAction(NA_types=[]))
-    return np.asarray(np.asarray(design) @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params))
+    return np.asarray(patsy.build_design_matrices([terms], columns, NA_action=patsy.NAAction(NA_types=[]))[0])
 
 
-def _each_predicted(predict: Callable[[pd.DataFrame], Any], rows: pd.DataFrame) -> Floats:
-    """Predict all rows at once; where the formula fails, halves of them, so that a row it cannot take has NaN and the others a number."""
+def _same_for_arrays(result: Any, rows: pd.DataFrame) -> bool:
+    """Return whether the fitted formula has the same values for arrays, for which patsy needs a tenth of the time."""
     try:
-        return np.asarray(predict(rows), dtype=float)
-    except Exception:  # a formula is code: whatever it raises
-        if len(rows) == 1:
+        return np.array_equal(_design(result, rows, arrays=True), result.model.exog)
+    except Exception:  # a formula is code and may raise anything
+        return False
+
+
+def _predictions(result: Any, arrays: bool, rows: pd.DataFrame) -> Floats:
+    """Return the linear predictor of rows; NaN for a row of which the formula cannot be computed."""
+    try:
+        design = _design(result, rows, arrays)
+    except Exception:  # a formula is code and may raise anything
+        half = len(rows) // 2
+        if not half:
             return np.array([np.nan])
-    half = len(rows) // 2
-    return np.concatenate([_each_predicted(predict, rows.iloc[:half]), _each_predicted(predict, rows.iloc[half:])])
+        return np.concatenate([_predictions(result, arrays, half_rows) for half_rows in (rows.iloc[:half], rows.iloc[half:])])
+    return np.asarray(design @ np.asarray(result.fe_params if hasattr(result, "fe_params") else result.params), dtype=float)
 
 
 def _gamma(models: Any, formula: str, rows: pd.DataFrame, noise: Floats) -> Any:
-    """Fit the log of an expected variance, which was estimated as the difference of a mean square and its noise.
+    """Fit the log of an expected variance that was estimated as the difference of a mean square and its noise.
 
-    The mean square is positive and its standard deviation is proportional to its expectation, as the gamma family has it; the difference
-    may be negative. So the mean square is the response, and the noise stands in the link: log(expected mean square - noise). It is the
-    noise expected of the row's predictors: that of the row itself would weigh down the rows whose variance was estimated too low.
+    The difference may be negative. The mean square is positive, and its standard deviation is proportional to its expectation, as in the
+    gamma family. So the mean square is the response, and the link is log(expected mean square - noise). The noise is that expected from
+    the predictors of the row; that of the row itself would give less weight to rows whose variance was estimated too low.
     """
     families = import_module("statsmodels.genmod.families")
     if noise.any():
         terms = models.glm(formula, rows, family=families.Gamma(families.links.Log())).exog
-        begin = np.linalg.lstsq(terms, np.full(len(rows), np.log(noise.mean())), rcond=None)[0]
-        expected = log_linear(terms, noise, np.zeros(len(rows)), begin)
+        start = np.linalg.lstsq(terms, np.full(len(rows), np.log(noise.mean())), rcond=None)[0]
+        expected = log_linear(terms, noise, np.zeros(len(rows)), start)
         noise = np.full(len(rows), noise.mean()) if expected is None else np.exp(terms @ expected)
 
     class AboveNoise(families.links.Log):  # type: ignore[misc,name-defined]
@@ -214,26 +208,23 @@ def _mixed(models: Any, formula: str, rows: pd.DataFrame, choice: ModelChoice) -
     """Return a mixed model: one random effect, or several crossed ones as variance components of a single group."""
     if not choice.effects:
         return models.mixedlm(formula, rows, groups=rows[choice.groups].astype(str))
-    joined = {f"_effect_{n}": _joined(rows, effect) for n, effect in enumerate(choice.effects)}
-    components = {effect: f"0 + C({name})" for effect, name in zip(choice.effects, joined, strict=True)}
-    return models.mixedlm(formula, rows.assign(**joined), groups=np.ones(len(rows)), re_formula="0", vc_formula=components)
-
-
-def _joined(rows: pd.DataFrame, effect: str) -> pd.Series:
-    """Return a label for each combination of an effect's columns."""
-    return rows[effect.split(":")].astype(str).agg(":".join, axis=1)
+    combined, components = {}, {}
+    for number, effect in enumerate(choice.effects):
+        combined[f"_effect_{number}"] = rows[effect.split(":")].astype(str).agg(":".join, axis=1)
+        components[effect] = f"0 + C(_effect_{number})"
+    return models.mixedlm(formula, rows.assign(**combined), groups=np.ones(len(rows)), re_formula="0", vc_formula=components)
 
 
 def _aliased(design: Floats) -> Mask:
-    """Return which columns are linear combinations of others, so that nothing determines their coefficients."""
+    """Return which columns are linear combinations of others, so that their coefficients are not determined."""
     length = np.linalg.norm(design, axis=0)
-    _, size, directions = np.linalg.svd(np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r"))
-    free = np.concatenate([size, np.zeros(design.shape[1] - len(size))]) < ALIASED
+    _, singular, directions = np.linalg.svd(np.linalg.qr(design / np.where(length > 0, length, 1.0), mode="r"))
+    free = np.concatenate([singular, np.zeros(design.shape[1] - len(singular))]) < ALIASED
     return np.asarray((np.abs(directions[free]) > ALIASED).any(axis=0))
 
 
 def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, confidence_level: float) -> dict[str, Any]:
-    """Return coefficients with limits and p-values: from leaving out rows or groups; those of a mixed model are statsmodels'."""
+    """Return coefficients with limits and p-values, from leaving out rows or groups; those of a mixed model are from statsmodels."""
     if choice.model == "boosting":
         return {}
     from scipy.special import stdtr, stdtrit
@@ -243,20 +234,8 @@ def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, conf
     if choice.model == "mixed":
         error, df = np.asarray(result.bse_fe, dtype=float), np.inf
     else:
-        fitted = np.asarray(result.fittedvalues)
-        residuals = result.model.endog - fitted
         units = np.arange(len(design)) if groups is None else groups
-        if choice.model == "ols":
-            covariance = jackknife_covariance(design, residuals, units)
-        else:
-            variance, measured = np.exp(design @ estimate), result.model.endog
-
-            def change(rows: Mask) -> Floats | None:
-                estimate_without = log_linear(design[rows], measured[rows], (fitted - variance)[rows], estimate)
-                return None if estimate_without is None else estimate - estimate_without
-
-            covariance = jackknife_covariance(design * (variance / fitted)[:, None], residuals / fitted, units, change)
-        error = np.sqrt(np.diag(covariance))
+        error = np.sqrt(np.diag(_covariance(result, choice.model, design, estimate, units)))
         df = float(len(design) - design.shape[1] if groups is None else units.max())
     estimate, error = (np.where(_aliased(design), np.nan, values) for values in (estimate, error))
     half = stdtrit(df, (1 + confidence_level) / 2) * error
@@ -269,3 +248,18 @@ def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, conf
         "coefficient_upper": ("term", estimate + half),
         "pvalue": ("term", pvalue),
     }
+
+
+def _covariance(result: Any, model: str, design: Floats, estimate: Floats, units: Integers) -> Floats:
+    """Return the jackknife covariance of the coefficients of a least squares or gamma model."""
+    fitted, measured = np.asarray(result.fittedvalues), result.model.endog
+    residuals = measured - fitted
+    if model == "ols":
+        return jackknife_covariance(design, residuals, units)
+    variance = np.exp(design @ estimate)
+
+    def change(rows: Mask) -> Floats | None:
+        estimate_without = log_linear(design[rows], measured[rows], (fitted - variance)[rows], estimate)
+        return None if estimate_without is None else estimate - estimate_without
+
+    return jackknife_covariance(design * (variance / fitted)[:, None], residuals / fitted, units, change)

@@ -1,19 +1,17 @@
-"""Which machines behave alike, and which benchmarks tell them apart: principal components, biplots, clusters."""
+"""Principal components of machines and benchmarks: in which directions machines differ, and which benchmarks make them; biplots."""
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import square_units
-from perfarray.machines.numerics.principal_components import principal_axes
-from perfarray.machines.regions import COMPONENT, Chance, Redrawing, redrawing, with_regions
+from perfarray.machines.numerics.principal_components import Components, axes_of, correlations, principal_axes
+from perfarray.machines.regions import COMPONENT, resampled_units, with_regions
 from perfarray.machines.sample_table import sample_table, without_gaps
-from perfarray.machines.streamed import streamed_axes
 from perfarray.timings.across import TooFew, each_suite
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.best import SUMMARIES
@@ -22,7 +20,13 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, listed
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 IMPUTATIONS = (None, "mean")
+
+Analysis = tuple[xr.Dataset, tuple[Note, ...]]
+Analyse = Callable[[xr.DataArray, dict[Hashable, int]], Analysis]
 
 
 @each_suite
@@ -43,32 +47,32 @@ def principal_components(
     rng: Rng = None,
     metric: str | None = None,
 ) -> xr.Dataset:
-    """Show machines and benchmarks in few dimensions: the directions in which machines differ most, and which benchmarks make them.
+    """Compute the principal components of machines: the directions in which they differ most, and the benchmarks that make them.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings or scores, with or without repetitions. Dims that are neither levels, `samples` nor `features` broadcast: each of their
-        cells is analysed alone, with the samples and features it has.
+        Timings or scores, with or without repetitions. Every other dim broadcasts: each of its cells is analysed with the samples and
+        features that it has.
     samples, features : str
-        The dims whose labels are points and arrows of the biplot.
+        The dims whose labels are the points and the arrows of a biplot.
     by : str, optional
-        A coordinate along `features`, such as `suite`: an analysis for each of its values, along a dim of that name; those with too little
-        data are left out and named. Default: `suite` where names stand for benchmarks of several suites; else one for all.
+        A coordinate along `features`, such as `suite`: an analysis for each of its values, without those with too little data. Default:
+        `suite` where one name stands for benchmarks of several suites.
     statistic : {"median", "mean", "min", "best", "geometric"}
-        The summary of one cell's units; without repetitions there is nothing to summarise.
+        The summary of the units of a cell.
     scale : bool
-        Whether every feature is divided by its standard deviation. By default those with larger numbers count for more.
+        Divide every feature by its standard deviation. Otherwise features with larger numbers count for more.
     n_components : int, optional
-        How many to keep; default: as many as there are samples or features, whichever is less.
+        The number to keep. Default: as many as samples or features, whichever is less.
     impute : {None, "mean"}
-        Gaps: by default the sample or feature with the largest share of them is left out until none is left; "mean" keeps all that have
-        data, and fills gaps with the feature's mean over the samples that have it.
+        Gaps: None drops the sample or feature with the largest share of them until none is left; "mean" fills them with the mean of the
+        feature.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Redraw the runs so many times: where may each sample lie, how sure are the loadings, and which samples are apart beyond the
-        variation of their runs? And their seed or the `rng_key` of an earlier result. Lazy timings are computed for it.
+        Resample the runs so many times, for regions and tests; and their seed or the `rng_key` of an earlier result. Lazy timings are
+        computed for it.
     confidence_level : float
-        Of those regions and limits.
+        Of regions and limits.
     unit : str, optional
         The level whose repetitions are independent: lower levels are averaged. Default: the outermost.
     levels, metric : str or sequence of str; str, optional
@@ -76,38 +80,27 @@ def principal_components(
 
     Returns
     -------
-    Biplot
-        `` has `score` (samples, principal_component), `loading` (features, principal_component), `explained_variance`,
-        `explained_variance_ratio` and its sum so far `cumulative_variance_ratio` (principal_component), `center` and `divisor` (features),
-        and `correlation` between features (features, <features>_2). Principal components are numbered from 1. Attrs `dropped_samples`,
-        `dropped_features` and `n_imputed` say what became of gaps. `.perf.plot()` draws the biplot, `.perf.plot(kind="scree")` the
-        explained variance.
+    Dataset
+        `score` (samples, principal_component), `loading` (features, principal_component), `explained_variance`,
+        `explained_variance_ratio` and `cumulative_variance_ratio` (principal_component, from 1), `center` and `divisor` (features), and
+        `correlation` (features, <features>_2). Attrs `dropped_samples`, `dropped_features` and `n_imputed` describe gaps.
 
-        With `n_resamples`: `score_lower`, `score_upper` (samples, principal_component), `score_covariance` (samples, principal_component,
-        principal_component_2) and `region_radius` (samples), how many standard deviations the region of a sample in two components
-        reaches (`.perf.plot(regions=True)` draws the ellipses); `loading_lower`, `loading_upper`; and for every two samples (samples,
-        <samples>_2) `distance`, over all components, and `apart_pvalue`, of "the runs of both come from the same distributions".
+        With `n_resamples`: `score_lower`, `score_upper`, `score_covariance` (samples, principal_component, principal_component_2);
+        `region_radius` (samples), the radius of the region of two components in standard deviations; `loading_lower`, `loading_upper`;
+        `distance` (samples, <samples>_2) over all components, and `apart_pvalue` of "the runs of both come from the same distributions".
 
     Raises
     ------
     ValueError
-        Unknown dims, statistics or levels; fewer than two samples without gaps; a constant feature to be scaled; more components than
-        there are.
+        Unknown dims, statistics or levels; fewer than two samples without gaps; a constant feature with `scale`; too many components.
 
     Notes
     -----
-    Features are centred. The sign of a component is arbitrary: its largest loading is made positive. Centred data of n samples have n - 1
-    directions at most; where there are as many features, the last component has no variance and its loadings mean nothing.
+    The largest loading of a component is made positive, since its sign is arbitrary. Of n samples, at most n - 1 components have a
+    variance. With `scale=False`, benchmarks that run longer have larger loadings, unless logs are given.
 
-    With `scale=False` a benchmark that runs longer has larger loadings; logs (`np.log(times)`) or `scale=True` make them alike. Values
-    filled in by `impute="mean"` draw a machine towards the middle.
-
-    Regions say how far the runs move a sample, not what other benchmarks would: samples and features are fixed. Every redrawn table is
-    analysed, and its axes are turned onto the observed ones by an orthogonal Procrustes rotation of the scores; regions are ellipses
-    with the covariance of the turned scores, as wide as F and t with Satterthwaite's degrees of freedom over the features say. Two regions
-    that overlap may be apart: `apart_pvalue` answers that by exchanging the runs of two samples, benchmark by benchmark
-    (those of `attrs["shared_levels"]` for all at once), and by their likelihood ratio: how much a benchmark's means differ counts in the
-    measure of its own runs' variation, so that `scale` and `statistic` have no say. It is of one pair: for all pairs at once, correct it.
+    Regions show how far runs move a sample; other benchmarks would move it, too. Regions that overlap may still differ: read
+    `apart_pvalue`, which is of one pair and has to be corrected for many. See docs/how-to/biplots.md for how both are computed.
 
     References
     ----------
@@ -120,8 +113,8 @@ def principal_components(
     ...     [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]],
     ...     dims=("machine", "benchmark"), coords={"machine": ["x", "y", "z"], "benchmark": ["fft", "sort"]},
     ... )
-    >>> found = table.perf.principal_components(n_components=1)
-    >>> found["loading"].round(3).values.ravel().tolist(), found["score"].round(3).values.ravel().tolist()
+    >>> result = table.perf.principal_components(n_components=1)
+    >>> result["loading"].round(3).values.ravel().tolist(), result["score"].round(3).values.ravel().tolist()
     ([0.447, 0.894], [-2.236, 0.0, 2.236])
     """
     del by  # the wrapper reads it
@@ -129,68 +122,45 @@ def principal_components(
     check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
     level = check_confidence_level(confidence_level)
-    chance = None if n_resamples is None else Chance(check_count(n_resamples, "n_resamples", 20), key_of(rng), level)
+    number, key = (0, (0, 0)) if n_resamples is None else (check_count(n_resamples, "n_resamples", 20), key_of(rng))
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     n_kept = None if n_components is None else check_count(n_components, "n_components")
-    redrawn = None if chance is None else redrawing(times, table, (samples, features), chance, unit=unit, levels=levels, metric=metric)
-    analyse = partial(_analysed, samples=samples, features=features, scale=scale, n_kept=n_kept, impute=impute, redrawn=redrawn)
+    resampled = None
+    if number:
+        resampled = resampled_units(times, table, samples, features, unit=unit, levels=levels, metric=metric)
+
+    def analyse(cell_table: xr.DataArray, cell: dict[Hashable, int]) -> Analysis:
+        complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features, impute)
+        answer = _components(complete, samples, features, scale, n_kept)
+        if resampled is not None:
+            units = resampled.isel({**cell, **indexers}, missing_dims="ignore")
+            answer, region_notes = with_regions(answer, complete, units, samples, features, scale=scale, draws=number, key=key, level=level)
+            gap_notes = (*gap_notes, *region_notes)
+        return answer.assign_attrs(gaps), gap_notes
+
     cell_dims = [dim for dim in table.dims if dim not in (samples, features)]
-    if cell_dims or chance is not None or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
+    if cell_dims or resampled is not None or (is_chunked(table) and len(table.chunksizes[samples]) == 1):
         table = table.compute()
-    result, of_gaps = _each_analysed(table, cell_dims, analyse) if cell_dims else analyse(table, {})
-    attrs = {key: value for key, value in table.attrs.items() if key not in ("units", "long_name")} | result.attrs
+    result, cell_notes = _each_cell(table, cell_dims, analyse) if cell_dims else analyse(table, {})
+    attrs = {name: value for name, value in table.attrs.items() if name not in ("units", "long_name")} | result.attrs
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
-    if chance is not None:
-        attrs |= {"n_resamples": chance.n_resamples, "confidence_level": level} | describe_key(chance.key)
-    return noted(result.assign_attrs(attrs), *notes, *of_gaps)
+    if number:
+        attrs |= {"n_resamples": number, "confidence_level": level} | describe_key(key)
+    return noted(result.assign_attrs(attrs), *notes, *cell_notes)
 
 
-def _analysed(
-    table: xr.DataArray,
-    cell: dict[Hashable, int],
-    *,
-    samples: str,
-    features: str,
-    scale: bool,
-    n_kept: int | None,
-    impute: str | None,
-    redrawn: Redrawing | None,
-) -> tuple[xr.Dataset, tuple[Note, ...]]:
-    """Analyse one table of samples and features, that of a cell; return the answer and what there is to say of its gaps."""
-    complete, indexers, attrs, notes = without_gaps(table, samples, features, impute)
-    number = min(complete.sizes[samples], complete.sizes[features])
-    if n_kept is not None and n_kept > number:
-        raise ValueError(
-            f"n_components={n_kept}: there are {number}, the lesser of {complete.sizes[samples]} labels of {samples!r} and "
-            f"{complete.sizes[features]} of {features!r}"
-        )
-    if scale:
-        _check_spread(complete, samples, features)
-    units = str(table.attrs.get("units", "1"))
-    result = _components(complete, samples, features, scale, n_kept or number, units)
-    if redrawn is not None:
-        result, of_runs = with_regions(result, complete, redrawn.at({**cell, **indexers}), (samples, features), scale=scale)
-        notes = (*notes, *of_runs)
-    return result.assign_attrs(attrs), notes
-
-
-def _each_analysed(
-    table: xr.DataArray,
-    cell_dims: list[Hashable],
-    analyse: Callable[[xr.DataArray, dict[Hashable, int]], tuple[xr.Dataset, tuple[Note, ...]]],
-) -> tuple[xr.Dataset, tuple[Note, ...]]:
-    """Analyse every cell of the other dims alone; a cell with too little data is NaN, a label that a cell leaves out is NaN there."""
+def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse) -> Analysis:
+    """Analyse every cell of the other dims alone; a cell with too little data is NaN, and so are labels that a cell lacks."""
     cells = list(product(*(range(table.sizes[dim]) for dim in cell_dims)))
     answers: dict[tuple[int, ...], xr.Dataset] = {}
     reason, incomplete, number = "", 0, len(cells)
     for indices in cells:
+        cell = dict(zip(cell_dims, indices, strict=True))
         try:
-            cell = dict(zip(cell_dims, indices, strict=True))
-            answers[indices], of_gaps = analyse(table.isel(cell, drop=True), cell)
+            answers[indices], cell_notes = analyse(table.isel(cell, drop=True), cell)
+            incomplete += bool(cell_notes)
         except TooFew as error:
             reason = str(error)
-        else:
-            incomplete += bool(of_gaps)
     if not answers:
         raise TooFew(f"none of {number} cells along {listed(cell_dims)} has enough data; in the last, {reason}")
     notes = []
@@ -200,21 +170,19 @@ def _each_analysed(
     if incomplete:
         text = f"{incomplete} cells leave out or fill what was not measured in them"
         notes.append(Note("cells_with_gaps", text, {"cells": incomplete, "of": number}))
-    return _joined(table, cell_dims, answers, cells).assign_attrs(n_cells=len(answers)), tuple(notes)
+    return _joined(table, cell_dims, answers).assign_attrs(n_cells=len(answers)), tuple(notes)
 
 
-def _joined(
-    table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[int, ...], xr.Dataset], cells: list[tuple[int, ...]]
-) -> xr.Dataset:
-    """Put the answers of the cells beside each other, with all labels that any of them has."""
+def _joined(table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[int, ...], xr.Dataset]) -> xr.Dataset:
+    """Join the answers of the cells, with all labels that any of them has."""
     labels = {dim: table[dim].values for answer in answers.values() for dim in answer.dims if dim in table.dims}
     labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in answers.values()) + 1)
     labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(answers.values())).dims}
-    aligned = {indices: answer.drop_attrs(deep=False).reindex(labels) for indices, answer in answers.items()}
-    blank = xr.full_like(next(iter(aligned.values())), np.nan)
-    joined: xr.Dataset = xr.concat([aligned.get(indices, blank) for indices in cells], "_cell", coords="minimal", compat="override")
-    index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(cells, names=cell_dims), "_cell")
-    joined = joined.assign_coords(index).unstack("_cell").drop_vars(cell_dims)  # noqa: PD010, xarray's
+    aligned = [answer.drop_attrs(deep=False).reindex(labels) for answer in answers.values()]
+    joined: xr.Dataset = xr.concat(aligned, "_cell", coords="minimal", compat="override")
+    index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(list(answers), names=cell_dims), "_cell")
+    joined = joined.assign_coords(index).unstack("_cell")  # noqa: PD010, xarray's
+    joined = joined.reindex({dim: range(table.sizes[dim]) for dim in cell_dims}).drop_vars(cell_dims)
     described = {name: coordinate.variable for name, coordinate in table.coords.items() if set(coordinate.dims) <= {*cell_dims, *labels}}
     return joined.assign_coords(described).transpose(*cell_dims, ...)
 
@@ -224,21 +192,22 @@ def coordinates_along(array: xr.DataArray, dim: str) -> dict[Hashable, Any]:
     return {name: coordinate.variable for name, coordinate in array.coords.items() if coordinate.dims == (dim,)}
 
 
-def _check_spread(table: xr.DataArray, samples: str, features: str) -> None:
-    """Raise where a feature is the same for all samples: it cannot be scaled."""
-    constant = (table.max(samples) == table.min(samples)).compute()
-    if constant.any():
-        names = table[features].values[constant.values]
+def _components(table: xr.DataArray, samples: str, features: str, scale: bool, n_kept: int | None) -> xr.Dataset:
+    """Return the principal components of a complete table as labelled arrays."""
+    n_samples, n_features = table.sizes[samples], table.sizes[features]
+    n_kept, most = n_kept or min(n_samples, n_features), min(n_samples, n_features)
+    if n_kept > most:
         raise ValueError(
-            f"scale=True divides by the standard deviation, which is 0 for {listed(names)} of {features!r}; leave them out, or scale=False"
+            f"n_components={n_kept}: there are {most}, the lesser of {n_samples} labels of {samples!r} and {n_features} of {features!r}"
         )
-
-
-def _components(table: xr.DataArray, samples: str, features: str, scale: bool, n_kept: int, units: str) -> xr.Dataset:
-    """Return the principal components as labelled arrays; of a chunked table the scores are lazy, and no more than a chunk is in memory."""
+    constant = (table.max(samples) == table.min(samples)).compute() if scale else None
+    if constant is not None and constant.any():
+        names = listed(table[features].values[constant.values])
+        raise ValueError(f"scale=True divides by the standard deviation, which is 0 for {names} of {features!r}; drop them, or scale=False")
     matrix = table.transpose(samples, features).data
-    axes = principal_axes(matrix, scale=scale) if isinstance(matrix, np.ndarray) else streamed_axes(matrix, scale=scale)
-    second, unit = f"{features}_2", "1" if scale else units
+    axes = principal_axes(matrix, scale=scale) if isinstance(matrix, np.ndarray) else _axes_of_chunks(matrix, scale=scale)
+    units, second = str(table.attrs.get("units", "1")), f"{features}_2"
+    unit = "1" if scale else units
     variables = {
         "score": ((samples, COMPONENT), axes.scores[:, :n_kept], unit),
         "loading": ((features, COMPONENT), axes.loadings[:, :n_kept], "1"),
@@ -254,3 +223,82 @@ def _components(table: xr.DataArray, samples: str, features: str, scale: bool, n
     result = xr.Dataset({name: (dims, values, {"units": unit}) for name, (dims, values, unit) in variables.items()}, labels | described)
     result["correlation"].attrs["long_name"] = "Pearson's, between features over samples"
     return result
+
+
+def _axes_of_chunks(table: Any, *, scale: bool) -> Components:
+    """Return the components of a dask array (samples, features) with lazy scores, with no more than a chunk in memory."""
+    from dask.array.linalg import tsqr
+    from dask.base import compute
+
+    table = table.rechunk({1: -1})
+    samples, features = table.shape
+    moments = (table.mean(axis=0), *([table.std(axis=0, ddof=1)] if scale else []))
+    centres, divisors = (*compute(*moments), np.ones(features))[:2]  # type: ignore[no-untyped-call]
+    scaled = (table - centres) / divisors
+    # The triangle R of the QR decomposition of the centred table has the same principal axes.
+    triangle = tsqr(scaled)[1].compute()  # type: ignore[no-untyped-call]
+    loadings, variances, ratios = axes_of(triangle, samples)
+    return Components(scaled @ loadings, loadings, variances, ratios, centres, divisors, correlations(triangle))
+
+
+def biplot(
+    times: Data,
+    /,
+    *,
+    samples: str = "machine",
+    features: str = "benchmark",
+    by: str | None = None,
+    statistic: str = "median",
+    scale: bool = False,
+    impute: str | None = None,
+    n_resamples: int | None = None,
+    confidence_level: float = 0.95,
+    unit: str | None = None,
+    levels: str | Sequence[str] | None = None,
+    rng: Rng = None,
+    metric: str | None = None,
+    kind: str = "biplot",
+    components: tuple[int, int] = (1, 2),
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw machines as points and benchmarks as arrows along two principal components.
+
+    Parameters
+    ----------
+    times, samples, features, by, statistic, scale, impute, confidence_level, unit, levels, rng, metric
+        As for `principal_components`.
+    n_resamples : int, optional
+        Resample the runs so many times, and draw the region of each sample as an ellipse.
+    kind : {"biplot", "scree"}
+        Scores as points, and the standard deviation of each feature along the components as arrows; or the share of the variance that each
+        component explains.
+    components : (int, int)
+        The principal components along the two axes of a biplot.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        As `principal_components`.
+    ImportError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> table = xr.DataArray(np.eye(3), dims=("machine", "benchmark"), coords={"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]})
+    >>> ax = table.perf.biplot()
+    >>> ax.get_xlabel()
+    'principal component 1 (50 % of the variance)'
+    """
+    result = principal_components(
+        times, samples=samples, features=features, by=by, statistic=statistic, scale=scale, impute=impute, n_resamples=n_resamples,
+        confidence_level=confidence_level, unit=unit, levels=levels, rng=rng, metric=metric,
+    )  # fmt: skip
+    axes: Axes = result.perf.plot(ax=ax, kind=kind, components=components, regions=n_resamples is not None)
+    return axes

@@ -1,14 +1,12 @@
-"""One number for each sample and feature: repetitions summarised, gaps left out or filled."""
+"""One number for each sample and feature: repetitions are summarised, gaps are dropped or filled."""
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import METRIC
+from perfarray.conventions import LEVELS, METRIC
 from perfarray.machines.numerics.principal_components import complete_part
-from perfarray.machines.single_values import single_values
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers
@@ -20,12 +18,33 @@ from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_names, check_positive_values, resolve
 from perfarray.timings.units import describe_unit, unit_place
 from perfarray.timings.validation import listed
+from perfarray.timings.values import check_direction, measurable
+
+
+def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
+    """Return the variable of data without a repetition dim, such as dumps of published scores; None where there is such a dim."""
+    if any(dim in LEVELS for dim in getattr(times, "dims", LEVELS)):
+        return None
+    if isinstance(times, xr.DataArray):
+        if metric is not None:
+            return None
+        array = times
+    else:
+        numbers = [str(name) for name, variable in times.data_vars.items() if variable.dtype.kind in "iuf"]
+        name = metric if metric is not None else times.attrs.get(METRIC)
+        if name not in numbers and metric is None and len(numbers) == 1:
+            name = numbers[0]
+        if name not in numbers:
+            raise ValueError(f"which variable holds the values? Name it with metric=; the Dataset has the numbers {listed(numbers)}")
+        array = times[str(name)]
+    check_direction(array)
+    return measurable(evenly_chunked(array))
 
 
 def sample_table(
     times: Data, samples: str, features: str, statistic: str, unit: str | None, levels: str | Sequence[str] | None, metric: str | None
 ) -> tuple[xr.DataArray, tuple[Note, ...]]:
-    """Return one number per sample and feature, lazily from lazy data, with the attrs of a result; and what there is to say."""
+    """Return one number per sample and feature with the attrs of a result, lazy for lazy data, and notes."""
     if samples == features:
         raise ValueError(f"samples={samples!r} and features={features!r} are the same dim; name two")
     scores = single_values(times, metric) if levels is None else None
@@ -33,17 +52,17 @@ def sample_table(
         if unit is not None:
             raise ValueError(f"unit={unit!r} was given for data without a repetition dim (dims {tuple(scores.dims)})")
         _check_dims(scores, samples, features)
-        attrs_kept = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
-        return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | attrs_kept), ()
+        attrs = {key: scores.attrs[key] for key in ("units", "better") if key in scores.attrs}
+        return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | attrs), ()
     data = resolve(times, metric, levels)
     _check_dims(data.array, samples, features)
     depth_of_unit = unit_place(data, unit)
     if statistic == "geometric":
         data = check_positive_values(data, "statistic='geometric'", depth_of_unit)
-    depth, of_runs = len(data.levels), named_end(statistic, data.better)
+    depth, run_statistic_name = len(data.levels), named_end(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        return (run_statistic(one_value_per_unit(values, depth, depth_of_unit), of_runs),)
+        return (run_statistic(one_value_per_unit(values, depth, depth_of_unit), run_statistic_name),)
 
     table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"]
     attrs = describe_unit(data, depth_of_unit) | {"statistic": statistic, "units": data.units, "better": data.better}
@@ -62,17 +81,10 @@ def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
             )
 
 
-class Complete(NamedTuple):
-    """A table without gaps, the places of what was kept, attrs that say what became of the gaps, and what there is to say."""
-
-    table: xr.DataArray
-    indexers: dict[Hashable, Integers]
-    attrs: dict[str, Hashable]
-    notes: tuple[Note, ...]
-
-
-def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str | None) -> Complete:
-    """Leave out or fill what was not measured."""
+def without_gaps(
+    table: xr.DataArray, samples: str, features: str, impute: str | None
+) -> tuple[xr.DataArray, dict[Hashable, Integers], dict[str, Hashable], tuple[Note, ...]]:
+    """Drop or fill what was not measured; return the table, the positions of its labels, attrs, and notes."""
     finite = (table.notnull() & (abs(table) != np.inf)).transpose(samples, features).compute()
     if impute == "mean":
         rows, columns = (finite.any(dim).values for dim in (features, samples))
@@ -102,4 +114,4 @@ def without_gaps(table: xr.DataArray, samples: str, features: str, impute: str |
         text = f"{filled} of {complete.size} values were not measured and are replaced by the mean of their {features}"
         notes.append(Note("imputed", text, {"values": filled, "of": complete.size}))
         complete = complete.where(measured, complete.where(measured).mean(samples)).assign_attrs(complete.attrs)
-    return Complete(complete, indexers, attrs, tuple(notes))
+    return complete, indexers, attrs, tuple(notes)

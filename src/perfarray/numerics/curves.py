@@ -7,41 +7,33 @@ from scipy.stats import gaussian_kde
 
 from perfarray.numerics.types import Floats
 
+# A sample with a smaller relative range has one value, up to rounding.
 SAME = 1e-9
-"""Relative range below which the values of a sample are one value, but for rounding."""
 
 
 class Density(NamedTuple):
-    """Where a density was estimated, and its height, shape (..., place); a sample of one value has no height."""
+    """Points at which a density was estimated, and its heights, shape (..., point); NaN for a sample of one value."""
 
     x: Floats
     height: Floats
 
 
 class Histogram(NamedTuple):
-    """Ends of the bins, shape (..., bins + 1), and how many values lie in each, shape (..., bins); NaN for a sample of one value."""
+    """Edges of the bins, shape (..., bins + 1), and counts, shape (..., bins); NaN for a sample of one value."""
 
     edges: Floats
     counts: Floats
 
 
-def kernel_density(values: Floats, places: int, *, weights: Floats | None = None, beyond: float = 0.0) -> Density:
-    """Estimate densities with Gaussian kernels by Scott's rule, evenly from the least value to the largest.
+def kernel_density(values: Floats, points: int, *, weights: Floats | None = None, beyond: float = 0.0) -> Density:
+    """Estimate densities of samples (..., value) with Gaussian kernels by Scott's rule, at evenly spaced points.
 
-    Parameters
-    ----------
-    values : array, shape (..., value)
-        Samples.
-    places : int
-        How many places.
-    weights : array, shape (..., value), optional
-        What each value counts; default: 1.
-    beyond : float
-        How far the places reach beyond the values, in standard deviations of the kernel.
+    `weights` (..., value) are those of the values (default: 1); the points reach `beyond` standard deviations of the kernel farther than
+    the values.
     """
     rows = values.reshape(-1, values.shape[-1])
-    x, height = (np.full((len(rows), places), np.nan) for _ in range(2))
-    # One sample at a time, since each has its own places and number of values.
+    x, height = (np.full((len(rows), points), np.nan) for _ in range(2))
+    # One sample at a time: each has its own points and number of values.
     for row, sample in enumerate(rows):
         measured = ~np.isnan(sample)
         measured_values = sample[measured]
@@ -50,9 +42,9 @@ def kernel_density(values: Floats, places: int, *, weights: Floats | None = None
             continue
         smooth = gaussian_kde(measured_values, weights=None if weights is None else weights.reshape(rows.shape)[row, measured])
         margin = beyond * float(np.sqrt(smooth.covariance[0, 0]))
-        x[row] = np.linspace(measured_values.min() - margin, measured_values.max() + margin, places)
+        x[row] = np.linspace(measured_values.min() - margin, measured_values.max() + margin, points)
         height[row] = smooth(x[row])
-    return Density(*(array.reshape((*values.shape[:-1], places)) for array in (x, height)))
+    return Density(*(array.reshape((*values.shape[:-1], points)) for array in (x, height)))
 
 
 def histogram(values: Floats, bins: int) -> Histogram:
@@ -75,5 +67,5 @@ def weighted_quantiles(values: Floats, weights: Floats, probabilities: tuple[flo
 
 
 def _varies(values: Floats) -> bool:
-    """Return whether measured values are more than one value and rounding."""
+    """Return whether measured values differ by more than rounding."""
     return bool(values.size and np.ptp(values) > SAME * np.abs(values).max())

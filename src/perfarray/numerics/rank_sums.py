@@ -1,7 +1,7 @@
 """The exact two-sample problem of a ratio: rank-sum tests of positive values, and the limits that invert them (Hodges and Lehmann 1963).
 
-How many of the ratios of every value of one sample over every value of the other lie below the true ratio is a rank-sum statistic
-(Mann and Whitney 1947), if the logarithms of both have one shape. Ties count against what is tested: p-values are then never too small.
+The number of ratios, of every value of one sample over every value of the other, below the true ratio is a rank-sum statistic (Mann and
+Whitney 1947), if the logarithms of both have one shape. Ties count against the hypothesis tested, so that p-values are never too small.
 """
 
 from functools import lru_cache
@@ -10,31 +10,31 @@ import numpy as np
 
 from perfarray.numerics.types import Floats
 
+# The name of the method.
 RANK = "rank"
-"""What the method is called."""
 
+# The law is enumerated up to this product of the number of ratios and the smaller sample (100 against 100, 5 against 40,000); beyond it is
+# the normal approximation with continuity correction, whose tails are too long.
 ENUMERATED = 1e6
-"""The law is enumerated up to this product of the ratios and the smaller sample (100 against 100, 5 against 40,000); beyond, the normal
-approximation with its correction for continuity, whose tails are too long."""
 
+# Up to so many ratios are sorted; among more, single ones are found by bisection.
 LISTED = 1e6
-"""Up to how many ratios are listed; among more, one is searched for."""
 
+# Ratios with a smaller relative difference are equal.
 TIE = 1e-12
-"""Ratios that differ by less, relatively, are equal."""
 
 
 @lru_cache(maxsize=64)
 def _law(n: int, m: int) -> Floats:
-    """Return the probability that at most 0, 1, ... of the n m ratios lie below the true one, n not above m."""
+    """Return the probability that at most 0, 1, ... of the n m ratios lie below the true one (n <= m)."""
     counts = np.zeros(n * m + 1)
     counts[0] = 1.0
-    # The generating function: product of (1 - x^(m + i)) / (1 - x^i) over i, exact in whole numbers below 2^53, and to rounding above.
+    # The generating function is the product of (1 - x^(m + i)) / (1 - x^i) over i, exact in integers below 2^53.
     for i in range(1, n + 1):
         counts[m + i :] -= counts[: max(n * m + 1 - m - i, 0)].copy()
         for start in range(i):
             counts[start::i] = np.cumsum(counts[start::i])
-    # Differences round where counts fall again: the second half is the mirror image of the first.
+    # Differences are rounded in the second half, which is the mirror image of the first.
     half = len(counts) // 2
     counts[len(counts) - half :] = counts[:half][::-1]
     return np.asarray(np.cumsum(counts) / counts.sum())
@@ -50,7 +50,7 @@ def _moments(n: int, m: int) -> tuple[float, float]:
 
 
 def chance(most: int, n: int, m: int) -> float:
-    """Return the probability that at most so many of the n m ratios lie below the true one."""
+    """Return the probability that at most `most` of the n m ratios lie below the true one."""
     from scipy.special import ndtr
 
     if _is_enumerated(n, m):
@@ -60,7 +60,7 @@ def chance(most: int, n: int, m: int) -> float:
 
 
 def ratios_outside(n: int, m: int, risk: float) -> int:
-    """Return how many of the n m ratios lie at or beyond a limit that misses with a probability of at most `risk`."""
+    """Return how many of the n m ratios lie at or beyond a limit that fails with a probability of at most `risk`."""
     from scipy.special import ndtri
 
     risk *= 1 + TIE
@@ -71,12 +71,12 @@ def ratios_outside(n: int, m: int, risk: float) -> int:
 
 
 def _at_most(new: Floats, old: Floats, ratio: float) -> int:
-    """Return how many ratios of ascending values are not above a value."""
+    """Return how many ratios of ascending values are at most a value."""
     return int(np.searchsorted(new, ratio * old, side="right").sum())
 
 
 def _ratios(new: Floats, old: Floats, order: list[int]) -> list[float]:
-    """Return the ratios of ascending values that stand at some numbers, from 0, in ascending order."""
+    """Return the order statistics, numbered from 0, of the ratios of ascending values."""
     if len(new) * len(old) <= LISTED:
         ratios: list[float] = np.partition((new[:, None] / old).ravel(), order)[order].tolist()
         return ratios
@@ -113,7 +113,7 @@ def rank_pvalues(new: Floats, old: Floats, ratio: float) -> tuple[float, float]:
 
 
 def units_with_rank_limits(level: float) -> int:
-    """Return how many units a side have limits at a confidence level."""
+    """Return the smallest number of units a side with limits at a confidence level."""
     number = 2
     while not ratios_outside(number, number, (1 - level) / 2):
         number += 1

@@ -1,4 +1,4 @@
-"""The smallest whole numbers at which a condition holds that goes on holding."""
+"""The smallest integers at which a monotone condition holds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,15 +8,15 @@ import numpy.typing as npt
 
 from perfarray.numerics.types import Floats
 
+# A search ends at this number of units, which nobody measures.
 MOST = 1e15
-"""Units nobody measures: a search ends there."""
 
 
 def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
-    """Return the smallest whole numbers from low to high at which a condition holds that goes on holding; high where it never does."""
+    """Return the smallest integers from low to high at which a monotone condition holds; high where it never does."""
     lo, hi = (np.array(end, dtype=float) for end in np.broadcast_arrays(low, high))
     while (unsure := lo < hi).any():
-        # Beyond 2^53 the next number is further than 1.
+        # Beyond 2^53 the distance to the next float is more than 1.
         middle = np.minimum(np.floor((lo + hi) / 2), np.where(unsure, np.nextafter(hi, -np.inf), hi))
         holds_there = holds(middle)
         lo, hi = (
@@ -27,7 +27,7 @@ def first_true(holds: Callable[[Floats], Any], low: npt.ArrayLike, high: npt.Arr
 
 
 def first_reached(holds: Callable[[Floats], Any], low: Floats) -> Floats:
-    """Return the smallest whole numbers from low on at which a condition holds that goes on holding; NaN where low is."""
+    """Return the smallest integers from low on at which a monotone condition holds; NaN where low is NaN."""
     high = low.copy()
     while (short := ~holds(high) & ~np.isnan(high) & (high < MOST)).any():
         low, high = np.where(short, high + 1, low), np.where(short, 2 * high + 1, high)

@@ -1,4 +1,4 @@
-"""Where a series changes: optimal partitioning into segments of a mean, or of a mean and a variance, each."""
+"""Where a series changes: optimal partitioning into segments with a mean, or a mean and a variance, of their own."""
 
 from typing import Any
 
@@ -7,35 +7,31 @@ import numpy.typing as npt
 
 from perfarray.numerics.types import Floats, Integers
 
+# Positions at the start of a series that are all tried, and positions tried first in all; those between follow around what was found.
 DENSE, CANDIDATES = 100, 300
-"""Places at the start of a series that are all tried; places tried at first in all. Those between are tried around what was found."""
 
 
 def change_points(series: Floats, penalty: float, noise: float, *, spread: bool = True) -> Integers:
-    """Return where the segments of a series begin, the first at 0, so that their cost and a penalty for each is least.
+    """Return the starts of the segments of a series, the first at 0, that minimise their cost and a penalty for each.
 
-    The cost of a segment of m values is m log(variance), -2 log likelihood of normal values but for a constant; or, where `spread` is false
-    and the standard deviation is the same everywhere, its sum of squares over noise^2.
+    The cost of a segment of m values is m log(variance), which is -2 log likelihood of normal values up to a constant. Without `spread`,
+    where the standard deviation is the same everywhere, it is the sum of squares over noise^2.
 
     Parameters
     ----------
     series : array, shape (n,)
         Complete: without NaN.
     penalty : float
-        What a further segment costs: of independent normal values, 15 log(n) finds one in hardly any that do not change.
+        The cost of a further segment: with 15 log(n), hardly any stable series of independent normal values has one.
     noise : float
-        The least standard deviation of a segment, above 0: a segment of one value has no other.
+        The smallest standard deviation of a segment, above 0: a segment of one value has no other.
     spread : bool
-        Whether segments differ in their variance too.
-
-    Returns
-    -------
-    array of int
+        Whether segments differ in their variance, too.
 
     Notes
     -----
-    The partition is optimal among places that are tried: all of up to 300; of longer series the first 100 and 200 others, evenly spaced.
-    Every change found is then moved to the best place between its neighbours, and left out if it does not pay there.
+    The partition is optimal among the positions that are tried: all of up to 300; of longer series the first 100 and 200 others, evenly
+    spaced. Every change is then moved to the best position between its neighbours, and dropped if it does not exceed the penalty there.
 
     References
     ----------
@@ -52,7 +48,7 @@ def change_points(series: Floats, penalty: float, noise: float, *, spread: bool 
 
 
 def _cost(first: npt.NDArray[Any], last: npt.NDArray[Any], sums: tuple[Floats, Floats], spread: bool) -> Floats:
-    """Return the costs of segments from `first` up to `last`, of values whose noise is 1."""
+    """Return the costs of segments from `first` up to `last`, for values with a noise of 1."""
     number = last - first
     total = sums[0][last] - sums[0][first]
     squares = sums[1][last] - sums[1][first] - total * total / number
@@ -60,7 +56,7 @@ def _cost(first: npt.NDArray[Any], last: npt.NDArray[Any], sums: tuple[Floats, F
 
 
 def _partition(candidates: Integers, sums: tuple[Floats, Floats], penalty: float, spread: bool) -> Integers:
-    """Return the starts of the best partition of which every end is one of the places."""
+    """Return the starts of the best partition whose ends are candidates."""
     best, previous = np.zeros(len(candidates)), np.zeros(len(candidates), dtype=np.intp)
     for end in range(1, len(candidates)):  # each needs those before it
         costs = best[:end] + _cost(candidates[:end], candidates[end], sums, spread)
@@ -74,7 +70,7 @@ def _partition(candidates: Integers, sums: tuple[Floats, Floats], penalty: float
 
 
 def _settled(starts: Integers, n: int, sums: tuple[Floats, Floats], penalty: float, spread: bool) -> Integers:
-    """Return starts, each at the best place between those beside it, without those that do not pay their penalty there."""
+    """Move each start to the best position between its neighbours; drop those that do not exceed the penalty there."""
     ends = [*starts.tolist(), n]
     while True:
         gains = []

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from perfarray.history.numerics.law import chance, fewest
-from perfarray.history.numerics.search import strongest, whole_chance
+from perfarray.history.numerics.search import strongest
 
 
 @pytest.mark.parametrize("n", [9, 27, 60])
 def test_random_orders_reach_a_level_as_often_as_it_says(n):
     """Within three standard errors of 300; short series, of which few values are possible, less often."""
     rng = np.random.default_rng(n)
-    pvalues = np.array([whole_chance(rng.normal(size=n), np.ones(n), 2) for _ in range(300)])
+    pvalues = np.array([chance(strongest(rng.normal(size=n), np.ones(n), 2).statistic, n) for _ in range(300)])
     assert np.mean(pvalues <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 300)
     assert n < 20 or np.mean(pvalues <= 0.1) > 0.1 - 3 * np.sqrt(0.09 / 300)
 
@@ -31,5 +31,5 @@ def test_the_shortest_series_that_shows_anything():
     assert (fewest(0.05), fewest(1e-20)) == (8, 0)
     assert 2 / comb(fewest(1e-6), fewest(1e-6) // 2) <= 1e-6
     apart = np.repeat([0.0, 1.0], 4) + np.arange(8) / 100
-    assert 2 / 70 <= whole_chance(apart, np.ones(8), 2) <= 0.05
+    assert 2 / 70 <= chance(strongest(apart, np.ones(8), 2).statistic, 8) <= 0.05
     assert chance(strongest(apart[1:], np.ones(7), 2).statistic, 7) == 1.0

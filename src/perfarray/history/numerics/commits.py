@@ -1,43 +1,42 @@
-"""The values of commits: means of their units, how well each is known, and how far one depends on the one before."""
+"""The values of commits: means of their units, how well each is known, and how far it depends on the one before."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.history.numerics.search import best_step
-from perfarray.history.numerics.spreads import relative_spreads
+from perfarray.history.numerics.search import best_step, score_sums
+from perfarray.history.numerics.spreads import CLIP, relative_spreads
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.types import Floats, Integers
 
-CLIP = 2.5
-"""Differences count up to so many standard deviations: single days, and steps, do not make the noise."""
-
+# The median of the square of a standard normal value.
 MEDIAN_SQUARE = 0.4549
-"""The median of a squared standard normal value."""
 
+# The smallest lag-1 correlation that counts, times the root of the number of values: 5 % of independent series exceed it.
 SURE = 2.3
-"""The least lag-1 correlation that is believed, times the root of the number of values: independent series show more in 5 %."""
 
+# Added to such a correlation, times the same root: an estimate that is too small costs more than one that is too large.
 CAUTION = 1.0
-"""What is added to a correlation that is believed, times the same root: less than there is costs more than more than there is."""
 
-DOUBT = 1.4
-"""Times which p-values count where the spread changes: where and by how much is estimated (docs/how-to/change_points.md)."""
-
+# The largest correlation that is removed.
 MOST = 0.9
-"""The largest correlation that is taken out."""
+
+# P-values are multiplied by this where the spread changes, since the spreads are estimated (docs/how-to/change_points.md).
+DOUBT = 1.4
 
 
 class Commits(NamedTuple):
-    """Of one series, along the commits that were measured: their values, and standard errors of which the ratios count.
+    """One series, along the commits that were measured.
 
-    `within` is what one unit adds to the variance of its commit's mean, NaN where no commit has two; `correlation` is that of one commit's
-    noise with the next one's, 0 where it is not larger than chance makes it; `spreads` are part of the errors, 1 where the spread does not
-    change.
+    `values` are logs where `logs`, and `clean` are the values without the dependence of neighbours. Of `errors` only the ratios count;
+    they include `spreads`, which are 1 where the spread does not change. `within` is the variance of one unit about the mean of its
+    commit, NaN where no commit has two; `correlation` is that of neighbours, 0 where it may be chance.
     """
 
     positions: Integers
     values: Floats
+    clean: Floats
+    logs: bool
     errors: Floats
     counts: Floats
     within: float
@@ -46,29 +45,33 @@ class Commits(NamedTuple):
 
     @property
     def doubt(self) -> float:
-        """What p-values are multiplied by."""
+        """The factor of p-values."""
         return DOUBT if (self.spreads != 1).any() else 1.0
 
 
 def commits_of(units: Floats) -> Commits:
-    """Return what is known of the commits of a series of units (commits, units)."""
+    """Describe the commits of a series of units (commits, units), on the scale of logs where all are positive."""
+    logs = not bool(np.any(units <= 0))
+    units = np.log(units) if logs else units
     counts = (~np.isnan(units)).sum(axis=-1)
     positions = np.flatnonzero(counts)
     units, counts = units[positions], counts[positions].astype(float)
     values = mean_of_measured(units)
-    squares, spare = np.nansum((units - values[:, None]) ** 2), float(np.sum(counts - 1))
-    within = float(squares / spare) if spare > 0 else np.nan
+    squares, df = np.nansum((units - values[:, None]) ** 2), float(np.sum(counts - 1))
+    within = float(squares / df) if df > 0 else np.nan
     errors = _errors(values, counts, within)
     spreads = relative_spreads(values, errors)
     errors = errors * spreads
-    correlation = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
-    return Commits(positions, values, errors, counts, within, correlation, spreads)
+    rho = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
+    clean = whitened(values, rho)
+    return Commits(positions, values, clean, logs, errors, counts=counts, within=within, correlation=rho, spreads=spreads)
 
 
 def _errors(values: Floats, counts: Floats, within: float) -> Floats:
-    """Return standard errors of commits from unequal numbers of units: of these, and of what commits differ by though nothing changed.
+    """Return standard errors of commits with unequal numbers of units, from the variances within and between commits.
 
-    The latter is what makes the median of the squared differences between neighbours, of which few are steps, what it should be.
+    The variance between commits is the one that gives the squared differences between neighbours, of which few are steps, their
+    expected median.
     """
     if len(values) < 3 or not within > 0 or (counts == counts[0]).all():
         return np.ones(len(values))
@@ -83,20 +86,19 @@ def _errors(values: Floats, counts: Floats, within: float) -> Floats:
 
 
 def _dependence(values: Floats) -> float:
-    """Return the lag-1 correlation of a series' noise, of which the largest step, if that is what makes it, is no part."""
+    """Return the lag-1 correlation of a series, or that without its largest step where that is smaller."""
     strongest = correlation(values)
     if strongest == 0.0:
         return strongest
-    split = best_step(values, np.ones(len(values)), 2).splits[0]
+    split = best_step(score_sums(values, np.ones(len(values))), 2).splits[0]
     levels = np.where(np.arange(len(values)) < split, np.median(values[:split]), np.median(values[split:]))
     return min(strongest, correlation(values - levels))
 
 
 def correlation(values: Floats) -> float:
-    """Return the lag-1 correlation of the noise of a series that may have steps; 0 where chance makes as much.
+    """Return the lag-1 correlation of the noise of a series that may have steps; 0 where it may be chance.
 
-    Of noise whose correlation dies out, values two apart differ by 1 + rho times as much (squared) as neighbours; both are means of
-    squares that steps and single days hardly change.
+    Squared differences at lag 2 are 1 + rho times those at lag 1; clipped means of both hardly depend on steps and outliers.
 
     References
     ----------
@@ -112,7 +114,7 @@ def correlation(values: Floats) -> float:
 
 
 def whitened(values: Floats, rho: float) -> Floats:
-    """Return a series without the dependence of its noise, with levels where they were; its noise is that of long-run means."""
+    """Remove the dependence of neighbours; levels stay where they were, and the noise becomes that of long-run means."""
     if rho == 0.0:
         return values
     clean = values.copy()

@@ -1,25 +1,30 @@
-"""Everything that is said of many series, one after the other: arrays in, arrays out."""
+"""The results of `change_points`, series by series: arrays in, arrays out."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.special import pdtrc, stdtrit
 
-from perfarray.history.numerics.causes import hosts_changed, is_drift
-from perfarray.history.numerics.commits import Commits, commits_of, whitened
-from perfarray.history.numerics.law import LENGTHS
-from perfarray.history.numerics.search import find_changes, whole_chance
+from perfarray.history.numerics.commits import Commits, commits_of
+from perfarray.history.numerics.law import LENGTHS, chance
+from perfarray.history.numerics.search import find_changes, strongest
 from perfarray.history.numerics.steps import Steps, describe_steps
 from perfarray.history.numerics.watch import watch
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import Known, decide
 
+# The smallest number of benchmarks that change together.
+FEWEST = 3
 
-class Question(NamedTuple):
-    """What is asked of every series."""
+# The chance, at any commit of a history, that as many sets of commits overlap by chance.
+CHANCE = 0.01
+
+
+class Search(NamedTuple):
+    """How series are searched and judged; with a `rate` of false alarms per commit they are watched commit by commit."""
 
     levels: int
     least: int
@@ -27,137 +32,166 @@ class Question(NamedTuple):
     confidence_level: float
     better: str
     labels: npt.NDArray[Any]
-    rate: float = 0.0
-    """Of false alarms per commit, where series are watched commit by commit."""
+    rate: float
 
 
-class Prepared(NamedTuple):
-    """One series: its commits, whether their values are logs, and the values without what neighbours share."""
-
-    commits: Commits
-    logs: bool
-    clean: Floats
-
-
-def prepare(units: Floats) -> Prepared:
-    """Return the commits of a series of units (commits, units): of their logs where all are positive."""
-    logs = not bool(np.any(units <= 0))
-    commits = commits_of(np.log(units) if logs else units)
-    return Prepared(commits, logs, whitened(commits.values, commits.correlation))
-
-
-def chances(values: Floats, *, question: Question) -> tuple[Floats]:
-    """Return the p-value of "nothing changed" of every series (..., n, n_L, ..., n_1); NaN of those too short to show anything."""
-    units = unit_means(values, question.levels)
+def chances(values: Floats, *, search: Search) -> tuple[Floats]:
+    """Return the p-value of "nothing changed" of every series (..., n, n_L, ..., n_1); NaN for those too short to show anything."""
+    units = unit_means(values, search.levels)
     pvalues = np.full(units.shape[:-2], np.nan)
     for cell in np.ndindex(pvalues.shape):  # each has its own commits
-        commits, _, clean = prepare(units[cell])
-        if len(clean) >= max(LENGTHS[0], 2 * question.least):
-            pvalues[cell] = min(commits.doubt * whole_chance(clean, commits.errors, question.least), 1.0)
+        commits = commits_of(units[cell])
+        if (n := len(commits.values)) >= max(LENGTHS[0], 2 * search.least):
+            statistic = strongest(commits.clean, commits.errors, search.least).statistic
+            pvalues[cell] = min(commits.doubt * chance(statistic, n), 1.0)
     return (pvalues,)
 
 
 def describe(
-    values: Floats, level: Floats, hosts: Integers, at_least: Mask, at_most: Mask, *, question: Question
+    values: Floats, level: Floats, hosts: Integers, at_least: Mask, at_most: Mask, *, search: Search
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return what is known of every series (..., n, n_L, ..., n_1), searched at its own level: the variables of the result, in order."""
-    units = unit_means(values, question.levels)
+    """Search every series (..., n, n_L, ..., n_1) at its own level and return the variables of the result, in order."""
+    units = unit_means(values, search.levels)
     shape = units.shape[:-2]
     levels = np.broadcast_to(level, shape)
     inputs: list[Any] = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
     rows = [
-        _one(units[cell], float(levels[cell]), inputs[0][cell], Known(inputs[1][cell], inputs[2][cell]), question)
+        _one_series(units[cell], float(levels[cell]), inputs[0][cell], Known(inputs[1][cell], inputs[2][cell]), search)
         for cell in np.ndindex(shape)  # each has its own commits
     ]
-    return tuple(_stack(column, shape) for column in zip(*rows, strict=True))
+    stacked = (np.stack(column) for column in zip(*rows, strict=True))
+    return tuple(array.reshape((*shape, *array.shape[1:])) for array in stacked)
 
 
-def _stack(column: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Put the answers of all series into one array."""
-    stacked = np.stack(column)
-    return stacked.reshape((*shape, *stacked.shape[1:]))
-
-
-def _one(units: Floats, level: float, hosts: Integers, bounds: Known, question: Question) -> tuple[Any, ...]:
-    """Return the answers of one series."""
-    size, labels = len(units), question.labels
-    commits, logs, clean = prepare(units)
-    pvalues, seen_at = _changes(commits, clean, level, question)
+def _one_series(units: Floats, level: float, hosts: Integers, bounds: Known, search: Search) -> tuple[Any, ...]:
+    """Return the variables of one series."""
+    size, labels = len(units), search.labels
+    labels = labels.astype(float) if labels.dtype.kind in "iufb" else labels
+    commits = commits_of(units)
+    n = len(commits.values)
+    pvalues, seen_at = _changes(commits, level, search)
     starts = sorted(pvalues)
-    band = (1 - question.threshold, 1 + question.threshold)
-    steps = describe_steps(commits, starts, question.least, logs=logs, band=band, level=question.confidence_level)
+    band = (1 - search.threshold, 1 + search.threshold)
+    steps = describe_steps(commits, starts, search.least, band=band, level=search.confidence_level)
     at = commits.positions[steps.positions]
-    change = np.zeros(size, dtype=bool)
+    change, alarm = np.zeros((2, size), dtype=bool)
     change[at] = True
-    alarm = np.zeros(size, dtype=bool)
     alarm[commits.positions[seen_at]] = True
-    earliest = np.concatenate([[-1], commits.positions])[steps.first] + 1
-    first, last = (np.zeros(size, dtype=int) for _ in range(2))
-    first[at], last[at] = earliest, commits.positions[steps.last]
-    lower, upper, verdict = _judge(steps, bounds, at, question)
+    first, last = np.zeros((2, size), dtype=int)
+    # The commit that made a change may be one that was not measured, after the last one measured before.
+    first[at], last[at] = np.concatenate([[-1], commits.positions])[steps.first] + 1, commits.positions[steps.last]
+    lower, upper, verdict = _judge(steps, bounds, at, search)
     cause = np.where(hosts_changed(hosts[commits.positions], steps.positions, steps.first, steps.last), "host", "code").astype(object)
-    pvalue = np.array([pvalues[start] for start in starts])
-    scale = 1.0 if logs else abs(float(np.mean(commits.values))) or np.nan if len(commits.values) else np.nan
-    within = np.sqrt(commits.within * np.mean(1 / commits.counts)) if len(commits.values) else np.nan
-    give = np.exp if logs else np.asarray
+    scale = 1.0 if commits.logs else abs(float(np.mean(commits.values))) or np.nan if n else np.nan
+    within = np.sqrt(commits.within * np.mean(1 / commits.counts)) if n else np.nan
+    errors = commits.errors / np.sqrt(np.mean(commits.errors**2)) if n else commits.errors
+    reach = stdtrit(max(n - len(starts) - 1, 1), (1 + search.confidence_level) / 2) * steps.noise * errors
+    by_commit = [commits.values, commits.values - reach, commits.values + reach, steps.levels]
+    by_change = [steps.estimate, lower, upper, np.array([pvalues[start] for start in starts]), verdict, cause]
+    drifting = bool(starts) and is_drift(
+        commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(starts)
+    )
     return (
         change,
         np.cumsum(change),
-        *(_along(size, at, values) for values in (steps.estimate, lower, upper, pvalue)),
-        *(_along(size, at, values) for values in (verdict, cause)),
-        *(
-            _along(size, at, labels[values].astype(float) if labels.dtype.kind in "iufb" else labels[values])
-            for values in (earliest, last[at])
-        ),
+        *(_along(size, at, array) for array in (*by_change, labels[first[at]], labels[last[at]])),
         _along(size, commits.positions, steps.probability),
-        *(_along(size, commits.positions, give(values)) for values in (commits.values, *_limits(commits, steps, question), steps.levels)),
+        *(_along(size, commits.positions, np.exp(array) if commits.logs else array) for array in by_commit),
         _along(size, commits.positions, commits.counts),
         _along(size, commits.positions, commits.spreads),
         first,
         last,
-        float(len(commits.values)),
+        float(n),
         steps.noise / scale,
         within / scale,
         commits.correlation,
         alarm,
-        bool(starts)
-        and is_drift(commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(starts)),
+        drifting,
     )
 
 
-def _limits(commits: Commits, steps: Steps, question: Question) -> tuple[Floats, Floats]:
-    """Return the values of commits less and more what their noise makes of them."""
-    df = max(len(commits.values) - len(steps.positions) - 1, 1)
-    errors = commits.errors / np.sqrt(np.mean(commits.errors**2)) if len(commits.errors) else commits.errors
-    reach = stdtrit(df, (1 + question.confidence_level) / 2) * steps.noise * errors
-    return commits.values - reach, commits.values + reach
+def _changes(commits: Commits, level: float, search: Search) -> tuple[dict[int, float], list[int]]:
+    """Return where a series changes with the p-values, and where one who watches it sees that."""
+    if search.rate:
+        alarms = watch(commits.clean, commits.errors, search.least, search.rate)
+        return {start: pvalue for start, _, pvalue in alarms}, [seen_at for _, seen_at, _ in alarms]
+    pvalues = find_changes(commits.clean, commits.errors, search.least, level / commits.doubt) if level > 0 else {}
+    return {start: min(commits.doubt * pvalue, 1.0) for start, pvalue in pvalues.items()}, []
 
 
-def _changes(commits: Commits, clean: Floats, level: float, question: Question) -> tuple[dict[int, float], list[int]]:
-    """Return where a series changes with the p-values, and where that is seen by one who watches it."""
-    if not question.rate:
-        pvalues = find_changes(clean, commits.errors, question.least, level / commits.doubt) if level > 0 else {}
-        return {start: min(commits.doubt * pvalue, 1.0) for start, pvalue in pvalues.items()}, []
-    alarms = watch(clean, commits.errors, question.least, question.rate)
-    return {alarm.start: alarm.pvalue for alarm in alarms}, [alarm.seen_at for alarm in alarms]
+def blank(labels: npt.NDArray[Any]) -> Any:
+    """Return the value that stands for no label: "", NaT or NaN."""
+    kind = labels.dtype.kind
+    return "" if kind == "O" else np.array("NaT", dtype=labels.dtype) if kind in "mM" else np.nan
 
 
 def _along(size: int, positions: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return values at their places along a history, and nothing elsewhere: NaN, NaT or ""."""
-    kind = values.dtype.kind
-    blank: Any = "" if kind == "O" else np.array("NaT", dtype=values.dtype) if kind in "mM" else np.nan
-    full = np.full(size, blank, dtype=values.dtype if kind in "OmM" else float)
+    """Return values at their positions along a history, and blanks elsewhere."""
+    full = np.full(size, blank(values), dtype=values.dtype if values.dtype.kind in "OmM" else float)
     full[positions] = values
     return full
 
 
-def _judge(steps: Steps, bounds: Known, at: Integers, question: Question) -> tuple[Floats, Floats, npt.NDArray[Any]]:
-    """Return limits and verdicts of changes, open towards what stopped runs leave unknown."""
+def _judge(steps: Steps, bounds: Known, at: Integers, search: Search) -> tuple[Floats, Floats, npt.NDArray[Any]]:
+    """Return limits and verdicts of changes, open in the directions in which stopped runs leave the ratio unknown."""
     ends = [0, *at, len(bounds.at_least)]
-    sides = [[bool(mask[low:high].any()) for low, high in pairwise(ends)] for mask in bounds]
-    more, less = (np.array(side, dtype=bool) for side in sides)
+    more, less = (np.array([bool(mask[low:high].any()) for low, high in pairwise(ends)]) for mask in bounds)
     ratio = Known(more[1:] | less[:-1], less[1:] | more[:-1])
     tests = steps.tests.bounded_by(ratio)
-    alpha = 1 - question.confidence_level
-    verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, question.better)
+    alpha = 1 - search.confidence_level
+    verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better)
     return np.where(ratio.at_most, 0.0, steps.lower), np.where(ratio.at_least, np.inf, steps.upper), verdict
+
+
+def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:
+    """Return which changes coincide with another host: it measured most of the segment, and came within the set of commits.
+
+    `hosts` (n,) is the host of every commit; segments begin at `starts`, and `first` and `last` are the ends of the sets.
+    """
+    ends = [0, *starts, len(hosts)]
+    usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
+    came = np.flatnonzero(np.diff(hosts)) + 1
+    within = [bool(np.any((came >= low) & (came <= high))) for low, high in zip(first, last, strict=True)]
+    return np.asarray(np.asarray(within, dtype=bool) & (np.diff(usual) != 0))
+
+
+def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask, Integers]:
+    """Return which changes of many series are common, and their number at each commit.
+
+    Changes are common where so many sets of commits share one commit that chance hardly explains it.
+
+    `changes` (..., series, n) are the starts of segments; there, `first` and `last` are the ends of the set of commits.
+    """
+    common, numbers = np.zeros(changes.shape, dtype=bool), np.zeros((*changes.shape[:-2], changes.shape[-1]), dtype=int)
+    n = changes.shape[-1]
+    for cell in np.ndindex(changes.shape[:-2]):  # machines
+        rows, columns = np.nonzero(changes[cell])
+        low, high = first[cell][rows, columns], last[cell][rows, columns]
+        remaining = np.ones(len(rows), dtype=bool)
+        while remaining.any():
+            ends = np.zeros(n + 1)
+            np.add.at(ends, low[remaining], 1)
+            np.add.at(ends, high[remaining] + 1, -1)
+            counts = np.cumsum(ends[:-1])
+            most = round(counts.max())
+            shared = np.flatnonzero(counts == counts.max())
+            expected = float(np.sum(high[remaining] - low[remaining] + 1)) / n
+            if most < FEWEST or n * pdtrc(most - 1, expected) > CHANCE:
+                break
+            best = shared[np.argmax([np.sum(remaining & (columns == column)) for column in shared])]
+            members = remaining & (low <= best) & (high >= best)
+            common[cell][rows[members], columns[members]] = True
+            numbers[cell][best] = most
+            remaining &= ~members
+    return common, numbers
+
+
+def is_drift(values: Floats, levels: Floats, errors: Floats, steps: int) -> bool:
+    """Return whether a straight line describes a series better than its steps, by BIC with residuals clipped at 3 standard errors."""
+    if not errors.min() > 0:
+        return False
+    weights = 1.0 / errors**2
+    positions = np.arange(len(values)) - np.average(np.arange(len(values)), weights=weights)
+    line = np.average(values, weights=weights) + positions * np.sum(weights * positions * values) / np.sum(weights * positions**2)
+    stairs, straight = (float(np.sum(np.minimum(np.abs(values - fitted) / errors, 3.0) ** 2)) for fitted in (levels, line))
+    return bool(straight + 2 * np.log(len(values)) < stairs + (2 * steps + 1) * np.log(len(values)))

@@ -3,49 +3,41 @@
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, softmax
 
 from perfarray.numerics.types import Floats
 
+# Fewer differences show no change of spread.
 SHORTEST = 20
-"""Differences below which no change of spread can be told."""
 
+# The smallest number of differences in a segment; in short series an eighth of them, but at least FEWEST.
 SEGMENT, FEWEST = 8, 4
-"""The fewest differences of a segment; in short series an eighth of them, but no fewer than four."""
 
+# Differences are clipped at so many standard deviations of their segment: a step or an outlier is no change of spread.
 CLIP = 2.5
-"""Differences count up to so many standard deviations of their segment: a step, or a single day, is no spread."""
 
+# The smallest spread of a segment, as a share of that of the whole series: equal values have none.
 LEAST = 0.05
-"""The least spread of a segment, as a share of that of the whole series: equal values have none."""
 
+# The information of one difference relative to an independent value: neighbouring differences share a commit.
 SHARE = 2 / 3
-"""The information of one difference relative to an independent value: neighbouring differences share a commit."""
 
+# By the number of differences, the largest contrast that 5 % of stable normal series exceed (8 to 10 % of series with long tails).
 LIMITS = {20: 2.90, 30: 3.10, 60: 3.28, 100: 3.42, 200: 3.60, 500: 3.79, 1000: 3.90, 2000: 3.98}
-"""What the largest contrast of so many differences exceeds in 5 % of series of stable normal noise (8 to 10 % with long tails)."""
 
 
 def relative_spreads(values: Floats, errors: Floats) -> Floats:
     """Return the spread of every value in its standard errors, where it changes along a series; else 1.
 
-    Differences of neighbours show the noise without the steps. Their sizes become half-normal scores of ranks, and the largest contrast
-    of one split is compared with that of stable noise; each split divides the series, and its parts are tested again. Where a
-    split lies is not known: variances are averaged over its places, by how likely each is.
+    The sizes of the differences between neighbours become half-normal scores of ranks. The series is split where the contrast of the
+    scores is larger than in stable noise, and its parts are tested again. Since the position of a split is not known, variances are
+    averaged over the likely positions.
 
-    Parameters
-    ----------
-    values, errors : array, shape (n,)
-        What was measured, complete; standard errors, of which only the ratios count.
-
-    Returns
-    -------
-    array, shape (n,)
-        Their squares have the mean 1.
+    `values` (n,) are complete; of `errors` only the ratios count. The mean of the squared spreads is 1.
     """
     n = len(values)
     sizes = np.abs(np.diff(values)) / np.sqrt(errors[1:] ** 2 + errors[:-1] ** 2)
-    if n <= SHORTEST or not np.median(sizes) > 0:  # most values are equal: one that is not would be a spread
+    if n <= SHORTEST or not np.median(sizes) > 0:  # where most values are equal, the few others would look like a spread
         return np.ones(n)
     splits, stretches, floor = [0, n - 1], [(0, n - 1)], LEAST * _scale(sizes)
     while stretches:
@@ -60,13 +52,13 @@ def relative_spreads(values: Floats, errors: Floats) -> Floats:
     variances = np.repeat(np.square(scales), np.diff(splits))
     for (low, high), (old, new) in zip(zip(splits, splits[2:], strict=False), pairwise(scales), strict=True):  # few
         mixed = old**2 + _chances_after(sizes[low:high], old, new) * (new**2 - old**2)
-        variances[low:high] = np.maximum(variances[low:high], mixed)  # a spread taken for too small makes changes of noise
+        variances[low:high] = np.maximum(variances[low:high], mixed)  # a spread that is too small turns noise into changes
     variances = np.maximum(np.append(variances, variances[-1]), np.append(variances[0], variances))
     return np.asarray(np.sqrt(variances / np.mean(variances)))
 
 
 def _split(sizes: Floats) -> int:
-    """Return where the sizes of differences change most, if more than by chance; else 0."""
+    """Return the position at which the sizes of differences change most, if that is more than chance; else 0."""
     n = len(sizes)
     if n < SHORTEST:
         return 0
@@ -85,7 +77,7 @@ def _split(sizes: Floats) -> int:
 
 
 def _scale(sizes: Floats) -> float:
-    """Return the standard deviation of differences, single ones apart."""
+    """Return the standard deviation of differences, with outlying ones clipped."""
     typical = 1.4826 * float(np.median(sizes))
     clipped = np.minimum(sizes, CLIP * typical) if typical > 0 else sizes
     return float(np.sqrt(np.mean(clipped**2)))
@@ -94,6 +86,4 @@ def _scale(sizes: Floats) -> float:
 def _chances_after(sizes: Floats, old: float, new: float) -> Floats:
     """Return the probability that each difference of a stretch lies after the one change of its spread."""
     losses = [np.log(scale) + np.minimum(sizes / scale, CLIP) ** 2 / 2 for scale in (old, new)]
-    likely = SHARE * np.cumsum(losses[1] - losses[0])[:-1]
-    chances = np.exp(likely - likely.max())
-    return np.append(0.0, np.cumsum(chances / chances.sum()))
+    return np.append(0.0, np.cumsum(softmax(SHARE * np.cumsum(losses[1] - losses[0])[:-1])))

@@ -1,52 +1,43 @@
-"""The slope of a series beside its steps, under dependence of neighbours that is not known. The last axis is the order."""
+"""The slope of a series beside its steps, where the dependence of neighbours is unknown. The last axis is the order."""
 
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax, stdtr, stdtrit
 
 from perfarray.history.numerics.commits import commits_of
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import INCONCLUSIVE, Tests, decide
 
+# Correlations of neighbours that are averaged over, equally likely beforehand.
 CORRELATIONS = np.append(np.arange(0.0, 0.96, 0.05), 0.99)
-"""Correlations of neighbours over which the slope is averaged: alike likely before the series is seen."""
 
+# The median distance of normal values from their mean, in standard deviations.
 NORMAL = 0.6745
-"""The median distance of normal values from their mean, in standard deviations."""
 
+# Values farther than so many robust standard deviations count less: their influence on the slope stays what it is there.
 OUTLYING = 2.5
-"""Robust standard deviations from which on a value counts less, so that its pull on the slope stays what it is there."""
 
+# Values farther than so many robust standard deviations from those around them do not belong to the history.
 FAR = 4.0
-"""Robust standard deviations from those around it, from which on a value is no part of the history."""
 
+# Iterations of the weights.
 ROUNDS = 4
-"""How often values are weighed anew."""
 
+# A series with more values than this is searched for steps, at most one for each so many values.
 LEAST_WITH_STEPS = 8
-"""Values that a series has more than, for each step that is looked for in it."""
 
+# A step that is left out is in doubt from this share of its penalty on: limits then hold the slopes with and without it.
 NEARLY = 0.15
-"""The share of its penalty from which on a step that is left out is in doubt: limits then hold the slopes with and without it."""
 
 BISECTIONS = 60
 
 
-class Question(NamedTuple):
-    """What is asked of every series: where its commits lie, the limits' level, slopes that do not matter (as ratios), which is good."""
-
-    levels: int
-    positions: Floats
-    confidence_level: float
-    band: tuple[float, float]
-    better: str
-
-
 class Mixture(NamedTuple):
-    """Slopes by correlation of neighbours (..., correlations): weights, estimates, errors; and degrees of freedom (...)."""
+    """Slopes by correlation of neighbours (..., correlations): weights, estimates, standard errors; and degrees of freedom (...)."""
 
     weight: Floats
     centre: Floats
@@ -54,41 +45,33 @@ class Mixture(NamedTuple):
     df: Floats
 
 
-def log_slopes(values: Floats, *segments: Floats, question: Question) -> tuple[npt.NDArray[Any], ...]:
-    """Return by what a step along the places multiplies series of positive values: slopes, limits and what else is known of them.
+def log_slopes(
+    values: Floats, *segments: Floats, levels: int, positions: Floats, confidence_level: float, band: tuple[float, float], better: str
+) -> tuple[npt.NDArray[Any], ...]:
+    """Return the slopes of the logs of series, as factors, with limits and verdicts.
 
-    Every segment has a height of its own, and all have one slope. Neighbours may depend on each other: for each correlation that is
-    possible the slope and its error are those of least squares that take it off, and what is returned is their average, by how likely the
-    residuals make each (restricted likelihood): Student's t mixed over correlations.
+    Every segment has a mean of its own, and all have one slope. For each possible correlation of neighbours, the slope and its error are
+    those of generalized least squares. They are averaged by the restricted likelihood of each correlation: a mixture of Student's t.
 
-    Parameters
-    ----------
-    values : array, shape (..., n, n_L, ..., n_1)
-        Timings; NaN is not measured.
-    *segments : array, shape (..., n)
-        The number of the segment of each commit; without it steps are looked for.
-    question : Question
-        What is asked.
+    `values` (..., n, n_L, ..., n_1) are positive timings, and `segments` (..., n) the numbers of the segments; without them, steps are
+    searched for. `positions` (n,) are those of the commits; slopes between the factors of `band` do not matter.
 
-    Returns
-    -------
-    tuple of array
-        Slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours (all of shape
-        (...)), and segments (..., n). Limits hold the slopes with and without a step that nearly pays.
+    Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours (all of shape
+    (...)), and segments (..., n). Limits hold the slopes with and without a step that is in doubt.
 
     References
     ----------
     A. Zellner, G. Tiao, "Bayesian analysis of the regression model with autocorrelated errors", JASA 59, 1964.
     """
-    units = unit_means(values, question.levels)
+    units = unit_means(values, levels)
     shape, size = units.shape[:-2], units.shape[-2]
-    weight, centre, error = (np.full((*shape, len(CORRELATIONS)), np.nan) for _ in range(3))
+    weight, centre, error = np.full((3, *shape, len(CORRELATIONS)), np.nan)
     chosen = Mixture(weight, centre, error, np.full(shape, np.nan))
     alternative = Mixture(*(field.copy() for field in chosen))
-    n, reach, labels = (np.full(segment_numbers, np.nan) for segment_numbers in (shape, shape, (*shape, size)))
+    n, reach, labels = np.full(shape, np.nan), np.full(shape, np.nan), np.full((*shape, size), np.nan)
     for cell in np.ndindex(shape):  # each has gaps and segments of its own
-        commits = commits_of(np.log(np.where(units[cell] > 0, units[cell], np.nan)))
-        y, x, spread = commits.values, question.positions[commits.positions], commits.errors
+        commits = commits_of(np.where(units[cell] > 0, units[cell], np.nan))
+        y, x, spread = commits.values, positions[commits.positions], commits.errors
         n[cell], reach[cell] = len(y), np.ptp(x) if len(y) else np.nan
         if not len(y):
             continue
@@ -103,37 +86,32 @@ def log_slopes(values: Floats, *segments: Floats, question: Question) -> tuple[n
         for mixture, fitted in ((chosen, slopes), (alternative, slopes if more is starts else _robust(y, x, spread, more))):
             for field, value in zip(mixture, fitted or (), strict=False):
                 field[cell] = value
-    answers = _both(_conclude(chosen, reach, question), _conclude(alternative, reach, question))
+    answers = _conclude(chosen, alternative, reach, 1 - confidence_level, band, better)
     return (*answers, n, (chosen.weight * CORRELATIONS).sum(axis=-1), labels)
 
 
-def _conclude(mixture: Mixture, reach: Floats, question: Question) -> tuple[npt.NDArray[Any], ...]:
-    """Turn mixtures into slopes as ratios, limits, p-values, verdicts, and what the slope makes of the whole series."""
-    alpha, (low, high) = 1 - question.confidence_level, np.log(question.band)
-    centre = (mixture.weight * mixture.centre).sum(axis=-1)
-    lower, upper = (_quantile(mixture, share) for share in (alpha / 2, 1 - alpha / 2))
-    above_low, above_high = _below(mixture, low), _below(mixture, high)  # of slopes below an edge: what speaks against "above" it
-    tests = Tests(1 - above_low, above_low, 1 - above_high, above_high)
-    verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, question.better)
+def _conclude(
+    chosen: Mixture, alternative: Mixture, reach: Floats, alpha: float, band: tuple[float, float], better: str
+) -> tuple[npt.NDArray[Any], ...]:
+    """Return slopes as factors, limits and p-values that hold for both mixtures, verdicts on which both agree, and the total change."""
+    centre = (chosen.weight * chosen.centre).sum(axis=-1)
+    limits, pvalues, verdicts = [], [], []
+    for mixture in (chosen, alternative):
+        limits.append([_quantile(mixture, share) for share in (alpha / 2, 1 - alpha / 2)])
+        below_low, below_high = (_below(mixture, bound) for bound in np.log(band))
+        # The share of slopes below a bound is the p-value of "above" it.
+        tests = Tests(1 - below_low, below_low, 1 - below_high, below_high)
+        pvalues.append(tests.two_sided)
+        verdicts.append(decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, better))
+    agree = (verdicts[0] == verdicts[1]) | np.isnan((alternative.weight * alternative.centre).sum(axis=-1))
     with np.errstate(over="ignore"):
-        return (*(np.exp(log_value) for log_value in (centre, lower, upper)), tests.two_sided, verdict, np.exp(centre * reach))
-
-
-def _both(chosen: tuple[npt.NDArray[Any], ...], alternative: tuple[npt.NDArray[Any], ...]) -> tuple[npt.NDArray[Any], ...]:
-    """Return the first of two answers with limits that hold those of both, and a verdict where they agree."""
-    slope, lower, upper, pvalue, verdict, total = chosen
-    return (
-        slope,
-        np.fmin(lower, alternative[1]),
-        np.fmax(upper, alternative[2]),
-        np.fmax(pvalue, alternative[3]),
-        np.where((verdict == alternative[4]) | np.isnan(alternative[0]), verdict, INCONCLUSIVE),
-        total,
-    )
+        lower, upper = np.exp(np.fmin(limits[0][0], limits[1][0])), np.exp(np.fmax(limits[0][1], limits[1][1]))
+        slope, total = np.exp(centre), np.exp(centre * reach)
+    return slope, lower, upper, np.fmax(*pvalues), np.where(agree, verdicts[0], INCONCLUSIVE), total
 
 
 def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Integers, Integers]:
-    """Return where segments begin, a line and one step after the other as long as they pay; and the same with one that nearly does."""
+    """Return where segments begin: steps are added while they exceed a penalty; and the same with one more that nearly does."""
     starts = np.array([0])
     if len(y) <= LEAST_WITH_STEPS:
         return starts, starts
@@ -152,7 +130,7 @@ def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Integers, Integers]:
 
 
 def _settled(y: Floats, x: Floats, spread: Floats, starts: Integers, penalty: float) -> Integers:
-    """Return starts, each moved to where it explains most beside the others, without those that do not pay their penalty there."""
+    """Move each start to where it explains most beside the others; drop those that do not exceed the penalty there."""
     for start in starts[1:].tolist():
         remaining = starts[starts != start]
         gains = _gains(y, x, spread, remaining)
@@ -162,12 +140,12 @@ def _settled(y: Floats, x: Floats, spread: Floats, starts: Integers, penalty: fl
 
 
 def _gains(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Floats:
-    """Return by how much the sum of squares falls if one more segment begins at each place, slope and heights fitted anew."""
+    """Return the decrease of the sum of squares if one more segment begins at each position; slope and means are fitted again."""
     weight, lengths = spread**-2, np.diff([*starts, len(y)])
     _, residuals = _line(y, x, spread, starts)
 
     def after(values: Floats) -> Floats:
-        """Sum what lies in the same segment from each place on."""
+        """Sum the values of the same segment from each position on."""
         sums = np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
         return np.asarray(sums[:-1] - np.repeat(sums[[*starts[1:], len(y)]], lengths))
 
@@ -180,16 +158,16 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Floats:
 
 
 def _outlying(values: Floats) -> tuple[Floats, Floats]:
-    """Return the medians of values and of those around them, and how many times farther from these than noise each lies; 1 for most."""
+    """Return the medians of values and of those around them, and the distance from these over what noise explains (at least 1)."""
     around = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, 2, mode="reflect"), 5), axis=-1)
     near = float(np.median(np.abs(np.diff(values)))) / NORMAL / 2**0.5
     return around, np.maximum(1.0, np.abs(values - around) / (FAR * near)) if near > 0 else np.ones_like(values)
 
 
 def _long_run(values: Floats) -> float:
-    """Return the standard deviation that means of many neighbours have, times the root of their number.
+    """Return the standard deviation of means of many neighbours, times the root of their number.
 
-    It is the largest that the distances of neighbouring batches show; their medians see no steps, and no slope.
+    It is the largest that the distances between neighbouring batches show; their medians do not depend on steps or on the slope.
     """
     sums, size = np.concatenate([[0.0], np.cumsum(values - values[0])]), 1
     deviations: list[float] = []
@@ -202,54 +180,53 @@ def _long_run(values: Floats) -> float:
 
 
 def _robust(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture | None:
-    """Return the slope with outlying values given the variance that bounds their pull; None where nothing is left to tell the noise."""
+    """Return the slope, with a larger variance of outlying values; None where too few values are left to estimate the noise."""
     if len(y) < len(starts) + 2:
         return None
-    if len(y) > LEAST_WITH_STEPS:  # one far value at an end would draw the line to itself
+    if len(y) > LEAST_WITH_STEPS:  # one distant value at an end would dominate the line
         spread = spread * _outlying(y / spread)[1]
     widened = spread
     for _ in range(ROUNDS):
         _, residuals = _line(y, x, widened, starts)
-        far = np.abs(residuals / spread)
-        typical = float(np.median(far[far > 0])) / NORMAL if (far > 0).any() else 0.0
-        widened = spread * np.sqrt(np.maximum(1.0, far / (OUTLYING * typical))) if typical > 0 else spread
+        distances = np.abs(residuals / spread)
+        typical = float(np.median(distances[distances > 0])) / NORMAL if (distances > 0).any() else 0.0
+        widened = spread * np.sqrt(np.maximum(1.0, distances / (OUTLYING * typical))) if typical > 0 else spread
     return _mixture(y, x, widened, starts)
 
 
 def _line(y: Floats, x: Floats, spread: Floats, starts: Integers) -> tuple[float, Floats]:
-    """Return the slope of independent values and what it and the heights of the segments leave."""
+    """Return the slope of independent values, and the residuals from it and the means of the segments."""
     weight, lengths = spread**-2, np.diff([*starts, len(y)])
     total = np.add.reduceat(weight, starts)
-    free = [array - np.repeat(np.add.reduceat(weight * array, starts) / total, lengths) for array in (y, x)]
-    across = float((weight * free[1] ** 2).sum())
-    centre = float((weight * free[0] * free[1]).sum()) / across if across > 0 else 0.0
-    return centre, free[0] - centre * free[1]
+    free_y, free_x = (array - np.repeat(np.add.reduceat(weight * array, starts) / total, lengths) for array in (y, x))
+    across = float((weight * free_x**2).sum())
+    centre = float((weight * free_y * free_x).sum()) / across if across > 0 else 0.0
+    return centre, free_y - centre * free_x
 
 
 def _mixture(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture | None:
-    """Return the slopes by correlation of neighbours; those of different segments are taken as independent."""
+    """Return the slopes by correlation of neighbours; values of different segments are independent."""
     rho, df = CORRELATIONS[:, None], len(y) - len(starts) - 1
     first = np.zeros(len(y), dtype=bool)
     first[starts] = True
     height, along, values = (_whitened(array / spread, rho, first) for array in (np.ones_like(y), x - x.mean(), y - y.mean()))
     inner = partial(np.add.reduceat, indices=starts, axis=-1)
     squares = inner(height**2)
-    shares = [inner(height * array) for array in (along, values)]
-    across = (along**2).sum(axis=-1) - (shares[0] ** 2 / squares).sum(axis=-1)
-    cross_product = (along * values).sum(axis=-1) - (shares[0] * shares[1] / squares).sum(axis=-1)
-    if not (across > 1e-9 * (along**2).sum(axis=-1)).all():  # every segment is one place
+    along_means, value_means = (inner(height * array) for array in (along, values))
+    across = (along**2).sum(axis=-1) - (along_means**2 / squares).sum(axis=-1)
+    cross_product = (along * values).sum(axis=-1) - (along_means * value_means / squares).sum(axis=-1)
+    if not (across > 1e-9 * (along**2).sum(axis=-1)).all():  # every segment has one position
         return None
     centre = cross_product / across
-    residual_squares = (values**2).sum(axis=-1) - (shares[1] ** 2 / squares).sum(axis=-1) - centre * cross_product
+    residual_squares = (values**2).sum(axis=-1) - (value_means**2 / squares).sum(axis=-1) - centre * cross_product
     if not (residual_squares > 1e-20 * max(float((y**2).sum()), 1.0)).all():
         return None
-    likely = (
+    log_likelihood = (
         -df / 2 * np.log(residual_squares)
         + len(starts) / 2 * np.log(1 - rho[:, 0] ** 2)
         - (np.log(squares).sum(axis=-1) + np.log(across)) / 2
     )
-    weight = np.exp(likely - likely.max())
-    return Mixture(weight / weight.sum(), centre, np.sqrt(residual_squares / df / across), np.asarray(float(df)))
+    return Mixture(softmax(log_likelihood), centre, np.sqrt(residual_squares / df / across), np.asarray(float(df)))
 
 
 def _whitened(values: Floats, rho: Floats, first: Mask) -> Floats:
@@ -259,17 +236,13 @@ def _whitened(values: Floats, rho: Floats, first: Mask) -> Floats:
 
 
 def _below(mixture: Mixture, value: Floats | float) -> Floats:
-    """Return the share of each mixture below a place."""
-    from scipy.special import stdtr
-
+    """Return the cumulative distribution of each mixture at a value."""
     distances = (np.asarray(value)[..., None] - mixture.centre) / mixture.error
     return np.asarray((mixture.weight * stdtr(mixture.df[..., None], distances)).sum(axis=-1))
 
 
 def _quantile(mixture: Mixture, share: float) -> Floats:
-    """Return the place below which a share of each mixture lies: between those of its parts, halved again and again."""
-    from scipy.special import stdtrit
-
+    """Return a quantile of each mixture, by bisection between those of its components."""
     quantiles = mixture.centre + mixture.error * stdtrit(mixture.df[..., None], share)
     low, high = quantiles.min(axis=-1), quantiles.max(axis=-1)
     for _ in range(BISECTIONS):

@@ -1,4 +1,4 @@
-"""How well a prediction does on rows it has not seen, and how much of that each predictor carries."""
+"""How well a model predicts rows that it was not fitted to, and how much each predictor contributes."""
 
 from typing import NamedTuple
 
@@ -6,20 +6,12 @@ import numpy as np
 
 from perfarray.numerics.types import Floats, Integers
 
+# With fewer rows or groups tested, the influence of a predictor has no limits.
 LEAST_UNITS = 6
-"""Rows or groups that were tested, below which nothing is said about whether an influence is more than chance."""
-
-
-class Correlation(NamedTuple):
-    """Pearson's correlation and its limits."""
-
-    estimate: float
-    lower: float
-    upper: float
 
 
 class Influence(NamedTuple):
-    """Along the predictors: share of what permuting costs (percent), that cost relative to the variance of the response, its limits."""
+    """By predictor: percent of the increase by permutation, this increase relative to the variance of the response, and its limits."""
 
     percent: Floats
     increase: Floats
@@ -30,27 +22,14 @@ class Influence(NamedTuple):
 def split_rows(
     number: int, groups: Integers | None, test_size: float, folds: int | None, rng: np.random.Generator, splits: int = 1
 ) -> list[Integers]:
-    """Draw the rows to test on: a share of them, once or several times, or `folds` parts that cover all; rows of a group stay together.
+    """Draw test sets: a share of the rows, once or several times, or `folds` parts that cover all; rows of a group stay together.
 
-    Parameters
-    ----------
-    number : int
-        Number of rows.
-    groups : array, shape (number,), optional
-        Which group each row belongs to; default: each is its own.
-    test_size : float
-        Share of the rows to test on, where there are no folds: groups are drawn at random and taken where they still fit, so that a large
-        group does not make the test half of the data.
-    folds : int, optional
-        Number of parts, as equal as the groups allow: the largest group left goes to the smallest part.
-    rng : Generator
-        Source of chance.
-    splits : int
-        How often the share is drawn, where there are no folds.
+    Groups are drawn at random, and a group that exceeds the share is passed over, so that a large one is not half of the data. Folds are
+    as equal as the groups allow.
 
     Returns
     -------
-    list of arrays
+    list of array
         Sorted row numbers of each test set.
     """
     codes = np.arange(number) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -61,14 +40,14 @@ def split_rows(
     order = order[np.argsort(-sizes[order], kind="stable")]
     totals = np.zeros(folds)
     fold_of = np.empty(len(sizes), dtype=np.intp)
-    for group in order:
+    for group in order:  # the largest group left joins the smallest fold
         fold_of[group] = np.argmin(totals)
         totals[fold_of[group]] += sizes[group]
     return [np.flatnonzero(fold_of[codes] == fold) for fold in range(folds)]
 
 
 def _share(codes: Integers, sizes: Integers, limit: float, rng: np.random.Generator) -> Integers:
-    """Return rows of groups drawn at random, up to a number of rows."""
+    """Return the rows of groups drawn at random, up to a number of rows."""
     total = 0
     chosen: list[int] = []
     for group in rng.permutation(len(sizes)):
@@ -79,30 +58,22 @@ def _share(codes: Integers, sizes: Integers, limit: float, rng: np.random.Genera
 
 
 def correlation_interval(
-    measured: Floats, predicted: Floats, units: Integers | None, confidence_level: float, splits: Integers | None = None, roles: int = 1
-) -> Correlation:
-    """Return Pearson's correlation of what was measured and predicted, with an interval on Fisher's scale.
+    measured: Floats,
+    predicted: Floats,
+    units: Integers | None,
+    confidence_level: float,
+    splits: Integers | None = None,
+    exchanged: bool = False,
+) -> tuple[float, float, float]:
+    """Return Pearson's correlation of measured and predicted values, with limits on Fisher's scale.
 
-    Parameters
-    ----------
-    measured, predicted : array, shape (n,)
-        On rows not seen by the fit.
-    units : array, shape (n,), optional
-        Values of a unit (a row tested in several splits, a group) depend on each other: the standard error is then that of leaving out one
-        unit at a time, with t.
-    confidence_level : float
-        Of the interval.
-    splits : array, shape (n,), optional
-        The split each value is from: correlation is then within splits. The mean of the rows fitted is low where that of the rows tested is
-        high, which across splits would look like a negative correlation.
-    roles : int
-        2 where the fits that predict a row saw other rows that are tested too. Where there is nothing to predict, the covariance is a sum
-        over pairs of rows, each once with either in the test; its variance is twice that of leaving rows out of the tests alone.
+    Values of one of the `units` (a row tested in several splits, a group) depend on each other: the standard error is then the jackknife's
+    over units, with t; without units, it is that of Fisher's z. With `splits`, the correlation is within them: across splits, rows fitted
+    with a low mean predict tested rows with a high one, which would look like a negative correlation. With `exchanged`, rows are fitted
+    and tested in turn: without anything to predict, the covariance is then a sum over pairs of rows, each with either one tested, and its
+    variance is twice that of leaving out rows of the test.
 
-    Returns
-    -------
-    Correlation
-        NaN where one of them is constant; NaN limits for fewer than 4 rows, or 3 units.
+    Returns NaN where one of the variables is constant, and NaN limits for fewer than 4 rows, or 3 units.
     """
     from scipy.stats import norm, t
 
@@ -111,7 +82,7 @@ def correlation_interval(
     split_codes = np.zeros(len(measured), dtype=np.intp) if splits is None else np.unique(splits, return_inverse=True)[1]
     estimate, without = _correlations(measured, predicted, codes, split_codes)
     if not np.isfinite(estimate):
-        return Correlation(np.nan, np.nan, np.nan)
+        return np.nan, np.nan, np.nan
     z = np.arctanh(np.clip(estimate, -1 + 1e-15, 1 - 1e-15))
     if units is None:
         half = norm.ppf(tail) / np.sqrt(len(measured) - 3) if len(measured) > 3 else np.nan
@@ -119,12 +90,12 @@ def correlation_interval(
         scaled = np.arctanh(np.clip(without[np.isfinite(without)], -1 + 1e-15, 1 - 1e-15))
         number = len(scaled)
         half = t.ppf(tail, number - 1) * np.sqrt((number - 1) * scaled.var()) if number > 2 else np.nan
-    half *= np.sqrt(roles)
-    return Correlation(estimate, float(np.tanh(z - half)), float(np.tanh(z + half)))
+    half *= np.sqrt(2 if exchanged else 1)
+    return estimate, float(np.tanh(z - half)), float(np.tanh(z + half))
 
 
 def _correlations(first: Floats, second: Floats, codes: Integers, split_codes: Integers) -> tuple[float, Floats]:
-    """Return Pearson's correlation within parts, and that without each of the units; NaN where there is none."""
+    """Return the correlation within splits, and that without each of the units; NaN where there is none."""
     if len(first) < 2 or not np.isfinite(first).all():
         return float("nan"), np.empty(0)
     x, y = first - first.mean(), second - second.mean()
@@ -138,7 +109,7 @@ def _correlations(first: Floats, second: Floats, codes: Integers, split_codes: I
 
 
 def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
-    """Return the correlation from sums of 1, x, y, x^2, y^2, xy along the first axis, parts along the last."""
+    """Return the correlation from sums of 1, x, y, x^2, y^2, xy along the first axis, with splits along the last."""
     number = np.maximum(sums[0], 1.0)
     xx, yy, xy = (
         (product - sum_1 * sum_2 / number).sum(axis=-1)
@@ -149,24 +120,14 @@ def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
 
 
 def influence_of(losses: Floats, variance: float, units: Integers, confidence_level: float) -> Influence:
-    """Return influence from what permuting each predictor adds to the squared error of every row tested.
+    """Return the influence of predictors.
 
-    Parameters
-    ----------
-    losses : array, shape (predictors, n)
-        Increase of the squared error, averaged over permutations; NaN where permuting changed nothing.
-    variance : float
-        Variance of the response on the test rows.
-    units : array, shape (n,)
-        Values of a unit (a row tested several times, a group of rows) depend on each other: their sums are the independent values.
-    confidence_level : float
-        Of the interval of the mean increase (t).
+    `losses` (predictors, n) are what permuting each predictor adds to the squared error of each row tested, NaN where permuting changes
+    nothing; `variance` is that of the response in the test rows. Values of one of the `units` (a row tested several times, a group) depend
+    on each other: their sums are independent.
 
-    Returns
-    -------
-    Influence
-        Percent are zero throughout where no predictor has a positive increase. Limits are NaN for fewer than `LEAST_UNITS` units, and
-        with the increase for a predictor without losses.
+    Percent are zero where no predictor has a positive increase. Limits are NaN for fewer than `LEAST_UNITS` units, and for a predictor
+    without losses, as is its increase.
     """
     from scipy.stats import t
 

@@ -1,77 +1,55 @@
 """How well a spread that was estimated from few runs can be predicted at all.
 
-A relative variation estimated from three runs is a noisy number: part of its variance over machines is sampling noise, which no description
-of a machine predicts. With V the variance of that noise (of the logarithm), no predictor has a correlation above
-sqrt(1 - V / Var(log measured)).
+Part of the variance over machines of an estimated relative variation is sampling noise, which no description of a machine predicts. With
+V the variance of that noise (of the logarithm), no prediction has a correlation above sqrt(1 - V / Var(log measured)).
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.order_statistics import ORDER_STATISTICS, OrderLaw, order_law
+from perfarray.numerics.order_statistics import ORDER_STATISTICS, order_law
 from perfarray.numerics.types import Floats
 
+# Suites simulated for each inequality, and the smallest number where each has very many runs.
 DRAWS, FEWEST = 4000, 400
-"""Suites simulated for each entry of a table, and where one has very many runs."""
 
+# Standard deviations, over benchmarks, of the log variance of a benchmark, for which the noise is simulated.
 INEQUALITY = np.linspace(0.0, 4.0, 17)
-"""Standard deviations, over benchmarks, of the log variance of a benchmark: what the table is made for."""
 
+# The same random numbers in every call.
 SEED = 20180
-"""The table is always made of the same random numbers."""
 
+# The largest number of runs simulated, and of values in memory at once, which does not change the numbers.
 DRAWN, BLOCK = 1 << 27, 1 << 18
-"""The most runs simulated for a table, and how many values are looked at together, which bounds the memory and changes no number."""
 
+# From so many runs of a benchmark on, the noise follows its asymptotic rate.
 ENOUGH = 50
-"""Runs of a benchmark from which on noise follows its law of many runs: that of fewer is not scaled."""
 
+# The power of the number of runs with which the noise falls (median: Hall and Martin 1988); 1 / 2 for a mean.
 RATES = {"min": 0.0, "max": 0.0, "median": 0.25}
-"""With which power of many runs the noise falls (of the median: Hall and Martin 1988); 1 / 2 for a mean."""
 
+# Values with a smaller probability have less than rounding together.
 NEGLIGIBLE = 1e-20
-"""Probability from which on a value counts: all below it have less than rounding together."""
-
-
-class NoiseTable(NamedTuple):
-    """Of suites whose benchmarks vary ever less alike: concentration of the variance, and noise of the log of the spread."""
-
-    concentration: Floats
-    noise: Floats
 
 
 def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
-    """Return the variance of a statistic of redrawn units along the last axis; NaN is not measured, one unit has none.
+    """Return the variance of a statistic of units resampled with replacement (last axis; NaN is not measured, one unit has none).
 
-    Exact for median, minimum and maximum (order statistics of draws with replacement), the variance of the mean for other statistics.
-
-    Parameters
-    ----------
-    units : array, shape (..., n)
-        One value per independent unit.
-    statistic : str
-        `median`, `min`, `max`, or anything else for the mean.
-
-    Returns
-    -------
-    array, shape (...)
+    It is exact for `median`, `min` and `max` (order statistics); for any other statistic it is the variance of the mean.
     """
     rows = np.sort(units.reshape(-1, units.shape[-1]), axis=-1)
     number = (~np.isnan(rows)).sum(axis=-1)
     variances = np.full(len(rows), np.nan)
     for n in np.unique(number[number > 1]).tolist():
         chosen = number == n
-        values = rows[chosen, :n]
-        if statistic not in ORDER_STATISTICS:
-            variances[chosen] = values.var(axis=-1) / n
-            continue
-        variances[chosen] = _spread_of_law(values, order_law(n, statistic))
+        variances[chosen] = _spread(rows[chosen, :n], statistic)
     return variances.reshape(units.shape[:-1])
 
 
-def _spread_of_law(rows: Floats, law: OrderLaw) -> Floats:
-    """Return the variance of an order statistic of every row of sorted values, a block of rows at a time."""
+def _spread(rows: Floats, statistic: str) -> Floats:
+    """Return the variance of a statistic of sorted complete rows, a block of rows at a time."""
+    if statistic not in ORDER_STATISTICS:
+        return np.asarray(rows.var(axis=-1) / rows.shape[-1])
+    law = order_law(rows.shape[-1], statistic)
     counts = law.probability > NEGLIGIBLE
     low, high, probability = law.low[counts], law.high[counts], law.probability[counts]
     size = max(1, BLOCK // len(low))
@@ -85,30 +63,22 @@ def _spread_of_law(rows: Floats, law: OrderLaw) -> Floats:
 
 
 def concentration(variances: Floats) -> Floats:
-    """Return sum(v^2) / sum(v)^2 along the last axis: 1 / B for equal parts, 1 for a single one that counts; NaN where all are 0."""
+    """Return sum(v^2) / sum(v)^2 along the last axis: 1 / B for B equal parts, 1 for a single one; NaN where all are 0."""
     total = np.nansum(variances, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.nansum(variances**2, axis=-1) / total**2)
 
 
-def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> NoiseTable:
-    """Simulate the spread of a suite's score for normal runs, for benchmarks that vary alike up to very unlike.
+def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[Floats, Floats]:
+    """Simulate the spread of the score of suites with normal runs, whose benchmarks vary alike up to very unequally.
 
-    The variances of the benchmarks are lognormal quantiles, so that one number (their inequality) describes a suite. Machines with the same
-    true variances then show a certain average concentration, and a certain noise: what is observed of the one tells the other.
-    Where runs are too many to simulate, the noise of fewer is scaled by `RATES`; where benchmarks are, fewer suites are simulated.
-
-    Parameters
-    ----------
-    benchmarks, runs : int
-        Benchmarks of the suite, and runs of each; at least 1 and 2.
-    statistic : str
-        The summary of one benchmark's runs.
+    The variances of the benchmarks are lognormal quantiles, so that one number, their inequality, describes a suite. With very many runs,
+    the noise of fewer runs is scaled by `RATES`; with very many benchmarks, fewer suites are simulated.
 
     Returns
     -------
-    NoiseTable
-        Arrays along `INEQUALITY`: mean concentration, and standard deviation of the log of the spread.
+    concentrations, noise : arrays along `INEQUALITY`
+        The mean concentration of the variance, and the standard deviation of the log of the spread.
     """
     from scipy.special import ndtri
 
@@ -119,51 +89,30 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> NoiseT
     blocks = (min(size, draws - start) for start in range(0, draws, size))
     variances = np.concatenate([spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks])
     scores = ndtri((np.arange(benchmarks) + 0.5) / benchmarks)
-    weights = np.exp(INEQUALITY[:, None] * scores)
-    weighted = weights[:, None, :] * variances
+    weighted = np.exp(INEQUALITY[:, None] * scores)[:, None, :] * variances
     noise = (0.5 * np.log(weighted.sum(axis=-1))).std(axis=-1, ddof=1)
     scale = 1.0 if simulated == runs else ((simulated - 1) / (runs - 1)) ** RATES.get(statistic, 0.5)
-    return NoiseTable(concentration(weighted).mean(axis=-1), noise * scale)
+    return concentration(weighted).mean(axis=-1), noise * scale
 
 
 def log_spread_noise(concentrations: Floats, benchmarks: int, runs: int, statistic: str = "median") -> float:
-    """Estimate the standard deviation of the sampling noise of the log of machines' relative variation.
+    """Return the standard deviation of the sampling noise of the log of relative variation.
 
-    Parameters
-    ----------
-    concentrations : array, shape (machines,)
-        Of the benchmarks' contributions to a machine's squared relative variation, as measured.
-    benchmarks, runs : int
-        How many they are, and the runs behind each of them.
-    statistic : str
-        The summary of one benchmark's runs.
+    It is that of suites whose benchmarks contribute as unequally as those of the machines do on average.
 
-    Returns
-    -------
-    float
-        For suites as unequal as the measured contributions of all machines are on average; NaN where no machine varies or one run was made.
+    `concentrations` (machines,) are those of the contributions of the benchmarks to the squared relative variation. NaN where no machine
+    varies, or with one run.
     """
     usable = concentrations[np.isfinite(concentrations)]
     if runs < 2 or not len(usable):
         return float("nan")
-    table = noise_table(benchmarks, runs, statistic)
-    return float(np.interp(usable.mean(), table.concentration, table.noise))
+    return float(np.interp(usable.mean(), *noise_table(benchmarks, runs, statistic)))
 
 
 def noise_ceiling(log_measured: Floats, noise: Floats) -> float:
-    """Return the largest correlation any prediction can have with a measured log that carries noise.
+    """Return the largest correlation of any prediction with measured logs (machines,), given the standard deviation of their noise.
 
-    Parameters
-    ----------
-    log_measured : array, shape (machines,)
-        Logs as measured.
-    noise : array, shape (machines,)
-        Standard deviation of the noise in each.
-
-    Returns
-    -------
-    float
-        sqrt(1 - V_noise / Var(log measured)); 0 where the noise is all there is, NaN where nothing is known.
+    It is sqrt(1 - V_noise / Var(log measured)): 0 where all is noise, NaN with fewer than 3 machines.
 
     Examples
     --------
