@@ -8,9 +8,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, LOWER
-from perfarray.numerics.bootstrap_intervals import mean_by_draws
 from perfarray.numerics.bootstrap_limits import limits_of, percentile_family
-from perfarray.numerics.bootstrap_samples import draw_sample, flattened, spread
+from perfarray.numerics.bootstrap_samples import draw_sample, flattened, mean_by_draws, spread
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
