@@ -157,15 +157,15 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
 
 def _ratio_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Floats:
     """Return the part of the skewness of new - ratio * old that counts, from the unit means of a ratio."""
-    numbers = ratio.numerator.n, ratio.denominator.n
-    estimate, variances = np.nan_to_num(ratio.estimate), (ratio.residual,)
+    estimate = np.nan_to_num(ratio.estimate)
+    numbers: tuple[Floats, ...] = (ratio.numerator.n, ratio.denominator.n)
+    variances: tuple[Floats, ...] = (ratio.numerator.variance, estimate**2 * ratio.denominator.variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         if ratio.paired:
-            numbers = numbers[:1]
+            numbers, variances = numbers[:1], (ratio.residual,)
             cumulant = third_cumulant(new - estimate[..., None] * old, numbers[0]) / numbers[0] ** 2
         else:
             new_cumulant, old_cumulant = (third_cumulant(values, n) / n**2 for values, n in zip((new, old), numbers, strict=True))
-            variances = ratio.numerator.variance, estimate**2 * ratio.denominator.variance
             cumulant = new_cumulant - estimate**3 * old_cumulant
     # The error of the ratio is that of the residuals over the mean of old, which may be negative.
     return np.sign(ratio.denominator.mean) * counted_skewness(cumulant, variances, numbers, t_quantile(0.975, df))
