@@ -2,6 +2,7 @@
 
 from functools import partial, reduce
 from operator import or_
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -100,19 +101,21 @@ def mean_interval(
     depth, keys = len(data.levels), []
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
     variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
-    kernel: Kernel
+    ordered, order_outputs = dependence(depth)
+    kernels: list[Kernel] = [lambda values, *_: ordered(values)]
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(data, resample, n_resamples, rng)
-        kernel = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
+        kernels.insert(0, partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level))
         keys, attrs, checks = [cell_keys([data.array], data.levels)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
     else:
         check_no_resampling(method, resample)
-        kernel, checks = partial(mean_by_units, levels=depth, method=method, level=level), (UNITS, SKEW, DEPENDENCE)
+        checks = (UNITS, SKEW, DEPENDENCE)
         if not data.bounded:
-            kernel, variables = together(kernel, partial(shape_of_units, levels=depth)), variables | shape_outputs()
-    ordered, order_outputs = dependence(depth)
-    kernel = together(kernel, lambda values, *_: ordered(values))
-    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables | order_outputs, attrs=attrs)
+            kernels.insert(0, partial(shape_of_units, levels=depth))
+            variables |= shape_outputs()
+        kernels.insert(0, partial(mean_by_units, levels=depth, method=method, level=level))
+    core, variables = [data.levels, *[()] * len(keys)], variables | order_outputs
+    result = apply(together(*kernels), data.array, *keys, core=core, outputs=variables, attrs=attrs)
     result = bound_interval(result, data.bounds) if data.bounded else result
     limit_note = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
     return noted(result, *data.notes, data.selected, limit_note, checks=checks)
@@ -222,28 +225,28 @@ def ratio_interval(
     depth, zeros = check_runs(pair, value, method, paired) if medians else (len(nest) - 1, [])
     attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | ({"paired": paired} if paired else {})
-    variables, keys, check = ratio_outputs(), [], BEYOND if medians else NOISE
-    options = {"levels": depth + 1, "paired": matched, "level": level}
-    kernel: Kernel
+    variables, keys, specific = ratio_outputs(), [], BEYOND if medians else NOISE
+    options: dict[str, Any] = {"levels": depth + 1, "paired": matched, "level": level}
+    ordered, order_outputs = dependence(len(nest), paired=matched)
+    kernels: list[Kernel] = [lambda new, old, *_: ordered(new, old)]
     if method in BOOTSTRAP_METHODS:
-        runs = pair.candidate._replace(levels=nest[: depth + 1])
-        plan = check_resampling(runs, resample, n_resamples, rng, joint=matched)
+        plan = check_resampling(pair.candidate._replace(levels=nest[: depth + 1]), resample, n_resamples, rng, joint=matched)
         kernel = partial(ratio_by_draws, draws=plan.draws, flat=plan.flat, method=method, statistic=statistic, **options)
-        keys, attrs, check = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs, "resampling"
+        keys, attrs, specific = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs, "resampling"
     elif medians:
         kernel = partial(ratio_of_medians, ranked=method == RANK, **options)
     else:
         kernel, attrs = partial(ratio_by_units, method=method, df_rule=df, **options), attrs | {"df": df}
         if not (matched or pair.bounded):
-            kernel, variables = together(kernel, partial(noisier_side, levels=len(nest))), variables | noise_outputs()
+            kernels.insert(0, partial(noisier_side, levels=len(nest)))
+            variables |= noise_outputs()
     if method not in BOOTSTRAP_METHODS:
         check_no_resampling(method, resample)
-    ordered, order_outputs = dependence(len(nest), paired=matched)
-    kernel = together(of_runs(kernel, len(nest) - depth) if medians else kernel, lambda new, old, *_: ordered(new, old))
+    kernels.insert(0, of_runs(kernel, len(nest) - depth) if medians else kernel)
 
     def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
-        core = [nest, nest, *[()] * len(keys)]
-        return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables | order_outputs, attrs=attrs)
+        core, named = [nest, nest, *[()] * len(keys)], variables | order_outputs
+        return apply(together(*kernels), candidate.array, baseline.array, *keys, core=core, outputs=named, attrs=attrs)
 
     if pair.bounded and medians:
         result = bounded_median_ratio(pair, interval)
@@ -251,7 +254,7 @@ def ratio_interval(
         result = interval(pair.candidate, pair.baseline)
         result = _bound_ratio(result, pair) if pair.bounded else result
     stopped = pair.stopped_note(STOPPED if medians else ONLY_WORSE)
-    return noted(result, *pair.notes, *zeros, pair.candidate.selected, stopped, checks=(UNITS, check, DEPENDENCE))
+    return noted(result, *pair.notes, *zeros, pair.candidate.selected, stopped, checks=(UNITS, specific, DEPENDENCE))
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:

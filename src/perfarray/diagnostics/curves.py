@@ -1,4 +1,4 @@
-"""What pictures of measurements show: which of them count, the mean of each line, what came before each, and what else was recorded."""
+"""Data for pictures of single measurements: sequences, lag plots, and plots against a coordinate."""
 
 import xarray as xr
 
@@ -12,7 +12,7 @@ from perfarray.timings.validation import check_count, listed
 
 
 def sequence(times: Data, *, metric: str | None = None, steady: bool = False) -> xr.Dataset:
-    """Say of measurements which of them answers use, and what these are on average.
+    """Return measurements, those that answers use, and their means.
 
     Parameters
     ----------
@@ -21,13 +21,13 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
     metric : str, optional
         Variable of a Dataset.
     steady : bool
-        Whether what comes before the steady state is marked as warm-up, and the segments of every execution are given.
+        Whether repetitions before the steady state are marked as warm-up, and the segment means of every execution given.
 
     Returns
     -------
     Dataset
-        `value`, the measurements with their marks, `counted`, the same with NaN where they are marked, and `mean`, the average of what
-        counts over the lowest level; `segment_mean`, where asked for.
+        `value`, the measurements, `counted`, the same with NaN where they are marked, and `mean`, the average of `counted` over the lowest
+        level; `segment_mean` with `steady`.
     """
     segments = {}
     if steady:
@@ -37,11 +37,11 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
     array, data = choose_metric(times, metric), resolve(times, metric)
     arrays = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])} | segments
     attrs = array.attrs | {"metric": str(array.name or "time"), "levels": " ".join(data.levels)}
-    return xr.Dataset({name: variable_array.variable for name, variable_array in arrays.items()}, array.coords, attrs)
+    return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
 
 
 def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None = None, metric: str | None = None) -> xr.Dataset:
-    """Put every value beside the one `lag` repetitions before it.
+    """Pair every value with the one `lag` repetitions before it.
 
     Parameters
     ----------
@@ -62,25 +62,15 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
     if far >= array.sizes[dim]:
         raise ValueError(f"lag={lag} needs more than {lag} repetitions along {dim!r}; there are {array.sizes[dim]}")
     with collecting():
-        correlation = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"].isel(
-            lag=-1, drop=True
-        )
-    arrays = {"value": array, "earlier": array.shift({dim: far}), "correlation": correlation}
-    attrs = {
-        "metric": str(array.name or "time"),
-        "units": series.data.units,
-        "outer": " ".join(series.outer),
-        "dim": dim,
-        "lag": far,
-        "result": "lag",
-    }
-    return xr.Dataset(
-        {name: variable_array.reset_coords(drop=True).variable for name, variable_array in arrays.items()}, array.coords, attrs
-    )
+        correlations = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"]
+    arrays = {"value": array, "earlier": array.shift({dim: far}), "correlation": correlations.isel(lag=-1, drop=True)}
+    attrs = {"metric": str(array.name or "time"), "units": series.data.units, "outer": " ".join(series.outer), "dim": dim}
+    attrs = {**attrs, "lag": far, "result": "lag"}
+    return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
 
 
 def against(times: Data, coordinate: str, *, levels: str | tuple[str, ...] | None = None, metric: str | None = None) -> xr.Dataset:
-    """Put every measurement beside what else was recorded at it, such as the load of the machine.
+    """Pair every measurement with a recorded quantity, such as the load of the machine.
 
     Parameters
     ----------

@@ -288,7 +288,7 @@ def _matched_sides(pair: Pairing, levels: int) -> tuple[Floats, Floats]:
     if not pair.paired:
         return pair.new, pair.old
     inner = tuple(range(1 - levels, 0))
-    complete = ~np.logical_or(*(np.isnan(side).all(axis=inner, keepdims=True) for side in (pair.new, pair.old)))
+    complete = ~(np.isnan(pair.new).all(axis=inner, keepdims=True) | np.isnan(pair.old).all(axis=inner, keepdims=True))
     return np.where(complete, pair.new, np.nan), np.where(complete, pair.old, np.nan)
 
 

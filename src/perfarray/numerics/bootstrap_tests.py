@@ -143,8 +143,8 @@ def _shared_units_bootstrap(
         return studentized(log, error, logs, errors, log=True), n
     estimate, influence = np.exp(log), []
     if method == "bca":
-        for rows in ([each.without_new for each in samples], [each.without_old for each in samples]):
-            influence.append(influence_of(estimate, np.exp(_padded(rows)).reshape(*batch, -1)))
+        for logs_without in ([each.without_new for each in samples], [each.without_old for each in samples]):
+            influence.append(influence_of(estimate, np.exp(_padded(logs_without)).reshape(*batch, -1)))
     return percentile_family(method, estimate, np.exp(logs), tuple(influence)), n
 
 
