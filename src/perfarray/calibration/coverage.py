@@ -142,7 +142,6 @@ def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> 
 
 
 def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
-    """Return the shares of intervals at one point."""
     answered = experiments["answered"]
     n = answered.sum(EXPERIMENT)
 
@@ -161,7 +160,6 @@ def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
 
 
 def _described(result: xr.Dataset, description: str) -> xr.Dataset:
-    """Set units and the description of the estimate."""
     for variable in result.variables.values():
         variable.attrs = {"units": "1"} if variable.dtype.kind == "f" else {}
     result["estimate"].attrs["long_name"] = description
@@ -345,12 +343,10 @@ def _power_shares(experiments: xr.Dataset) -> xr.Dataset:
 
 
 def _alarm_shares(experiments: xr.Dataset) -> xr.Dataset:
-    """Return the shares at one point, where all differences are false alarms."""
     return _described(_shares(experiments), "share of experiments with a false alarm")
 
 
 def _shares(experiments: xr.Dataset) -> xr.Dataset:
-    """Return the shares of experiments in which a difference is seen, and without an answer."""
     estimate = experiments["seen"].mean(EXPERIMENT)
     error = np.sqrt(estimate * (1 - estimate) / experiments.sizes[EXPERIMENT])
     return xr.Dataset({"estimate": estimate, "error": error, "unanswered": 1 - experiments["answered"].mean(EXPERIMENT)})

@@ -173,7 +173,6 @@ def check_design(study: Study, *, two: bool) -> Design:
 
 
 def _at(array: xr.DataArray, at: Mapping[str, int]) -> xr.DataArray:
-    """Return the values of an array without labels at a point of the map."""
     indexers = {dim: index for dim, index in at.items() if dim in array.dims}
     return array.isel(indexers) if indexers else array
 
@@ -234,7 +233,6 @@ def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[s
 
 
 def _variances(numbers: Numbers | None, name: str, levels: Sequence[str]) -> dict[str, xr.DataArray]:
-    """Return a variance for every level, 0 where none is given."""
     by_level = _by_level(numbers if numbers is not None else {}, name, "" if name == "variances" else "baseline_", "_variance")
     check_named(by_level, levels)
     arrays = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}

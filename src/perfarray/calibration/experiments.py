@@ -47,14 +47,12 @@ def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.
 
 
 def _progress_bar(cost: int, result: str) -> Any:
-    """Return a bar with the time that remains."""
     from tqdm.auto import tqdm
 
     return tqdm(total=cost, desc=result.replace("_", " "), bar_format="{l_bar}{bar}| {elapsed}, {remaining} left")
 
 
 def _on_map(summaries: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
-    """Join the summaries of all points along the dims of the map."""
     datasets = list(summaries)
     for dim, size in reversed(list(design.map.sizes.items())):
         groups = (datasets[first : first + size] for first in range(0, len(datasets), size))
@@ -63,7 +61,6 @@ def _on_map(summaries: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
 
 
 def _attrs(method: Method, study: Study, design: Design, key: tuple[int, int], result: str) -> dict[str, Hashable]:
-    """Return the attrs that describe the simulation."""
     distribution = study.distribution
     attrs: dict[str, Hashable] = {
         "result": result,

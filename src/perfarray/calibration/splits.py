@@ -186,7 +186,6 @@ def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
 
 
 def _result(counts: Counts, rules: list[CheckedRule], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
-    """Label the counts, and average over the cells."""
     measured = ~np.isnan(counts.noise_floor)
     rate, number = counts.rate[:, measured], int(measured.sum())
     mean = rate.mean(axis=1) if number else np.full(len(rules), np.nan)
@@ -209,7 +208,6 @@ def _result(counts: Counts, rules: list[CheckedRule], cells: list[str], shape: t
 
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
-    """Return the summary of the rates, and what limits their meaning."""
     n, units = result["n"].values[result["n"].values > 0], plural(data.levels[0])
     cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
     notes = [_summary(result), _caveats(result, data.levels[0])] if without < cells else []
@@ -232,7 +230,6 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
 
 
 def _summary(result: xr.Dataset) -> Note:
-    """Return the sentence for a report."""
     rates = dict(zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True))
     change, risk = float(result["smallest_change"].median()), round(1 - float(result.attrs["confidence_level"]), 12)
     (first, rate), *further_rules = rates.items()
@@ -244,7 +241,6 @@ def _summary(result: xr.Dataset) -> Note:
 
 
 def _caveats(result: xr.Dataset, unit: str) -> Note:
-    """Return what rates of halves leave out."""
     units, most = plural(unit), int(result["n"].max())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
     text = (

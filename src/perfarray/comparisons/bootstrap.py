@@ -302,7 +302,6 @@ def _describe_limits(method: str, level: float) -> dict[str, Hashable]:
 
 
 def _stored_interval(distribution: xr.DataArray, level: float, method: str, options: list[str]) -> xr.Dataset:
-    """Return limits of replicates that were drawn before."""
     if method not in STORED:
         raise ValueError(
             f"method={method!r} needs the timings, and a distribution of replicates was given; give the timings, or choose 'percentile' "
@@ -348,7 +347,6 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, opti
 
 
 def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
-    """Return a NumPy array of replicates with their dim."""
     if values.ndim != 1:
         raise ValueError(
             f"replicates of shape {values.shape}: a NumPy array has one axis here; name the dims of more, xarray.DataArray(values, "

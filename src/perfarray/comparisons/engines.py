@@ -50,7 +50,6 @@ def along_suite(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
 
 
 def _formulas(rules: Rules) -> Engine:
-    """Compare by formulas of unit means."""
     return Engine(
         evidence=partial(ratio_tests.evidence_of_units, rules=rules),
         limits=partial(ratio_tests.limits_of_units, rules=rules),

@@ -158,7 +158,6 @@ def _describe(pair: Pair, options: CompareOptions, estimate: xr.Variable) -> tup
 
 
 def _absent(estimate: xr.Variable, array: xr.DataArray, across: str) -> list[str]:
-    """Return the benchmarks that some candidate or the baseline lacks."""
     absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
     return [str(label) for label in array[across].values[absent]] if absent.any() else []
 

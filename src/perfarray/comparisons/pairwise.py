@@ -94,7 +94,6 @@ def pairwise(
 
 
 def _measure_pairs(times: Data, dim: object, options: CompareOptions) -> Measured:
-    """Measure every label of a dim against every other."""
     if dim not in times.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {tuple(times.dims)}")
     labels = times[dim].values.tolist()

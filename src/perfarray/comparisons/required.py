@@ -160,7 +160,6 @@ def _required_of_metric(
     attrs: dict[str, Hashable],
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    """Plan the cells of one metric."""
     pair = resolve_pair(times, baseline, dim=dim, levels=levels, paired=paired, metric=metric, positive="the log of a ratio")
     better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
     if decision.goal == "difference" and (decision.change <= -1 if better == "lower" else decision.change >= 1):
@@ -184,7 +183,6 @@ def _required_of_metric(
 
 
 def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[Floats, ...]:
-    """Return the variables of the result, from unit means (..., units) of a pilot."""
     from scipy.special import chdtri
 
     ratio = ratio_of(new, old, paired)

@@ -176,7 +176,6 @@ def _coverage_note(rule: str, start: int) -> Note | None:
 
 
 def _enough_units(extrapolated: Floats, units: str) -> str:
-    """Return the words on how many units would be enough."""
     finite = extrapolated[np.isfinite(extrapolated)]
     if not finite.size:
         return f"ten million {units} would not do either"

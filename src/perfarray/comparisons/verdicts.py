@@ -103,7 +103,6 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
 
 
 def _checks(options: CompareOptions, measured: Measured) -> tuple[str, ...]:
-    """Return the checks that count cells of the result."""
     declared = options.shared is not None or measured.pair.jointly or options.paired is not None
     specific = "resampling" if options.drawn else BEYOND if options.medians else NOISE
     return (UNITS, DEPENDENCE, specific, DECIDING, *(() if declared else (MOVEMENT,)))
@@ -147,7 +146,6 @@ def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tupl
 
 
 def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: Rules) -> Variables:
-    """Correct the p-values over all dims of a family."""
     return compute(
         partial(adjust_tests, axes=len(family), rules=rules),
         *(pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue for pvalue in pvalues),

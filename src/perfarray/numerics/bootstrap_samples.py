@@ -118,7 +118,6 @@ def spread(values: npt.NDArray[Scalar], cells: tuple[int, ...], levels: int) -> 
 
 
 def _by_cell(values: npt.NDArray[Scalar], cells: Integers) -> npt.NDArray[Scalar]:
-    """Return values with the axes of the cells as one."""
     return values.reshape(-1, *values.shape[cells.ndim :])
 
 
@@ -192,7 +191,6 @@ def sample_bootstrap(values: Floats, cells: Integers, draws: Draws, statistic: S
 
 
 def _studentized_mean(values: Floats, cells: Integers, draws: Draws) -> tuple[Bootstrap, Sample]:
-    """Draw means with their standard errors over the outermost units."""
     number, shape = draws.n_resamples, cells.shape
     flat = _by_cell(values, cells)
     units = summarise_units(unit_means(flat, len(draws.resampled)))

@@ -75,7 +75,6 @@ def limits_of_draws(level: Floats, _: Evidence, replicates: Floats, material: Fl
 
 
 def _suite(bootstrap: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:
-    """Return the geometric mean ratio over the matched benchmarks."""
     enough = enough_units(n, rules.method)
     pvalues = [np.where(enough, pvalue, np.nan) for value in rules.limits for pvalue in one_sided(bootstrap, value)]
     estimate = np.exp(bootstrap.estimate) if bootstrap.log else bootstrap.estimate
@@ -189,13 +188,11 @@ class _LogScore(NamedTuple):
 
 
 def _log_score(units: Floats) -> _LogScore:
-    """Return the log score of unit means (benchmarks, ..., units)."""
     means = units[..., 0] + (units - units[..., :1]).mean(axis=-1)  # equal units have exactly their value as mean
     return _LogScore(np.log(means).mean(axis=0), (units / means[..., None]).mean(axis=0))
 
 
 def _difference(new: _LogScore, old: _LogScore, paired: bool) -> tuple[Floats, Floats]:
-    """Return the difference of two log scores and its standard error."""
     if paired:
         return new.log - old.log, np.sqrt(summarise_units(new.units - old.units).variance)
     return new.log - old.log, np.sqrt(summarise_units(new.units).variance + summarise_units(old.units).variance)

@@ -101,28 +101,18 @@ def order_scores(values: Floats) -> Scores:
     Expectations and variances are those over all permutations of the ranks, ties included: they assume no distribution (Wald and
     Wolfowitz 1943, Bartels 1982).
     """
-    ordered, size = np.sort(values, axis=-1), values.shape[-1]
-    if size >= 4 and (ordered[..., 1:] > ordered[..., :-1]).all():  # no gaps, no ties: sums over ranks are known
-        centred, number = values.argsort(axis=-1).argsort(axis=-1) - (size - 1) / 2, float(size)
-        two = number * (number**2 - 1) / 12
-        return _scores(centred, number, two, two * (3 * number**2 - 7) / 20)
-    series, n_ = measured_first(values)
-    n = n_.astype(float)
+    series, sizes = measured_first(values)
+    n = sizes.astype(float)
     centred = np.where(np.isnan(series), 0.0, mid_ranks(series) - (n[..., None] + 1) / 2)
     squares = centred**2
-    scores = _scores(centred, n, squares.sum(axis=-1), (squares**2).sum(axis=-1))
-    return Scores(*(np.where(n >= 4, score, 0.0) for score in scores))
-
-
-def _scores(centred: Floats, n: Floats | float, two: Floats | float, four: Floats | float) -> Scores:
-    """Return the scores of centred ranks (0 where there is no value), with their sums of squares and of fourth powers."""
+    two, four = squares.sum(axis=-1), (squares**2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         two_pairs, one_pair = (two**2 - four) / (n * (n - 1)), (2 * four - two**2) / (n * (n - 1) * (n - 2))
         no_pair = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
         variance = (n - 1) * two_pairs + 2 * (n - 2) * one_pair + (n - 2) * (n - 3) * no_pair - (two / n) ** 2
         products = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
     drift = centred @ np.arange(centred.shape[-1])  # centred ranks sum to 0
-    return Scores(products, np.broadcast_to(variance, products.shape), drift, np.broadcast_to(two * n * (n + 1) / 12, products.shape))
+    return Scores(*(np.where(n >= 4, score, 0.0) for score in (products, variance, drift, two * n * (n + 1) / 12)))
 
 
 def order_pvalue(scores: Scores) -> Floats:
@@ -303,7 +293,6 @@ def drift(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _line(series: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return mean, slope and residuals of lines through complete series (rows, n)."""
     mean, position = series.mean(axis=-1), np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
     distances = series - mean[:, None]
     slope = distances @ position / (position @ position)

@@ -106,7 +106,6 @@ def _hanging(medians: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) 
 
 
 def _error(medians: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Floats, Floats]:
-    """Return the standard error of the log ratio and its degrees of freedom."""
     new_error, old_error = errors
     error = np.sqrt(np.maximum(new_error**2 + old_error**2 - 2 * medians.correlation * new_error * old_error, 0.0))
     return error, medians.n - 1 if paired else welch_df(new_error**2, old_error**2, medians.new.n - 1, medians.old.n - 1)

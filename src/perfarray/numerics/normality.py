@@ -92,7 +92,6 @@ def _distance_from_one(ordered: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _coefficients(n: int) -> Floats:
-    """Return the weights of the ordered values in W."""
     from scipy.special import ndtri
 
     if n == LEAST:
@@ -111,7 +110,6 @@ def _coefficients(n: int) -> Floats:
 
 
 def _pvalue(distance: Floats, n: int) -> Floats:
-    """Return the probability of a W as small, given 1 - W."""
     from scipy.special import ndtr
 
     if n == LEAST:

@@ -46,7 +46,6 @@ def median(values: Floats) -> Floats:
 
 
 def _called(statistic: Callable[..., object], values: Floats) -> Floats:
-    """Call a user's statistic and check what it returns."""
     name = getattr(statistic, "__name__", "statistic")
     answers = np.asarray(statistic(values, axis=-1))
     if answers.shape != values.shape[:-1]:
