@@ -482,44 +482,46 @@ def gives_nan(x, axis=-1):
     return x.mean(axis=axis) * np.nan
 
 
+DISTRIBUTION, INTERVAL, RATIO, COMPARE = "bootstrap_distribution", "bootstrap_interval", "ratio_interval", "compare"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        (DISTRIBUTION, {"statistic": "mode"}, "statistic='mode' is not known; choose one of 'mean', 'median', 'min'"),
+        (DISTRIBUTION, {"statistic": wrong_shape}, r"'wrong_shape' returned shape \(\)"),
+        (DISTRIBUTION, {"statistic": gives_nan}, "'gives_nan' returned NaN"),
+        (DISTRIBUTION, {"resample": "binary"}, r"resample='binary': not among the levels \('execution', 'iteration'\)"),
+        (DISTRIBUTION, {"resample": ()}, r"resample=\(\): give a name or a tuple of names"),
+        (DISTRIBUTION, {"resample": "flat", "shared": "execution"}, "resample='flat' ignores the nest"),
+        (DISTRIBUTION, {"resample": "iteration", "shared": "execution"}, "leaves out 'execution', whose units are shared"),
+        (DISTRIBUTION, {"resample": "flat", "paired": "execution"}, "resample='flat' ignores the nest"),
+        (DISTRIBUTION, {"paired": "iteration"}, "paired='iteration' is not known; choose one of 'execution'"),
+        (DISTRIBUTION, {"n_resamples": 1}, "n_resamples=1: give a whole number of at least 2"),
+        (DISTRIBUTION, {"rng": "seed"}, "rng='seed': give a whole number that is not negative"),
+        (DISTRIBUTION, {"rng": -1}, "rng=-1: give a whole number"),
+        (INTERVAL, {"method": "t"}, "method='t' is not known; choose one of 'percentile'"),
+        (INTERVAL, {"method": "studentized", "statistic": "min"}, "standard error of the mean; statistic='min'"),
+        ("mean_interval", {"resample": "all"}, "resample='all' was given with method='t', which draws nothing"),
+        (RATIO, {"resample": "all", "baseline": "old"}, "resample='all' was given with method='fieller'"),
+        (RATIO, {"method": "basic", "resample": "flat", "paired": "execution", "baseline": "old"}, "resample='flat' ignores the nest"),
+        (COMPARE, {"resample": "all", "baseline": "old"}, "resample='all' was given with method='fieller'"),
+        (COMPARE, {"method": "bootstrap", "baseline": "old"}, "method='bootstrap' is not known; choose one of 'fieller'"),
+        (COMPARE, {"method": "basic", "across": "execution", "baseline": "old"}, "across='execution' is a level"),
+    ],
+)
+def test_bad_input(suite, name, arguments, message):
+    """Errors name the argument and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        getattr(suite.perf, name)(**arguments)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda t: t.perf.bootstrap_distribution(statistic="mode"), "statistic='mode' is not known; choose one of 'mean', 'median', 'min'"),
-        (
-            lambda t: t.perf.bootstrap_distribution(statistic=wrong_shape),
-            "statistic 'wrong_shape' returned shape \\(\\) for an array of shape",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(statistic=gives_nan), "statistic 'gives_nan' returned NaN"),
-        (
-            lambda t: t.perf.bootstrap_distribution(resample="binary"),
-            "resample='binary': not among the levels \\('execution', 'iteration'\\)",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(resample=()), "resample=\\(\\): give a name or a tuple of names"),
-        (lambda t: t.perf.bootstrap_distribution(resample="flat", shared="execution"), "resample='flat' ignores the nest"),
-        (
-            lambda t: t.perf.bootstrap_distribution(resample="iteration", shared="execution"),
-            "leaves out 'execution', whose units are shared",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(resample="flat", paired="execution"), "resample='flat' ignores the nest"),
-        (lambda t: t.perf.bootstrap_distribution(paired="iteration"), "paired='iteration' is not known; choose one of 'execution'"),
-        (
-            lambda t: t.isel(version=0).perf.bootstrap_distribution(paired="execution"),
-            "paired='execution' matches units between labels that are compared; the array has the dims",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(n_resamples=1), "n_resamples=1: give a whole number of at least 2"),
-        (lambda t: t.perf.bootstrap_distribution(rng="seed"), "rng='seed': give a whole number that is not negative"),
-        (lambda t: t.perf.bootstrap_distribution(rng=-1), "rng=-1: give a whole number"),
-        (lambda t: t.perf.bootstrap_interval(method="t"), "method='t' is not known; choose one of 'percentile'"),
-        (
-            lambda t: t.perf.bootstrap_interval(method="studentized", statistic="min"),
-            "needs the standard error of the mean; statistic='min'",
-        ),
+        (lambda t: t.isel(version=0).perf.bootstrap_distribution(paired="execution"), "between labels that are compared"),
         (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="bca"), "method='bca' needs the timings"),
-        (
-            lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="studentized"),
-            "method='studentized' needs the timings",
-        ),
+        (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="studentized"), "'studentized' needs the timings"),
         (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(rng=1), "rng= would draw again"),
         (
             lambda t: t.perf.bootstrap_distribution(rng=1).drop_vars("observed").perf.bootstrap_interval(method="basic"),
@@ -527,23 +529,14 @@ def gives_nan(x, axis=-1):
         ),
         (lambda _: perfarray.bootstrap_interval(np.arange(99.0), method="bca"), "method='bca' needs the timings"),
         (lambda _: perfarray.bootstrap_interval(np.arange(99.0), rng=1), "rng= would draw again"),
-        (lambda _: perfarray.bootstrap_interval(np.ones((9, 99))), "replicates of shape \\(9, 99\\)"),
+        (lambda _: perfarray.bootstrap_interval(np.ones((9, 99))), r"replicates of shape \(9, 99\)"),
         (lambda _: perfarray.bootstrap_interval(np.array(["a", "b"])), "not numbers"),
         (lambda t: t.isel(version=0).perf.score_distribution(rng=1).perf.bootstrap_interval(), "scores of single runs"),
-        (lambda t: t.perf.mean_interval(resample="all"), "resample='all' was given with method='t', which draws nothing"),
-        (lambda t: t.perf.ratio_interval("old", resample="all"), "resample='all' was given with method='fieller'"),
-        (lambda t: t.perf.compare("old", resample="all"), "resample='all' was given with method='fieller'"),
-        (lambda t: t.perf.compare("old", method="bootstrap"), "method='bootstrap' is not known; choose one of 'fieller'"),
-        (lambda t: t.perf.compare("old", method="basic", across="execution"), "across='execution' is a level"),
-        (
-            lambda t: (t - 1).perf.ratio_interval("old", method="studentized"),
-            "the log of a ratio \\(method='studentized'\\) needs positive",
-        ),
-        (lambda t: t.perf.ratio_interval("old", method="basic", resample="flat", paired="execution"), "resample='flat' ignores the nest"),
+        (lambda t: (t - 1).perf.ratio_interval("old", method="studentized"), r"\(method='studentized'\) needs positive"),
     ],
 )
-def test_bad_input(suite, call, message):
-    """Every refusal says what came and what is needed."""
+def test_bad_data(suite, call, message):
+    """Errors on distributions and on values that a method cannot use."""
     with pytest.raises(ValueError, match=message):
         call(suite)
 

@@ -40,6 +40,9 @@ def test_verdicts_and_suite_row(suite):
     assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
     assert "units" not in {k for v in ("verdict", "kind") for k in found[v].attrs}
     assert found["estimate"].attrs["units"] == "1"
+    machines = suite.perf.compare("v1", across="machine")
+    assert machines["suite_estimate"].dims == ("benchmark", "version")
+    assert (machines["suite_benchmarks"] == 2).all()
 
 
 def test_one_cell_is_what_the_function_gives_alone(suite):
@@ -90,13 +93,6 @@ def test_one_benchmark_is_its_own_suite(method, options):
         assert (row["suite_benchmarks"] == 1).all()
 
 
-def test_across_another_dim(suite):
-    """The suite may be machines."""
-    found = suite.perf.compare("v1", across="machine")
-    assert found["suite_estimate"].dims == ("benchmark", "version")
-    assert (found["suite_benchmarks"] == 2).all()
-
-
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 @pytest.mark.parametrize("family", [None, "benchmark", ("benchmark", "machine"), ("version", "machine")])
 def test_a_family_is_what_is_corrected_together(suite, correction, family):
@@ -123,12 +119,6 @@ def test_a_family_is_what_is_corrected_together(suite, correction, family):
     plain = suite.isel(execution=slice(0, 3)).perf.compare("v1", threshold=0.01)
     for name in ("suite_lower", "suite_upper", "suite_pvalue", "suite_verdict"):
         np.testing.assert_array_equal(found[name], plain[name])
-
-
-def test_a_family_is_made_of_dims_of_the_answer(suite):
-    """Repetitions are none; the message names those there are."""
-    with pytest.raises(ValueError, match=r"family='execution': not among the dims of the verdicts, \('benchmark', 'version', 'machine'\)"):
-        suite.perf.compare("v1", correction="holm", family="execution")
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
@@ -164,12 +154,13 @@ def test_suites_apart_have_rows_of_their_own(suite):
     mixed = suite.assign_coords(suite=("benchmark", ["int", "fp", "int"]))
     for function, call in ((perfarray.compare, {"baseline": "v1"}), (perfarray.pairwise, {"dim": "version"})):
         whole, found = function(mixed, **call, correction="holm"), function(mixed, **call, correction="holm", by="suite")
-        assert "suites" in whole.attrs
+        assert whole.attrs["suites"] == "int, fp"
         assert "suites" not in found.attrs
         assert found["suite"].values.tolist() == ["int", "fp"]
         np.testing.assert_array_equal(found["benchmark_suite"], mixed["suite"])
         for label in ("int", "fp"):
             alone = function(mixed.sel(benchmark=mixed["suite"] == label), **call)
+            assert "suites" not in alone.attrs
             for name in found.data_vars:
                 if name.startswith("suite_"):
                     np.testing.assert_array_equal(found[name].sel(suite=label), alone[name])
@@ -202,8 +193,10 @@ def test_suites_along_other_dims_as_well():
         mixed.perf.compare("old", by="suite")
 
 
-def test_a_family_names_dims_of_the_answer_alone():
-    """One benchmark without a dim: none is in the family, and none can be named."""
+def test_a_family_names_dims_of_the_answer_alone(suite):
+    """A level is none; a single benchmark without a dim is not in the family, and cannot be named."""
+    with pytest.raises(ValueError, match=r"family='execution': not among the dims of the verdicts, \('benchmark', 'version', 'machine'\)"):
+        suite.perf.compare("v1", correction="holm", family="execution")
     times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["a", "b", "c"]}, rng=1)
     assert times.perf.pairwise(dim="version", correction="holm").attrs["family"] == "baseline version"
     assert times.perf.compare("a", correction="holm").attrs["family"] == "version"
@@ -240,6 +233,9 @@ def test_pairwise_is_compare_against_every_label(suite):
         assert (found["verdict"].sel(baseline=label, version=label) == "inconclusive").all()
     with pytest.raises(ValueError, match="nothing to compare: dim 'version' has the labels 'v1'"):
         suite.sel(version=["v1"]).perf.pairwise(dim="version")
+    with pytest.warns(UserWarning, match="rest on one execution") as caught:
+        suite.isel(execution=[0]).perf.pairwise(dim="version")
+    assert len(caught) == 1
 
 
 def test_pairwise_keeps_what_is_known_of_its_labels(suite):
@@ -265,13 +261,6 @@ def test_pairwise_of_a_dim_baseline(suite):
     assert named.perf.pairwise(dim="machine")["estimate"].sizes == {"benchmark": 3, "data_baseline": 3, "machine": 2, "baseline": 2}
 
 
-def test_pairwise_warns_once(suite):
-    """However many comparisons have the same trouble."""
-    with pytest.warns(UserWarning, match="rest on one execution") as caught:
-        suite.isel(execution=[0]).perf.pairwise(dim="version")
-    assert len(caught) == 1
-
-
 @pytest.mark.filterwarnings("ignore:.*not normal ones:perfarray.PerfarrayWarning")
 def test_descriptors_named_like_a_variable_of_the_result(suite):
     """A parameter called `n` is `data_n` in a result; nothing is lost and nothing fails."""
@@ -286,23 +275,11 @@ def test_descriptors_named_like_a_variable_of_the_result(suite):
     np.testing.assert_allclose(found["n"], suite.perf.compare("v1")["n"])
 
 
-def test_a_suite_row_over_several_suites_is_named(suite):
-    """An attribute says that the row is one mean over two suites; each suite alone has nothing to say."""
-    labels = ["int"] * (suite.sizes["benchmark"] - 1) + ["fp"]
-    both = suite.assign_coords(suite=("benchmark", labels))
-    assert both.perf.compare("v1").attrs["suites"] == "int, fp"
-    alone = both.isel(benchmark=slice(0, -1)).perf.compare("v1")
-    assert "suites" not in alone.attrs
-
-
 def test_groupby_map(suite):
     """A method inside groupby is a method of the group."""
-    grouped = suite.groupby("cpu").map(lambda group: group.perf.compare("v1", threshold=0.01))
-    direct = suite.perf.compare("v1", threshold=0.01)
-    np.testing.assert_allclose(
-        grouped["estimate"].where(grouped["cpu"] == "intel", drop=True).squeeze().transpose("benchmark", "version"),
-        direct["estimate"].sel(machine="m2"),
-    )
+    grouped = suite.groupby("cpu").map(lambda group: group.perf.compare("v1"))["estimate"]
+    intel = grouped.where(grouped["cpu"] == "intel", drop=True).squeeze().transpose("benchmark", "version")
+    np.testing.assert_allclose(intel, suite.perf.compare("v1")["estimate"].sel(machine="m2"))
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -423,13 +400,17 @@ def two_systems(new, old):
 @pytest.mark.parametrize("name", ["compare", "ratio_interval"])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_few_units_on_a_side_are_noted(name, lazy):
-    """Two on a side; a noisier side that is not normal; neither where the other side has the error, or where pairs have one."""
+    """Two on a side; a noisier side, or a mean, that is not normal; not where the other side has the error, or in pairs."""
     steady, modes = [10.0, 10.1, 9.9, 10.05, 9.95], [9.0, 9.01, 8.99, 9.02, 13.0]
+    mean = two_systems(modes, steady).rename(version="benchmark")
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells rest on fewer than 10") if not lazy else nullcontext():
+        interval = (mean.chunk(benchmark=1) if lazy else mean).perf.mean_interval().compute()
+    assert [note.code for note in interval.perf.notes()] == ["few_skewed_units"]
+    assert (interval["normality_pvalue"] <= 0.025).to_series().to_dict() == {"old": False, "new": True}
+    assert not mean.perf.mean_interval(method="studentized", rng=1).perf.notes()
 
     def codes(times, **options):
         times = times.chunk(version=1) if lazy else times
-        if lazy:
-            pytest.importorskip("dask.array")
         return [note.code for note in getattr(times.perf, name)("old", **options).compute().perf.notes()]
 
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on two executions on a side") if not lazy else nullcontext():
@@ -441,20 +422,6 @@ def test_few_units_on_a_side_are_noted(name, lazy):
     assert not codes(two_systems(steady, modes[:4]))
     assert not codes(two_systems(modes, modes))
     assert not codes(two_systems(modes, steady), paired="execution")
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-def test_few_units_of_a_mean_are_noted(lazy):
-    """As of a ratio: fewer than ten units that are not normal; by formulas, and not where runs were stopped."""
-    times = perfarray.from_samples({"steady": [10.0, 10.1, 9.9, 10.05, 9.95], "modes": [9.0, 9.01, 8.99, 9.02, 13.0]}, dim="benchmark")
-    if lazy:
-        pytest.importorskip("dask.array")
-    data = times.chunk(benchmark=1) if lazy else times
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells rest on fewer than 10") if not lazy else nullcontext():
-        found = data.perf.mean_interval().compute()
-    assert [note.code for note in found.perf.notes()] == ["few_skewed_units"]
-    assert (found["normality_pvalue"] <= 0.025).values.tolist() == [False, True]
-    assert not times.perf.mean_interval(method="studentized", rng=1).perf.notes()
 
 
 @pytest.mark.parametrize("units", [3, 5, 9])

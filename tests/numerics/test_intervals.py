@@ -167,7 +167,7 @@ def test_mean_limits_are_the_textbook_s(method):
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_skew_adjusted_limits_invert_halls_transformation_at_every_level(level):
-    """The longer side solves g(T) = -t; beyond the 97.5 % quantile it is extrapolated, and skewness is bounded there, whatever the level."""
+    """The longer side solves g(T) = -t; beyond the 97.5 % quantile it is extrapolated, and skewness is bounded by it."""
     for n in (10, 40):
         values = np.random.default_rng(5).exponential(size=n)
         error = stats.sem(values)
