@@ -12,22 +12,9 @@ from perfarray.timings.validation import check_count, listed
 
 
 def sequence(times: Data, *, metric: str | None = None, steady: bool = False) -> xr.Dataset:
-    """Return measurements, those that answers use, and their means.
+    """Return measurements (`value`), those that answers use (`counted`), and their mean over the lowest level (`mean`).
 
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    metric : str, optional
-        Variable of a Dataset.
-    steady : bool
-        Whether repetitions before the steady state are marked as warm-up, and the segment means of every execution given.
-
-    Returns
-    -------
-    Dataset
-        `value`, the measurements, `counted`, the same with NaN where they are marked, and `mean`, the average of `counted` over the lowest
-        level; `segment_mean` with `steady`.
+    With `steady`, repetitions before the steady state are marked as warm-up, and the `segment_mean` of every execution is given.
     """
     segments = {}
     if steady:
@@ -41,22 +28,7 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
 
 
 def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None = None, metric: str | None = None) -> xr.Dataset:
-    """Pair every value with the one `lag` repetitions before it.
-
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    dim, order, metric : str
-        As for `autocorrelation`.
-    lag : int
-        How far apart.
-
-    Returns
-    -------
-    Dataset
-        `value` and `earlier`, and the `correlation` of the two inside their series, as `pooled_autocorrelation`.
-    """
+    """Pair every `value` with the one `lag` repetitions before it (`earlier`), with their pooled `correlation` inside the series."""
     series, far = in_order(times, dim, None, metric, order), check_count(lag, "lag")
     array = series.data.array.mean(series.inner, keep_attrs=True) if series.inner else series.data.array
     if far >= array.sizes[dim]:
@@ -70,22 +42,7 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
 
 
 def against(times: Data, coordinate: str, *, levels: str | tuple[str, ...] | None = None, metric: str | None = None) -> xr.Dataset:
-    """Pair every measurement with a recorded quantity, such as the load of the machine.
-
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    coordinate : str
-        A coordinate of numbers along one or more of the repetition dims.
-    levels, metric
-        As for `counts`.
-
-    Returns
-    -------
-    Dataset
-        `value` and `beside`, NaN where either is missing.
-    """
+    """Pair every measurement (`value`) with a numeric coordinate along the repetition dims (`beside`), such as the load of the machine."""
     data = resolve(times, metric, levels)
     array = data.array
     numeric = [str(name) for name, label in array.coords.items() if label.dtype.kind in "iuf" and set(label.dims) & set(data.levels)]

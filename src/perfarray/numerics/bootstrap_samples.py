@@ -134,26 +134,9 @@ def draw_sample(
 ) -> Sample:
     """Draw the replicates of a statistic for every cell.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    cells, groups : arrays of uint64, shape (...)
-        Keys of the cells, and of the groups whose shared units are drawn jointly.
-    draws : Draws
-        Levels, number of replicates and key.
-    statistic : {"mean", "median", "min", "max"} or callable
-        Of one replicate.
-    joint : int
-        How many levels, from the outermost, are drawn jointly within a group.
-    present : sequence of bool arrays, shapes (..., n_L), (..., n_L, n_{L-1}), ...
-        For every level drawn jointly, the units that any cell of the group measured.
-    pairs : array of uint64, shape (...), optional
-        Keys of the larger groups whose outermost units match, where units are paired: these are then drawn jointly too.
-
-    Returns
-    -------
-    Sample
+    `cells`, `groups` and `pairs` (...) are the keys of cells of values (..., n_L, ..., n_1), of groups in which the `joint` outermost
+    levels are drawn jointly, and of the larger groups whose outermost units are paired. `present` are for every level drawn jointly the
+    units that any cell of the group measured: (..., n_L), (..., n_L, n_{L-1}), ...
     """
     streams, shape = Streams(draws.key), cells.shape
     group_keys = [groups.ravel()] * joint if pairs is None else [pairs.ravel(), *[groups.ravel()] * (joint - 1)]

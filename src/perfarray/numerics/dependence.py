@@ -130,19 +130,8 @@ def dependence_pvalue(*sides: Floats, levels: int, paired: bool = False) -> tupl
     Ranks are tested where the means themselves look suspect (`SUSPECT`). The others have 1, which leaves the risk as it is and costs a
     hundredth of the power.
 
-    Parameters
-    ----------
-    *sides : arrays, shape (..., n_L, ..., n_1)
-        Timings of one system, or of two: then it is twice the smaller p-value, or that of their ratios where they are `paired`.
-    levels : int
-        The number of levels L.
-    paired : bool
-        Whether unit j of one system belongs to unit j of the other.
-
-    Returns
-    -------
-    tuple of array, shape (...)
-        NaN below `LEAST_RANKED` units, or where they do not vary.
+    `sides` are timings (..., n_L, ..., n_1) of one system, or of two: then it is twice the smaller p-value, or that of their ratios where
+    units are `paired`. It is NaN below `LEAST_RANKED` units, or where they do not vary.
     """
     units = [unit_means(side, levels) for side in sides]
     if paired:
@@ -192,12 +181,7 @@ def batch_means(*sides: Floats, paired: bool = False) -> list[Floats]:
     of independent values whose mean varies as that of the units does, and their mean is that of the units. Fewer than `LEAST` units
     give one value, which shows no spread.
 
-    Parameters
-    ----------
-    *sides : arrays, shape (..., n)
-        Unit means of one system or of two, in the order measured.
-    paired : bool
-        Whether unit j of one system belongs to unit j of the other: c is then that of new - ratio * old.
+    `sides` are unit means of one system or of two, in the order measured; of `paired` units c is that of new - ratio * old.
 
     References
     ----------
@@ -250,17 +234,7 @@ def neighbours(residuals: Floats, parameters: int) -> Floats:
 
 
 def batches(values: Floats, correlation: Floats, number: int) -> Floats:
-    """Return the means of consecutive batches of x_t - c x_(t-1), over 1 - c.
-
-    Parameters
-    ----------
-    values : array, shape (..., n)
-        Complete series.
-    correlation : array, shape (...)
-        What is removed: c.
-    number : int
-        How many batches; their sizes differ by one at most.
-    """
+    """Return the means of so many consecutive batches of x_t - c x_(t-1), over 1 - c, for complete series (..., n)."""
     differences = values[..., 1:] - correlation[..., None] * values[..., :-1]
     edges = _edges(differences.shape[-1], number)
     sums = np.add.reduceat(differences, edges[:-1], axis=-1)

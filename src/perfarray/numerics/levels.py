@@ -50,20 +50,9 @@ def mean_of_measured(values: Floats) -> Floats:
 
 
 def unit_means(values: Floats, levels: int) -> Floats:
-    """Average the lower levels, the lowest first: one value per unit of the outermost level.
+    """Average the lower levels of values (..., n_L, ..., n_1), the lowest first: one value per unit of the outermost, (..., n_L).
 
     Repetitions have equal weight inside their parent, whatever the number of their own repetitions.
-
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-
-    Returns
-    -------
-    array, shape (..., n_L)
     """
     for _ in range(levels - 1):
         values = mean_of_measured(values)
@@ -73,40 +62,17 @@ def unit_means(values: Floats, levels: int) -> Floats:
 def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
     """Average the levels below one, and put all of its repetitions on one axis: the sample of a test.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-    unit : int
-        The position of the level in the nest, 0 for the outermost. Levels above it are pooled: their repetitions count as independent.
-
-    Returns
-    -------
-    array, shape (..., repetitions)
-        NaN where nothing was measured.
+    Of values (..., n_L, ..., n_1), `unit` is the position of that level, 0 for the outermost. Levels above it are pooled: their
+    repetitions count as independent.
     """
     means = unit_means(values, levels - unit)
     return means.reshape(*means.shape[: values.ndim - levels], -1)
 
 
 def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
-    """Average the levels below one, and keep its repetitions by outermost unit: the runs of a distribution.
+    """Average the levels below one, and keep its repetitions by outermost unit: the runs (..., n_L, values) of a distribution.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-    value : int
-        The position in the nest of the level whose repetitions are the values, 0 for the outermost.
-
-    Returns
-    -------
-    array, shape (..., n_L, values)
-        NaN where nothing was measured; one value per unit where the value is the outermost level.
+    Of values (..., n_L, ..., n_1), `value` is the position of that level, 0 for the outermost: then there is one value per unit.
     """
     means = unit_means(values, levels - value)
     batch = values.ndim - levels
@@ -114,17 +80,9 @@ def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
 
 
 def unit_weights(values: Floats) -> Floats:
-    """Return the weights of values when units count alike, and the values of a unit share its weight.
+    """Return the weights of values (..., units, values) when units count alike, and the values of a unit share its weight.
 
-    Parameters
-    ----------
-    values : array, shape (..., units, values)
-        The result of `values_by_unit`.
-
-    Returns
-    -------
-    array, shape (..., units, values)
-        Weights that sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no value at all.
+    They sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no value at all.
     """
     measured = ~np.isnan(values)
     inside = measured.sum(axis=-1, keepdims=True)
@@ -152,19 +110,9 @@ def summarise_units(means: Floats) -> UnitSummary:
 
 
 def count_repetitions(values: Floats, levels: int) -> Counts:
-    """Count what was measured at every level.
+    """Count the measured repetitions of values (..., n_L, ..., n_1) at every level, outermost first: arrays (..., L).
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-
-    Returns
-    -------
-    Counts
-        Arrays of shape (..., L), outermost level first. A cell without data has zeros, and NaN extremes.
+    A cell without data has zeros, and NaN extremes.
     """
     batch = values.shape[: values.ndim - levels]
     present = ~np.isnan(values)

@@ -35,15 +35,7 @@ class ShapiroWilk(NamedTuple):
 def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     """Test whether samples come from normal distributions, as R's `shapiro.test` does.
 
-    Parameters
-    ----------
-    values : array, shape (..., values)
-        Samples, which may differ in size. P-values were fitted for up to 5000 values; beyond, they are extrapolated.
-
-    Returns
-    -------
-    ShapiroWilk
-        Arrays of shape (...).
+    Samples (..., values) may differ in size. P-values were fitted for up to 5000 values; beyond, they are extrapolated.
 
     References
     ----------

@@ -37,21 +37,11 @@ def chance_variance(n: Floats) -> Floats:
 
 
 def counted_skewness(cumulants: Floats, variances: tuple[Floats, ...], numbers: tuple[Floats, ...], quantile: Floats) -> Floats:
-    """Return the part of the skewness of an estimate that counts.
+    """Return the part of the skewness of an estimate that counts, from its third cumulant (for a mean of n units, theirs over n²).
 
-    Parameters
-    ----------
-    cumulants : array
-        Third cumulant of the estimate: for a mean of n units, that of the units over n².
-    variances, numbers : tuples of arrays
-        The contribution of each system to the squared standard error, and its units.
-    quantile : array
-        The 97.5 % quantile of t, whatever the level of the interval: p-values then agree with intervals of every level.
-
-    Returns
-    -------
-    array
-        0 below `CHANCE` standard deviations of the skewness of normal units; NaN where there is no spread.
+    `variances` and `numbers` are the contributions of each system to the squared standard error, and its units; `quantile` is the 97.5 %
+    quantile of t whatever the level of the interval, so that p-values agree with intervals of every level. The result is 0 below `CHANCE`
+    standard deviations of the skewness of normal units, NaN where there is no spread.
     """
     total = np.sum(np.broadcast_arrays(*variances), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

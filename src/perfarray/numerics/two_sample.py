@@ -6,20 +6,8 @@ from perfarray.numerics.types import Floats, Integers
 
 
 def exact_ks_pvalue(x: Floats, y: Floats) -> Floats:
-    """Return the two-sided permutation p-value of the Kolmogorov-Smirnov distance, given the values measured.
+    """Return the two-sided permutation p-value of the Kolmogorov-Smirnov distance of samples (..., n) and (..., m), NaN not measured.
 
-    Parameters
-    ----------
-    x, y : array, shape (..., n) and (..., m)
-        Samples; the axes before the last broadcast, NaN is not measured.
-
-    Returns
-    -------
-    array, shape (...)
-        NaN where a side has no value. The cost is n m steps for each sample.
-
-    Notes
-    -----
     Every assignment of values to x and y is a path through a lattice of n by m steps; the p-value is the share of paths that at the end of
     some tie are as far from the diagonal as the data. Distributions are not compared inside a tie, so that ties make p smaller: the exact
     distribution for samples without ties gives too large p-values, and so, in the tail, does the asymptotic one.

@@ -71,19 +71,8 @@ class Side:
 def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, count: int) -> list[Floats]:
     """Draw experiments `first` to `first + count` of a stream.
 
-    Parameters
-    ----------
-    sides : sequence of Side
-        The systems of every experiment.
-    draw : callable
-        Gives independent effects with mean 0 and variance 1.
-    key, first, count
-        The key of the stream, and the experiments in it.
-
-    Returns
-    -------
-    list of array, shape (count, *outer, *sizes)
-        NaN where a parent has fewer repetitions than others.
+    `draw` gives independent effects with mean 0 and variance 1. The arrays (count, *outer, *sizes) are NaN where a parent has fewer
+    repetitions than others.
     """
     streams = Streams(key)
     arrays = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]

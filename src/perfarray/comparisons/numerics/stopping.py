@@ -82,20 +82,8 @@ def sequence_quantile(units: Floats, confidence_level: float, expected: float) -
 def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
     """Return the intervals of unit means (..., units) in their order, and where a rule stops.
 
-    Parameters
-    ----------
-    new, old : array, shape (..., units)
-        Unit means, NaN where not measured; without old, the mean of new is estimated.
-    paired : bool
-        Whether the units of both match.
-    rule : Rule
-        The rule of stopping.
-
-    Returns
-    -------
-    Path
-        Along the units of the smaller side. `extrapolated` is `required`, or the number that suffices if further units vary as these:
-        NaN where that is not known, infinite beyond ten million.
+    Unit means are NaN where not measured; without old, the mean of new is estimated. `extrapolated` is `required`, or the number that
+    suffices if further units vary as these: NaN where that is not known, infinite beyond ten million.
     """
     positive: Mask | bool = False
     if old is None:
