@@ -168,9 +168,13 @@ def _screened_pvalue(units: Floats) -> Floats:
 def mid_ranks(series: Floats) -> Floats:
     """Return ranks from 1 along the last axis, tied values sharing the mean of theirs; those of NaN have no meaning."""
     order = np.argsort(series, axis=-1)
-    first, last = tied_positions(np.take_along_axis(series, order, axis=-1))
+    ordered = np.take_along_axis(series, order, axis=-1)
+    positions = np.broadcast_to(np.arange(1.0, series.shape[-1] + 1), series.shape)
+    if not (ordered[..., 1:] > ordered[..., :-1]).all():  # ties take twice as long
+        first, last = tied_positions(ordered)
+        positions = (first + last) / 2 + 1
     ranks = np.empty(series.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
+    np.put_along_axis(ranks, order, positions, axis=-1)
     return ranks
 
 
