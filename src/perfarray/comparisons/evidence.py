@@ -80,7 +80,17 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     engine = choose_engine(pair, options, rules, depth)
     evidence, labels, checks = _gather(pair, options, rules, engine)
     attrs, notes = _describe(pair, options, evidence["_estimate"])
-    return Measured(pair, rules, engine, evidence, labels, checks, attrs | engine.attrs, [*zeros, *notes], pair.candidate.array.coords)
+    return Measured(
+        pair=pair,
+        rules=rules,
+        engine=engine,
+        evidence=evidence,
+        labels=labels,
+        checks=checks,
+        attrs=attrs | engine.attrs,
+        notes=[*zeros, *notes],
+        coords=pair.candidate.array.coords,
+    )
 
 
 def _gather(
