@@ -12,6 +12,7 @@ from perfarray.numerics.intervals import (
     ratio_limits,
     ratio_of,
     ratio_statistic,
+    ratio_with_df,
     standard_error,
     t_probability,
     t_quantile,
@@ -182,6 +183,9 @@ def test_skew_adjusted_limits_invert_halls_transformation_at_every_level(level):
         rule = {"levels": 1, "paired": True, "method": "skew_adjusted", "df_rule": "satterthwaite", "level": level}
         _, lower, upper, *_ = ratio_by_units(values, np.full(n, 2.0), **rule)
         np.testing.assert_allclose([lower, upper], expected / 2, rtol=1e-10)
+        ratio, df = ratio_with_df(values, np.full(n, 2.0), paired=True, method="skew_adjusted", df_rule="satterthwaite")
+        statistics = [ratio_statistic(ratio, float(limit), "skew_adjusted", df) for limit in (lower, upper)]
+        np.testing.assert_allclose(statistics, [quantile, -quantile], rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["delta", "log_delta"])
