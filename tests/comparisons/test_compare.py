@@ -16,13 +16,9 @@ from strategies import experiments
 def suite():
     """Three benchmarks, three versions on two machines; v2 is 5 % faster, v3 5 % slower."""
     factor = xr.DataArray([1.0, 0.95, 1.05], dims="version", coords={"version": ["v1", "v2", "v3"]})
-    times = perfarray.simulate(
-        sizes={"execution": 6, "iteration": 3},
-        variances={"execution": 0.005**2, "iteration": 0.01**2},
-        mean=factor,
-        dims={"benchmark": ["fft", "hash", "sort"], "version": ["v1", "v2", "v3"], "machine": ["m1", "m2"]},
-        rng=0,
-    )
+    nest = {"sizes": {"execution": 6, "iteration": 3}, "variances": {"execution": 0.005**2, "iteration": 0.01**2}}
+    dims = {"benchmark": ["fft", "hash", "sort"], "version": ["v1", "v2", "v3"], "machine": ["m1", "m2"]}
+    times = perfarray.simulate(**nest, mean=factor, dims=dims, rng=0)
     return times.assign_coords(cpu=("machine", np.array(["amd", "intel"], dtype=object)))
 
 
@@ -302,19 +298,14 @@ def test_single_precision_is_widened_first(chunked):
 
 def suite_of_builds(correlation, seed=4, **dims):
     """Return timings of a suite whose builds move together, without saying that they are shared."""
-    times = perfarray.simulate(
-        sizes={"binary": 6, "execution": 2},
-        variances={"binary": 4e-4, "execution": 1e-6},
-        dims={"benchmark": 12, "version": ["old", "new"], **dims},
-        shared={"binary": correlation},
-        rng=seed,
-    )["time"]
-    return times.drop_attrs().assign_attrs(units="s", better="lower")
+    nest = {"sizes": {"binary": 6, "execution": 2}, "variances": {"binary": 4e-4, "execution": 1e-6}, "shared": {"binary": correlation}}
+    times = perfarray.simulate(**nest, dims={"benchmark": 12, "version": ["old", "new"], **dims}, rng=seed)
+    return times["time"].drop_attrs().assign_attrs(units="s", better="lower")
 
 
 @pytest.mark.parametrize("lazy", [False, True])
-def test_benchmarks_that_move_together_are_noted(lazy):
-    """The note names `shared=` and the correlation; a declared answer, of either kind, or pairs, have nothing to say."""
+def test_correlated_benchmarks_are_noted(lazy):
+    """One note names `shared=` and the correlation, also of pairs of labels and of all methods; declared units and pairs need none."""
     times = suite_of_builds(0.5)
     if lazy:
         pytest.importorskip("dask.array")
@@ -329,21 +320,13 @@ def test_benchmarks_that_move_together_are_noted(lazy):
     for options in ({"shared": "binary"}, {"shared": ()}, {"paired": "binary"}):
         assert not times.perf.compare("old", **options).perf.notes()
     assert not times.isel(benchmark=slice(0, 1)).perf.compare("old").perf.notes()
-
-
-def test_pairs_and_agreement_note_it_once():
-    """One note for a table of comparisons, and for one under every method."""
-    times = suite_of_builds(0.5)
     with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
-        table = times.perf.pairwise(dim="version")
-    with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
-        side_by_side = times.perf.agreement("old", n_resamples=50, rng=1)
-    for found in (table, side_by_side):
-        assert [note.code for note in found.perf.notes()] == ["move_together"]
+        results = times.perf.pairwise(dim="version"), times.perf.agreement("old", n_resamples=50, rng=1)
+    assert [[note.code for note in result.perf.notes()] for result in results] == [["move_together"]] * 2
 
 
-def test_independent_benchmarks_are_left_in_peace():
-    """In 400 calls of a suite on its own builds, 5 % of notes at most; in one call about 400 suites together too."""
+def test_independent_benchmarks_are_not_noted():
+    """Of 400 suites with independent benchmarks at most 5 % have a small p-value, and none after correction."""
     times = suite_of_builds(0.0, case=400)
     pvalue = times.perf.compare("old", shared=())["suite_correlation_pvalue"]
     assert (pvalue <= 0.05).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)
@@ -392,36 +375,32 @@ def test_the_smallest_change_is_seen_with_80_percent_power():
         assert power == pytest.approx(expected, abs=4 * np.sqrt(0.8 * 0.2 / count))
 
 
-def two_systems(new, old):
-    """Return executions of two versions."""
-    return perfarray.from_samples({"old": old, "new": new})
-
-
 @pytest.mark.parametrize("name", ["compare", "ratio_interval"])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_few_units_on_a_side_are_noted(name, lazy):
     """Two on a side; a noisier side, or a mean, that is not normal; not where the other side has the error, or in pairs."""
     steady, modes = [10.0, 10.1, 9.9, 10.05, 9.95], [9.0, 9.01, 8.99, 9.02, 13.0]
-    mean = two_systems(modes, steady).rename(version="benchmark")
+    mean = perfarray.from_samples({"old": steady, "new": modes}).rename(version="benchmark")
     with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells rest on fewer than 10") if not lazy else nullcontext():
         interval = (mean.chunk(benchmark=1) if lazy else mean).perf.mean_interval().compute()
     assert [note.code for note in interval.perf.notes()] == ["few_skewed_units"]
     assert (interval["normality_pvalue"] <= 0.025).to_series().to_dict() == {"old": False, "new": True}
     assert not mean.perf.mean_interval(method="studentized", rng=1).perf.notes()
 
-    def codes(times, **options):
+    def codes(new, old, **options):
+        times = perfarray.from_samples({"old": old, "new": new})
         times = times.chunk(version=1) if lazy else times
         return [note.code for note in getattr(times.perf, name)("old", **options).compute().perf.notes()]
 
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on two executions on a side") if not lazy else nullcontext():
-        assert codes(two_systems(modes[:2], steady)) == ["two_units"]
+        assert codes(modes[:2], steady) == ["two_units"]
     with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 1, the baseline in 0") if not lazy else nullcontext():
-        assert codes(two_systems(modes, steady)) == ["few_noisy_units"]
+        assert codes(modes, steady) == ["few_noisy_units"]
     with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 0, the baseline in 1") if not lazy else nullcontext():
-        assert codes(two_systems(steady, modes)) == ["few_noisy_units"]
-    assert not codes(two_systems(steady, modes[:4]))
-    assert not codes(two_systems(modes, modes))
-    assert not codes(two_systems(modes, steady), paired="execution")
+        assert codes(steady, modes) == ["few_noisy_units"]
+    assert not codes(steady, modes[:4])
+    assert not codes(modes, modes)
+    assert not codes(modes, steady, paired="execution")
 
 
 @pytest.mark.parametrize("units", [3, 5, 9])
