@@ -239,19 +239,27 @@ def test_the_suite_row_draws_shared_units_jointly():
     assert joint.attrs["n_incomplete_units"] == 1
 
 
-@pytest.fixture
-def sessions():
-    """Two versions measured in the same 40 sessions, whose effects they share."""
-    times = perfarray.simulate(
-        sizes={"session": 40, "iteration": 3}, variances={"session": 0.01, "iteration": 1e-4},
-        dims={"benchmark": ["old", "new"]}, shared={"session": 1.0}, rng=1,
-    ).rename(benchmark="version")["time"]  # fmt: skip
+def in_sessions(correlation, iteration):
+    """Return two versions measured in the same 40 sessions, whose effects are correlated."""
+    nest = {
+        "sizes": {"session": 40, "iteration": 3},
+        "variances": {"session": 0.01, "iteration": iteration},
+        "shared": {"session": correlation},
+    }
+    times = perfarray.simulate(**nest, dims={"benchmark": ["old", "new"]}, rng=1).rename(benchmark="version")["time"]
     return times.drop_attrs().assign_attrs(units="s")
 
 
+@pytest.fixture
+def sessions():
+    """Two versions in the same sessions, whose effects they share."""
+    return in_sessions(1.0, 1e-4)
+
+
 @few
-def test_paired_units_are_drawn_jointly(sessions):
+def test_paired_units_are_drawn_jointly():
     """Systems measured in the same sessions: pairs give the narrow interval that paired Fieller gives."""
+    sessions = in_sessions(0.99, 1e-5)
     sessions[0, 3, 1] = np.nan  # one side is ragged, the other complete: they are redrawn in different ways
     exact = sessions.perf.ratio_interval("old", paired="session")
     for method in METHODS:
