@@ -129,6 +129,12 @@ def test_a_sequence_of_few_and_of_many_units():
     n, g = 1e6, (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / 30
     many = np.sqrt(2 * (n * g + 1) / (n * g) * np.log(np.sqrt(n * g + 1) / 0.05))
     assert float(sequence_quantile(np.array(n), 0.95, 30)) == pytest.approx(many, rel=1e-4)
+    few = 25
+    g = (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / (3 * 10)  # narrowest at three times the start
+    m = 1 + few * g
+    k = (m / 0.05**2) ** (1 / few)
+    expected = np.sqrt((few - 1) * (k - 1) / (1 - k / m))
+    assert Rule("always_valid", 10, 0.01, 0.95).quantile(np.array(25.0), np.array(24.0)) == pytest.approx(expected)
     assert np.isinf(sequence_quantile(np.array(3.0), 0.95, 30))
     assert np.isnan(sequence_quantile(np.array(1.0), 0.95, 30))
 
