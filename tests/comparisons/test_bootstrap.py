@@ -531,7 +531,7 @@ def test_generators_are_advanced_and_seeds_are_not(times, levels):
 @few
 def test_memory_of_limits_is_not_that_of_all_replicates(monkeypatch):
     """1,000 replicates of 500 cells would be 4 MB, and as much again for every step on the way."""
-    monkeypatch.setattr("perfarray.numerics.bootstrap_samples.KEPT", 1 << 15)
+    monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 1 << 15)
     times = xr.DataArray(np.random.default_rng(1).normal(10.0, 1.0, (500, 3)), dims=("machine", "execution"))
     times.perf.bootstrap_interval(statistic="median", n_resamples=2)  # what it imports is not counted
     tracemalloc.start()

@@ -314,7 +314,7 @@ def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
         )
 
     whole = limits()
-    monkeypatch.setattr("perfarray.numerics.bootstrap_samples.KEPT", 100)
+    monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 100)
     for part, own in zip(whole, limits(), strict=True):
         np.testing.assert_array_equal(part, own)
         assert part.shape == (3, 4)

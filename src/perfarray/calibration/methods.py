@@ -30,8 +30,8 @@ TESTS: Final = ("hierarchical_performance_test", "normality", "randomization_tes
 ONE_SIDED: Final = ("hierarchical_performance_test",)
 SPEEDUPS: Final = ("hierarchical_performance_test", "speedup_test")
 
-# The parts of an answer that are read: variables of a Dataset, entries of a mapping, or attributes, as of SciPy's results.
-PARTS: Final = ("lower", "upper", "kind", "verdict", "significant", "pvalue", "estimate", "statistic", "speedup")
+# The variables of an answer that are read: variables of a Dataset, entries of a mapping, or attributes, as of SciPy's results.
+VARIABLES: Final = ("lower", "upper", "kind", "verdict", "significant", "pvalue", "estimate", "statistic", "speedup")
 
 
 class Method(NamedTuple):
@@ -83,15 +83,15 @@ def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str,
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
     with collecting():
         answer = method.function(*sides, **method.options | more)
-    parts = {name: _part(answer, name) for name in PARTS}
+    variables = {name: _variable_of(answer, name) for name in VARIABLES}
     count = sides[0].sizes[EXPERIMENT]
-    answers = {name: _along_experiments(part, name, method, count) for name, part in parts.items() if part is not None}
+    answers = {name: _along_experiments(value, name, method, count) for name, value in variables.items() if value is not None}
     if not answers.keys() & {"lower", "verdict", "significant", "pvalue"}:
         raise ValueError(f"the answer of {method.name} has neither lower and upper nor pvalue, verdict or significant")
     return answers
 
 
-def _part(answer: Any, name: str) -> Any:
+def _variable_of(answer: Any, name: str) -> Any:
     if isinstance(answer, xr.Dataset):
         return answer.data_vars.get(name)
     return answer.get(name) if isinstance(answer, Mapping) else getattr(answer, name, None)

@@ -145,8 +145,8 @@ def _describe(pair: Pair, options: CompareOptions, estimate: xr.Variable) -> tup
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": options.paired} if options.paired else {}
     attrs |= {"equivalence_risk": rules.equivalence_risk} if rules.equivalence_risk is not None else {}
-    stopped = STOPPED if options.medians and not options.drawn else ONLY_WORSE
-    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(stopped)]
+    consequence = STOPPED if options.medians and not options.drawn else ONLY_WORSE
+    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(consequence)]
     lazy = is_chunked(estimate)
     if across in array.dims:
         if not lazy:

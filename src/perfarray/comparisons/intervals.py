@@ -253,8 +253,8 @@ def ratio_interval(
     else:
         result = interval(pair.candidate, pair.baseline)
         result = _bound_ratio(result, pair) if pair.bounded else result
-    stopped = pair.stopped_note(STOPPED if medians else ONLY_WORSE)
-    return noted(result, *pair.notes, *zeros, pair.candidate.selected, stopped, checks=(UNITS, specific, DEPENDENCE))
+    censoring_note = pair.stopped_note(STOPPED if medians else ONLY_WORSE)
+    return noted(result, *pair.notes, *zeros, pair.candidate.selected, censoring_note, checks=(UNITS, specific, DEPENDENCE))
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:

@@ -14,7 +14,7 @@ from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import Statistic, evaluate
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
 
-KEPT = 1 << 18  # replicates of cells that are kept at once: this bounds the memory and changes no number
+REPLICATES_AT_ONCE = 1 << 18  # replicates of cells that are kept at once: this bounds the memory and changes no number
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -101,7 +101,7 @@ def _by_blocks(
     """Apply a formula to blocks of the cells of sides (..., drawn levels) and their keys."""
     levels, keys = len(draws.resampled), cells.ravel()
     rows = [spread(side, cells.shape, levels).reshape(-1, *side.shape[side.ndim - levels :]) for side in sides]
-    size = max(1, KEPT // draws.n_resamples)
+    size = max(1, REPLICATES_AT_ONCE // draws.n_resamples)
     blocks = [slice(first, first + size) for first in range(0, max(len(keys), 1), size)]
     fields = [interval(*(side[block] for side in rows), keys[block]) for block in blocks]
     return tuple(np.concatenate(field).reshape(cells.shape) for field in zip(*fields, strict=True))
@@ -280,6 +280,6 @@ def _cells_of_sides(sides: Sequence[Floats], pair: Pairing, draws: Draws, purpos
     return [cells_of(side, draws, DrawKeys(keys, (), number, pair.paired), purpose) for number, side in enumerate(flat)]
 
 
-def _ratios_left_out(new: Floats, old: Floats, whole: Sequence[Floats], paired: bool) -> tuple[Floats, ...]:
+def _ratios_left_out(new: Floats, old: Floats, means: Sequence[Floats], paired: bool) -> tuple[Floats, ...]:
     """Return the ratios without each unit in turn: of either system, or of both where they are paired."""
-    return (new / old,) if paired else (new / whole[1], whole[0] / old)
+    return (new / old,) if paired else (new / means[1], means[0] / old)

@@ -49,7 +49,7 @@ def evidence_of_draws(
     pair = Pairing(values[0], values[1], cells, rules.paired)
     bootstrap, sample = ratio_bootstrap(pair, draws, rules.method, statistic)
     ratio, enough = sample.ratio, enough_units(sample.ratio.n, rules.method)
-    known = known_of(ratio, bounds)
+    censoring = known_of(ratio, bounds)
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     if (rules.shared or rules.paired) and statistic == "mean":
@@ -60,8 +60,8 @@ def evidence_of_draws(
     low, high = (one_sided(bootstrap, value) for value in rules.limits)
     tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.limits)
     tests = Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests))
-    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, known)
-    suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules.limits, known)
+    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, censoring)
+    suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules.limits, censoring)
     material = np.stack([bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1)
     return *evidence, *suite, bootstrap.replicates, material
 
@@ -156,14 +156,14 @@ def _draw_shared_units(sides: Sequence[Floats], cells: Sequence[int], group: int
     n = min(int(units.sum()) for units in complete)
     if not cells or not n:
         return SuiteSample(np.nan, np.nan, blank, blank, n, blank[:0], blank[:0])
-    units = [unit_means(side, levels)[:, kept] for side, kept in zip(sides, complete, strict=True)]
+    units = [unit_means(side, levels)[:, common_units] for side, common_units in zip(sides, complete, strict=True)]
     scores = [_log_score(side_units) for side_units in units]
     log, error = _difference(scores[0], scores[1], paired)
     logs, errors = blank.copy(), blank.copy()
     keys, groups = np.array(cells, np.uint64), (np.full(len(cells), group, np.uint64),) * joint
     cells_to_draw = [
-        cells_of(side[:, kept], draws, DrawKeys(keys, groups, number, paired), "units")
-        for number, (side, kept) in enumerate(zip(sides, complete, strict=True))
+        cells_of(side[:, common_units], draws, DrawKeys(keys, groups, number, paired), "units")
+        for number, (side, common_units) in enumerate(zip(sides, complete, strict=True))
     ]
     for block, drawn_units in redrawn_jointly(draws.n_resamples, Streams(draws.key), *cells_to_draw):
         logs[block], errors[block] = _difference(_log_score(drawn_units[0]), _log_score(drawn_units[1]), paired)

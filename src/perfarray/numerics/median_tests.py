@@ -152,7 +152,7 @@ def _least_error_rate(beyond: Callable[[Floats], Mask], like: Floats, level: flo
     return np.where(np.isnan(like), np.nan, 2 * ndtr(-low))
 
 
-def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rules: Rules, known: Known) -> Suite:
+def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rules: Rules, censoring: Known) -> Suite:
     """Return the geometric mean ratio over the matched benchmarks.
 
     A unit's value is the median moved by the deviation of its share of runs below; the error that such units do not show is added.
@@ -168,4 +168,4 @@ def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], r
         summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))
     ratio = Ratio(quotient(summaries[0].mean, summaries[1].mean), summaries[0], summaries[1], extra, extra, rules.paired)
-    return suite_row(suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits, known)
+    return suite_row(suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits, censoring)

@@ -35,12 +35,12 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
     """
     new_units, old_units = units_of_method(new, old, method=rules.method, paired=rules.paired)
     ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df)
-    known = known_of(ratio, bounds)
-    evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), known)
+    censoring = known_of(ratio, bounds)
+    evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), censoring)
     evidence = evidence._replace(n=count_units(new, old, paired=rules.paired))
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
-    suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, known)
+    suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, censoring)
     if rules.method == BATCH_MEANS:
         n = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
         suite = suite._replace(n=np.where(np.isinf(n), 0.0, n))
@@ -61,11 +61,11 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
     return Known(*(np.broadcast_to(side, ratio.n.shape) for side in (bounds or (np.False_, np.False_))))
 
 
-def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, known: Known) -> Evidence:
+def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, censoring: Known) -> Evidence:
     """Return the evidence on every benchmark; `error_df` are the degrees of freedom of its standard error."""
     new, old = (np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator))
     rows = (ratio.estimate, df, ratio.n, new, old, standard_error(ratio, "log_delta"), error_df)
-    return Evidence(*rows, *known, *tests.bounded_by(known))
+    return Evidence(*rows, *censoring, *tests.bounded_by(censoring))
 
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
@@ -87,14 +87,14 @@ def certain_inside(tests: Tests, estimate: Floats, constant: Mask, limits: tuple
     return tests._replace(above_low=np.where(inside, 0.0, tests.above_low), below_high=np.where(inside, 0.0, tests.below_high))
 
 
-def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], known: Known) -> Suite:
+def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], censoring: Known) -> Suite:
     """Return a suite whose tests are certain where all its units are equal, and which holds whatever stopped runs would have taken."""
     with np.errstate(invalid="ignore"):
         constant = np.asarray((without_spread(ratio) | ~(ratio.estimate > 0)).all(axis=-1))
-    known = known.over(ratio.estimate)
-    tests = certain_inside(suite.tests, suite.estimate, constant, limits).bounded_by(known)
-    interval = open_set(RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), known)
-    estimate = np.where(known.at_least & known.at_most, np.nan, suite.estimate)
+    censoring = censoring.over(ratio.estimate)
+    tests = certain_inside(suite.tests, suite.estimate, constant, limits).bounded_by(censoring)
+    interval = open_set(RatioSet(suite.lower, suite.upper, same_text(BOUNDED, suite.estimate.shape)), censoring)
+    estimate = np.where(censoring.at_least & censoring.at_most, np.nan, suite.estimate)
     return suite._replace(estimate=estimate, lower=interval.lower, upper=interval.upper, **tests._asdict())
 
 

@@ -121,7 +121,7 @@ def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, ...]
     longest = max(side.shape[-1] for side in units)
     padded = (np.pad(side, [(0, 0)] * (side.ndim - 1) + [(0, longest - side.shape[-1])], constant_values=np.nan) for side in units)
     noisier = np.where(candidate[..., None], *padded)
-    summary = UnitSummary(*(np.where(candidate, *both) for both in zip(*sides, strict=True)))
+    summary = UnitSummary(*(np.where(candidate, *values_of_sides) for values_of_sides in zip(*sides, strict=True)))
     return share, *_unit_shape(noisier, summary, candidate | (share <= 1 - MOST))
 
 

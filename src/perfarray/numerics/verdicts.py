@@ -61,11 +61,11 @@ class Tests(NamedTuple):
     below_high: Floats
     above_high: Floats
 
-    def bounded_by(self, known: "Known") -> "Tests":
+    def bounded_by(self, censoring: "Known") -> "Tests":
         """Return the tests that hold whatever stopped runs would have taken; the others have p = 1."""
-        if not (known.at_least.any() or known.at_most.any()):
+        if not (censoring.at_least.any() or censoring.at_most.any()):
             return self
-        open_sides = (known.at_least, known.at_most, known.at_least, known.at_most)
+        open_sides = (censoring.at_least, censoring.at_most, censoring.at_least, censoring.at_most)
         return Tests(*(np.where(mask & ~np.isnan(pvalue), 1.0, pvalue) for mask, pvalue in zip(open_sides, self, strict=True)))
 
     @property
@@ -154,15 +154,15 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
     ends = np.cumsum([len(record._fields) for record in (Evidence, Suite, Adjusted)])
     corrected = arrays[ends[1] : ends[2]] if rules.correction else ()
     evidence, suite, material = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), arrays[ends[1] + len(corrected) :]
-    tests, known = evidence.tests, Known(evidence.at_least, evidence.at_most)
+    tests, censoring = evidence.tests, Known(evidence.at_least, evidence.at_most)
     # Tests of rates are mirrored, so that "not slower" is the same test for both.
     as_times = tests if rules.better == "lower" else Tests(*tests[::-1])
     adjusted = Adjusted(*corrected) if corrected else adjust_tests(*as_times, axes=0, rules=rules)
-    estimate = np.where(known.at_least & known.at_most, np.nan, evidence.estimate)
-    interval = open_set(limits(adjusted.level, evidence, *material), known)
+    estimate = np.where(censoring.at_least & censoring.at_most, np.nan, evidence.estimate)
+    interval = open_set(limits(adjusted.level, evidence, *material), censoring)
     suite_kind = kind_of(suite.lower, suite.upper)
     if (suite.benchmarks == 1).any():
-        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), known)
+        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), censoring)
         suite, suite_kind = _suite_of_one_benchmark(evidence, estimate, uncorrected, suite, suite_kind)
     decided, suite_decided = one_piece(interval.kind), one_piece(suite_kind)
     outside, inside = adjusted.outside <= rules.alpha, adjusted.inside <= rules.inside_alpha
@@ -187,7 +187,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
         "verdict": verdict,
         "interval_agrees": ~decided | interval_agrees(interval, verdict, rules.limits),
         "not_slower": decided & (adjusted.not_slower <= rules.alpha / 2),
-        "smallest_change": np.where(known.at_least | known.at_most, np.nan, change),
+        "smallest_change": np.where(censoring.at_least | censoring.at_most, np.nan, change),
         "candidate_mean": evidence.candidate_mean,
         "baseline_mean": evidence.baseline_mean,
         "suite_estimate": suite.estimate,
@@ -207,14 +207,14 @@ def one_piece(kind: Texts) -> Mask:
     return np.asarray(np.logical_or.reduce([kind == name for name in ONE_PIECE]), dtype=bool)
 
 
-def open_set(limits: RatioSet, known: Known) -> RatioSet:
+def open_set(limits: RatioSet, censoring: Known) -> RatioSet:
     """Open the limits of ratios of positive values towards what stopped runs leave unknown."""
-    bound = (known.at_least | known.at_most) & ~np.isnan(limits.lower)
+    bound = (censoring.at_least | censoring.at_most) & ~np.isnan(limits.lower)
     if not bound.any():
         return limits
     two_parts = ~one_piece(limits.kind)
-    below = bound & (known.at_most | two_parts | (limits.kind == AT_MOST))
-    above = bound & (known.at_least | two_parts | (limits.kind == AT_LEAST))
+    below = bound & (censoring.at_most | two_parts | (limits.kind == AT_MOST))
+    above = bound & (censoring.at_least | two_parts | (limits.kind == AT_LEAST))
     kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], limits.kind).astype(object)
     return RatioSet(np.where(below, 0.0, limits.lower), np.where(above, np.inf, limits.upper), kind)
 
