@@ -127,8 +127,8 @@ def order_pvalue(scores: Scores) -> Floats:
 def dependence_pvalue(*sides: Floats, levels: int, paired: bool = False) -> tuple[Floats]:
     """Return the p-value of "the order of unit means is random".
 
-    Ranks are tested where the means themselves look suspect (`SUSPECT`). The others have 1, which leaves the risk as it is and costs a
-    hundredth of the power.
+    Ranks are tested where the means themselves look suspect (`SUSPECT`). The others have 1, which leaves the risk as it is and costs two
+    points of power at most.
 
     `sides` are timings (..., n_L, ..., n_1) of one system, or of two: then it is twice the smaller p-value, or that of their ratios where
     units are `paired`. It is NaN below `LEAST_RANKED` units, or where they do not vary.
