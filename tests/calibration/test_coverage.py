@@ -240,21 +240,21 @@ def test_every_method_comes_to_a_decision(method, options):
 
 
 def test_an_unbounded_interval_covers_and_none_is_counted_apart():
-    """Half of the intervals are the whole line, a quarter is missing, one misses the truth from below, one set leaves it out."""
-    lower = np.array([-np.inf, -np.inf, -np.inf, -np.inf, np.nan, np.nan, 0.5, 0.5])
-    upper = np.array([np.inf, np.inf, np.inf, np.inf, np.nan, np.nan, 0.8, 1.5])
-    kind = np.array(["unbounded"] * 6 + ["bounded", "exclusive"], dtype=object)
+    """Four intervals are the whole line, two are missing, one misses the truth from below; of two exclusive sets one leaves it out."""
+    lower = np.array([-np.inf, -np.inf, -np.inf, -np.inf, np.nan, np.nan, 0.5, 0.5, 0.5])
+    upper = np.array([np.inf, np.inf, np.inf, np.inf, np.nan, np.nan, 0.8, 1.5, 0.8])
+    kind = np.array(["unbounded"] * 6 + ["bounded", "exclusive", "exclusive"], dtype=object)
 
     def given(_times, _baseline):
         return {"lower": lower, "upper": upper, "kind": kind}
 
-    nest = {"sizes": {"execution": 2}, "variances": {}, "n_experiments": 8}
+    nest = {"sizes": {"execution": 2}, "variances": {}, "n_experiments": 9}
     with pytest.warns(perfarray.PerfarrayWarning, match="have no answer"):
         found = perfarray.coverage(given, ratio=1.0, **nest)
-    expected = {"estimate": 4 / 6, "below": 1 / 6, "above": 0.0, "unbounded": 5 / 6, "unanswered": 0.25, "width": np.inf}
+    expected = {"estimate": 5 / 7, "below": 1 / 7, "above": 0.0, "unbounded": 6 / 7, "unanswered": 2 / 9, "width": np.inf}
     assert {name: float(found[name]) for name in expected} == pytest.approx(expected)
     with pytest.warns(perfarray.PerfarrayWarning, match="count as seeing nothing"):
-        assert float(perfarray.false_alarm_rate(given, **nest)["estimate"]) == 1 / 8
+        assert float(perfarray.false_alarm_rate(given, **nest)["estimate"]) == 1 / 9
 
 
 @pytest.mark.parametrize(

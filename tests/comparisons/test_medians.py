@@ -239,6 +239,12 @@ def test_the_suite_row_of_medians():
     assert widths["paired", 8] == pytest.approx(widths["paired", 2])
     assert 0.4 < widths[8,] / widths[2,] < 0.5
     assert 1.3 < widths["shared", 2] / widths[2,] < 1.6
+    same_runs = SUITE.isel(binary=[0] * 6).assign_coords(binary=range(6))  # units that do not differ show none of the error of medians
+    with collecting():
+        joint, alone = (same_runs.perf.compare("old", statistic="median", shared=shared) for shared in ("binary", ()))
+    assert np.log(joint["suite_upper"] / joint["suite_lower"]) == pytest.approx(
+        np.log(alone["suite_upper"] / alone["suite_lower"]), rel=0.2
+    )
     single = SUITE.isel(benchmark=0).perf.compare("old", statistic="median")
     assert single["suite_lower"].item() == single["lower"].item()
     with pytest.raises(ValueError, match="choose method='order_statistics'"):
@@ -313,6 +319,7 @@ def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
     for name in ("estimate", "lower", "upper", "kind"):
         xr.testing.assert_equal(found[name], ratio[name])
     assert found["verdict"].values.ravel()[:2].tolist() == ["faster", "inconclusive"]
+    assert any("limits hold whatever they would have taken" in note.message for note in found.perf.notes())
     assert found["upper"].values.ravel()[1] == np.inf
     assert (found["suite_upper"].item(), found["suite_verdict"].item()) == (np.inf, "inconclusive")
 
