@@ -3,9 +3,11 @@
 import xarray as xr
 
 from perfarray.comparisons.evidence import measure
-from perfarray.comparisons.options import CompareOptions, check_rules
+from perfarray.comparisons.medians import check_ratio_method
+from perfarray.comparisons.options import CompareOptions
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK
+from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import each_suite_row
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
@@ -109,9 +111,9 @@ def compare(
     ('faster', 0.9, 0.914)
     """
     del by  # the decorator reads it
-    rules = check_rules(
-        statistic=statistic, value=value, method=method, df=df, threshold=threshold, band=band, equivalence_risk=equivalence_risk,
-        confidence_level=confidence_level, correction=correction,
+    rules = Rules(
+        method=check_ratio_method(statistic, method, df, value), df=df, threshold=threshold, confidence_level=confidence_level,
+        correction=correction, band=band, equivalence_risk=equivalence_risk,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from perfarray.comparisons.medians import MEDIAN, check_ratio_method
-from perfarray.conventions import LOWER, METRIC, RNG_KEY
+from perfarray.comparisons.medians import MEDIAN
+from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.verdicts import Rules
 from perfarray.timings.metrics import only
@@ -16,7 +16,10 @@ from perfarray.timings.validation import check_choice, check_confidence_level, c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions:
-    """The arguments of a comparison: `rules` is what formulas need, the rest is what labels and random numbers need."""
+    """The arguments of a comparison: `rules` is what formulas need, the rest is what labels and random numbers need.
+
+    `better`, `paired` and `shared` of the rules are known when the data are resolved.
+    """
 
     rules: Rules
     statistic: str
@@ -34,8 +37,14 @@ class CompareOptions:
     metric: str | list[str] | None
 
     def __post_init__(self) -> None:
+        rules = self.rules
+        check_choice(rules.correction, "correction", (None, "holm", "bh"))
+        check_choice(rules.band, "band", ("linear", "log"))
+        level, threshold = check_confidence_level(rules.confidence_level), check_threshold(rules.threshold)
+        check_equivalence_risk(rules.equivalence_risk)
+        object.__setattr__(self, "rules", rules._replace(confidence_level=level, threshold=threshold))
         if not self.drawn:
-            check_no_resampling(self.rules.method, self.resample)
+            check_no_resampling(rules.method, self.resample)
 
     @property
     def drawn(self) -> bool:
@@ -55,26 +64,3 @@ class CompareOptions:
         seeded = replace(self, rng=str(describe_key(key_of(self.rng))[RNG_KEY])) if self.drawn else self
         for name in check_names(self.metric, METRIC):
             yield only(times, name), only(baseline, name), replace(seeded, metric=name)
-
-
-def check_rules(
-    *,
-    statistic: str,
-    value: str | None,
-    method: str | None,
-    df: str,
-    threshold: float,
-    band: str,
-    equivalence_risk: float | None,
-    confidence_level: float,
-    correction: str | None,
-) -> Rules:
-    """Return the rules of a comparison; `better`, `paired` and `shared` are known when the data are resolved."""
-    checked_method = check_ratio_method(statistic, method, df, value)
-    check_choice(correction, "correction", (None, "holm", "bh"))
-    check_choice(band, "band", ("linear", "log"))
-    level, limit = check_confidence_level(confidence_level), check_threshold(threshold)
-    check_equivalence_risk(equivalence_risk)
-    return Rules(
-        checked_method, df, limit, level, correction, LOWER, paired=False, shared=False, band=band, equivalence_risk=equivalence_risk
-    )

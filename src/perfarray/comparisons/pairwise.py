@@ -6,9 +6,11 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.evidence import Measured, measure
-from perfarray.comparisons.options import CompareOptions, check_rules
+from perfarray.comparisons.medians import check_ratio_method
+from perfarray.comparisons.options import CompareOptions
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK, RNG_KEY
+from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import each_suite_row
 from perfarray.timings.apply import Output, compute, is_chunked
 from perfarray.timings.notes import Note, once
@@ -81,9 +83,9 @@ def pairwise(
     (4.0, 0.5)
     """
     del by  # the decorator reads it
-    rules = check_rules(
-        statistic=statistic, value=value, method=method, df=df, threshold=threshold, band=band, equivalence_risk=equivalence_risk,
-        confidence_level=confidence_level, correction=correction,
+    rules = Rules(
+        method=check_ratio_method(statistic, method, df, value), df=df, threshold=threshold, confidence_level=confidence_level,
+        correction=correction, band=band, equivalence_risk=equivalence_risk,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples,

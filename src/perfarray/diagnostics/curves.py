@@ -36,8 +36,8 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
     with collecting():
         correlations = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"]
     arrays = {"value": array, "earlier": array.shift({dim: far}), "correlation": correlations.isel(lag=-1, drop=True)}
-    attrs = {"metric": str(array.name or "time"), "units": series.data.units, "outer": " ".join(series.outer), "dim": dim}
-    attrs = {**attrs, "lag": far, "result": "lag"}
+    attrs: dict[str, str | int] = {"metric": str(array.name or "time"), "units": series.data.units, "outer": " ".join(series.outer)}
+    attrs |= {"dim": dim, "lag": far, "result": "lag"}
     return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
 
 

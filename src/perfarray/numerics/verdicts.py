@@ -31,9 +31,9 @@ class Rules(NamedTuple):
     threshold: float
     confidence_level: float
     correction: str | None
-    better: str
-    paired: bool
-    shared: bool
+    better: str = "lower"
+    paired: bool = False
+    shared: bool = False
     band: str = "linear"
     equivalence_risk: float | None = None
 
