@@ -23,6 +23,11 @@ def components(name):
     return {level: (part / 100) ** 2 for level, part in zip(LEVELS, TABLE_VII[name], strict=True)}
 
 
+def by_benchmark(labels):
+    """Return a map over benchmarks."""
+    return xr.DataArray(np.linspace(0.9, 0.95, len(labels)), {"benchmark": list(labels)}, "benchmark")
+
+
 def near(found, expected, slack=0.0):
     """Return whether a share lies within four Monte Carlo errors of what is expected, and the slack of a rounded number."""
     error = np.sqrt(expected * (1 - expected) / found.attrs["n_experiments"])
@@ -193,6 +198,11 @@ class TestSameNumbers:
         part = {level: value.sel(benchmark=["b"]) if level == "binary" else value for level, value in variances.items()}
         again = perfarray.coverage("ratio_interval", sizes={"binary": [6], "execution": 2}, variances=part, n_experiments=50, rng=1)
         xr.testing.assert_equal(again.squeeze(), whole.sel(binary=6, benchmark="b"))
+        variance = xr.DataArray([1e-4], {"level": ["execution"]}, "level")
+        ragged = perfarray.coverage("mean_interval", sizes={"execution": [(2, 4), (5, 5)]}, variances=variance, n_experiments=50, rng=1)
+        five = perfarray.coverage("mean_interval", sizes={"execution": 5}, variances={"execution": 1e-4}, n_experiments=50, rng=1)
+        assert ragged["execution"].values.tolist() == [0, 1]
+        assert ragged["width"].sel(execution=1) == pytest.approx(five["width"].item(), rel=0.3)
 
     def test_a_callable_of_one_experiment(self):
         """Takes batch=1, and what SciPy returns."""
@@ -230,21 +240,21 @@ def test_every_method_comes_to_a_decision(method, options):
 
 
 def test_an_unbounded_interval_covers_and_none_is_counted_apart():
-    """Half of the intervals are the whole line, a quarter is missing, one misses the truth from below, one set leaves it out."""
-    lower = np.array([-np.inf, -np.inf, -np.inf, -np.inf, np.nan, np.nan, 0.5, 0.5])
-    upper = np.array([np.inf, np.inf, np.inf, np.inf, np.nan, np.nan, 0.8, 1.5])
-    kind = np.array(["unbounded"] * 6 + ["bounded", "exclusive"], dtype=object)
+    """Four intervals are the whole line, two are missing, one misses the truth from below; of two exclusive sets one leaves it out."""
+    lower = np.array([-np.inf, -np.inf, -np.inf, -np.inf, np.nan, np.nan, 0.5, 0.5, 0.5])
+    upper = np.array([np.inf, np.inf, np.inf, np.inf, np.nan, np.nan, 0.8, 1.5, 0.8])
+    kind = np.array(["unbounded"] * 6 + ["bounded", "exclusive", "exclusive"], dtype=object)
 
     def given(_times, _baseline):
         return {"lower": lower, "upper": upper, "kind": kind}
 
-    nest = {"sizes": {"execution": 2}, "variances": {}, "n_experiments": 8}
+    nest = {"sizes": {"execution": 2}, "variances": {}, "n_experiments": 9}
     with pytest.warns(perfarray.PerfarrayWarning, match="have no answer"):
         found = perfarray.coverage(given, ratio=1.0, **nest)
-    expected = {"estimate": 4 / 6, "below": 1 / 6, "above": 0.0, "unbounded": 5 / 6, "unanswered": 0.25, "width": np.inf}
+    expected = {"estimate": 5 / 7, "below": 1 / 7, "above": 0.0, "unbounded": 6 / 7, "unanswered": 2 / 9, "width": np.inf}
     assert {name: float(found[name]) for name in expected} == pytest.approx(expected)
     with pytest.warns(perfarray.PerfarrayWarning, match="count as seeing nothing"):
-        assert float(perfarray.false_alarm_rate(given, **nest)["estimate"]) == 1 / 8
+        assert float(perfarray.false_alarm_rate(given, **nest)["estimate"]) == 1 / 9
 
 
 @pytest.mark.parametrize(
@@ -275,6 +285,9 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
         ({"n_experiments": 1}, "n_experiments=1: give a whole number of at least 2"),
         ({"batch": 0}, "batch=0"),
         ({"confidence_level": 95}, "out of range"),
+        ({"method": "variance_components", "ignored": "binary"}, "the components of levels that are pooled are not those in variances="),
+        ({"ratio": by_benchmark("ab"), "variances": {"binary": by_benchmark("cd")}}, "maps whose labels differ"),
+        ({"ratio": by_benchmark("ab"), "dims": {"benchmark": 3}}, "an array has 2 along 'benchmark', and dims={'benchmark': ...} has 3"),
         ({"method": lambda _: None}, "neither lower and upper nor"),
         ({"method": lambda times: {"pvalue": times.mean(("binary", "execution"))}}, "has no lower and upper"),
         ({"method": lambda _: {"lower": 0.0, "upper": 1.0}}, "let the answer keep it, or take batch=1"),

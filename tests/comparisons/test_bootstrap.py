@@ -1,7 +1,6 @@
 """Bootstrap on labelled timings: the paper's tables, laws, shared and paired units, coverage, what is refused, files."""
 
 import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from strategies import MANY, experiments, timings
 METHODS = ("percentile", "basic", "bca", "studentized")
 OLD = [[[9, 11], [5, 6]], [[16, 13], [12, 8]], [[15, 7], [10, 14]]]
 NEW = [[[10, 12], [6, 7]], [[9, 1], [11, 4]], [[8, 5], [3, 2]]]
+BUILDS = {"sizes": {"binary": 40, "execution": 2}, "variances": {"binary": 0.01, "execution": 1e-4}}
 DRAWN = experiments(4000)
 WIDTH_ERROR = np.sqrt(2 * 0.025 * 0.975 / DRAWN) / stats.norm.pdf(1.96) / (2 * 1.96)
 """Relative standard error of the width of a 95 % interval from so many replicates."""
@@ -30,22 +30,11 @@ def narrower(method, n, df):
 
 
 @pytest.fixture
-def table_v():
-    """Table V of Kalibera and Jones."""
-    return perfarray.from_samples({"old": OLD, "new": NEW}, level=("binary", "execution", "iteration"))
-
-
-@pytest.fixture
 def suite():
     """Three benchmarks, two versions, 32 executions of 3 iterations; the new version is 5 % faster."""
+    nest = {"sizes": {"execution": 32, "iteration": 3}, "variances": {"execution": 1e-4, "iteration": 2e-4}}
     factor = xr.DataArray([1.0, 0.95], dims="version", coords={"version": ["old", "new"]})
-    return perfarray.simulate(
-        sizes={"execution": 32, "iteration": 3},
-        variances={"execution": 1e-4, "iteration": 2e-4},
-        mean=factor,
-        dims={"benchmark": ["fft", "hash", "sort"], "version": ["old", "new"]},
-        rng=0,
-    )
+    return perfarray.simulate(**nest, mean=factor, dims={"benchmark": ["fft", "hash", "sort"], "version": ["old", "new"]}, rng=0)
 
 
 def ask(times, name, method="percentile", resample="all", rng=3):
@@ -120,8 +109,12 @@ def test_order_of_units_does_not_change_the_law(seed):
     assert found.std().item() == pytest.approx(expected.std().item(), rel=4 * np.sqrt(2 / (2 * 2000)))
 
 
-def test_table_vi_of_the_paper(table_v):
-    """Replicates of table V are means of 12 of its values; every level redrawn widens the distribution by the lower levels' share."""
+def test_table_vi_of_the_paper():
+    """Replicates of table V are means of 12 of its values; every level redrawn widens the distribution by the lower levels' share.
+
+    Median and minimum are those of 12 values; a function gets them on the last axis.
+    """
+    table_v = perfarray.from_samples({"old": OLD, "new": NEW}, level=("binary", "execution", "iteration"))
     drawn = table_v.perf.bootstrap_distribution(resample="all", n_resamples=20_000, rng=1).sel(version="old")
     assert drawn["observed"] == 10.5
     np.testing.assert_allclose((drawn.values * 12) % 1, 0, atol=1e-9)
@@ -129,10 +122,6 @@ def test_table_vi_of_the_paper(table_v):
     assert drawn.var().item() == pytest.approx(2.25, rel=4 * np.sqrt(2 / 20_000))
     assert drawn.attrs["resample"] == "binary execution iteration"
     assert drawn.dims == ("replicate",)
-
-
-def test_statistics_use_all_values_of_a_replicate(table_v):
-    """Median and minimum of 12 values; a function gets them on the last axis."""
     for statistic, observed in (("median", 10.5), ("min", 5.0), (np.max, 16.0)):
         drawn = table_v.perf.bootstrap_distribution(statistic=statistic, resample="all", n_resamples=200, rng=1).sel(version="old")
         assert drawn["observed"] == observed
@@ -215,22 +204,14 @@ def test_one_unit_and_no_data_have_nan_limits():
     drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
-    with pytest.warns(
-        UserWarning, match=r"(?s)1 of 3 cells \('one'\) rest on one execution.*1 of 3 cells \('none'\) have no measured value"
-    ) as caught:
+    with pytest.warns(UserWarning, match=r"(?s)\('one'\) rest on one execution.*\('none'\) have no measured value") as caught:
         times.isel(version=0).perf.bootstrap_interval(rng=1)
     assert len(caught) == 1
 
 
 def test_shared_units_are_drawn_jointly():
-    """Two benchmarks with the same build effects: replicates move together where the builds are shared, and not otherwise."""
-    times = perfarray.simulate(
-        sizes={"binary": 40, "execution": 2},
-        variances={"binary": 0.01, "execution": 1e-4},
-        dims={"benchmark": ["a", "b"]},
-        shared={"binary": 1.0},
-        rng=1,
-    )
+    """Two benchmarks with the same build effects: replicates are correlated where the builds are shared, and not otherwise."""
+    times = perfarray.simulate(**BUILDS, dims={"benchmark": ["a", "b"]}, shared={"binary": 1.0}, rng=1)
     for shared, resample, least, most in ((None, "all", 0.95, 1), (None, None, 0.95, 1), ((), "all", -0.15, 0.15)):
         drawn = times.perf.bootstrap_distribution(shared=shared, resample=resample, rng=2)
         assert least <= np.corrcoef(drawn.sel(benchmark="a"), drawn.sel(benchmark="b"))[0, 1] <= most
@@ -246,13 +227,7 @@ def test_shared_units_are_drawn_jointly():
 @few
 def test_the_suite_row_draws_shared_units_jointly():
     """Joint draws widen the suite's interval as the t interval on Z_j is wider; units without a benchmark are left out."""
-    times = perfarray.simulate(
-        sizes={"binary": 40, "execution": 2},
-        variances={"binary": 0.01, "execution": 1e-4},
-        dims={"benchmark": 6, "version": ["old", "new"]},
-        shared={"binary": 0.8},
-        rng=1,
-    )
+    times = perfarray.simulate(**BUILDS, dims={"benchmark": 6, "version": ["old", "new"]}, shared={"binary": 0.8}, rng=1)
     times["time"][0, 0, 0] = np.nan
     plain = times.perf.compare("old")
     for method in METHODS:
@@ -264,40 +239,40 @@ def test_the_suite_row_draws_shared_units_jointly():
     assert joint.attrs["n_incomplete_units"] == 1
 
 
-@few
-def test_paired_units_are_drawn_together():
-    """Systems measured in the same sessions: pairs give the narrow interval that paired Fieller gives."""
-    sides = perfarray.simulate(
-        sizes={"session": 40, "iteration": 3},
-        variances={"session": 0.01, "iteration": 1e-5},
-        dims={"benchmark": ["old", "new"]},
-        shared={"session": 0.99},
-        rng=1,
-    ).rename(benchmark="version")
-    sides["time"].attrs.pop("shared_levels")
-    sides["time"][0, 3, 1] = np.nan  # one side is ragged, the other complete: they are redrawn in different ways
-    exact = sides.perf.ratio_interval("old", paired="session")
-    for method in METHODS:
-        found = sides.perf.ratio_interval("old", paired="session", method=method, rng=1, resample="all", n_resamples=DRAWN)
-        expected = narrower(method, 40, 39) * (exact["upper"] - exact["lower"])
-        np.testing.assert_allclose(found["upper"] - found["lower"], expected, rtol=4 * WIDTH_ERROR)
-        np.testing.assert_allclose(found["estimate"], exact["estimate"])
-        suite = sides.perf.compare("old", paired="session", method=method, rng=1, resample="all", n_resamples=DRAWN)
-        np.testing.assert_allclose(suite["lower"], found["lower"])
-        np.testing.assert_allclose(suite["suite_upper"], found["upper"], rtol=1e-3)
-        if method == "basic":
-            alone = sides.perf.ratio_interval("old", method=method, rng=1, resample="all")
-            assert alone["upper"] - alone["lower"] > 3 * (found["upper"] - found["lower"])
+def in_sessions(correlation, iteration):
+    """Return two versions measured in the same 40 sessions, whose effects are correlated."""
+    nest = {
+        "sizes": {"session": 40, "iteration": 3},
+        "variances": {"session": 0.01, "iteration": iteration},
+        "shared": {"session": correlation},
+    }
+    times = perfarray.simulate(**nest, dims={"benchmark": ["old", "new"]}, rng=1).rename(benchmark="version")["time"]
+    return times.drop_attrs().assign_attrs(units="s")
 
 
 @pytest.fixture
 def sessions():
-    """Two versions measured in the same 40 sessions, whose effects they share."""
-    times = perfarray.simulate(
-        sizes={"session": 40, "iteration": 3}, variances={"session": 0.01, "iteration": 1e-4},
-        dims={"benchmark": ["old", "new"]}, shared={"session": 1.0}, rng=1,
-    ).rename(benchmark="version")["time"]  # fmt: skip
-    return times.drop_attrs().assign_attrs(units="s")
+    """Two versions in the same sessions, whose effects they share."""
+    return in_sessions(1.0, 1e-4)
+
+
+@few
+def test_paired_units_are_drawn_jointly():
+    """Systems measured in the same sessions: pairs give the narrow interval that paired Fieller gives."""
+    sessions = in_sessions(0.99, 1e-5)
+    sessions[0, 3, 1] = np.nan  # one side is ragged, the other complete: they are redrawn in different ways
+    exact = sessions.perf.ratio_interval("old", paired="session")
+    for method in METHODS:
+        ask = {"method": method, "rng": 1, "resample": "all", "n_resamples": DRAWN}
+        found = sessions.perf.ratio_interval("old", paired="session", **ask)
+        expected = narrower(method, 40, 39) * (exact["upper"] - exact["lower"])
+        np.testing.assert_allclose(found["upper"] - found["lower"], expected, rtol=4 * WIDTH_ERROR)
+        np.testing.assert_allclose(found["estimate"], exact["estimate"])
+        suite = sessions.perf.compare("old", paired="session", **ask)
+        np.testing.assert_allclose(suite["lower"], found["lower"])
+        np.testing.assert_allclose(suite["suite_upper"], found["upper"], rtol=1e-3)
+    alone = sessions.perf.ratio_interval("old", method="basic", rng=1, resample="all")
+    assert alone["upper"] - alone["lower"] > 3 * (found["upper"] - found["lower"])
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -377,14 +352,10 @@ def test_warnings_say_what_is_too_little(suite):
     """Percentile, basic and BCa below 30 units, in one warning; studentized does not warn; too few replicates."""
     small = suite.isel(execution=slice(10))
     for method in ("percentile", "basic", "bca"):
-        with pytest.warns(
-            UserWarning, match=f"3 of 3 cells rest on fewer than 30 units .execution.: {method} limits.*studentized"
-        ) as caught:
+        with pytest.warns(UserWarning, match=f"3 of 3 cells rest on fewer than 30 .*{method} limits.*studentized") as caught:
             small.perf.ratio_interval("old", method=method, rng=1)
         assert len(caught) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        small.perf.ratio_interval("old", method="studentized", rng=1)
+    assert not small.perf.ratio_interval("old", method="studentized", rng=1).perf.notes()
     with pytest.warns(UserWarning, match=r"n_resamples=20 is too few for limits at 95 %.* 39 or more are needed"):
         suite.perf.mean_interval(method="basic", n_resamples=20, rng=1)
     with pytest.warns(UserWarning, match=r"n_resamples=50 is too few for limits at 99 %"):
@@ -398,16 +369,15 @@ def test_warnings_say_what_is_too_little(suite):
 def test_two_units_studentize_nothing(paired):
     """A replicate of two units has no standard error or the data's own mean: NaN limits and no verdict, however the units are paired."""
     two = perfarray.from_samples({"old": [10.0, 10.4], "new": [10.1, 10.4]})
-    with pytest.warns(UserWarning, match=r"1 of 1 cells rest on two units \(execution\): method='studentized' needs three"):
+    with pytest.warns(UserWarning, match=r"cells rest on two units \(execution\): method='studentized' needs three"):
         found = two.perf.compare("old", method="studentized", paired=paired, rng=1)
-    assert np.isnan(found["lower"]).all()
-    assert np.isnan(found["suite_upper"]).all()
+    with pytest.warns(UserWarning, match="needs three"):
+        mean = two.perf.mean_interval(method="studentized", rng=1)
+    with pytest.warns(UserWarning, match="needs three"):
+        drawn = two.perf.bootstrap_interval(method="studentized", rng=1)
+    for limits in (found["lower"], found["suite_upper"], found["pvalue"], mean["upper"], drawn["upper"]):
+        assert limits.isnull().all()
     assert (found["verdict"] == "inconclusive").all()
-    assert np.isnan(found["pvalue"]).all()
-    with pytest.warns(UserWarning, match="needs three"):
-        assert np.isnan(two.perf.mean_interval(method="studentized", rng=1)["upper"]).all()
-    with pytest.warns(UserWarning, match="needs three"):
-        assert np.isnan(two.perf.bootstrap_interval(method="studentized", rng=1)["upper"]).all()
 
 
 def test_a_changed_distribution_is_refused(suite):
@@ -417,11 +387,6 @@ def test_a_changed_distribution_is_refused(suite):
         (drawn * 1000).perf.bootstrap_interval()
     scaled = (drawn * 1000).assign_coords(observed=drawn["observed"] * 1000)
     np.testing.assert_allclose(scaled.perf.bootstrap_interval()["lower"], 1000 * drawn.perf.bootstrap_interval()["lower"])
-
-
-def codes(result):
-    """Return the codes of a result's notes."""
-    return [note.code for note in result.perf.notes()]
 
 
 @pytest.mark.filterwarnings("ignore:the replicates have no coordinate")
@@ -435,19 +400,19 @@ def test_plain_replicates_have_percentile_limits(dtype):
     np.testing.assert_allclose(found["upper"], [95, 950], rtol=1e-12)
     assert found["estimate"].isnull().all()
     assert found["n"].isnull().all()
-    assert codes(found) == ["no_observed"]
+    assert [note.code for note in found.perf.notes()] == ["no_observed"]
     one = perfarray.bootstrap_interval(values, confidence_level=0.9)
     assert (one["lower"].item(), one["upper"].item(), one["lower"].dims) == (5, 95, ())
     xr.testing.assert_equal(array.T.chunk(benchmark=1).perf.bootstrap_interval(confidence_level=0.9), found)
 
 
-def test_plain_replicates_use_what_is_known():
-    """With `observed` there are an estimate and basic limits, with `n` of one unit none."""
+def test_plain_replicates_with_observed_and_n():
+    """With `observed` there are an estimate and basic limits, with `n` of one unit no limits."""
     array = xr.DataArray(np.arange(1.0, 100.0), dims="replicate", attrs={"units": "s"})
     found = array.assign_coords(observed=40.0).perf.bootstrap_interval(method="basic", confidence_level=0.9)
     assert (found["lower"].item(), found["estimate"].item(), found["upper"].item()) == (80 - 95, 40, 80 - 5)
     assert found["lower"].attrs["units"] == "s"
-    assert codes(found) == []
+    assert not found.perf.notes()
     with pytest.warns(perfarray.PerfarrayWarning):
         assert array.assign_coords(n=1.0).perf.bootstrap_interval()["upper"].isnull()
 
@@ -482,44 +447,46 @@ def gives_nan(x, axis=-1):
     return x.mean(axis=axis) * np.nan
 
 
+DISTRIBUTION, INTERVAL, RATIO, COMPARE = "bootstrap_distribution", "bootstrap_interval", "ratio_interval", "compare"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        (DISTRIBUTION, {"statistic": "mode"}, "statistic='mode' is not known; choose one of 'mean', 'median', 'min'"),
+        (DISTRIBUTION, {"statistic": wrong_shape}, r"'wrong_shape' returned shape \(\)"),
+        (DISTRIBUTION, {"statistic": gives_nan}, "'gives_nan' returned NaN"),
+        (DISTRIBUTION, {"resample": "binary"}, r"resample='binary': not among the levels \('execution', 'iteration'\)"),
+        (DISTRIBUTION, {"resample": ()}, r"resample=\(\): give a name or a tuple of names"),
+        (DISTRIBUTION, {"resample": "flat", "shared": "execution"}, "resample='flat' ignores the nest"),
+        (DISTRIBUTION, {"resample": "iteration", "shared": "execution"}, "leaves out 'execution', whose units are shared"),
+        (DISTRIBUTION, {"resample": "flat", "paired": "execution"}, "resample='flat' ignores the nest"),
+        (DISTRIBUTION, {"paired": "iteration"}, "paired='iteration' is not known; choose one of 'execution'"),
+        (DISTRIBUTION, {"n_resamples": 1}, "n_resamples=1: give a whole number of at least 2"),
+        (DISTRIBUTION, {"rng": "seed"}, "rng='seed': give a whole number that is not negative"),
+        (DISTRIBUTION, {"rng": -1}, "rng=-1: give a whole number"),
+        (INTERVAL, {"method": "t"}, "method='t' is not known; choose one of 'percentile'"),
+        (INTERVAL, {"method": "studentized", "statistic": "min"}, "standard error of the mean; statistic='min'"),
+        ("mean_interval", {"resample": "all"}, "resample='all' was given with method='t', which draws nothing"),
+        (RATIO, {"resample": "all", "baseline": "old"}, "resample='all' was given with method='fieller'"),
+        (RATIO, {"method": "basic", "resample": "flat", "paired": "execution", "baseline": "old"}, "resample='flat' ignores the nest"),
+        (COMPARE, {"resample": "all", "baseline": "old"}, "resample='all' was given with method='fieller'"),
+        (COMPARE, {"method": "bootstrap", "baseline": "old"}, "method='bootstrap' is not known; choose one of 'fieller'"),
+        (COMPARE, {"method": "basic", "across": "execution", "baseline": "old"}, "across='execution' is a level"),
+    ],
+)
+def test_bad_input(suite, name, arguments, message):
+    """Errors name the argument and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        getattr(suite.perf, name)(**arguments)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda t: t.perf.bootstrap_distribution(statistic="mode"), "statistic='mode' is not known; choose one of 'mean', 'median', 'min'"),
-        (
-            lambda t: t.perf.bootstrap_distribution(statistic=wrong_shape),
-            "statistic 'wrong_shape' returned shape \\(\\) for an array of shape",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(statistic=gives_nan), "statistic 'gives_nan' returned NaN"),
-        (
-            lambda t: t.perf.bootstrap_distribution(resample="binary"),
-            "resample='binary': not among the levels \\('execution', 'iteration'\\)",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(resample=()), "resample=\\(\\): give a name or a tuple of names"),
-        (lambda t: t.perf.bootstrap_distribution(resample="flat", shared="execution"), "resample='flat' ignores the nest"),
-        (
-            lambda t: t.perf.bootstrap_distribution(resample="iteration", shared="execution"),
-            "leaves out 'execution', whose units are shared",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(resample="flat", paired="execution"), "resample='flat' ignores the nest"),
-        (lambda t: t.perf.bootstrap_distribution(paired="iteration"), "paired='iteration' is not known; choose one of 'execution'"),
-        (
-            lambda t: t.isel(version=0).perf.bootstrap_distribution(paired="execution"),
-            "paired='execution' matches units between labels that are compared; the array has the dims",
-        ),
-        (lambda t: t.perf.bootstrap_distribution(n_resamples=1), "n_resamples=1: give a whole number of at least 2"),
-        (lambda t: t.perf.bootstrap_distribution(rng="seed"), "rng='seed': give a whole number that is not negative"),
-        (lambda t: t.perf.bootstrap_distribution(rng=-1), "rng=-1: give a whole number"),
-        (lambda t: t.perf.bootstrap_interval(method="t"), "method='t' is not known; choose one of 'percentile'"),
-        (
-            lambda t: t.perf.bootstrap_interval(method="studentized", statistic="min"),
-            "needs the standard error of the mean; statistic='min'",
-        ),
+        (lambda t: t.isel(version=0).perf.bootstrap_distribution(paired="execution"), "between labels that are compared"),
         (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="bca"), "method='bca' needs the timings"),
-        (
-            lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="studentized"),
-            "method='studentized' needs the timings",
-        ),
+        (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(method="studentized"), "'studentized' needs the timings"),
         (lambda t: t.perf.bootstrap_distribution(rng=1).perf.bootstrap_interval(rng=1), "rng= would draw again"),
         (
             lambda t: t.perf.bootstrap_distribution(rng=1).drop_vars("observed").perf.bootstrap_interval(method="basic"),
@@ -527,23 +494,14 @@ def gives_nan(x, axis=-1):
         ),
         (lambda _: perfarray.bootstrap_interval(np.arange(99.0), method="bca"), "method='bca' needs the timings"),
         (lambda _: perfarray.bootstrap_interval(np.arange(99.0), rng=1), "rng= would draw again"),
-        (lambda _: perfarray.bootstrap_interval(np.ones((9, 99))), "replicates of shape \\(9, 99\\)"),
+        (lambda _: perfarray.bootstrap_interval(np.ones((9, 99))), r"replicates of shape \(9, 99\)"),
         (lambda _: perfarray.bootstrap_interval(np.array(["a", "b"])), "not numbers"),
         (lambda t: t.isel(version=0).perf.score_distribution(rng=1).perf.bootstrap_interval(), "scores of single runs"),
-        (lambda t: t.perf.mean_interval(resample="all"), "resample='all' was given with method='t', which draws nothing"),
-        (lambda t: t.perf.ratio_interval("old", resample="all"), "resample='all' was given with method='fieller'"),
-        (lambda t: t.perf.compare("old", resample="all"), "resample='all' was given with method='fieller'"),
-        (lambda t: t.perf.compare("old", method="bootstrap"), "method='bootstrap' is not known; choose one of 'fieller'"),
-        (lambda t: t.perf.compare("old", method="basic", across="execution"), "across='execution' is a level"),
-        (
-            lambda t: (t - 1).perf.ratio_interval("old", method="studentized"),
-            "the log of a ratio \\(method='studentized'\\) needs positive",
-        ),
-        (lambda t: t.perf.ratio_interval("old", method="basic", resample="flat", paired="execution"), "resample='flat' ignores the nest"),
+        (lambda t: (t - 1).perf.ratio_interval("old", method="studentized"), r"\(method='studentized'\) needs positive"),
     ],
 )
-def test_bad_input(suite, call, message):
-    """Every refusal says what came and what is needed."""
+def test_bad_data(suite, call, message):
+    """Errors on distributions and on values that a method cannot use."""
     with pytest.raises(ValueError, match=message):
         call(suite)
 
@@ -573,7 +531,7 @@ def test_generators_are_advanced_and_seeds_are_not(times, levels):
 @few
 def test_memory_of_limits_is_not_that_of_all_replicates(monkeypatch):
     """1,000 replicates of 500 cells would be 4 MB, and as much again for every step on the way."""
-    monkeypatch.setattr("perfarray.numerics.bootstrap_intervals.KEPT", 1 << 15)
+    monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 1 << 15)
     times = xr.DataArray(np.random.default_rng(1).normal(10.0, 1.0, (500, 3)), dims=("machine", "execution"))
     times.perf.bootstrap_interval(statistic="median", n_resamples=2)  # what it imports is not counted
     tracemalloc.start()

@@ -16,13 +16,9 @@ from strategies import experiments
 def suite():
     """Three benchmarks, three versions on two machines; v2 is 5 % faster, v3 5 % slower."""
     factor = xr.DataArray([1.0, 0.95, 1.05], dims="version", coords={"version": ["v1", "v2", "v3"]})
-    times = perfarray.simulate(
-        sizes={"execution": 6, "iteration": 3},
-        variances={"execution": 0.005**2, "iteration": 0.01**2},
-        mean=factor,
-        dims={"benchmark": ["fft", "hash", "sort"], "version": ["v1", "v2", "v3"], "machine": ["m1", "m2"]},
-        rng=0,
-    )
+    nest = {"sizes": {"execution": 6, "iteration": 3}, "variances": {"execution": 0.005**2, "iteration": 0.01**2}}
+    dims = {"benchmark": ["fft", "hash", "sort"], "version": ["v1", "v2", "v3"], "machine": ["m1", "m2"]}
+    times = perfarray.simulate(**nest, mean=factor, dims=dims, rng=0)
     return times.assign_coords(cpu=("machine", np.array(["amd", "intel"], dtype=object)))
 
 
@@ -40,6 +36,9 @@ def test_verdicts_and_suite_row(suite):
     assert all(isinstance(value, str | int | float) and not isinstance(value, bool) for value in found.attrs.values())
     assert "units" not in {k for v in ("verdict", "kind") for k in found[v].attrs}
     assert found["estimate"].attrs["units"] == "1"
+    machines = suite.perf.compare("v1", across="machine")
+    assert machines["suite_estimate"].dims == ("benchmark", "version")
+    assert (machines["suite_benchmarks"] == 2).all()
 
 
 def test_one_cell_is_what_the_function_gives_alone(suite):
@@ -90,13 +89,6 @@ def test_one_benchmark_is_its_own_suite(method, options):
         assert (row["suite_benchmarks"] == 1).all()
 
 
-def test_across_another_dim(suite):
-    """The suite may be machines."""
-    found = suite.perf.compare("v1", across="machine")
-    assert found["suite_estimate"].dims == ("benchmark", "version")
-    assert (found["suite_benchmarks"] == 2).all()
-
-
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 @pytest.mark.parametrize("family", [None, "benchmark", ("benchmark", "machine"), ("version", "machine")])
 def test_a_family_is_what_is_corrected_together(suite, correction, family):
@@ -123,12 +115,6 @@ def test_a_family_is_what_is_corrected_together(suite, correction, family):
     plain = suite.isel(execution=slice(0, 3)).perf.compare("v1", threshold=0.01)
     for name in ("suite_lower", "suite_upper", "suite_pvalue", "suite_verdict"):
         np.testing.assert_array_equal(found[name], plain[name])
-
-
-def test_a_family_is_made_of_dims_of_the_answer(suite):
-    """Repetitions are none; the message names those there are."""
-    with pytest.raises(ValueError, match=r"family='execution': not among the dims of the verdicts, \('benchmark', 'version', 'machine'\)"):
-        suite.perf.compare("v1", correction="holm", family="execution")
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
@@ -164,12 +150,13 @@ def test_suites_apart_have_rows_of_their_own(suite):
     mixed = suite.assign_coords(suite=("benchmark", ["int", "fp", "int"]))
     for function, call in ((perfarray.compare, {"baseline": "v1"}), (perfarray.pairwise, {"dim": "version"})):
         whole, found = function(mixed, **call, correction="holm"), function(mixed, **call, correction="holm", by="suite")
-        assert "suites" in whole.attrs
+        assert whole.attrs["suites"] == "int, fp"
         assert "suites" not in found.attrs
         assert found["suite"].values.tolist() == ["int", "fp"]
         np.testing.assert_array_equal(found["benchmark_suite"], mixed["suite"])
         for label in ("int", "fp"):
             alone = function(mixed.sel(benchmark=mixed["suite"] == label), **call)
+            assert "suites" not in alone.attrs
             for name in found.data_vars:
                 if name.startswith("suite_"):
                     np.testing.assert_array_equal(found[name].sel(suite=label), alone[name])
@@ -202,8 +189,10 @@ def test_suites_along_other_dims_as_well():
         mixed.perf.compare("old", by="suite")
 
 
-def test_a_family_names_dims_of_the_answer_alone():
-    """One benchmark without a dim: none is in the family, and none can be named."""
+def test_a_family_names_dims_of_the_answer_alone(suite):
+    """A level is none; a single benchmark without a dim is not in the family, and cannot be named."""
+    with pytest.raises(ValueError, match=r"family='execution': not among the dims of the verdicts, \('benchmark', 'version', 'machine'\)"):
+        suite.perf.compare("v1", correction="holm", family="execution")
     times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["a", "b", "c"]}, rng=1)
     assert times.perf.pairwise(dim="version", correction="holm").attrs["family"] == "baseline version"
     assert times.perf.compare("a", correction="holm").attrs["family"] == "version"
@@ -240,6 +229,9 @@ def test_pairwise_is_compare_against_every_label(suite):
         assert (found["verdict"].sel(baseline=label, version=label) == "inconclusive").all()
     with pytest.raises(ValueError, match="nothing to compare: dim 'version' has the labels 'v1'"):
         suite.sel(version=["v1"]).perf.pairwise(dim="version")
+    with pytest.warns(UserWarning, match="rest on one execution") as caught:
+        suite.isel(execution=[0]).perf.pairwise(dim="version")
+    assert len(caught) == 1
 
 
 def test_pairwise_keeps_what_is_known_of_its_labels(suite):
@@ -265,13 +257,6 @@ def test_pairwise_of_a_dim_baseline(suite):
     assert named.perf.pairwise(dim="machine")["estimate"].sizes == {"benchmark": 3, "data_baseline": 3, "machine": 2, "baseline": 2}
 
 
-def test_pairwise_warns_once(suite):
-    """However many comparisons have the same trouble."""
-    with pytest.warns(UserWarning, match="rest on one execution") as caught:
-        suite.isel(execution=[0]).perf.pairwise(dim="version")
-    assert len(caught) == 1
-
-
 @pytest.mark.filterwarnings("ignore:.*not normal ones:perfarray.PerfarrayWarning")
 def test_descriptors_named_like_a_variable_of_the_result(suite):
     """A parameter called `n` is `data_n` in a result; nothing is lost and nothing fails."""
@@ -286,23 +271,11 @@ def test_descriptors_named_like_a_variable_of_the_result(suite):
     np.testing.assert_allclose(found["n"], suite.perf.compare("v1")["n"])
 
 
-def test_a_suite_row_over_several_suites_is_named(suite):
-    """An attribute says that the row is one mean over two suites; each suite alone has nothing to say."""
-    labels = ["int"] * (suite.sizes["benchmark"] - 1) + ["fp"]
-    both = suite.assign_coords(suite=("benchmark", labels))
-    assert both.perf.compare("v1").attrs["suites"] == "int, fp"
-    alone = both.isel(benchmark=slice(0, -1)).perf.compare("v1")
-    assert "suites" not in alone.attrs
-
-
 def test_groupby_map(suite):
     """A method inside groupby is a method of the group."""
-    grouped = suite.groupby("cpu").map(lambda group: group.perf.compare("v1", threshold=0.01))
-    direct = suite.perf.compare("v1", threshold=0.01)
-    np.testing.assert_allclose(
-        grouped["estimate"].where(grouped["cpu"] == "intel", drop=True).squeeze().transpose("benchmark", "version"),
-        direct["estimate"].sel(machine="m2"),
-    )
+    grouped = suite.groupby("cpu").map(lambda group: group.perf.compare("v1"))["estimate"]
+    intel = grouped.where(grouped["cpu"] == "intel", drop=True).squeeze().transpose("benchmark", "version")
+    np.testing.assert_allclose(intel, suite.perf.compare("v1")["estimate"].sel(machine="m2"))
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -325,19 +298,14 @@ def test_single_precision_is_widened_first(chunked):
 
 def suite_of_builds(correlation, seed=4, **dims):
     """Return timings of a suite whose builds move together, without saying that they are shared."""
-    times = perfarray.simulate(
-        sizes={"binary": 6, "execution": 2},
-        variances={"binary": 4e-4, "execution": 1e-6},
-        dims={"benchmark": 12, "version": ["old", "new"], **dims},
-        shared={"binary": correlation},
-        rng=seed,
-    )["time"]
-    return times.drop_attrs().assign_attrs(units="s", better="lower")
+    nest = {"sizes": {"binary": 6, "execution": 2}, "variances": {"binary": 4e-4, "execution": 1e-6}, "shared": {"binary": correlation}}
+    times = perfarray.simulate(**nest, dims={"benchmark": 12, "version": ["old", "new"], **dims}, rng=seed)
+    return times["time"].drop_attrs().assign_attrs(units="s", better="lower")
 
 
 @pytest.mark.parametrize("lazy", [False, True])
-def test_benchmarks_that_move_together_are_noted(lazy):
-    """The note names `shared=` and the correlation; a declared answer, of either kind, or pairs, have nothing to say."""
+def test_correlated_benchmarks_are_noted(lazy):
+    """One note names `shared=` and the correlation, also of pairs of labels and of all methods; declared units and pairs need none."""
     times = suite_of_builds(0.5)
     if lazy:
         pytest.importorskip("dask.array")
@@ -352,21 +320,13 @@ def test_benchmarks_that_move_together_are_noted(lazy):
     for options in ({"shared": "binary"}, {"shared": ()}, {"paired": "binary"}):
         assert not times.perf.compare("old", **options).perf.notes()
     assert not times.isel(benchmark=slice(0, 1)).perf.compare("old").perf.notes()
-
-
-def test_pairs_and_agreement_note_it_once():
-    """One note for a table of comparisons, and for one under every method."""
-    times = suite_of_builds(0.5)
     with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
-        table = times.perf.pairwise(dim="version")
-    with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
-        side_by_side = times.perf.agreement("old", n_resamples=50, rng=1)
-    for found in (table, side_by_side):
-        assert [note.code for note in found.perf.notes()] == ["move_together"]
+        results = times.perf.pairwise(dim="version"), times.perf.agreement("old", n_resamples=50, rng=1)
+    assert [[note.code for note in result.perf.notes()] for result in results] == [["move_together"]] * 2
 
 
-def test_independent_benchmarks_are_left_in_peace():
-    """In 400 calls of a suite on its own builds, 5 % of notes at most; in one call about 400 suites together too."""
+def test_independent_benchmarks_are_not_noted():
+    """Of 400 suites with independent benchmarks at most 5 % have a small p-value, and none after correction."""
     times = suite_of_builds(0.0, case=400)
     pvalue = times.perf.compare("old", shared=())["suite_correlation_pvalue"]
     assert (pvalue <= 0.05).mean() < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)
@@ -415,46 +375,32 @@ def test_the_smallest_change_is_seen_with_80_percent_power():
         assert power == pytest.approx(expected, abs=4 * np.sqrt(0.8 * 0.2 / count))
 
 
-def two_systems(new, old):
-    """Return executions of two versions."""
-    return perfarray.from_samples({"old": old, "new": new})
-
-
 @pytest.mark.parametrize("name", ["compare", "ratio_interval"])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_few_units_on_a_side_are_noted(name, lazy):
-    """Two on a side; a noisier side that is not normal; neither where the other side has the error, or where pairs have one."""
+    """Two on a side; a noisier side, or a mean, that is not normal; not where the other side has the error, or in pairs."""
     steady, modes = [10.0, 10.1, 9.9, 10.05, 9.95], [9.0, 9.01, 8.99, 9.02, 13.0]
+    mean = perfarray.from_samples({"old": steady, "new": modes}).rename(version="benchmark")
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells rest on fewer than 10") if not lazy else nullcontext():
+        interval = (mean.chunk(benchmark=1) if lazy else mean).perf.mean_interval().compute()
+    assert [note.code for note in interval.perf.notes()] == ["few_skewed_units"]
+    assert (interval["normality_pvalue"] <= 0.025).to_series().to_dict() == {"old": False, "new": True}
+    assert not mean.perf.mean_interval(method="studentized", rng=1).perf.notes()
 
-    def codes(times, **options):
+    def codes(new, old, **options):
+        times = perfarray.from_samples({"old": old, "new": new})
         times = times.chunk(version=1) if lazy else times
-        if lazy:
-            pytest.importorskip("dask.array")
         return [note.code for note in getattr(times.perf, name)("old", **options).compute().perf.notes()]
 
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on two executions on a side") if not lazy else nullcontext():
-        assert codes(two_systems(modes[:2], steady)) == ["two_units"]
+        assert codes(modes[:2], steady) == ["two_units"]
     with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 1, the baseline in 0") if not lazy else nullcontext():
-        assert codes(two_systems(modes, steady)) == ["few_noisy_units"]
+        assert codes(modes, steady) == ["few_noisy_units"]
     with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 0, the baseline in 1") if not lazy else nullcontext():
-        assert codes(two_systems(steady, modes)) == ["few_noisy_units"]
-    assert not codes(two_systems(steady, modes[:4]))
-    assert not codes(two_systems(modes, modes))
-    assert not codes(two_systems(modes, steady), paired="execution")
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-def test_few_units_of_a_mean_are_noted(lazy):
-    """As of a ratio: fewer than ten units that are not normal; by formulas, and not where runs were stopped."""
-    times = perfarray.from_samples({"steady": [10.0, 10.1, 9.9, 10.05, 9.95], "modes": [9.0, 9.01, 8.99, 9.02, 13.0]}, dim="benchmark")
-    if lazy:
-        pytest.importorskip("dask.array")
-    data = times.chunk(benchmark=1) if lazy else times
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells rest on fewer than 10") if not lazy else nullcontext():
-        found = data.perf.mean_interval().compute()
-    assert [note.code for note in found.perf.notes()] == ["few_skewed_units"]
-    assert (found["normality_pvalue"] <= 0.025).values.tolist() == [False, True]
-    assert not times.perf.mean_interval(method="studentized", rng=1).perf.notes()
+        assert codes(steady, modes) == ["few_noisy_units"]
+    assert not codes(steady, modes[:4])
+    assert not codes(modes, modes)
+    assert not codes(modes, steady, paired="execution")
 
 
 @pytest.mark.parametrize("units", [3, 5, 9])

@@ -17,97 +17,56 @@ def error_of(rate: float, count: int) -> float:
     return 4 * np.sqrt(rate * (1 - rate) / count)
 
 
-def two_systems(rng, experiments, units, **keywords):
-    """Simulate many independent comparisons: executions are the units, three iterations each; the true ratio is 0.95."""
-    sides = []
-    for mean, seed in ((0.95, rng), (1.0, rng + 1)):
-        sides.append(
-            perfarray.simulate(
-                sizes={"execution": units, "iteration": 3},
-                variances={"execution": 0.02**2, "iteration": 0.03**2},
-                mean=mean,
-                dims={"experiment": experiments},
-                rng=seed,
-                **keywords,
-            )
-        )
-    return sides
+def covered(found, truth=1.0, row=""):
+    """Return the share of intervals that contain the truth."""
+    return float(((found[f"{row}lower"] <= truth) & (found[f"{row}upper"] >= truth)).mean())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("units", [5, 8, 20])
 def test_fieller_satterthwaite_covers_95_percent(units):
     """94.4 to 95.7 % at 5 or more units a side under normality, within two Monte Carlo errors."""
-    new, old = two_systems(100 * units, EXPERIMENTS, units)
-    found = new.perf.ratio_interval(old)
-    covered = float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean())
+    nest = {"sizes": {"execution": units, "iteration": 3}, "variances": {"execution": 0.02**2, "iteration": 0.03**2}}
+    found = perfarray.coverage("ratio_interval", **nest, n_experiments=EXPERIMENTS, rng=100 * units)
     error = error_of(0.95, EXPERIMENTS) / 2
-    assert 0.944 - error <= covered <= 0.957 + error
+    assert 0.944 - error <= float(found["estimate"]) <= 0.957 + error
 
 
 @pytest.mark.slow
-def test_a_program_against_itself_is_called_different_in_5_percent():
-    """The false alarms of `compare`, with units 20 x 3 and 3 x 100, stay at 5 %."""
-    for executions, iterations in ((20, 3), (5, 100)):
-        times = perfarray.simulate(
-            sizes={"execution": executions, "iteration": iterations},
-            variances={"execution": 0.37e-4, "iteration": 0.63e-4},
-            dims={"experiment": EXPERIMENTS, "version": ["old", "new"]},
-            rng=executions,
-        )
-        verdict = times.perf.compare("old")["verdict"]
-        alarms = float(verdict.isin(["faster", "slower"]).mean())
-        assert abs(alarms - 0.05) < error_of(0.05, EXPERIMENTS) + 0.005
+@pytest.mark.parametrize("sizes", [{"execution": 20, "iteration": 3}, {"execution": 5, "iteration": 100}])
+def test_a_program_against_itself_is_called_different_in_5_percent(sizes):
+    """The false alarms of `compare`, with units 20 x 3 and 5 x 100, stay at 5 %."""
+    variances = {"execution": 0.37e-4, "iteration": 0.63e-4}
+    alarms = perfarray.false_alarm_rate("compare", sizes=sizes, variances=variances, n_experiments=EXPERIMENTS, rng=1)
+    assert abs(float(alarms["estimate"]) - 0.05) < error_of(0.05, EXPERIMENTS) + 0.005
 
 
 @pytest.mark.slow
 def test_shared_builds_cover_95_percent_where_independence_covers_67():
     """Twelve benchmarks linked into one build whose effects correlate at 0.3: 95 % where that is known, 67 where it is not."""
-    covered = {}
-    count, builds = experiments(3000), 10
-    sides = [
-        perfarray.simulate(
-            sizes={"binary": builds, "execution": 2},
-            variances={"binary": 0.02**2, "execution": 0.002**2},
-            dims={"benchmark": 12, "experiment": count},
-            shared={"binary": 0.3},
-            rng=seed,
-        )
-        for seed in (1, 2)
-    ]
-    for name, shared in (("joint", "binary"), ("independent", ())):
-        found = sides[0].perf.compare(sides[1], shared=shared)
-        covered[name] = float(((found["suite_lower"] <= 1) & (found["suite_upper"] >= 1)).mean())
-        assert found.attrs["benchmarks"] == ("shared: binary" if shared else "independent (assumed)")
-    assert abs(covered["joint"] - 0.95) < error_of(0.95, count)
-    assert abs(covered["independent"] - 0.67) < 0.03
+    count = experiments(3000)
+    nest = {"sizes": {"binary": 10, "execution": 2}, "variances": {"binary": 0.02**2, "execution": 0.002**2}, "shared": {"binary": 0.3}}
+    new, old = (perfarray.simulate(**nest, dims={"benchmark": 12, "experiment": count}, rng=seed) for seed in (1, 2))
+    joint, independent = (new.perf.compare(old, shared=shared) for shared in ("binary", ()))
+    assert (joint.attrs["benchmarks"], independent.attrs["benchmarks"]) == ("shared: binary", "independent (assumed)")
+    assert abs(covered(joint, row="suite_") - 0.95) < error_of(0.95, count)
+    assert abs(covered(independent, row="suite_") - 0.67) < 0.03
 
 
 @pytest.mark.slow
 def test_mean_interval_covers_ragged_nests():
     """Units with unequal numbers of iterations: t on unweighted unit means covers 95 %."""
-    times = perfarray.simulate(
-        sizes={"execution": 8, "iteration": (1, 12)},
-        variances={"execution": 0.01, "iteration": 0.04},
-        mean=10.0,
-        dims={"experiment": EXPERIMENTS},
-        rng=3,
-    )
-    found = times.perf.mean_interval()
-    covered = float(((found["lower"] <= 10) & (found["upper"] >= 10)).mean())
-    assert max(0.94, 0.95 - error_of(0.95, EXPERIMENTS)) <= covered <= 0.95 + error_of(0.95, EXPERIMENTS)
+    nest = {"sizes": {"execution": 8, "iteration": (1, 12)}, "variances": {"execution": 1e-4, "iteration": 4e-4}}
+    found = perfarray.coverage("mean_interval", **nest, n_experiments=EXPERIMENTS, rng=3)
+    assert abs(float(found["estimate"]) - 0.95) < min(error_of(0.95, EXPERIMENTS), 0.01)
 
 
 @pytest.mark.slow
 def test_holm_keeps_the_family_at_5_percent():
     """Ten benchmarks that did not change: any false verdict in at most 5 % of the suites; without correction in about 40 %."""
     count = experiments(2000)
-    times = perfarray.simulate(
-        sizes={"execution": 10},
-        variances={"execution": 1e-4},
-        dims={"benchmark": 10, "experiment": count, "version": ["old", "new"]},
-        rng=4,
-    )
+    dims = {"benchmark": 10, "experiment": count, "version": ["old", "new"]}
+    times = perfarray.simulate(sizes={"execution": 10}, variances={"execution": 1e-4}, dims=dims, rng=4)
     rates = {}
     for correction in (None, "holm", "bh"):
         verdict = times.perf.compare("old", correction=correction)["verdict"]
@@ -143,8 +102,7 @@ def test_a_paired_suite_row_covers_95_percent_whatever_moves_together(correlatio
         values = 1 + session + 0.02 * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
         sides.append(xr.DataArray(values, dims=("case", "benchmark", "session"), attrs={"units": "s"}))
     found = sides[0].perf.compare(sides[1], paired="session")
-    covered = float(((found["suite_lower"] <= 1) & (found["suite_upper"] >= 1)).mean())
-    assert abs(covered - 0.95) < error_of(0.95, count)
+    assert abs(covered(found, row="suite_") - 0.95) < error_of(0.95, count)
 
 
 @pytest.mark.slow
@@ -189,6 +147,5 @@ def test_printed_coverage_holds():
                 xr.DataArray(1 + spread * drawn(rng, law, (count, size)), dims=("case", "execution"), attrs={"units": "s"})
                 for size, spread in zip(sizes, (0.08, 0.02), strict=True)
             )
-            found = new.perf.ratio_interval(old)
-            covered = float(((found["lower"] <= 1) & (found["upper"] >= 1)).mean())
-            assert abs(covered - float(printed) / 100) < np.hypot(error_of(covered, count), error_of(covered, 20_000)) + 0.0005
+            share = covered(new.perf.ratio_interval(old))
+            assert abs(share - float(printed) / 100) < np.hypot(error_of(share, count), error_of(share, 20_000)) + 0.0005

@@ -85,6 +85,7 @@ def test_the_smallest_change_is_that_of_a_comparison():
     doubt = np.sqrt(df / stats.chi2.median(df))
     expected = np.expm1(np.log1p(half) * doubt)
     assert found["smallest_change"].sel(units=10).item() == pytest.approx(expected, rel=0.02)  # Welch's df of two estimates
+    assert found["pilot_change"].item() == pytest.approx(found["smallest_change"].sel(units=10).item(), rel=1e-12)  # the pilot has ten
 
 
 def test_pairs_and_rates():

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import integrate, stats
 
 import perfarray
@@ -128,6 +129,12 @@ def test_a_sequence_of_few_and_of_many_units():
     n, g = 1e6, (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / 30
     many = np.sqrt(2 * (n * g + 1) / (n * g) * np.log(np.sqrt(n * g + 1) / 0.05))
     assert float(sequence_quantile(np.array(n), 0.95, 30)) == pytest.approx(many, rel=1e-4)
+    few = 25
+    g = (np.log(1 - 2 * np.log(0.05)) - 2 * np.log(0.05)) / (3 * 10)  # narrowest at three times the start
+    m = 1 + few * g
+    k = (m / 0.05**2) ** (1 / few)
+    expected = np.sqrt((few - 1) * (k - 1) / (1 - k / m))
+    assert Rule("always_valid", 10, 0.01, 0.95).quantile(np.array(25.0), np.array(24.0)) == pytest.approx(expected)
     assert np.isinf(sequence_quantile(np.array(3.0), 0.95, 30))
     assert np.isnan(sequence_quantile(np.array(1.0), 0.95, 30))
 
@@ -179,7 +186,7 @@ def test_what_rules_are_worth_is_said_of_those_that_do_not_keep_their_level():
 
 
 def test_the_answer_does_not_depend_on_how_the_data_lie():
-    """float32 and lazy timings; a rate; a baseline that is another object, with more executions; stopped runs, which are left out."""
+    """float32 and lazy timings; a rate; a baseline that is another object; stopped runs, which are left out; several candidates."""
     times = timings().isel(benchmark=0)
     ask = {"half_width": 0.01, "rule": "always_valid"}
     with warnings.catch_warnings(action="ignore"):
@@ -192,6 +199,11 @@ def test_the_answer_does_not_depend_on_how_the_data_lie():
         rate = (1 / times).assign_attrs(units="1/s", better="higher").perf.stopping(half_width=0.01)
         assert rate["estimate"].attrs["units"] == "1/s"
         censored = times.assign_coords(censored=("execution", np.arange(40) == 3)).perf.stopping(half_width=0.01)
+        old, new = (times.sel(version=[label]) for label in ("old", "new"))
+        several = xr.concat([old, new, (2 * new).assign_coords(version=["twice"])], "version").assign_attrs(times.attrs)
+        both, one = (each.perf.stopping("old", half_width=0.01, rule="cv", start=5) for each in (several, times))
+    xr.testing.assert_allclose(both.sel(version=["new"]), one)
+    np.testing.assert_allclose(both["upper"].sel(version="twice"), 2 * one["upper"].sel(version="new"))
     assert "censored" in codes(censored)
     assert (censored["n"] == [38, 39]).all()
 

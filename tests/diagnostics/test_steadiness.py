@@ -6,6 +6,7 @@ import xarray as xr
 from numpy.testing import assert_allclose
 
 import perfarray
+from perfarray.diagnostics.numerics.steady import SteadyRules, classify, without_outliers
 
 NOISE = 1 + 0.01 * np.random.default_rng(1).normal(size=(6, 200))
 
@@ -62,6 +63,25 @@ def test_single_outliers_are_no_segments():
     values[0] = 3.0
     found = timings([values / NOISE[0]]).perf.steady_state()
     assert (found["kind"].item(), found["start"].item()) == ("warmup", 1)
+
+
+def test_outliers_are_clipped_to_three_ranges():
+    """The range is that of 80 % of the values around; three outliers in a row, and those at the start, remain."""
+    series = NOISE[0].copy()
+    low, middle, high = np.percentile(series[:60], [10, 50, 90])
+    series[[0, 30]] = middle + 5 * (high - low)
+    series[140:143] = middle + 5 * (high - low)
+    clipped = without_outliers(series)
+    assert clipped[30] == pytest.approx(middle + 3 * (high - low), abs=high - low)
+    unchanged = np.delete(np.arange(200), 30)
+    assert_allclose(clipped[unchanged], series[unchanged])
+
+
+@pytest.mark.parametrize(("second", "kind", "start"), [(0.995, "warmup", 20), (0.98, "slowdown", 60)])
+def test_segments_within_the_tolerance_are_steady(second, kind, start):
+    """A segment that is faster by less than the tolerance belongs to the steady state; a faster one makes a slowdown."""
+    rules = SteadyRules(tolerance=0.01, share=0.25, penalty=10.0, higher=False)
+    assert classify(np.array([0, 20, 60]), np.array([1.5, second, 1.0]), 200, rules) == (kind, start)
 
 
 def test_the_mark_is_respected():

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from perfarray.numerics.bootstrap import DrawKeys, Draws, cells_of, redrawn
-from perfarray.numerics.bootstrap_intervals import ratio_by_draws
 from perfarray.numerics.bootstrap_limits import (
     bias_of,
     influence_of,
@@ -19,7 +18,7 @@ from perfarray.numerics.bootstrap_limits import (
     share_below,
     studentized,
 )
-from perfarray.numerics.bootstrap_samples import Pairing, draw_sample, ratio_bootstrap, sample_bootstrap
+from perfarray.numerics.bootstrap_samples import Pairing, draw_sample, ratio_bootstrap, ratio_by_draws, sample_bootstrap
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.nests import gather
 from perfarray.numerics.random import Streams
@@ -315,7 +314,7 @@ def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
         )
 
     whole = limits()
-    monkeypatch.setattr("perfarray.numerics.bootstrap_intervals.KEPT", 100)
+    monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 100)
     for part, own in zip(whole, limits(), strict=True):
         np.testing.assert_array_equal(part, own)
         assert part.shape == (3, 4)

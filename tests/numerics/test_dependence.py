@@ -9,6 +9,7 @@ from scipy.signal import lfilter
 
 from perfarray.numerics.dependence import (
     autocorrelations,
+    dependence_pvalue,
     drift,
     effective_share,
     ljung_box,
@@ -66,6 +67,15 @@ def test_order_is_calibrated_whatever_the_values(shape):
     assert (order_pvalue(order_scores(independent)) <= 0.001).mean() < 0.002
     if shape in (np.asarray, np.exp):
         assert (order_pvalue(order_scores(alike)) <= 0.05).mean() > 0.8
+
+
+@pytest.mark.parametrize("rho", [0.3, 0.6])
+def test_screening_costs_two_points_of_power(rho):
+    """A series that does not look suspect has p = 1, and the others that of ranks: correlations are seen in 2 % fewer series at most."""
+    series = dependent(rho, (4000, 30), 6)
+    ranks, (screened,) = order_pvalue(order_scores(series)), dependence_pvalue(series, levels=1)
+    assert set(screened[screened != ranks]) == {1.0}
+    assert 0 <= (ranks <= 0.05).mean() - (screened <= 0.05).mean() < 0.025
 
 
 def test_gaps_are_closed():

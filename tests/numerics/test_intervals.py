@@ -6,17 +6,17 @@ from scipy import optimize, stats
 
 from perfarray.numerics.intervals import (
     fieller,
-    mean_limits,
+    mean_by_units,
     ratio_by_units,
     ratio_df,
     ratio_limits,
     ratio_of,
     ratio_statistic,
+    ratio_with_df,
     standard_error,
     t_probability,
     t_quantile,
 )
-from perfarray.numerics.levels import summarise_units
 
 
 def limits_of(new, old, level, method="fieller", df="satterthwaite"):
@@ -139,8 +139,9 @@ def test_one_unit_has_no_df():
     ratio = ratio_of(np.array([[1.0, np.nan], [1.0, 2.0]]), np.array([[2.0, 3.0], [2.0, 3.0]]), paired=False)
     for rule in ("satterthwaite", "conservative", "normal"):
         assert np.isnan(ratio_df(ratio, rule)).tolist() == [True, False]
-    limits, df = mean_limits(summarise_units(np.array([5.0])), 0.95, "t")
-    assert np.isnan([limits.lower, limits.upper, df]).all()
+    _, lower, upper, _, df, n = mean_by_units(np.array([5.0]), levels=1, method="t", level=0.95)
+    assert np.isnan([lower, upper, df]).all()
+    assert n == 1
 
 
 def test_zero_variance_is_a_point():
@@ -160,10 +161,31 @@ def test_a_zero_baseline_has_no_ratio():
 def test_mean_limits_are_the_textbook_s(method):
     """t: scipy.stats' interval; normal: 1.96 standard errors."""
     values = np.random.default_rng(2).normal(10, 1, 8)
-    limits, _ = mean_limits(summarise_units(values), 0.9, method)
+    _, lower, upper, *_ = mean_by_units(values, levels=1, method=method, level=0.9)
     law = stats.t(7) if method == "t" else stats.norm()
-    expected = law.interval(0.9)
-    np.testing.assert_allclose((np.array([limits.lower, limits.upper]) - values.mean()) / stats.sem(values), expected, rtol=1e-10)
+    np.testing.assert_allclose((np.array([lower, upper]) - values.mean()) / stats.sem(values), law.interval(0.9), rtol=1e-10)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_skew_adjusted_limits_invert_halls_transformation_at_every_level(level):
+    """The longer side solves g(T) = -t; beyond the 97.5 % quantile it is extrapolated, and skewness is bounded by it."""
+    for n in (10, 40):
+        values = np.random.default_rng(5).exponential(size=n)
+        error = stats.sem(values)
+        usual, quantile = stats.t(n - 1).ppf([0.975, (1 + level) / 2])
+        chance = 0.5 * np.sqrt(6 * (n - 1) / ((n - 2) * (n + 1) * (n + 3)))
+        s = min(stats.skew(values, bias=False) / np.sqrt(n) - chance, 0.5 / usual)
+        t = min(quantile, usual)
+        longer = optimize.brentq(lambda x: -x + s * x**2 / 3 - s**2 * x**3 / 27 + s / 6 + t, 0, 20) * quantile / t  # noqa: B023
+        expected = values.mean() + error * np.array([-quantile, longer])
+        _, lower, upper, *_ = mean_by_units(values, levels=1, method="skew_adjusted", level=level)
+        np.testing.assert_allclose([lower, upper], expected, rtol=1e-10)
+        rule = {"levels": 1, "paired": True, "method": "skew_adjusted", "df_rule": "satterthwaite", "level": level}
+        _, lower, upper, *_ = ratio_by_units(values, np.full(n, 2.0), **rule)
+        np.testing.assert_allclose([lower, upper], expected / 2, rtol=1e-10)
+        ratio, df = ratio_with_df(values, np.full(n, 2.0), paired=True, method="skew_adjusted", df_rule="satterthwaite")
+        statistics = [ratio_statistic(ratio, float(limit), "skew_adjusted", df) for limit in (lower, upper)]
+        np.testing.assert_allclose(statistics, [quantile, -quantile], rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["delta", "log_delta"])

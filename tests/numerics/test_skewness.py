@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from perfarray.numerics.skewness import chance_variance, counted_skewness, shrunken, skewness_test, stretched, third_cumulant
+from perfarray.numerics.skewness import (
+    chance_variance,
+    counted_skewness,
+    noisier_side,
+    shrunken,
+    skewness_test,
+    stretched,
+    third_cumulant,
+)
 
 SKEWNESS = st.floats(-0.25, 0.25)
 QUANTILE = st.floats(0.5, 8.0)
@@ -85,3 +93,17 @@ def test_what_counts():
     chance = 0.5 * np.sqrt(chance_variance(n) / n)
     np.testing.assert_allclose(one, [min(0.3 - chance, 0.5 / 2.2), -min(0.3 - chance, 0.5 / 2.2), 0.0, 0.5 / 2.2])
     assert np.isnan(counted_skewness(np.array(0.0), (np.array(0.0),), (n,), quantile))
+
+
+@pytest.mark.parametrize("units", [9, 10])
+def test_the_noisier_side_has_80_percent_of_the_squared_error(units):
+    """The shape of units is given for a share of 82 %, and not of 78: below ten units Shapiro and Wilk's p, from ten on the skewness."""
+    noise = np.random.default_rng(3).exponential(size=units)
+    noise = 0.01 * (noise - noise.mean())
+    for share in (0.18, 0.22, 0.78, 0.82):
+        found, few, pvalue, skewness = noisier_side(1 + np.sqrt(share) * noise, 1 + np.sqrt(1 - share) * noise, levels=1)
+        assert found == pytest.approx(share)
+        known = (share in (0.18, 0.82)) and units < 10, (share in (0.18, 0.82)) and units >= 10
+        assert (~np.isnan([few, pvalue, skewness])).tolist() == [known[0], known[1], known[1]]
+    if units >= 10:
+        np.testing.assert_allclose(skewness, stats.skew(noise, bias=False) / np.sqrt(units), rtol=1e-9)

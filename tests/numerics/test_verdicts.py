@@ -2,6 +2,7 @@
 
 import itertools
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def compare_units(new, old, *, rules):
     """Compare unit means (..., benchmarks, units); the benchmarks are a family."""
     *arrays, material = evidence_of_units(new, old, rules=rules)
     adjusted = adjust_tests(*Evidence(*arrays[: len(Evidence._fields)]).tests, axes=1, rules=rules) if rules.correction else ()
-    return judge(*arrays, *adjusted, material, limits=partial(limits_of_units, rules=rules), rules=rules)
+    return SimpleNamespace(**judge(*arrays, *adjusted, material, limits=partial(limits_of_units, rules=rules), rules=rules))
 
 
 def samples(rng, ratios, units=6, spread=0.02):

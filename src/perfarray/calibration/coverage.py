@@ -1,4 +1,4 @@
-"""How often a method is right, counted on experiments whose truth is known: coverage, false alarms, power."""
+"""Coverage, false alarms and power of a method, counted on simulated experiments whose truth is known."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Nest, Numbers, Point
-from perfarray.calibration.experiments import Study, simulated
+from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
+from perfarray.calibration.experiments import simulated
 from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, covered, decided
 from perfarray.calibration.numerics.distributions import Draw
 from perfarray.conventions import BENCHMARK, plural
@@ -39,42 +39,41 @@ def coverage(
     progress: bool = False,
     **options: Any,
 ) -> xr.Dataset:
-    """Count how often the interval of a method holds the truth, over simulated experiments.
+    """Count how often the interval of a method contains the truth, over simulated experiments.
 
     Parameters
     ----------
     method : str or callable
         The public name of a method with `lower` and `upper` (`mean_interval`, `ratio_interval`, `compare`, `score_ratio_interval`,
-        `agreement`, `variance_components`), or f(times, baseline), or f(times) for a mean, which returns them: a Dataset, a mapping, or
-        an object with such attributes. It is given many experiments at once, along a dim `experiment`.
+        `agreement`, `variance_components`), or f(times, baseline), or f(times) for a mean, which returns a Dataset, a mapping, or an
+        object with these. It gets many experiments at once, along a dim `experiment`.
     sizes, variances : mapping of levels, or DataArray with a dim `level`
-        Repetitions per level, outermost first, a pair (fewest, most) making it ragged; and the variance that each level contributes, in
-        squares of the mean, which is 1 (0.0004 is a standard deviation of 2 %). Each a number, a list (a map: along the level's name, or
-        `<level>_variance`), or a DataArray, over dims of a map or those of `dims`.
+        Repetitions per level, outermost first, a pair (fewest, most) for a ragged level; and the variance of each level, relative to the
+        squared mean (0.0004 is a standard deviation of 2 %). Each a number, a list (a map along the level's name, or
+        `<level>_variance`), or a DataArray over dims of a map or those of `dims`.
     ratio : float, list or DataArray
-        The candidate's mean, of the baseline's; it scales mean and spread alike, so that means, medians and minima have this ratio. Of no
-        effect on a method of one system.
+        The candidate's mean over the baseline's; it scales mean and spread alike, so that means, medians and minima have this ratio.
     baseline_sizes, baseline_variances : as `sizes` and `variances`, optional
         Those of the baseline, before scaling; default: the candidate's.
     distribution : {"normal", "lognormal", "exponential", "bimodal"} or callable
         Of the effects of every level, as for `simulate`.
     autocorrelation, shared : mapping, optional
-        By level, the correlation of neighbours in order, and of benchmarks (which are then told by `shared_levels`), as for `simulate`.
+        By level, the correlation of neighbours in order, and of benchmarks (declared as `shared_levels`), as for `simulate`.
     pairs : mapping, optional
-        By level, the correlation between the two systems of what units of the same number have: `pairs={"session": 0.8}`, for methods that
-        are told so with `paired="session"`.
+        By level, the correlation between the two systems of units of the same number: `pairs={"session": 0.8}`, for methods with
+        `paired="session"`.
     dims : mapping, optional
         Dims of one experiment, as `{"benchmark": 13}` for methods of a suite.
     ignored : str or tuple of str
-        Levels that the method does not see: their repetitions become those of the level below. `sizes={"binary": 1, ...}` with
+        Levels that are hidden from the method: their repetitions become those of the level below. `sizes={"binary": 1, ...}` with
         `ignored="binary"` is an experiment with one build.
     confidence_level : float
         Of the intervals.
     n_experiments : int
-        For each place of the map.
+        For each point of the map.
     batch : int, optional
-        How many experiments are computed at once; default: as fit into some 100 MiB. It changes no number. A callable that takes no dim
-        `experiment` needs 1.
+        How many experiments are computed at once (default: some 100 MiB); it changes no number. A callable that takes no dim `experiment`
+        needs 1.
     rng : int, str or numpy.random.Generator, optional
         Seed. The first of a thousand experiments are those of a hundred.
     progress : bool
@@ -85,10 +84,10 @@ def coverage(
     Returns
     -------
     Dataset
-        Over the dims of the map, and those of the answer: `estimate`, the share of intervals that hold the truth, with its Monte Carlo
-        standard error `error`; `below` and `above`, the shares that lie wholly below and above it; `unbounded`, the share without an end
-        on one side or both, which hold it and say little; `width`, the median width relative to the truth. These are shares of the
-        experiments with an answer; `unanswered` is the share without (limits NaN).
+        Over the dims of the map, and those of the answer: `estimate`, the share of intervals that contain the truth, with its Monte Carlo
+        standard error `error`; `below` and `above`, the shares that lie wholly below and above it; `unbounded`, the share with an
+        infinite end; `width`, the median width relative to the truth. These are shares of the experiments with an answer; `unanswered` is
+        the share without (limits NaN).
 
     Raises
     ------
@@ -98,8 +97,8 @@ def coverage(
 
     Notes
     -----
-    The truth of `variance_components` is `variances`, along `level`. `error` is sqrt(p (1 - p) / n), 0 where all or none hold the truth:
-    the other may then still happen in 3 / n of experiments.
+    The truth of `variance_components` is `variances`, along `level`. `error` is sqrt(p (1 - p) / n); where it is 0, a rate of up to 3 / n
+    remains possible.
 
     References
     ----------
@@ -115,29 +114,27 @@ def coverage(
     >>> found[0] < 0.91, 0.93 < found[1] < 0.98
     (True, True)
     """
-    nest = Nest(
+    study = Study(
         sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
+        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
     checked = check_method(method, options)
     if not checked.truth:
         raise ValueError(f"{checked.name} has no interval whose truth is known from sizes, variances and ratio; {listed(TRUTHS)} have")
     if checked.truth == COMPONENTS and ignored:
         raise ValueError(f"ignored={ignored!r}: the components of levels that are pooled are not those in variances=")
-    study = Study(
-        nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress
-    )  # fmt: skip
     return simulated(checked, study, _judge_interval, _covered_shares, "coverage")
 
 
 def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> xr.Dataset:
-    """Say of every experiment whether its interval holds the truth."""
+    """Return for every experiment whether its interval contains the truth."""
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
         raise ValueError(f"the answer of {method.name} has no lower and upper: coverage is about intervals")
     truths = {RATIO: point.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: point.variances}
     truth = truths[method.truth]
-    if lost := set(truth.dims) - set(answer["lower"].dims):  # the answer of a suite
+    if lost := set(truth.dims) - set(answer["lower"].dims):  # the answer is about a suite
         if lost != {BENCHMARK} or method.options.get("mean", "geometric") != "geometric":
             raise ValueError(f"ratio= differs along {listed(sorted(map(str, lost)))}, which the answer of {method.name} does not have")
         truth = xr.DataArray(np.exp(xr.DataArray(np.log(truth)).mean(BENCHMARK)))
@@ -145,7 +142,6 @@ def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> 
 
 
 def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
-    """Sum up the experiments of one place."""
     answered = experiments["answered"]
     n = answered.sum(EXPERIMENT)
 
@@ -164,7 +160,6 @@ def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
 
 
 def _described(result: xr.Dataset, description: str) -> xr.Dataset:
-    """Write units and what the estimate is."""
     for variable in result.variables.values():
         variable.attrs = {"units": "1"} if variable.dtype.kind == "f" else {}
     result["estimate"].attrs["long_name"] = description
@@ -205,7 +200,7 @@ def false_alarm_rate(
         many experiments at once, along a dim `experiment`.
     threshold : float or list
         A relative change that does not matter: an interval raises an alarm where it lies wholly outside 1 +- threshold. A list is a map
-        along `threshold`, of the same experiments. A test knows none.
+        along `threshold`, over the same experiments. Not for tests.
     sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, pairs, dims, ignored, n_experiments, \
 batch, rng, progress, **options
         As for `coverage`.
@@ -216,7 +211,7 @@ batch, rng, progress, **options
     -------
     Dataset
         Over the dims of the map, and those of the answer: `estimate`, the share of experiments with an alarm, with its Monte Carlo standard
-        error `error`; `unanswered`, the share without an answer, which raise none.
+        error `error`; `unanswered`, the share without an answer, which raises none.
 
     Raises
     ------
@@ -237,13 +232,12 @@ batch, rng, progress, **options
     >>> found["estimate"].sel(execution=5).item() < 0.6 < found["estimate"].sel(execution=50).item()
     True
     """
-    nest = Nest(
+    study = Study(
         sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=1.0,
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
+        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
-    study = Study(nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress)
-    judge = partial(_judge_decision, threshold=_thresholds(threshold), risk=round(1 - confidence_level, 12))
-    return simulated(check_method(method, options), study, judge, _alarm_shares, "false_alarm_rate")
+    return _count_decisions(method, options, study, threshold, _alarm_shares, "false_alarm_rate")
 
 
 def power(
@@ -269,15 +263,15 @@ def power(
     progress: bool = False,
     **options: Any,
 ) -> xr.Dataset:
-    """Count how often a method sees a difference that is there, over simulated experiments.
+    """Count how often a method sees a true difference, over simulated experiments.
 
     Parameters
     ----------
     method, threshold, confidence_level
         As for `false_alarm_rate`.
     ratio : float, list or DataArray
-        The candidate's mean, of the baseline's: 0.95 is 5 % less. A list is a map along `ratio`. Of no effect on a method of one system,
-        whose alternative is the distribution or the autocorrelation.
+        The candidate's mean over the baseline's: 0.95 is 5 % less. A list is a map along `ratio`. Methods of one system ignore it: their
+        alternative is the distribution or the autocorrelation.
     sizes, variances, baseline_sizes, baseline_variances, distribution, autocorrelation, shared, pairs, dims, ignored, n_experiments, \
 batch, rng, progress, **options
         As for `coverage`.
@@ -286,8 +280,8 @@ batch, rng, progress, **options
     -------
     Dataset
         Over the dims of the map, and those of the answer: `estimate`, the share of experiments in which the difference is seen, with its
-        Monte Carlo standard error `error`; `opposite`, the share in which one of the other sign is seen; `unanswered`, the share without
-        an answer, which see none. Where the ratio is 1, or the method does not say in which direction, any difference counts.
+        Monte Carlo standard error `error`; `opposite`, the share in which one of the wrong sign is seen; `unanswered`, the share without
+        an answer, which counts as seeing none. Where the ratio is 1, or the method gives no direction, any difference counts.
 
     Raises
     ------
@@ -302,26 +296,35 @@ batch, rng, progress, **options
     >>> found["estimate"].sel(ratio=0.99).item() < 0.7, found["estimate"].sel(ratio=0.98).item() > 0.9
     (True, True)
     """
-    nest = Nest(
+    study = Study(
         sizes=sizes, variances=variances, baseline_sizes=baseline_sizes, baseline_variances=baseline_variances, ratio=ratio,
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
+        confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
-    study = Study(nest=nest, n_experiments=n_experiments, confidence_level=confidence_level, rng=rng, batch=batch, progress=progress)
-    judge = partial(_judge_decision, threshold=_thresholds(threshold), risk=round(1 - confidence_level, 12))
-    return simulated(check_method(method, options), study, judge, _power_shares, "power")
+    return _count_decisions(method, options, study, threshold, _power_shares, "power")
 
 
-def _thresholds(threshold: Any) -> xr.DataArray:
-    """Return a threshold, or several along a dim of their own."""
-    if not isinstance(threshold, list | range | np.ndarray | xr.DataArray):
-        return xr.DataArray(check_threshold(threshold))
-    values = np.array([check_threshold(value) for value in np.asarray(threshold).ravel().tolist()])
-    return xr.DataArray(values, dims="threshold", coords={"threshold": values})
+def _count_decisions(
+    method: str | Callable[..., Any],
+    options: Mapping[str, Any],
+    study: Study,
+    threshold: Any,
+    shares: Callable[[xr.Dataset], xr.Dataset],
+    result: str,
+) -> xr.Dataset:
+    """Simulate, and count decisions at a threshold, or at several along a dim `threshold`."""
+    if isinstance(threshold, list | range | np.ndarray | xr.DataArray):
+        values = np.array([check_threshold(value) for value in np.asarray(threshold).ravel().tolist()])
+        thresholds = xr.DataArray(values, dims="threshold", coords={"threshold": values})
+    else:
+        thresholds = xr.DataArray(check_threshold(threshold))
+    judge = partial(_judge_decision, threshold=thresholds, risk=round(1 - study.confidence_level, 12))
+    return simulated(check_method(method, options), study, judge, shares, result)
 
 
 def _judge_decision(method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float) -> xr.Dataset:
-    """Say of every experiment whether a difference is seen, and whether its sign is the true one."""
-    if "threshold" in method.takes:  # a method that judges by itself is asked about one after the other
+    """Return for every experiment whether a difference is seen, and whether its sign is wrong."""
+    if "threshold" in method.takes:  # a method with its own threshold is called for each
         each = [decided(method, ask(method, sides, threshold=value), value, risk) for value in threshold.values.ravel().tolist()]
         decision = xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
     else:
@@ -333,19 +336,17 @@ def _judge_decision(method: Method, sides: list[xr.DataArray], point: Point, *, 
 
 
 def _power_shares(experiments: xr.Dataset) -> xr.Dataset:
-    """Sum up the experiments of one place, of which an effect is seen only in its own direction."""
+    """Return the shares at one point; a difference of the wrong sign is not seen."""
     right = experiments.assign(seen=experiments["seen"] & ~experiments["opposite"])
     result = _shares(right).assign(opposite=experiments["opposite"].mean(EXPERIMENT))
     return _described(result[["estimate", "error", "opposite", "unanswered"]], "share of experiments in which the difference is seen")
 
 
 def _alarm_shares(experiments: xr.Dataset) -> xr.Dataset:
-    """Sum up the experiments of one place, all of whose differences are false alarms."""
     return _described(_shares(experiments), "share of experiments with a false alarm")
 
 
 def _shares(experiments: xr.Dataset) -> xr.Dataset:
-    """Return the share of experiments in which a difference is seen, and of those without an answer."""
     estimate = experiments["seen"].mean(EXPERIMENT)
     error = np.sqrt(estimate * (1 - estimate) / experiments.sizes[EXPERIMENT])
     return xr.Dataset({"estimate": estimate, "error": error, "unanswered": 1 - experiments["answered"].mean(EXPERIMENT)})
@@ -353,7 +354,7 @@ def _shares(experiments: xr.Dataset) -> xr.Dataset:
 
 @check("experiments")
 def experiments_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Say where experiments have no answer."""
+    """Count the cells in which some experiments have no answer."""
     share, units = result["unanswered"], plural(str(result.attrs["unit"]))
     counted = "are left out of the other shares" if result.attrs["result"] == "coverage" else "count as seeing nothing"
     text = (

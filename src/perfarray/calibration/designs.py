@@ -1,4 +1,4 @@
-"""What is simulated: nests of two systems whose sizes, variances and ratio are numbers or maps, and what of it a method sees."""
+"""Designs of simulated experiments: nests of two systems whose sizes, variances and ratio are numbers or maps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,18 @@ from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, SIMULATED, 
 from perfarray.numerics.random import Key
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.resolve import check_names
-from perfarray.timings.streams import cell_keys
+from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.validation import check_number, listed
 
-EXPERIMENT = "experiment"
-"""The dim along which a method is given many experiments at once."""
+EXPERIMENT = "experiment"  # the dim of the experiments that a method is given at once
 
+# By level: a number, a list (a map along a dim named after it), or a DataArray; or all levels in one DataArray with a dim `level`.
 Numbers = Mapping[str, Any] | xr.DataArray
-"""By level: a number, a list (a map along a dim named after it), or a DataArray; or all levels in one DataArray with a dim `level`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nest:
-    """What a caller asks to be simulated; `coverage` describes each."""
+class Study:
+    """The arguments that `coverage`, `false_alarm_rate` and `power` share; `coverage` describes them."""
 
     sizes: Numbers
     variances: Numbers
@@ -40,10 +39,15 @@ class Nest:
     pairs: Mapping[str, float] | None
     dims: Mapping[str, int | Sequence[Any]] | None
     ignored: str | Sequence[str]
+    confidence_level: float
+    n_experiments: int
+    batch: int | None
+    rng: Rng
+    progress: bool
 
 
 class Point(NamedTuple):
-    """One place of a map: the systems to draw, the truth about them, and the key of its random numbers."""
+    """One point of a map: the systems to draw, their true ratio and variances, and the key of random numbers."""
 
     sides: tuple[Side, ...]
     ratio: xr.DataArray
@@ -53,7 +57,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A nest that was checked: candidate and baseline by level, over the dims of the map and those of one experiment."""
+    """A checked nest: candidate and baseline by level, over the dims of the map and those of one experiment."""
 
     levels: tuple[str, ...]
     hidden: tuple[str, ...]
@@ -72,8 +76,8 @@ class Design:
         """The levels that a method sees."""
         return tuple(level for level in self.levels if level not in self.hidden)
 
-    def places(self, key: Key) -> Iterator[Point]:
-        """Yield the places of the map, the last dim fastest."""
+    def points(self, key: Key) -> Iterator[Point]:
+        """Yield the points of the map, the last dim fastest."""
         words = cell_keys([self.map], ()).transpose(*self.map.dims).values
         for index in np.ndindex(self.map.shape):
             at = dict(zip(map(str, self.map.dims), index, strict=True))
@@ -83,7 +87,7 @@ class Design:
             yield Point(sides, _at(self.ratio, at), truth, (key[0] ^ int(words[index]), key[1]))
 
     def _side(self, side: int, at: Mapping[str, int]) -> Side:
-        """Return one system at a place of the map; the candidate comes first."""
+        """Return one system at a point of the map; the candidate is side 0."""
         spans = self.spans[side]
         return Side(
             spans=tuple((int(_at(spans[level][0], at)), int(_at(spans[level][1], at))) for level in self.levels),
@@ -100,8 +104,8 @@ class Design:
         """Return values with an axis for each dim of one experiment, in their order."""
         return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
 
-    def drawn(self, point: Point, first: int, count: int) -> list[xr.DataArray]:
-        """Draw some experiments: the timings of each system as a method is given them."""
+    def draw_timings(self, point: Point, first: int, count: int) -> list[xr.DataArray]:
+        """Draw some experiments: the timings of each system as the method gets them."""
         arrays = draw_experiments(point.sides, self.draw, point.key, first, count)
         hidden = [self.levels.index(level) for level in self.hidden]
         coords = {EXPERIMENT: np.arange(first, first + count), **self.labels}
@@ -112,42 +116,41 @@ class Design:
         return [xr.DataArray(hide_levels(array, len(self.levels), hidden), coords, dims, name=TIME, attrs=attrs) for array in arrays]
 
 
-def check_design(nest: Nest, *, two: bool) -> Design:
-    """Check what is to be simulated of one system or of two, and lay out the map."""
-    sizes = _by_level(nest.sizes, "sizes", "")
+def check_design(study: Study, *, two: bool) -> Design:
+    """Check the nest of one system or of two, and lay out the map."""
+    sizes = _by_level(study.sizes, "sizes", "")
     levels = tuple(sizes)
-    hidden = check_names(nest.ignored, "ignored") if nest.ignored else ()
-    neighbours, shared, pairs = dict(nest.autocorrelation or {}), dict(nest.shared or {}), dict(nest.pairs or {})
+    hidden = check_names(study.ignored, "ignored") if study.ignored else ()
+    neighbours, shared, pairs = dict(study.autocorrelation or {}), dict(study.shared or {}), dict(study.pairs or {})
     check_named((*hidden, *neighbours, *shared, *pairs), levels)
     if pairs and not two:
         raise ValueError(f"pairs={listed(pairs)} is about two systems, and the method is of one")
-    if pairs and nest.baseline_sizes is not None:
+    if pairs and study.baseline_sizes is not None:
         raise ValueError(f"pairs={listed(pairs)}: units of different numbers are no pairs; leave baseline_sizes out")
     if levels[-1] in hidden:
         raise ValueError(
             f"ignored={listed(hidden)}: the repetitions of {levels[-1]!r}, the lowest level, cannot become those of a lower one"
         )
-    labels = {name: check_labels(value, name) for name, value in (nest.dims or {}).items()}
+    labels = {name: check_labels(value, name) for name, value in (study.dims or {}).items()}
     if shared and BENCHMARK not in labels:
         raise ValueError(
             f"shared={listed(shared)} is about units that serve several benchmarks: say how many with dims={{'benchmark': 13}}"
         )
     spans = [_spans(sizes, "sizes", hidden)]
-    variances = [_variances(nest.variances, "variances", levels)]
+    variances = [_variances(study.variances, "variances", levels)]
     if two:
-        baseline = nest.sizes if nest.baseline_sizes is None else nest.baseline_sizes
-        spans.append(
-            _spans(_by_level(baseline, "baseline_sizes", "baseline_"), "baseline_sizes", hidden) if baseline is not nest.sizes else spans[0]
-        )
+        name, prefix = "baseline_sizes", "baseline_"
+        same_sizes = study.baseline_sizes is None
+        spans.append(spans[0] if same_sizes else _spans(_by_level(study.baseline_sizes, name, prefix), name, hidden))
         check_named(spans[-1], levels)
         missing = [level for level in levels if level not in spans[-1]]
         if missing:
             raise ValueError(f"baseline_sizes has no {listed(missing)}; the levels in sizes are {listed(levels)}")
-        same_variances = nest.baseline_variances is None
-        variances.append(variances[0] if same_variances else _variances(nest.baseline_variances, "baseline_variances", levels))
-    ratio = _as_map(nest.ratio, "ratio")
+        same_variances = study.baseline_variances is None
+        variances.append(variances[0] if same_variances else _variances(study.baseline_variances, "baseline_variances", levels))
+    ratio = _as_map(study.ratio, "ratio")
     if not bool((ratio > 0).all()):
-        raise ValueError(f"ratio={nest.ratio!r}: give what the candidate's mean is of the baseline's, a number above zero such as 0.95")
+        raise ValueError(f"ratio={study.ratio!r}: give what the candidate's mean is of the baseline's, a number above zero such as 0.95")
     arrays = [
         *(array for side in spans for span in side.values() for array in span),
         *(v for side in variances for v in side.values()),
@@ -161,7 +164,7 @@ def check_design(nest: Nest, *, two: bool) -> Design:
         spans=tuple({level: (_labelled(low, labels), _labelled(high, labels)) for level, (low, high) in side.items()} for side in spans),
         variances=tuple({level: _labelled(v, labels) for level, v in side.items()} for side in variances),
         ratio=_labelled(ratio, labels),
-        draw=check_distribution(nest.distribution),
+        draw=check_distribution(study.distribution),
         autocorrelation=tuple(check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0) for level in levels),
         shared={level: check_correlation(value, f"shared[{level!r}]") for level, value in shared.items()},
         pairs=tuple(check_correlation(pairs.get(level, 0.0), f"pairs[{level!r}]") for level in levels),
@@ -170,13 +173,12 @@ def check_design(nest: Nest, *, two: bool) -> Design:
 
 
 def _at(array: xr.DataArray, at: Mapping[str, int]) -> xr.DataArray:
-    """Return what an array without labels holds at a place of the map."""
     indexers = {dim: index for dim, index in at.items() if dim in array.dims}
     return array.isel(indexers) if indexers else array
 
 
-def _by_level(numbers: Numbers, name: str, prefix: str, suffix: str = "") -> dict[str, Any]:
-    """Return what is given for each level: a list becomes a map along a dim named after the level."""
+def _by_level(numbers: Numbers | None, name: str, prefix: str, suffix: str = "") -> dict[str, Any]:
+    """Return the numbers of each level: a list becomes a map along a dim named after the level."""
     if isinstance(numbers, xr.DataArray) and LEVEL in numbers.dims:
         numbers = {str(level): numbers.sel({LEVEL: level}, drop=True) for level in numbers[LEVEL].values.tolist()}
     if not isinstance(numbers, Mapping) or (name.endswith("sizes") and not numbers):
@@ -192,7 +194,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _listed(values: Any, dim: str) -> xr.DataArray:
-    """Return values along a dim of their own, which is labelled with them; pairs (fewest, most) are numbered."""
+    """Return values along a dim labelled with them; pairs (fewest, most) are numbered."""
     if not any(isinstance(value, tuple) for value in values):
         return xr.DataArray(np.asarray(values), {dim: np.asarray(values)}, dim)
     pairs = np.empty(len(values), dtype=object)
@@ -210,7 +212,7 @@ def _as_map(value: Any, dim: str) -> xr.DataArray:
 
 
 def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
-    """Return the fewest and most repetitions by level; what a method takes as independent is repeated at least twice."""
+    """Return the fewest and most repetitions by level; independent units are repeated at least twice."""
     spans = {}
     for level, value in sizes.items():
         array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
@@ -220,7 +222,7 @@ def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[s
         spans[level] = (array.copy(data=low), array.copy(data=high))
     unit = next(level for level in sizes if level not in hidden)
     units = xr.DataArray(1)
-    for level in list(sizes)[: list(sizes).index(unit) + 1]:  # those above it are hidden: their repetitions are its own
+    for level in list(sizes)[: list(sizes).index(unit) + 1]:  # levels above it are hidden: their repetitions count as its own
         units = units * spans[level][0]
     if int(units.min()) < 2:
         raise ValueError(
@@ -231,7 +233,6 @@ def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[s
 
 
 def _variances(numbers: Numbers | None, name: str, levels: Sequence[str]) -> dict[str, xr.DataArray]:
-    """Return a variance for every level, 0 where none is given."""
     by_level = _by_level(numbers if numbers is not None else {}, name, "" if name == "variances" else "baseline_", "_variance")
     check_named(by_level, levels)
     arrays = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}

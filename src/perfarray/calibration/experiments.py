@@ -1,65 +1,45 @@
-"""Simulated experiments in batches: place after place of a map, with a bar, and the same numbers for any size of a batch."""
+"""Simulated experiments, point by point of a map and batch by batch; the size of a batch changes no number."""
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Design, Nest, Point, check_design
+from perfarray.calibration.designs import EXPERIMENT, Design, Point, Study, check_design
 from perfarray.calibration.methods import Method, with_defaults
 from perfarray.timings.notes import noted
-from perfarray.timings.streams import Rng, describe_key, key_of
+from perfarray.timings.streams import describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count
 
-MOST_VALUES = 1 << 21
-"""Values of all systems that are drawn at once, unless a single experiment has more: 16 MiB, several of which are in use."""
+MOST_VALUES = 1 << 21  # values of all systems that are drawn at once, unless one experiment has more: 16 MiB
+COST = 500  # the cost of an experiment beside its values, in values, for the progress bar
+UPDATES, LEAST = 40, 1 << 19  # steps of the progress bar, and the least cost of one: a call costs more than few experiments
 
-COST = 500
-"""What an experiment takes beside its values, in values: the bar's estimate of what remains counts both."""
-
-UPDATES, LEAST = 40, 1 << 19
-"""How often the bar moves, unless that were more than once for so much cost: a call with few experiments costs more than they do."""
-
-Judge = Callable[[Method, list[xr.DataArray], Point], xr.Dataset]
-"""Says of some experiments, by method and timings, what came of each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
-    """How many experiments of which nest are made, with which random numbers, and how many at once."""
-
-    nest: Nest
-    n_experiments: int
-    confidence_level: float
-    rng: Rng
-    batch: int | None
-    progress: bool
+Judge = Callable[[Method, list[xr.DataArray], Point], xr.Dataset]  # the outcome of each experiment, by method and timings
 
 
 def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.Dataset], xr.Dataset], result: str) -> xr.Dataset:
-    """Make the experiments of every place of a map, have each judged, and sum up what came of them."""
+    """Draw the experiments of every point of a map, judge each, and summarise the outcomes."""
     count = check_count(study.n_experiments, "n_experiments", 2)
     check_confidence_level(study.confidence_level)
     batch = None if study.batch is None else check_count(study.batch, "batch")
-    design = check_design(study.nest, two=method.two)
+    design = check_design(study, two=method.two)
     key = key_of(study.rng)
-    points = list(design.places(key))
+    points = list(design.points(key))
     costs = [count * (COST + sum(side.n_values for side in point.sides)) for point in points]
     summaries = []
     with _progress_bar(sum(costs), result) if study.progress else nullcontext() as bar:
         for point, cost in zip(points, costs, strict=True):
-            method_here = with_defaults(
-                method, design.visible, list(design.labels), study.confidence_level, str(next(iter(describe_key(point.key).values())))
-            )
+            rng = str(next(iter(describe_key(point.key).values())))
+            method_here = with_defaults(method, design.visible, list(design.labels), study.confidence_level, rng)
             at_once = batch or max(1, MOST_VALUES // sum(side.n_values for side in point.sides))
             if bar is not None and not batch:
                 at_once = min(at_once, max(1, max(sum(costs) // UPDATES, LEAST) * count // cost))
             batches = []
             for first in range(0, count, at_once):
                 several = min(at_once, count - first)
-                batches.append(judge(method_here, design.drawn(point, first, several), point))
+                batches.append(judge(method_here, design.draw_timings(point, first, several), point))
                 if bar is not None:
                     bar.update(cost * several // count)
             summaries.append(summary(xr.concat(batches, EXPERIMENT, coords="minimal", compat="override")))
@@ -67,14 +47,12 @@ def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.
 
 
 def _progress_bar(cost: int, result: str) -> Any:
-    """Return a bar over everything that is to be computed, with what remains."""
     from tqdm.auto import tqdm
 
     return tqdm(total=cost, desc=result.replace("_", " "), bar_format="{l_bar}{bar}| {elapsed}, {remaining} left")
 
 
 def _on_map(summaries: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
-    """Put what was found at the places of a map together."""
     datasets = list(summaries)
     for dim, size in reversed(list(design.map.sizes.items())):
         groups = (datasets[first : first + size] for first in range(0, len(datasets), size))
@@ -83,8 +61,7 @@ def _on_map(summaries: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
 
 
 def _attrs(method: Method, study: Study, design: Design, key: tuple[int, int], result: str) -> dict[str, Hashable]:
-    """Return what says what was simulated."""
-    distribution = study.nest.distribution
+    distribution = study.distribution
     attrs: dict[str, Hashable] = {
         "result": result,
         "method": method.name,

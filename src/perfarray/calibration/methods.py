@@ -1,4 +1,4 @@
-"""How a method is asked about many experiments at once, and what its answer says: limits, or a verdict."""
+"""Calling a method on many experiments at once, and reading its answer: limits, or a verdict."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,7 @@ from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from perfarray.timings.notes import collecting
 from perfarray.timings.validation import listed
 
-RATIO, MEAN, COMPONENTS = "ratio", "mean", "variances"
-"""What limits can be of: the truth that an experiment has."""
+RATIO, MEAN, COMPONENTS = "ratio", "mean", "variances"  # the true values that limits can be about
 
 TRUTHS: Final[Mapping[str, str]] = {
     "agreement": RATIO,
@@ -24,20 +23,19 @@ TRUTHS: Final[Mapping[str, str]] = {
     "mean_interval": MEAN,
     "variance_components": COMPONENTS,
 }
-"""By public name, what the limits of a method are of."""
 
+# Methods whose answer is a p-value, or whether there is a difference; those that only see a better candidate; and those whose estimate is
+# baseline / candidate.
 TESTS: Final = ("hierarchical_performance_test", "normality", "randomization_test", "speedup_test")
-"""Public names of methods whose answer is a p-value, or whether there is a difference."""
-
 ONE_SIDED: Final = ("hierarchical_performance_test",)
-"""Tests that see one direction alone: that the candidate is better."""
-
 SPEEDUPS: Final = ("hierarchical_performance_test", "speedup_test")
-"""Methods whose estimate is baseline / candidate."""
+
+# The variables of an answer that are read: variables of a Dataset, entries of a mapping, or attributes, as of SciPy's results.
+VARIABLES: Final = ("lower", "upper", "kind", "verdict", "significant", "pvalue", "estimate", "statistic", "speedup")
 
 
 class Method(NamedTuple):
-    """A method that is ready to be asked: its name, what it takes, and what its limits are of ("" where there are none)."""
+    """A method with its arguments: `takes` are the names that it accepts, `truth` is what its limits are about ("" for a test)."""
 
     name: str
     function: Callable[..., Any]
@@ -72,7 +70,7 @@ def check_method(method: str | Callable[..., Any], options: Mapping[str, Any]) -
 
 
 def with_defaults(method: Method, levels: Sequence[str], dims: Sequence[str], confidence_level: float, rng: str) -> Method:
-    """Return the method with the arguments that are the same for all experiments, where it takes them and the caller gave none."""
+    """Return the method with default arguments, where it takes them and the caller gave none."""
     defaults: dict[str, Any] = {"confidence_level": confidence_level, "rng": rng} | ({"levels": tuple(levels)} if method.public else {})
     if method.options.get("correction") is not None:
         if not dims:
@@ -82,35 +80,29 @@ def with_defaults(method: Method, levels: Sequence[str], dims: Sequence[str], co
 
 
 def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
-    """Ask a method about some experiments; return the parts of its answer that say something, along `experiment`."""
+    """Call a method on some experiments, and return the parts of its answer along `experiment`."""
     with collecting():
         answer = method.function(*sides, **method.options | more)
-    answers = {
-        name: _along(_part(answer, name), name, method, sides[0].sizes[EXPERIMENT]) for name in PARTS if _part(answer, name) is not None
-    }
+    variables = {name: _variable_of(answer, name) for name in VARIABLES}
+    count = sides[0].sizes[EXPERIMENT]
+    answers = {name: _along_experiments(value, name, method, count) for name, value in variables.items() if value is not None}
     if not answers.keys() & {"lower", "verdict", "significant", "pvalue"}:
         raise ValueError(f"the answer of {method.name} has neither lower and upper nor pvalue, verdict or significant")
     return answers
 
 
-PARTS: Final = ("lower", "upper", "kind", "verdict", "significant", "pvalue", "estimate", "statistic", "speedup")
-"""What is looked for in an answer: variables of a Dataset, entries of a mapping, or attributes, as of SciPy's results."""
-
-
-def _part(answer: Any, name: str) -> Any:
-    """Return one part of an answer, None where it has none."""
+def _variable_of(answer: Any, name: str) -> Any:
     if isinstance(answer, xr.Dataset):
         return answer.data_vars.get(name)
     return answer.get(name) if isinstance(answer, Mapping) else getattr(answer, name, None)
 
 
-def _along(value: Any, name: str, method: Method, count: int) -> xr.DataArray:
-    """Return a part of an answer along `experiment`, the plain arrays of callables too."""
-    array = (
-        value
-        if isinstance(value, xr.DataArray)
-        else xr.DataArray(np.asarray(value), dims=[EXPERIMENT, *map("_{}".format, range(1, np.ndim(value)))][: np.ndim(value)])
-    )
+def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.DataArray:
+    """Return a part of an answer along `experiment`, which is the first axis of plain arrays."""
+    array: xr.DataArray = value
+    if not isinstance(value, xr.DataArray):
+        dims = [EXPERIMENT, *(f"_{axis}" for axis in range(1, np.ndim(value)))]
+        array = xr.DataArray(np.asarray(value), dims=dims[: np.ndim(value)])
     if EXPERIMENT not in array.dims and count == 1:
         array = array.expand_dims(EXPERIMENT)
     if array.sizes.get(EXPERIMENT) != count:
@@ -122,7 +114,7 @@ def _along(value: Any, name: str, method: Method, count: int) -> xr.DataArray:
 
 
 def covered(answer: Mapping[str, xr.DataArray], truth: xr.DataArray) -> xr.Dataset:
-    """Say of every interval whether it holds the truth, or lies below or above it; an unbounded one holds it."""
+    """Return for every interval whether it contains the truth, or lies below or above it."""
     lower, upper = answer["lower"], answer["upper"]
     outside = answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
     inside = xr.where(outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper))
@@ -140,7 +132,7 @@ def covered(answer: Mapping[str, xr.DataArray], truth: xr.DataArray) -> xr.Datas
 
 
 def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float) -> xr.Dataset:
-    """Say of every experiment whether the method sees a difference, in which direction (-1: less), and whether it has an answer."""
+    """Return for every experiment whether the method sees a difference, its direction (-1: less), and whether it has an answer."""
     if "verdict" in answer:
         verdict = answer["verdict"]
         direction = xr.where(verdict == FASTER, -1, xr.where(verdict == SLOWER, 1, 0))
@@ -158,7 +150,7 @@ def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, 
 
 
 def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray) -> xr.DataArray:
-    """Return where a test that sees a difference sees it: 0 where it does not say."""
+    """Return the direction of the difference that a test sees: 0 where it gives none."""
     if method.name in ONE_SIDED:
         return -significant.astype(int)
     estimate = next((answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None)
@@ -169,7 +161,7 @@ def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: 
 
 
 def beyond(answer: Mapping[str, xr.DataArray], threshold: Any) -> xr.Dataset:
-    """Say which sets lie wholly outside 1 +- threshold, on which side."""
+    """Return which sets lie wholly outside 1 +- threshold, and on which side."""
     lower, upper = answer["lower"], answer["upper"]
     inside = (answer["kind"] != "exclusive") if "kind" in answer else xr.ones_like(lower, dtype=bool)
     direction = xr.where(inside & (lower > 1 + threshold), 1, 0) - xr.where(inside & (upper < 1 - threshold), 1, 0)

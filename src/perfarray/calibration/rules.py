@@ -1,4 +1,4 @@
-"""Rules that say whether two sides differ: this package's, those of other tools, and whatever method a caller names."""
+"""Rules that decide whether two sides differ: this package's, those of other tools, and any method of the caller."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+import perfarray
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.calibration.methods import ask, check_method, decided, with_defaults
 from perfarray.calibration.numerics.splits import errors_apart, pool, pooled_t
@@ -14,53 +15,44 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.speedups.numerics.rank_tests import mann_whitney
 from perfarray.timings.validation import check_choice, listed
 
-Judged = tuple[Mask, Mask]
-"""Of every comparison, whether a difference is seen, and whether there is an answer."""
+Judged = tuple[Mask, Mask]  # for every comparison, whether a difference is seen, and whether there is an answer
 
 
 class Rule(NamedTuple):
-    """A rule of a tool that pools all values of a side: what gives its answers, and who uses it."""
+    """A rule of a tool that pools all values of a side: its function of both sides and the risk, and the tools that use it."""
 
     judge: Callable[[Floats, Floats, float], Judged]
     used_by: str
 
 
 def _by_pvalue(test: Callable[[Floats, Floats], Floats], first: Floats, second: Floats, risk: float) -> Judged:
-    """Judge by a p-value."""
     pvalue = test(first, second)
     return pvalue <= risk, ~np.isnan(pvalue)
 
 
-def _by_errors(first: Floats, second: Floats, _: float) -> Judged:
-    """Judge by errors of 99.9 % that do not overlap, whatever risk is asked for."""
-    return errors_apart(first, second, 0.999)
-
-
 def _by_limit(limit: float, first: Floats, second: Floats, _: float) -> Judged:
-    """Judge by the means alone: a difference is larger than a limit."""
     ratio = pool(first).mean / pool(second).mean
     return np.abs(ratio - 1) > limit, ~np.isnan(ratio)
 
 
 def _rank_sum(first: Floats, second: Floats) -> Floats:
-    """Return Mann and Whitney's p-value."""
     return mann_whitney(first, second, "two-sided").pvalue
 
 
 OURS: Final = "perfarray"
 
+# Rules that ignore the nest, by name.
 RULES: Final[Mapping[str, Rule]] = {
     "pooled_t": Rule(partial(_by_pvalue, pooled_t), "pyperf"),
     "pooled_mannwhitney": Rule(partial(_by_pvalue, _rank_sum), "benchstat, Google Benchmark"),
-    "errors_apart": Rule(_by_errors, "readers of JMH's scores"),
+    "errors_apart": Rule(lambda first, second, _: errors_apart(first, second, 0.999), "readers of JMH's scores"),
     "means_2_percent": Rule(partial(_by_limit, 0.02), "a limit on the means"),
     "means_5_percent": Rule(partial(_by_limit, 0.05), "a limit on the means"),
 }
-"""Rules that throw the nest away, by name."""
 
 
 class CheckedRule(NamedTuple):
-    """A rule that is ready to be asked: its name, who uses it, and what says of many comparisons whether a difference is seen."""
+    """A rule by name, the tools that use it, and its function of both sides of many comparisons."""
 
     name: str
     used_by: str
@@ -79,7 +71,7 @@ def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_
             judge = partial(_pooled, RULES[rule], threshold, round(1 - confidence_level, 12))
             checked.append(CheckedRule(name, RULES[rule].used_by, judge))
             continue
-        if isinstance(rule, str) and rule != OURS and not hasattr(_public(), rule):
+        if isinstance(rule, str) and rule != OURS and not hasattr(perfarray, rule):
             check_choice(rule, "rules", (OURS, *RULES, "the name of a method, such as randomization_test", "a callable"))
         method = with_defaults(check_method("compare" if rule == OURS else rule, {}), levels, (), confidence_level, rng)
         judge_pair = partial(_by_method, method, threshold, round(1 - confidence_level, 12))
@@ -90,15 +82,8 @@ def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_
     return checked
 
 
-def _public() -> Any:
-    """Return the package, whose public functions are rules too."""
-    import perfarray
-
-    return perfarray
-
-
 def _pooled(rule: Rule, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray) -> Judged:
-    """Judge by all values of a side; a change that does not matter is none."""
+    """Judge by all values of a side; changes below the threshold are no alarm."""
     x, y = (side.values.reshape(side.sizes[EXPERIMENT], -1) for side in (first, second))
     significant, answered = rule.judge(x, y, risk)
     large = np.abs(pool(x).mean / pool(y).mean - 1) > threshold
@@ -106,7 +91,6 @@ def _pooled(rule: Rule, threshold: float, risk: float, first: xr.DataArray, seco
 
 
 def _by_method(method: Any, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray) -> Judged:
-    """Judge by a method of the package, or of the caller."""
     more = {"threshold": threshold} if "threshold" in method.takes else {}
     decision = decided(method, ask(method, [first, second], **more), threshold, risk).transpose(EXPERIMENT)
     return (decision["seen"] & decision["answered"]).values, decision["answered"].values

@@ -1,4 +1,4 @@
-"""Nested run times whose true variances and means you choose: what every method can be tested on."""
+"""Simulated nested timings with chosen true means and variances."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -40,7 +40,7 @@ def simulate(
     shared : mapping, optional
         Correlation of a level's effects between benchmarks, as `{"binary": 0.8}`: unit j is the same unit for all of them.
     autocorrelation : mapping, optional
-        Correlation of a level's effects with the one before inside the same parent, as `{"execution": 0.3}`: a stationary AR(1).
+        Correlation of neighbouring effects of a level inside the same parent, as `{"execution": 0.3}`: a stationary AR(1).
     rng : int or numpy.random.Generator, optional
         Seed.
 
@@ -76,15 +76,16 @@ def simulate(
     for level in levels:
         low, high = spans[level]
         shape[level] = high
-        scale = np.sqrt(_variance(variances.get(level, 0.0), level))
+        variance = variances.get(level, 0.0)
+        if check_number(variance, f"variances[{level!r}]") < 0:
+            raise ValueError(f"variances[{level!r}]={variance!r} is negative")
+        scale = np.sqrt(float(variance))
         effects = _effects(draw, generator, shape, check_correlation(common.get(level, 0.0), f"shared[{level!r}]"))
         neighbour = check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0)
         total = total + scale * effects.copy(data=autocorrelated(effects.values, neighbour))
         if low < high:
-            counts = xr.DataArray(
-                generator.integers(low, high + 1, tuple(n for name, n in shape.items() if name != level)),
-                dims=tuple(n for n in shape if n != level),
-            )
+            parents = {name: n for name, n in shape.items() if name != level}
+            counts = xr.DataArray(generator.integers(low, high + 1, tuple(parents.values())), dims=tuple(parents))
             measured = measured & (xr.DataArray(np.arange(high), dims=level) < counts)
     total = total.where(measured).transpose(*shape).assign_coords({level: np.arange(shape[level]) for level in levels})
     law = distribution if isinstance(distribution, str) else "other"
@@ -93,7 +94,7 @@ def simulate(
 
 
 def check_distribution(distribution: str | Draw) -> Draw:
-    """Return what draws effects."""
+    """Return the function that draws effects."""
     if callable(distribution):
         return distribution
     check_choice(distribution, "distribution", tuple(DISTRIBUTIONS))
@@ -101,7 +102,7 @@ def check_distribution(distribution: str | Draw) -> Draw:
 
 
 def check_named(names: Iterable[str], levels: Sequence[str]) -> None:
-    """Raise where a name is not one of the levels that have sizes."""
+    """Raise for names that are not levels with sizes."""
     for name in names:
         if name not in levels:
             raise ValueError(f"{name!r} is not one of the levels in sizes: {listed(levels)}")
@@ -114,13 +115,6 @@ def check_span(size: Any, name: str) -> tuple[int, int]:
     return least, check_count(high, name, least)
 
 
-def _variance(value: float, level: str) -> float:
-    """Return a variance that is not negative."""
-    if check_number(value, f"variances[{level!r}]") < 0:
-        raise ValueError(f"variances[{level!r}]={value!r} is negative")
-    return float(value)
-
-
 def check_labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
     """Return the labels of a dim: those given, or `name0`, `name1`, ..."""
     if isinstance(value, int):
@@ -130,7 +124,7 @@ def check_labels(value: int | Sequence[Any], name: str) -> npt.NDArray[Any]:
 
 
 def check_correlation(value: Any, name: str, least: float = 0.0) -> float:
-    """Return a correlation from `least` to 1: with itself it is less than 1 and more than -1."""
+    """Return a correlation from `least` to 1; an autocorrelation is below 1 and above -1."""
     number = check_number(value, name)
     if not least <= number <= 1.0 or (least < 0 and abs(number) == 1):
         raise ValueError(f"{name}={value!r} is not a correlation between {least:g} and 1")
@@ -138,7 +132,7 @@ def check_correlation(value: Any, name: str, least: float = 0.0) -> float:
 
 
 def _effects(draw: Draw, rng: np.random.Generator, shape: Mapping[str, int], correlation: float) -> xr.DataArray:
-    """Draw a level's effects for every unit; a correlated part is common to the benchmarks."""
+    """Draw a level's effects for every unit, with a part that the benchmarks share."""
     effects = xr.DataArray(draw(rng, tuple(shape.values())), dims=tuple(shape))
     if not correlation:
         return effects

@@ -1,4 +1,4 @@
-"""A/A splits: how often each rule sees a difference between halves of one and the same program's timings."""
+"""A/A splits: how often each rule sees a difference between halves of the same timings."""
 
 from typing import Any, NamedTuple
 
@@ -21,11 +21,8 @@ from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
 
-MOST_VALUES = 1 << 16
-"""Values of both halves that are compared at once, unless a single cell has more. It changes no number."""
-
-MANY = 1_000_000
-"""Splits beyond which nobody reads their number."""
+MOST_VALUES = 1 << 16  # values of both halves that are compared at once, unless one cell has more; it changes no number
+MANY = 1_000_000  # splits beyond which a note gives no number
 
 
 @over_metrics
@@ -40,37 +37,36 @@ def calibrate(
     rng: Rng = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Count how often each rule sees a difference between halves of the same timings: there is none, so each is a false alarm.
+    """Count false alarms of each rule: how often it sees a difference between halves of the same timings.
 
-    The independent units of every cell (its executions, or binaries) are split at random into halves, again and again, and the halves are
+    The independent units of every cell (its executions, or binaries) are split at random into halves many times, and the halves are
     compared.
 
     Parameters
     ----------
     times, levels, metric
-        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. Every label of every other dim is a cell of its own.
+        Timings (lazy ones are computed), their nest, and the variable(s) of a Dataset. The labels of all other dims are separate cells.
     rules : str, callable or sequence of them
-        "perfarray" (`compare`: Fieller's interval of the ratio, which respects the nest); rules that pool all values of a side:
-        "pooled_t" (pyperf), "pooled_mannwhitney" (benchstat, Google Benchmark), "errors_apart" (how scores of JMH are read: errors of
-        99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ by more); the name of another method, such as
-        "randomization_test"; or a callable, as for `false_alarm_rate`.
+        "perfarray" (`compare`); rules that pool all values of a side: "pooled_t" (pyperf), "pooled_mannwhitney" (benchstat, Google
+        Benchmark), "errors_apart" (scores of JMH: errors of 99.9 % do not overlap), "means_2_percent", "means_5_percent" (the means differ
+        by more); the name of another method, such as "randomization_test"; or a callable, as for `false_alarm_rate`.
     threshold : float
-        A relative change that does not matter, to any rule that can take it: 0.02 means 2 %.
+        A relative change that does not matter, for rules that accept one: 0.02 means 2 %.
     n_splits : int
-        Splits of a cell that are compared at most; where there are no more, all are.
+        The most splits of a cell that are compared.
     confidence_level : float
         1 less the risk of the rules that have one; also of `noise_floor`.
     rng : int, str or numpy.random.Generator, optional
-        Seed of the splits. They depend on the number of units alone.
+        Seed of the splits, which depend on the number of units alone.
 
     Returns
     -------
     Dataset
-        Along `rule`: `false_alarm_rate`, the mean of the cells' shares of splits with an alarm; `error`, its standard error between cells
-        (NaN of one cell); `unanswered`, the share of splits without an answer; and `used_by`. Along `rule` and the cells' dims:
-        `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units again stay below though
-        nothing changed (that of the halves, over the root of 2; of fewer than 20 splits, the largest); `smallest_change`, the one such a
-        comparison sees with 80 % power (as in `compare`); `n_splits`, how many distinct splits were compared; `n`, the units.
+        Along `rule`: `false_alarm_rate`, the mean over cells of the share of splits with an alarm; `error`, its standard error between
+        cells (NaN for one cell); `unanswered`, the share of splits without an answer; and `used_by`. Along `rule` and the cells' dims:
+        `cell_rate`. For every cell: `noise_floor`, the relative change that 95 % of comparisons with as many units stay below though
+        nothing changed (that of the halves, over the root of 2); `smallest_change`, the one such a comparison sees with 80 % power (as in
+        `compare`); `n_splits`, the distinct splits compared; `n`, the units.
 
     Raises
     ------
@@ -79,12 +75,9 @@ def calibrate(
 
     Notes
     -----
-    A rule is measured at half of the units: one with a risk errs about as often with all, a limit on the means more often with half. One
-    unit far from the others lies in either half and widens its interval: rules with intervals then err less often than meant (1 to 3 %
-    by "perfarray" in public archives, 4 to 5 % of simulated normal timings). What is the same for all units of the data (one session,
-    one machine) is in both halves and raises no alarm here, however much of it there is between two days: to see it, measure several
-    sessions and let them be the outermost level. Splits of one cell share its units and are no independent evidence; therefore the
-    standard error is taken between cells.
+    Rates are those of comparisons with half of the units: a rule with a risk errs about as often with all, a limit on the means less
+    often. What is the same for all units of the data (one session, one machine) is in both halves and raises no alarm: to see it, measure
+    several sessions as the outermost level. :doc:`/how-to/trust` has more.
 
     Examples
     --------
@@ -108,7 +101,7 @@ def calibrate(
     with collecting():  # as many units again, of which nothing is different
         comparison = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
     numbers = cell_keys([array], data.levels).transpose(*cells).values.ravel()
-    counts = _compared(array.values.reshape(-1, *array.shape[len(cells) :]), numbers, data, Asking(checked, most, level, key))
+    counts = _count_alarms(array.values.reshape(-1, *array.shape[len(cells) :]), numbers, data, checked, most, level, key)
     result = _result(counts, checked, cells, array.shape[: len(cells)])
     result = result.assign_coords({dim: array[dim].variable for dim in cells if dim in array.coords})
     result["smallest_change"] = (tuple(cells), comparison["smallest_change"].transpose(*cells).values, {"units": "1"})
@@ -118,17 +111,8 @@ def calibrate(
     return noted(result, *data.notes, data.selected, *_notes(result, data))
 
 
-class Asking(NamedTuple):
-    """What every cell is asked: by which rules, of how many splits at most; the level of the noise floor; what splits are drawn with."""
-
-    rules: list[CheckedRule]
-    most: int
-    level: float
-    key: Key
-
-
-class Found(NamedTuple):
-    """Of every cell: shares of alarms and of splits without an answer by rule, the noise floor, the splits compared, and the units."""
+class Counts(NamedTuple):
+    """Per cell: by rule the shares of splits with an alarm and without an answer; the noise floor, the splits compared, and the units."""
 
     rate: Floats
     unanswered: Floats
@@ -137,34 +121,31 @@ class Found(NamedTuple):
     n: Floats
 
 
-def _compared(values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, asking: Asking) -> Found:
-    """Split and compare the cells: those with the same number of units together, as many as fit."""
+def _count_alarms(
+    values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, rules: list[CheckedRule], most: int, level: float, key: Key
+) -> Counts:
+    """Split and compare the cells: those with the same number of units at once."""
     measured = ~np.isnan(values).all(axis=tuple(range(2, values.ndim)))
     n = measured.sum(axis=1)
     order = np.argsort(~measured, axis=1, kind="stable")
     values = np.take_along_axis(values, order.reshape(order.shape + (1,) * (values.ndim - 2)), axis=1)
-    counts = Found(
-        rate=np.full((len(asking.rules), len(values)), np.nan),
-        unanswered=np.full((len(asking.rules), len(values)), np.nan),
-        noise_floor=np.full(len(values), np.nan),
-        n_splits=np.zeros(len(values)),
-        n=n.astype(float),
-    )
+    rate, unanswered = np.full((2, len(rules), len(values)), np.nan)
+    counts = Counts(rate, unanswered, np.full(len(values), np.nan), np.zeros(len(values)), n.astype(float))
     for units in sorted({int(count) for count in n if count > 1}):
-        sides = halves(units, asking.most, Streams(asking.key).generator(units, SPLITS))
+        sides = halves(units, most, Streams(key).generator(units, SPLITS))
         cells, size = np.flatnonzero(n == units), units * int(np.prod(values.shape[2:]))
         at_once = max(1, MOST_VALUES // (len(sides[0]) * size))
         for first in range(0, len(cells), at_once):
             rows = cells[first : first + at_once]
-            alarms, answered, change = _judged(_trimmed(values[rows]), numbers[rows], sides, data, asking.rules)
+            alarms, answered, change = _judged(_trimmed(values[rows]), numbers[rows], sides, data, rules)
             counts.rate[:, rows], counts.unanswered[:, rows] = alarms.mean(axis=-1), 1 - answered.mean(axis=-1)
-            reached = np.quantile(change, asking.level, axis=-1, method="inverted_cdf")
+            reached = np.quantile(change, level, axis=-1, method="inverted_cdf")
             counts.noise_floor[rows], counts.n_splits[rows] = np.expm1(reached / np.sqrt(2)), len(sides[0])
     return counts
 
 
 def _trimmed(values: Floats) -> Floats:
-    """Leave out repetitions inside units that no unit of these cells has: of ragged data, most of a small cell is padding."""
+    """Leave out the padding of ragged data: repetitions that no unit of these cells has."""
     for axis in range(2, values.ndim):
         other_axes = tuple(other_axis for other_axis in range(values.ndim) if other_axis != axis)
         values = np.compress(~np.isnan(values).all(axis=other_axes), values, axis)
@@ -174,7 +155,7 @@ def _trimmed(values: Floats) -> Floats:
 def _judged(
     values: Floats, numbers: npt.NDArray[np.uint64], sides: tuple[Integers, Integers], data: Timings, rules: list[CheckedRule]
 ) -> tuple[Mask, Mask, Floats]:
-    """Return by rule, cell and split whether a difference is seen and whether there is an answer; by cell and split its size (log)."""
+    """Return by rule, cell and split the alarms and the answers, and by cell and split the absolute log ratio of the means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
     at_once = max(1, MOST_VALUES // (units * int(np.prod(values.shape[2:])) * len(values)))
     alarms, answered = np.zeros((2, len(rules), len(values), splits), dtype=bool)
@@ -190,7 +171,7 @@ def _judged(
 
 
 def _as_timings(values: Floats, labels: npt.NDArray[np.uint64], data: Timings) -> xr.DataArray:
-    """Return one side of some splits of some cells as timings, one after the other."""
+    """Return one side of some splits of some cells as timings along `experiment`."""
     coords = {EXPERIMENT: labels.ravel().view(np.int64)}
     attrs = {"units": data.units, "better": data.better}
     return xr.DataArray(values.reshape(-1, *values.shape[2:]), coords, (EXPERIMENT, *data.levels), name=data.array.name, attrs=attrs)
@@ -204,13 +185,12 @@ def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
     return mean.values
 
 
-def _result(counts: Found, rules: list[CheckedRule], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
-    """Name the dims of what was found, and average over the cells."""
+def _result(counts: Counts, rules: list[CheckedRule], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
     measured = ~np.isnan(counts.noise_floor)
     rate, number = counts.rate[:, measured], int(measured.sum())
     mean = rate.mean(axis=1) if number else np.full(len(rules), np.nan)
     error = rate.std(axis=1, ddof=1) / np.sqrt(number) if number > 1 else np.full(len(rules), np.nan)
-    silent = (counts.unanswered[:, measured] == 1).all(axis=1)  # who never answers raises no alarm, and tells nothing
+    silent = (counts.unanswered[:, measured] == 1).all(axis=1)  # a rule that never answers has no rate
     mean, error = (np.where(silent, np.nan, array) for array in (mean, error))
     unanswered = counts.unanswered[:, measured].mean(axis=1) if number else np.full(len(rules), np.nan)
     unit = {"units": "1"}
@@ -228,7 +208,6 @@ def _result(counts: Found, rules: list[CheckedRule], cells: list[str], shape: tu
 
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
-    """Say in a sentence what came out, and what it does not tell."""
     n, units = result["n"].values[result["n"].values > 0], plural(data.levels[0])
     cells, without, few = len(n), int((n == 1).sum()), int(((n > 1) & (n < 4)).sum())
     notes = [_summary(result), _caveats(result, data.levels[0])] if without < cells else []
@@ -251,7 +230,6 @@ def _notes(result: xr.Dataset, data: Timings) -> list[Note]:
 
 
 def _summary(result: xr.Dataset) -> Note:
-    """Say what came out: the sentence for a report."""
     rates = dict(zip(result["rule"].values.tolist(), result["false_alarm_rate"].values.tolist(), strict=True))
     change, risk = float(result["smallest_change"].median()), round(1 - float(result.attrs["confidence_level"]), 12)
     (first, rate), *further_rules = rates.items()
@@ -263,7 +241,6 @@ def _summary(result: xr.Dataset) -> Note:
 
 
 def _caveats(result: xr.Dataset, unit: str) -> Note:
-    """Say what rates of halves do not tell."""
     units, most = plural(unit), int(result["n"].max())
     above = LEVELS[: LEVELS.index(unit)] if unit in LEVELS else ()
     text = (

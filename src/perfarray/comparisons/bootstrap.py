@@ -8,9 +8,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, LOWER
-from perfarray.numerics.bootstrap_intervals import mean_by_draws
 from perfarray.numerics.bootstrap_limits import limits_of, percentile_family
-from perfarray.numerics.bootstrap_samples import draw_sample, flattened, spread
+from perfarray.numerics.bootstrap_samples import draw_sample, flattened, mean_by_draws, spread
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -18,7 +17,7 @@ from perfarray.timings.best import BEST, named_end, slow_end_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.pairs import FAR, at_worst, hanging, unknown_at_best
-from perfarray.timings.resampling import Resample, Resampling, check_resampling
+from perfarray.timings.resampling import Resample, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS  # its check is one of the interval's
@@ -26,17 +25,14 @@ from perfarray.timings.units import units_notes as units_notes
 from perfarray.timings.validation import accepts, check_choice, check_confidence_level
 
 REPLICATE = "replicate"
-OBSERVED = "observed"
-"""The coordinate of a distribution that holds the statistic of the data."""
-
-SUITE_SCORE = "suite_score"
-"""The coordinate by which a distribution of scores is known."""
-
+OBSERVED = "observed"  # the coordinate of a distribution that holds the statistic of the data
+SUITE_SCORE = "suite_score"  # a coordinate that only distributions of scores have
 STATISTICS = ("mean", "median", "min", BEST)
-STORED = ("percentile", "basic")
+STORED = ("percentile", "basic")  # methods that need replicates alone
+FEWEST = 20  # replicates from which on an observed statistic outside all of them is an error and not chance
 
-FEWEST = 20
-"""Replicates from which on an observed statistic outside all of them is an error and not chance."""
+# What follows for limits of replicates that can only rise, or only fall, with what was stopped.
+STOPPED = "the limits hold whatever they would have taken, and an estimate that hangs on it is a bound, or NaN where it is none"
 
 Statistic = str | Callable[..., Any]
 
@@ -64,8 +60,7 @@ def bootstrap_distribution(
         Timings; ragged ones padded with NaN. Dims that are not levels broadcast, each cell with random numbers of its own.
     statistic : {"mean", "median", "min", "best"} or callable
         The mean is that of `mean_interval`: lower levels averaged first. The others are of all values of a replicate (`best` is the
-        minimum of times, the maximum of rates); the median of ragged data weights them so that units count alike. A function
-        `f(x, axis=-1)` gets the values (not weighted) on the last axis.
+        minimum of times, the maximum of rates); the median weights units alike. A function `f(x, axis=-1)` gets the values, not weighted.
     levels, metric : str or sequence of str; str, optional
         The nest, outermost first (default: the repetition dims present); the variable of a Dataset (default: its `time`).
     resample : None, "all", "flat", str or tuple of str
@@ -74,12 +69,11 @@ def bootstrap_distribution(
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Replicates, and their seed or the `rng_key` of an earlier result.
     shared : str or tuple of str, optional
-        Levels whose label is the same unit for every benchmark: drawn for all benchmarks together, so that replicate r of one belongs to
-        replicate r of another. Default: `attrs["shared_levels"]`, else none.
+        Levels whose label is the same unit for every benchmark: drawn for all benchmarks jointly, so that their replicates match.
+        Default: `attrs["shared_levels"]`, else none.
     paired : str, optional
-        The outermost level, where its units match between the labels of what is compared (every dim that is no level, but benchmarks):
-        each unit is then drawn for all labels together, so that a difference or ratio of replicates is one of paired units. Units that
-        one label did not measure are left out for all; a label without any measured unit has no say.
+        The outermost level, where its units match between the labels that are compared (every dim but levels and benchmarks): drawn for
+        all labels jointly, so that a ratio of replicates is one of paired units. Units that one label lacks are left out for all.
 
     Returns
     -------
@@ -99,9 +93,8 @@ def bootstrap_distribution(
 
     Notes
     -----
-    Redrawing every level counts the lower levels' variance again (up to three times the true variance of the mean where iterations
-    dominate); redrawing the outermost alone counts each once. Flat draws ignore that the values of one unit resemble each other: with
-    few units they show far too little spread.
+    Redrawing every level counts the variance of lower levels twice; flat draws show far too little spread where there are few units
+    (:doc:`/how-to/bootstrap`).
 
     References
     ----------
@@ -122,38 +115,43 @@ def bootstrap_distribution(
     _check_statistic(statistic)
     data = resolve(times, metric, levels)
     of_values = named_end(statistic, data.better)
+    array, nest, note = data.array, data.levels, None
+    compared = [str(dim) for dim in array.dims if dim not in (*nest, BENCHMARK)]
     common = shared_levels(data, shared) if shared is not None or resample != "flat" else ()
-    joint = _leading(data.levels, common) if BENCHMARK in (*data.array.dims, *data.array.coords) else 0
+    # How many levels, from the outermost, the benchmarks share.
+    joint = next((number for number, level in enumerate(nest) if level not in common), len(nest))
+    joint = joint if BENCHMARK in (*array.dims, *array.coords) else 0
     plan = check_resampling(data, resample, n_resamples, rng, joint=joint > 0 or paired is not None)
-    array, note, compared = data.array, None, [str(dim) for dim in data.array.dims if dim not in (*data.levels, BENCHMARK)]
     if paired is not None:
         array, note = _matched_units(data, paired, compared)
-    groups = cell_keys([array], data.levels, excluded=(BENCHMARK,) if joint else ())
-    pairs = groups if paired is None else cell_keys([array], data.levels, excluded=(*compared, BENCHMARK) if joint else compared)
-    arrays, core = [array, cell_keys([array], data.levels), groups, pairs], [data.levels, (), (), ()]
-    for depth in range(1, max(joint, paired is not None) + 1):
-        arrays.append(_present(array, data.levels[:depth], pairs if depth == 1 else groups))
-        core.append(data.levels[:depth])
+    cells, groups = cell_keys([array], nest), cell_keys([array], nest, excluded=(BENCHMARK,) if joint else ())
+    pairs = groups if paired is None else cell_keys([array], nest, excluded=(*compared, BENCHMARK) if joint else compared)
+    present = [_present(array, nest[:depth], pairs if depth == 1 else groups) for depth in range(1, max(joint, paired is not None) + 1)]
 
     def kernel(values: Floats, cells: Any, groups: Any, pairs: Any, *present: Any) -> tuple[Floats, ...]:
-        flat = flattened(values, len(data.levels), plan.flat)
+        flat = flattened(values, len(nest), plan.flat)
         groups, pairs = (np.broadcast_to(keys, cells.shape) for keys in (groups, pairs))
         counted = [spread(mask, cells.shape, depth) for depth, mask in enumerate(present, 1)]
         pairs = None if paired is None else pairs
         sample = draw_sample(flat, cells, groups, plan.draws, of_values, joint=joint, present=counted, pairs=pairs)
         return sample.replicates, sample.estimate, sample.n
 
-    named = outputs(data.units, (REPLICATE,), replicates="") | outputs(data.units, observed="") | outputs(n="")
-    sample = apply(kernel, *arrays, core=core, outputs=named, coords={REPLICATE: range(plan.draws.n_resamples)})
-    attrs = _attrs(data, plan) | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
+    sample = apply(
+        kernel,
+        *(array, cells, groups, pairs, *present),
+        core=[nest, (), (), (), *(nest[:depth] for depth in range(1, len(present) + 1))],
+        outputs=outputs(data.units, (REPLICATE,), replicates="") | outputs(data.units, observed="") | outputs(n=""),
+        coords={REPLICATE: range(plan.draws.n_resamples)},
+    )
+    attrs = data.describe() | plan.attrs | {"result": "bootstrap_distribution", "statistic": _name(statistic), "units": data.units}
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = sample["replicates"].assign_coords(observed=sample["observed"], n=sample["n"]).assign_attrs(attrs)
-    distribution.name = str(data.array.name or "time")
+    distribution.name = str(array.name or "time")
     return noted(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note)
 
 
 def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, Note | None]:
-    """Leave out the units that some label of the compared dims lacks, and say how many; a lazy array is not looked at."""
+    """Leave out the units that some label of the compared dims lacks, with a note on their number unless the array is lazy."""
     check_choice(paired, "paired", data.levels[:1])
     if not compared:
         raise ValueError(
@@ -173,7 +171,6 @@ def _present(array: xr.DataArray, levels: tuple[str, ...], groups: xr.DataArray)
 
 
 def _check_statistic(statistic: object) -> None:
-    """Raise unless the statistic is known or can be called as one."""
     if not callable(statistic):
         check_choice(statistic, "statistic", STATISTICS)
     elif not accepts(statistic, np.ones((1, 1)), axis=-1):
@@ -183,18 +180,7 @@ def _check_statistic(statistic: object) -> None:
 
 
 def _name(statistic: Statistic) -> str:
-    """Return what the attrs say of a statistic."""
     return statistic if isinstance(statistic, str) else str(getattr(statistic, "__name__", "function"))
-
-
-def _leading(levels: tuple[str, ...], common: tuple[str, ...]) -> int:
-    """Return how many levels, from the outermost, are shared."""
-    return next((number for number, level in enumerate(levels) if level not in common), len(levels))
-
-
-def _attrs(data: Timings, plan: Resampling) -> dict[str, Hashable]:
-    """Return the attrs of a result made from replicates of one system."""
-    return data.describe() | plan.attrs
 
 
 @over_metrics
@@ -215,10 +201,9 @@ def bootstrap_interval(
     Parameters
     ----------
     times : DataArray, Dataset or array of shape (replicates,)
-        Timings, or what `bootstrap_distribution` returned: then nothing is drawn again, and the same replicates serve any confidence
-        level and the methods "percentile" and "basic". Replicates of your own, or a ratio or difference of distributions, are a DataArray
-        with a dim `replicate`, or a NumPy array of one axis: without the coordinate `observed` (the statistic of the data) they have
-        percentile limits and an `estimate` of NaN, without `n` (the units drawn) the latter is NaN.
+        Timings, or the result of `bootstrap_distribution`, whose replicates serve any confidence level and the methods "percentile" and
+        "basic". Other replicates are a DataArray with a dim `replicate`, or a NumPy array of one axis: without the coordinates `observed`
+        (the statistic of the data) and `n` (the units drawn), they have percentile limits, and `estimate` and `n` are NaN.
     confidence_level : float
         Between 0 and 1.
     method : {"percentile", "basic", "bca", "studentized"}
@@ -232,9 +217,9 @@ def bootstrap_interval(
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper` (units of the data) and `n` (independent units). Where runs were stopped at a limit, percentile limits
-        hold whatever they would have taken, and `bound` says whether the estimate is `exact`, `at_least`, `at_most` or `unknown`; other
-        methods and functions leave them out.
+        `estimate`, `lower`, `upper` (units of the data) and `n` (independent units). Where runs were stopped, percentile limits hold
+        whatever they would have taken, and `bound` says whether the estimate is `exact`, `at_least`, `at_most` or `unknown`; other methods
+        and functions leave them out.
 
     Raises
     ------
@@ -245,8 +230,7 @@ def bootstrap_interval(
     Notes
     -----
     Limits are the replicates of rank (R + 1) p, interpolated on the scale of normal quantiles as R's boot package does. Percentile,
-    basic and BCa limits of fewer than 30 units are too narrow: where 95 % were asked for, those of a ratio cover 85 % at 5 normal units a
-    side and 91 at 10, and of skewed ones 66 to 81 and 82 to 88.
+    basic and BCa limits of fewer than 30 units are too narrow (:doc:`/how-to/bootstrap`).
 
     References
     ----------
@@ -277,31 +261,30 @@ def bootstrap_interval(
         raise ValueError(
             f"method='studentized' needs the standard error of the mean; statistic={_name(statistic)!r} has none: use 'bca' or 'percentile'"
         )
-    rising = method == "percentile" and isinstance(statistic, str)  # what a stopped run would have taken moves every replicate one way
+    rising = method == "percentile" and isinstance(statistic, str)  # a longer run moves every replicate in one direction
     data = resolve(times, metric, levels, censored="bound" if rising else "drop")
     of_values = named_end(statistic, data.better)
     plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng)
-    attrs = _attrs(data, plan) | {"statistic": _name(statistic)} | _describe_limits(method, level)
+    attrs = data.describe() | plan.attrs | {"statistic": _name(statistic)} | _describe_limits(method, level)
 
     def kernel(values: Floats, cells: Any) -> tuple[Floats, ...]:
-        bootstrap = mean_by_draws(values, cells, draws=plan.draws, flat=plan.flat, method=method, level=level, statistic=of_values)
-        return *bootstrap[:3], bootstrap[-1]
+        fields = mean_by_draws(values, cells, draws=plan.draws, flat=plan.flat, method=method, level=level, statistic=of_values)
+        return *fields[:3], fields[-1]
 
     def redrawn_limits(data: Timings) -> xr.Dataset:
         keys = cell_keys([data.array], data.levels)
         return apply(kernel, data.array, keys, core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs)
 
-    result = _around(data, redrawn_limits(unknown_at_best(data)), redrawn_limits(at_worst(data))) if data.bounded else redrawn_limits(data)
-    remarks = (slow_end_note([statistic], data.better), data.selected, data.stopped_note(STOPPED))
-    return noted(result, *data.notes, *remarks, checks=(UNITS, "surrounded", "resampling"))
+    if data.bounded:
+        result = _widest_limits(data, redrawn_limits(unknown_at_best(data)), redrawn_limits(at_worst(data)))
+    else:
+        result = redrawn_limits(data)
+    notes = (*data.notes, slow_end_note([statistic], data.better), data.selected, data.stopped_note(STOPPED))
+    return noted(result, *notes, checks=(UNITS, "surrounded", "resampling"))
 
 
-STOPPED = "the limits hold whatever they would have taken, and an estimate that hangs on it is a bound, or NaN where it is none"
-"""What follows for limits of replicates that can only rise, or only fall, with what was stopped."""
-
-
-def _around(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
-    """Return the widest limits between those of stopped runs at their limits and at their worst, of the same replicates."""
+def _widest_limits(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
+    """Return the widest limits of stopped runs at their limits and at their worst, from the same replicates."""
     low, high = (limits, worst) if data.better == LOWER else (worst, limits)
     lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
     bounds = hanging(data, limits["estimate"], worst["estimate"])
@@ -311,17 +294,14 @@ def _around(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
 
 
 def _outputs(units: str) -> dict[str, Output]:
-    """Return the variables of an interval."""
     return outputs(units, estimate="", lower="", upper="") | outputs(n="independent units")
 
 
 def _describe_limits(method: str, level: float) -> dict[str, Hashable]:
-    """Return the attrs that say how limits were made."""
     return {"result": "bootstrap_interval", "method": method, "confidence_level": level}
 
 
 def _stored_interval(distribution: xr.DataArray, level: float, method: str, options: list[str]) -> xr.Dataset:
-    """Read limits off replicates that were drawn before."""
     if method not in STORED:
         raise ValueError(
             f"method={method!r} needs the timings, and a distribution of replicates was given; give the timings, or choose 'percentile' "
@@ -355,10 +335,9 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, opti
 
     attrs = {key: value for key, value in distribution.attrs.items() if key not in ("units", "long_name")} | _describe_limits(method, level)
     attrs["n_resamples"] = distribution.sizes[REPLICATE]  # arithmetic may have dropped it
-    observed_lost = plain and distribution.attrs.get("result") == "bootstrap_distribution"
-    units = (
-        "" if observed_lost else str(distribution.attrs.get("units", "1"))
-    )  # of a ratio or a difference, arithmetic keeps those of the first
+    # Arithmetic drops `observed` and keeps the units of its first operand, which are not those of a ratio.
+    arithmetic = plain and distribution.attrs.get("result") == "bootstrap_distribution"
+    units = "" if arithmetic else str(distribution.attrs.get("units", "1"))
     result = apply(
         kernel, distribution.drop_vars([OBSERVED, "n"], errors="ignore"), observed, n, core=[[REPLICATE], [], []],
         outputs=_outputs(units), attrs=attrs,
@@ -368,7 +347,6 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, opti
 
 
 def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
-    """Return a NumPy array of replicates with their dim; which of several axes that is, only its owner knows."""
     if values.ndim != 1:
         raise ValueError(
             f"replicates of shape {values.shape}: a NumPy array has one axis here; name the dims of more, xarray.DataArray(values, "
@@ -378,7 +356,7 @@ def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:
 
 
 def _check_observed(distribution: xr.DataArray, observed: xr.DataArray) -> None:
-    """Raise where the observed statistic cannot belong to the replicates: arithmetic changes these and leaves a coordinate alone."""
+    """Raise where the observed statistic cannot belong to the replicates: arithmetic changes these and not the coordinate."""
     if is_chunked(distribution) or distribution.sizes[REPLICATE] < FEWEST:
         return
     slack = 1e-9 * abs(observed)

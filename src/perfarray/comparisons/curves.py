@@ -12,24 +12,13 @@ from perfarray.timings.validation import check_confidence_level, check_count
 
 
 def histograms(distribution: xr.DataArray, *, baseline: object = None, confidence_level: float = 0.95, bins: int = 40) -> xr.Dataset:
-    """Count the replicates of every cell in bins.
-
-    Parameters
-    ----------
-    distribution : DataArray
-        What `bootstrap_distribution` returned, or a selection of it.
-    baseline : label, optional
-        Of the ratio of all others to this label: replicates that belong together are divided.
-    confidence_level : float
-        Share of the replicates between `lower` and `upper`.
-    bins : int
-        Bins of a histogram.
+    """Count the replicates of a `bootstrap_distribution` in bins, or of the ratio of all other labels to a baseline.
 
     Returns
     -------
     Dataset
-        `edges` along `edge` (units of the data), `counts` along `bin` (NaN where all replicates are one value), `lower` and `upper`, the
-        plain percentiles, beside what coordinates and attrs the distribution has.
+        `edges` along `edge` (units of the data), `counts` along `bin` (NaN where all replicates are one value), and the plain percentiles
+        `lower` and `upper`, beside the coordinates and attrs of the distribution.
     """
     level, number = check_confidence_level(confidence_level), check_count(bins, "bins")
     distribution = distribution if baseline is None else _ratios(distribution, baseline)

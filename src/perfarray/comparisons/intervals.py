@@ -1,15 +1,19 @@
-"""How sure: intervals of a mean and of a ratio of means that rest on independent units."""
+"""Intervals of a mean and of a ratio that rest on independent units."""
 
 from functools import partial, reduce
 from operator import or_
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.medians import MEDIAN, check_ratio_method, median_ratio
-from perfarray.comparisons.noise import NOISE, SKEW, noise, skew
-from perfarray.numerics.bootstrap_intervals import mean_by_draws, ratio_by_draws
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, MEAN_METHODS, METHODS, UNBOUNDED, mean_by_units, ratio_by_units
+from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, bounded_median_ratio, check_ratio_method, check_runs, of_runs
+from perfarray.comparisons.noise import NOISE, SKEW, noise_outputs, shape_outputs
+from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, LOG_METHODS, MEAN_METHODS, UNBOUNDED, mean_by_units, ratio_by_units
+from perfarray.numerics.medians import ratio_of_medians
+from perfarray.numerics.rank_sums import RANK
+from perfarray.numerics.skewness import noisier_side, shape_of_units
 from perfarray.timings.apply import Kernel, Output, apply, outputs, together
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, dependence
@@ -17,7 +21,7 @@ from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import noted
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
@@ -38,8 +42,8 @@ def mean_interval(
 ) -> xr.Dataset:
     """Estimate the mean with an interval that respects the nest.
 
-    The lower levels are averaged first; the interval rests on the means of the outermost level's units, however many iterations stand
-    behind each.
+    The lower levels are averaged first; the interval rests on the means of the outermost level's units, whatever the number of iterations
+    in each.
 
     Parameters
     ----------
@@ -50,24 +54,23 @@ def mean_interval(
     confidence_level : float
         Between 0 and 1.
     method : {"t", "normal", "skew_adjusted", "batch_means", "percentile", "basic", "bca", "studentized"}
-        Student's t with units - 1 degrees of freedom; the normal (for comparison with papers that use it: too narrow for few units); t
-        whose longer side follows the skewness of the units (Hall's transformation); t of eight batches of consecutive units, for units
-        that depend on those before them, from 30 units on; or the bootstrap: the paper's percentiles, their mirror image, bias corrected
-        and accelerated, symmetric studentized.
+        Student's t with units - 1 degrees of freedom; the normal quantile (too narrow for few units); t with a longer side that follows
+        the skewness of the units (Hall's transformation); t of eight batches of consecutive units, for units that depend on those before
+        them, from 30 units on; or the bootstrap: percentiles, their mirror image, bias corrected and accelerated, symmetric studentized.
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one, those named; "flat" ignores the nest.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Without effect on methods that draw nothing.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods ignore them.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and only what stays true is answered; or they are left out, as for `compare`.
+        Runs stopped at a limit count as at least that, and limits hold whatever they would have taken; or they are left out.
 
     Returns
     -------
     Dataset
-        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units). By
-        formulas also, of fewer than 10 units, `normality_pvalue` (Shapiro and Wilk's), and of more the `skewness` of the mean with
-        `skewness_pvalue` (D'Agostino's): a note names the cells where these say that limits cover too little.
-        From 10 units on `dependence_pvalue`: whether their order tells something (1 where a first look says no); so does a note.
+        `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units),
+        `dependence_pvalue` (from 10 units on: whether their order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's,
+        below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 10 units on). Notes name the cells where these
+        say that limits cover too little.
 
     Raises
     ------
@@ -76,16 +79,8 @@ def mean_interval(
 
     Notes
     -----
-    One unit gives NaN limits. No interval of bounded width covers a mean whatever the distribution. Of a nominal 95 % (t), 5, 10 and 30
-    units cover 88, 90 and 92 % where they are exponential, 82, 84 and 89 % where they are lognormal (sigma 1), 67, 89 and 94 % where a
-    fifth of them lies in a second, far mode. `skew_adjusted` covers 90, 92 and 95 %, 84, 87 and 92 %, and 67, 89 and 95 %, never less
-    than t, at 1.06 to 1.13 times the width; 95.1 to 95.6 % if they are normal, at 1.01 to 1.06. Whether 3 or 4 units are skewed cannot be
-    seen.
-
-    Units that depend on those before them cover less, 85, 67 and 47 % at correlations of 0.3, 0.6 and 0.8, however many there are. The
-    note on them is wrong in at most 5 % of calls, of one cell or a thousand; of one cell of 30 units it comes in 33, 84 and 97 %, of 100
-    in 81 % and more. `batch_means` then covers 95, 93 and 90 % (30 units), 95, 94.5 and 93 % (50), 95, 95 and 94 % (100), and is 1.15
-    times as wide where units are independent.
+    One unit gives NaN limits. Limits of few units cover less where units are skewed (:doc:`/how-to/skewed_timings`) or depend on those
+    before them (:doc:`/how-to/dependence`), those of the bootstrap also where they are normal (:doc:`/how-to/bootstrap`).
 
     References
     ----------
@@ -103,29 +98,27 @@ def mean_interval(
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     level = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels, censored=censored)
+    depth, keys = len(data.levels), []
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
-    variables, keys = _mean_outputs(data.units), []
-    kernel: Kernel
-    ordered, order_outputs = dependence(len(data.levels))
+    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
+    ordered, order_outputs = dependence(depth)
+    kernels: list[Kernel] = [lambda values, *_: ordered(values)]
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(data, resample, n_resamples, rng)
-        kernel = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
+        kernels.insert(0, partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level))
         keys, attrs, checks = [cell_keys([data.array], data.levels)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
     else:
         check_no_resampling(method, resample)
-        normal, shape_outputs = skew(len(data.levels), not data.bounded)
-        kernel = together(partial(mean_by_units, levels=len(data.levels), method=method, level=level), normal)
-        variables, checks = variables | shape_outputs, (UNITS, SKEW, DEPENDENCE)
-    kernel = together(kernel, lambda values, *_: ordered(values))
-    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables | order_outputs, attrs=attrs)
+        checks = (UNITS, SKEW, DEPENDENCE)
+        if not data.bounded:
+            kernels.insert(0, partial(shape_of_units, levels=depth))
+            variables |= shape_outputs()
+        kernels.insert(0, partial(mean_by_units, levels=depth, method=method, level=level))
+    core, variables = [data.levels, *[()] * len(keys)], variables | order_outputs
+    result = apply(together(*kernels), data.array, *keys, core=core, outputs=variables, attrs=attrs)
     result = bound_interval(result, data.bounds) if data.bounded else result
     limit_note = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
     return noted(result, *data.notes, data.selected, limit_note, checks=checks)
-
-
-def _mean_outputs(units: str) -> dict[str, Output]:
-    """Return the variables of the interval of a mean."""
-    return outputs(units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
 
 
 @over_metrics
@@ -147,7 +140,7 @@ def ratio_interval(
     censored: str = "bound",
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Estimate how many times the baseline's mean or median each candidate's is, with a confidence set.
+    """Estimate the ratio of each candidate's mean or median to the baseline's, with a confidence set.
 
     Parameters
     ----------
@@ -163,39 +156,34 @@ def ratio_interval(
         Means are those of the outermost units, lower levels averaged first. A median is that of all runs, units having equal weight.
     value : str, optional
         For medians, the level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
-    method : {"fieller", "delta", "log_delta", "skew_adjusted", "batch_means", "percentile", "basic", "bca", "studentized"}
-        For means Fieller's theorem (default); first-order intervals of the ratio or of its log; Fieller's with the longer side following
-        the skewness of the units (Hall's transformation), never shorter; Fieller's of eight batches of consecutive units a side, for
-        units that depend on those before them, from 30 units on; or the bootstrap: the paper's percentiles, their mirror image, bias
-        corrected and accelerated, symmetric studentized on the log ratio (the one to use with few units). For medians "order_statistics"
-        (default), the runs between which each median lies, and what follows for the ratio; "rank", the ratios that the exact rank-sum
-        test does not reject (Mann and Whitney), around the median of the ratios of every unit of one over every unit of the other
-        (Hodges and Lehmann), if both systems' logs have one shape; or the bootstrap, but for the studentized.
+    method : str, optional
+        For means: "fieller" (default), "delta" and "log_delta" (first order), "skew_adjusted" (Fieller's with a longer side that follows
+        the skewness of the units), "batch_means" (Fieller's of eight batches of consecutive units, for units that depend on those before
+        them, from 30 a side on), or a bootstrap: "percentile", "basic", "bca", "studentized" (symmetric, of the log ratio; for few
+        units). For medians: "order_statistics" (default), "rank" (the ratios that the exact rank-sum test does not reject, if both
+        systems' logs have one shape), or a bootstrap but the studentized.
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the smaller number of units less one (the
         paper's n - 1); infinite. Not for the bootstrap.
     resample : None, "all", "flat", str or tuple of str
         For the bootstrap, the levels drawn with replacement: the outermost (None), every one (the paper's RRR), those named; "flat"
-        ignores the nest. The two systems are drawn independently, or jointly by unit where they are `paired`.
+        ignores the nest. The systems are drawn independently, or jointly by unit where they are `paired`.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Without effect on methods that draw nothing.
+        Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods ignore them.
     paired : str, optional
-        The outermost level, when its units match between the two systems (the same sessions, the same build slots). Units measured on
-        one side only are left out.
+        The outermost level, when its units match between the two systems (the same sessions). Units of one side only are left out.
     censored : {"bound", "drop"}
-        Runs stopped at a limit count as at least that, and only what stays true is answered; or they are left out, as for `compare`.
+        Runs stopped at a limit count as at least that, and limits hold whatever they would have taken; or they are left out.
 
     Returns
     -------
     Dataset
-        `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side), and `kind` of the set: `bounded` [lower,
-        upper], `exclusive` (everything outside (lower, upper): the baseline's mean may be zero), `unbounded` (the whole line). Sets of
-        positive values are cut to the positive numbers: what is left of an exclusive one may be `at_least` [lower, inf) or `at_most` (0,
-        upper]. By formulas, unless paired, also `candidate_share` of the squared error, and, where one side has 80 % of it with fewer than
-        10 units, `normality_pvalue` of those (Shapiro and Wilk's), with more the `skewness` of their mean and `skewness_pvalue`
-        (D'Agostino's): notes name the cells where these say that limits cover too little, and those with two units on a side.
-        `dependence_pvalue` as `mean_interval`, of both sides or of pairs' ratios. The baseline's label is left out. Of medians,
-        `df` is that of units of several runs; a limit that lies beyond all runs is 0 or infinite, `kind` says so, and a note.
+        `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side), and `kind`: `bounded` [lower, upper],
+        `exclusive` (everything outside (lower, upper): the baseline's mean may be zero), `unbounded` (the whole line). Sets of positive
+        values are cut to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or `at_most` (0, upper]. The
+        limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Formulas of means without pairs also
+        give `candidate_share` of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
+        `skewness_pvalue`; notes name the cells where these say that limits cover too little.
 
     Raises
     ------
@@ -204,26 +192,15 @@ def ratio_interval(
 
     Notes
     -----
-    Coverage of a nominal 95 % with Satterthwaite df: 94.3 to 95.7 % at 3 or more normal units a side (90 % with two of the noisier side
-    against many). Where the candidate varies four times as much as the baseline, 5, 10 and 30 units a side cover 89, 91 and 93 % if they
-    are exponential, 85, 86 and 90 % if lognormal (sigma 1), 67, 89 and 94 % if a fifth of them lies in a second, far mode: measure more
-    units of the noisier side (n_new / n_old = sd_new / sd_old).
-
-    Medians (`order_statistics`), whether units are normal, lognormal or of two modes (80 and 20 %), and whether or not the candidate varies
-    four times as much: 96 to 99 % of 6 to 30 units of one run a side, fewer than 6 having no such interval of 95 %; 93 to 99 % of 5 units
-    of 10 runs, 90 to 98 % of 10 units of 30, where the percentile bootstrap covers 82 to 96 %. If units divide into two equal modes, the
-    median lies anywhere between them, and the limits may miss it. Paired units: 94 % and more. `speedup(..., confidence_level=0.95)` gives
-    the inverse.
+    Nominal 95 % intervals cover less where the noisier side has few, skewed units: measure more of that side, in proportion to the
+    standard deviations. Fewer than six units of one run a side have no limits of medians at 95 %. :doc:`/how-to/skewed_timings` and
+    :doc:`/how-to/bootstrap` have tables of coverage.
 
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12 and lemma 7.7 (pairs).
     P. Hall, "On the removal of skewness by transformation", 1992.
-    R. Woodruff, "Confidence intervals for medians and other position measures", 1952; E. Korn, B. Graubard, "Confidence intervals for
-    proportions with small expected number of positive counts", 1998; G. Zou, A. Donner, "Construction of confidence limits about effect
-    measures", 2008.
-    H. Mann, D. Whitney, "On a test of whether one of two random variables is stochastically larger than the other", 1947; J. Hodges,
-    E. Lehmann, "Estimates of location based on rank tests", 1963.
+    R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008 (order statistics); J. Hodges, E. Lehmann 1963 (ranks).
 
     Examples
     --------
@@ -236,48 +213,52 @@ def ratio_interval(
     >>> ratio = times.perf.ratio_interval("old", df="conservative")
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.11, 0.619, 1.725]
-
-    The median of six runs lies nearly anywhere between the smallest and the largest: one outlier is still in it.
-
-    >>> times = perfarray.from_samples({"old": [10.0, 10.2, 10.4, 10.1, 10.3, 17.0], "new": [8.0, 8.3, 8.1, 8.4, 12.0, 8.2]})
-    >>> median = times.perf.ratio_interval("old", statistic="median")
-    >>> [round(median[name].item(), 3) for name in ("lower", "estimate", "upper")]
-    [0.519, 0.805, 1.113]
     """
-    method = check_ratio_method(statistic, method, df, value)
-    level = check_confidence_level(confidence_level)
-    positive = f"the log of a ratio (method={method!r})" if method in METHODS and METHODS[method].logs else ""
+    method, level = check_ratio_method(statistic, method, df, value), check_confidence_level(confidence_level)
+    medians, matched = statistic == MEDIAN, paired is not None
+    positive = f"the log of a ratio (method={method!r})" if method in LOG_METHODS else ""
     at = 0 if resample is None else -1
     pair = resolve_pair(
         times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at, censored=censored
     )
-    if statistic == MEDIAN:
-        return median_ratio(
-            pair, ratio_outputs(), value=value, method=method, level=level, resample=resample, n_resamples=n_resamples, rng=rng,
-            paired=paired,
-        )  # fmt: skip
-    attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level} | ({"paired": paired} if paired else {})
-    sides, nest, pairs = [pair.candidate.array, pair.baseline.array], pair.candidate.levels, paired is not None
-    variables, keys = ratio_outputs(), []
-    kernel: Kernel
-    ordered, order_outputs = dependence(len(nest), paired=pairs)
+    nest = pair.candidate.levels
+    depth, zeros = check_runs(pair, value, method, paired) if medians else (len(nest) - 1, [])
+    attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
+    attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | ({"paired": paired} if paired else {})
+    variables, keys, specific = ratio_outputs(), [], BEYOND if medians else NOISE
+    options: dict[str, Any] = {"levels": depth + 1, "paired": matched, "level": level}
+    ordered, order_outputs = dependence(len(nest), paired=matched)
+    kernels: list[Kernel] = [lambda new, old, *_: ordered(new, old)]
     if method in BOOTSTRAP_METHODS:
-        plan = check_resampling(pair.candidate, resample, n_resamples, rng, joint=pairs)
-        kernel = partial(ratio_by_draws, levels=len(nest), draws=plan.draws, flat=plan.flat, paired=pairs, method=method, level=level)
-        keys, attrs, checks = [cell_keys(sides, nest)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
+        plan = check_resampling(pair.candidate._replace(levels=nest[: depth + 1]), resample, n_resamples, rng, joint=matched)
+        kernel = partial(ratio_by_draws, draws=plan.draws, flat=plan.flat, method=method, statistic=statistic, **options)
+        keys, attrs, specific = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs, "resampling"
+    elif medians:
+        kernel = partial(ratio_of_medians, ranked=method == RANK, **options)
     else:
+        kernel, attrs = partial(ratio_by_units, method=method, df_rule=df, **options), attrs | {"df": df}
+        if not (matched or pair.bounded):
+            kernels.insert(0, partial(noisier_side, levels=len(nest)))
+            variables |= noise_outputs()
+    if method not in BOOTSTRAP_METHODS:
         check_no_resampling(method, resample)
-        noisy, noise_outputs = noise(len(nest), not (pairs or pair.bounded))
-        kernel = together(partial(ratio_by_units, levels=len(nest), paired=pairs, method=method, df_rule=df, level=level), noisy)
-        variables, attrs, checks = variables | noise_outputs, attrs | {"df": df}, (UNITS, NOISE, DEPENDENCE)
-    kernel = together(kernel, lambda new, old, *_: ordered(new, old))
-    result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=variables | order_outputs, attrs=attrs)
-    result = _bound_ratio(result, pair) if pair.bounded else result
-    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), checks=checks)
+    kernels.insert(0, of_runs(kernel, len(nest) - depth) if medians else kernel)
+
+    def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
+        core, named = [nest, nest, *[()] * len(keys)], variables | order_outputs
+        return apply(together(*kernels), candidate.array, baseline.array, *keys, core=core, outputs=named, attrs=attrs)
+
+    if pair.bounded and medians:
+        result = bounded_median_ratio(pair, interval)
+    else:
+        result = interval(pair.candidate, pair.baseline)
+        result = _bound_ratio(result, pair) if pair.bounded else result
+    censoring_note = pair.stopped_note(STOPPED if medians else ONLY_WORSE)
+    return noted(result, *pair.notes, *zeros, pair.candidate.selected, censoring_note, checks=(UNITS, specific, DEPENDENCE))
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
-    """Open the limits of ratios towards what stopped runs leave unknown; those of positive values stay positive."""
+    """Open the limits of ratios towards what stopped runs leave unknown; positive values keep positive limits."""
     sides, nest = (pair.candidate.array, pair.baseline.array), pair.candidate.levels
     negative = reduce(or_, [(side.reset_coords(drop=True) < 0).any(nest) for side in sides])
     bounded = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))
@@ -286,7 +267,7 @@ def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
 
 
 def ratio_outputs(dims: tuple[str, ...] = ()) -> dict[str, Output]:
-    """Return the variables every ratio has."""
+    """Return the variables of every ratio."""
     smaller = "independent units on the smaller side"
     numbers = outputs("1", dims, estimate="candidate / baseline", lower="", upper="", df="", n=smaller)
     return numbers | {"kind": Output(dims, "", object, "kind of confidence set")}

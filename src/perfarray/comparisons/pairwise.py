@@ -5,11 +5,12 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.family import conclude
-from perfarray.comparisons.gathering import Found, gather, of_metrics
+from perfarray.comparisons.evidence import Measured, measure
 from perfarray.comparisons.medians import check_ratio_method
-from perfarray.comparisons.request import Request
+from perfarray.comparisons.options import CompareOptions
+from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK, RNG_KEY
+from perfarray.numerics.verdicts import Rules
 from perfarray.timings.across import each_suite_row
 from perfarray.timings.apply import Output, compute, is_chunked
 from perfarray.timings.notes import Note, once
@@ -18,8 +19,7 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import listed
 
-BASELINE, MET = "baseline", "_met"
-"""The dim of what is compared with, and that of the labels it meets while they are put together."""
+BASELINE, OTHER = "baseline", "_other"  # the dim of the baselines, and of the other labels while pairs are joined
 
 
 @each_suite_row
@@ -57,9 +57,9 @@ def pairwise(
     dim : str
         The dim whose labels are compared.
     levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
-        How evidence is made and judged.
+        The method and its judgement.
     correction, censored, across, by, shared, paired, metric : as for `compare`
-        Many verdicts at once, stopped runs, the suite and its parts, shared and matched units, and the variable(s) of a Dataset.
+        Corrections, stopped runs, the suite and its parts, shared and matched units, and the variable(s) of a Dataset.
     family : str or tuple of str, optional
         The dims over which verdicts are corrected together; default: every verdict of the call, each pair of labels once.
         `family="benchmark"` corrects over the benchmarks of each pair alone.
@@ -82,42 +82,49 @@ def pairwise(
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)
     """
-    del by  # the wrapper reads it
-    request = Request(
-        dim=dim, levels=levels, threshold=threshold, band=band, equivalence_risk=equivalence_risk,
-        confidence_level=confidence_level, statistic=statistic, value=value,
-        method=check_ratio_method(statistic, method, df, value), df=df, resample=resample,
-        n_resamples=n_resamples, rng=str(describe_key(key_of(rng))[RNG_KEY]), correction=correction, family=family,
-        censored=censored, across=across, shared=shared, paired=paired, metric=metric,
+    del by  # the decorator reads it
+    rules = Rules(
+        method=check_ratio_method(statistic, method, df, value), df=df, threshold=threshold, confidence_level=confidence_level,
+        correction=correction, band=band, equivalence_risk=equivalence_risk,
     )  # fmt: skip
-    return conclude([_gather(*question) for question in of_metrics(times, dim, request)], request)
+    options = CompareOptions(
+        rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples,
+        rng=str(describe_key(key_of(rng))[RNG_KEY]), family=family, censored=censored, across=across, shared=shared, paired=paired,
+        metric=metric,
+    )  # fmt: skip
+    return conclude([_measure_pairs(*question) for question in options.each_metric(times, dim)], options)
 
 
-def _gather(times: Data, dim: object, request: Request) -> Found:
-    """Measure every label of a dim against every other."""
+def _measure_pairs(times: Data, dim: object, options: CompareOptions) -> Measured:
     if dim not in times.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {tuple(times.dims)}")
     labels = times[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
-    findings = [gather(times, label, request) for label in labels]
-    last, pair = findings[-1].measured, findings[-1].pair
-    evidence = {name: _side_by_side([finding.measured.evidence[name] for finding in findings], dim) for name in last.evidence}
-    along = xr.IndexVariable(BASELINE, np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
-    coords = {name: label for name, label in last.labels.items() if dim not in label.dims} | {dim: times[dim].variable, BASELINE: along}
+    measurements = [measure(times, label, options) for label in labels]
+    first, last = measurements[0], measurements[-1]
+    evidence = {name: _side_by_side([measured.evidence[name] for measured in measurements], dim) for name in last.evidence}
+    baselines = xr.IndexVariable(BASELINE, np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
+    coords = {name: label for name, label in last.labels.items() if dim not in label.dims} | {dim: times[dim].variable, BASELINE: baselines}
     attrs = {
         name: value
-        for name, value in findings[0].attrs.items()
-        if all(name in finding.attrs and finding.attrs[name] == value for finding in findings)
+        for name, value in first.attrs.items()
+        if all(name in measured.attrs and measured.attrs[name] == value for measured in measurements)
     }
-    # The same sentence with other counts, one per baseline, is said once.
-    notes = list[Note | None](once([note for finding in findings for note in finding.notes if note]))
-    measured = last._replace(evidence=evidence, labels=xr.Dataset(coords=coords).coords)
-    return Found(measured, pair, attrs | {"result": "pairwise"}, notes, times.coords, (str(dim), BASELINE))
+    # Notes that differ in their counts by baseline are given once.
+    notes = list[Note | None](once([note for measured in measurements for note in measured.notes if note]))
+    return last._replace(
+        evidence=evidence,
+        labels=xr.Dataset(coords=coords).coords,
+        attrs=attrs | {"result": "pairwise"},
+        notes=notes,
+        coords=times.coords,
+        pairs=(str(dim), BASELINE),
+    )
 
 
 def _side_by_side(pieces: Sequence[xr.Variable], dim: Hashable) -> xr.Variable:
-    """Return what every baseline has along `baseline`; NaN, or of marks False, where a label meets itself; not all have the dim."""
+    """Return the evidence of all baselines along `baseline`; NaN, or False, for a label against itself."""
     first = pieces[0]
     if dim not in first.dims:
         concatenated: xr.Variable = xr.Variable.concat(pieces, BASELINE)
@@ -131,6 +138,6 @@ def _side_by_side(pieces: Sequence[xr.Variable], dim: Hashable) -> xr.Variable:
         return (joined,)
 
     sides = [piece.chunk({dim: -1}) if is_chunked(piece) else piece for piece in pieces]
-    output, sizes = Output((BASELINE, MET), dtype=first.dtype), dict.fromkeys((BASELINE, MET), len(pieces))
+    output, sizes = Output((BASELINE, OTHER), dtype=first.dtype), dict.fromkeys((BASELINE, OTHER), len(pieces))
     (joined,) = compute(insert, *sides, core=[[str(dim)]] * len(pieces), outputs={"": output}, sizes=sizes).values()
-    return xr.Variable([dim if name == MET else name for name in joined.dims], joined.data, first.attrs)
+    return xr.Variable([dim if name == OTHER else name for name in joined.dims], joined.data, first.attrs)

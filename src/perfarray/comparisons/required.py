@@ -1,7 +1,6 @@
-"""How many units it takes to decide, from a pilot: to see a change, or to show that there is none that matters."""
+"""How many units a verdict needs, from a pilot: to see a change, or to show that there is none that matters."""
 
-from collections.abc import Callable, Hashable
-from functools import partial
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import (
     check_choice,
@@ -27,19 +26,13 @@ from perfarray.timings.validation import (
 )
 
 GOALS = ("difference", "not_slower", "equivalent")
-"""What is to be decided."""
-
-GRID = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-"""Units a side for which the smallest change is worked out."""
-
-ROUNDING = float(np.finfo(float).eps) ** 2
-"""A relative variance up to which means of equal values differ by rounding."""
-
+GRID = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)  # units a side with a smallest change
+ROUNDING = float(np.finfo(float).eps) ** 2  # relative variance up to which means of equal values differ by rounding
 UNITS_DIM = "units"
 
 
 class Decision(NamedTuple):
-    """What is to be decided, and how surely."""
+    """The verdict that is planned for, its risk, and the chance to reach it."""
 
     goal: str
     change: float
@@ -51,7 +44,7 @@ class Decision(NamedTuple):
 
     @property
     def distances(self) -> tuple[float, ...]:
-        """How far, on the log scale, the truth that is planned for lies from what has to be ruled out."""
+        """The distances on the log scale of the planned truth from the hypotheses to be ruled out."""
         above, below = np.log1p(self.threshold), -np.log1p(-self.threshold)
         if self.goal == "difference":
             change = self.change if self.better == "lower" else -self.change
@@ -78,7 +71,7 @@ def required_units(
     paired: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Find how many units a side `compare` needs to come to a verdict, from a pilot of both systems.
+    """Find how many units a side `compare` needs for a verdict, from a pilot of both systems.
 
     The units are those of the outermost level, each with as many repetitions inside as in the pilot; both sides get the same number.
 
@@ -118,10 +111,7 @@ def required_units(
 
     Notes
     -----
-    Log ratios of means with Welch and Satterthwaite's df; power by the noncentral t. Carried out from the true spread of normal units it
-    keeps its word: planned for 80 %, `compare` sees 2 % in 86, 81 and 80.5 % of experiments at 6, 18 and 102 units a side (numbers are
-    rounded up), and shows equivalence in 85, 82 and 81 % at 7, 24 and 133. With an
-    `assurance` of 0.8, 77 to 85 % of pilots of 3 to 10 units give a number that suffices.
+    Log ratios of means with Welch and Satterthwaite's df; power by the noncentral t (:doc:`/how-to/trust` has what it is worth).
 
     Examples
     --------
@@ -155,50 +145,44 @@ def required_units(
     attrs: dict[str, Hashable] = {"result": "required_units", "goal": goal, "change": change, "threshold": threshold}
     attrs |= {"confidence_level": level, "planned_power": power, "assurance": assurance, "correction": correction or "none"}
     attrs |= {"paired": paired} if paired else {}
-    choose = partial(resolve_pair, dim=dim, levels=levels, paired=paired, positive="the log of a ratio")
-    return _required(times, baseline, choose=choose, decision=decision, attrs=attrs, metric=metric)
+    return _required_of_metric(times, baseline, dim=dim, levels=levels, paired=paired, decision=decision, attrs=attrs, metric=metric)
 
 
 @over_metrics
-def _required(
+def _required_of_metric(
     times: Data,
     baseline: object,
     *,
-    choose: Callable[..., Pair],
+    dim: str | None,
+    levels: str | tuple[str, ...] | None,
+    paired: str | None,
     decision: Decision,
     attrs: dict[str, Hashable],
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    """Plan the cells of one metric; the verdicts of all of them are corrected together, if any are."""
-    pair = choose(times, baseline, metric=metric)
+    pair = resolve_pair(times, baseline, dim=dim, levels=levels, paired=paired, metric=metric, positive="the log of a ratio")
     better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
     if decision.goal == "difference" and (decision.change <= -1 if better == "lower" else decision.change >= 1):
         quantity, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")
         raise ValueError(f"change={decision.change!r} of a {quantity} leaves nothing of it: give a fraction {limit}")
     cells = int(np.prod([size for name, size in array.sizes.items() if name not in nest]))
     cell_decision = decision._replace(better=better, risk=decision.risk / (cells if attrs["correction"] != "none" else 1))
-    depth, joint = len(nest), "paired" in attrs
+    depth, matched = len(nest), paired is not None
+    numbers = outputs(required="units a side", n="units of the pilot on the smaller side", power="chance of the verdict with those")
+    numbers |= outputs(pilot_change="relative change seen with those")
     result = apply(
-        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), joint, cell_decision),
+        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), matched, cell_decision),
         array,
         pair.baseline.array,
         core=[nest, nest],
-        outputs=_outputs(),
+        outputs=numbers | {"smallest_change": Output((UNITS_DIM,), "1", long_name="relative change seen with so many units a side")},
         coords={UNITS_DIM: list(GRID)},
         attrs={**pair.attrs, **attrs},
     )
     return noted(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
 
 
-def _outputs() -> dict[str, Output]:
-    """Return the variables of a result."""
-    numbers = outputs(required="units a side", n="units of the pilot on the smaller side", power="chance of the verdict with those")
-    numbers |= outputs(pilot_change="relative change seen with those")
-    return numbers | {"smallest_change": Output((UNITS_DIM,), "1", long_name="relative change seen with so many units a side")}
-
-
 def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[Floats, ...]:
-    """Return what it takes, from unit means (..., units) of a pilot."""
     from scipy.special import chdtri
 
     ratio = ratio_of(new, old, paired)

@@ -1,7 +1,4 @@
-"""When to stop: whether the interval of a mean or of a ratio is narrow enough after each further unit, and what it is then worth."""
-
-from collections.abc import Hashable
-from typing import Any
+"""When to stop measuring: whether the interval of a mean or of a ratio is narrow enough after each further unit."""
 
 import numpy as np
 import xarray as xr
@@ -10,19 +7,19 @@ from perfarray.comparisons.numerics.stopping import EACH, RULES, STEADY, STEIN, 
 from perfarray.conventions import plural
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import Output, apply, outputs
+from perfarray.timings.apply import apply, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import over_metrics
 from perfarray.timings.notes import Note, check, noted
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import cells_note, more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share
 
 RUNS = "runs"
 
+# By start, the coverage of the usual interval of 95 % of a mean at a stop, for normal and exponential units: the least over half-widths.
 COVERED = ((2, 88, 77), (3, 91, 78), (5, 92, 83), (10, 93, 86), (30, 94, 91))
-"""By start, what the usual interval of 95 % of a mean covers at a stop, of normal and of exponential units: the least over half-widths."""
 
 
 @over_metrics
@@ -39,22 +36,22 @@ def stopping(
     confidence_level: float = 0.95,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    r"""Say after each further unit whether the interval is narrow enough, and what it is worth where one stops.
+    r"""Find after which unit the interval is narrow enough to stop, and the interval there.
 
     The units of the outermost level are taken in the order of the array, those of both systems in turn.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings as far as there are any; dims that are not levels broadcast.
+        The timings so far; dims that are not levels broadcast.
     baseline, dim : label, DataArray or Dataset; str, optional
         With a baseline the interval is that of the ratio to it: a label of `dim` (default: the one dim that holds it), or other timings.
     half_width : float
         The relative half-width that is wanted: 0.01 for ±1 % of the mean, or of the ratio.
     rule : {"stein", "t", "always_valid", "cv"}
-        `stein`: the first `start` units say how many are needed, and the interval keeps their standard deviation. `t`: the usual
-        interval of the units so far, looked at after every one. `always_valid`: a confidence sequence, which may be looked at as often as
-        one likes, and stopped for any reason. `cv`: the interval of the last `start` units, once their coefficient of variation is
+        `stein`: the first `start` units determine how many are needed, and the interval keeps their standard deviation. `t`: the usual
+        interval of the units so far, checked after every one. `always_valid`: a confidence sequence, which may be checked any number of
+        times and stopped for any reason. `cv`: the interval of the last `start` units, once their coefficient of variation is
         `half_width` or less.
     start : int
         Units to begin with, at least 2.
@@ -80,21 +77,15 @@ def stopping(
 
     Notes
     -----
-    With m the mean, s the standard deviation of the units, n their number and h the half-width, Stein's rule takes from the first n0 units
-    n = max(n0, ceil((t s0 / (h m0))^2)), with t of n0 - 1 degrees of freedom, and the interval of all n units is m +- t s0 / sqrt(n): s0
-    says nothing of m, so that it covers 95 % of normal units exactly, but for what h m0 owes to chance. (A few more units may be measured
-    if that is convenient; none may be chosen.) Of a ratio it is Fieller's set with the variances of the pilot and their Welch and
-    Satterthwaite's degrees of freedom, of pairs with the pilot's of new - ratio old.
+    Stein's rule takes n = max(n0, ceil((t s0 / (h m0))^2)) units from the mean m0 and the standard deviation s0 of the first n0 (h the
+    half-width, t with n0 - 1 degrees of freedom). The interval m +- t s0 / sqrt(n) keeps its level for normal units.
 
     A confidence sequence holds the truth after every unit at once with the level asked for. With g = (ln(1 - 2 ln r) - 2 ln r) / (3 start),
-    r = 1 - level, M = 1 + n g and K = (M / r^2)^(1 / n) it is m +- s sqrt((n - 1) (K - 1) / (1 - K / M) / n): the t statistics of normal
-    units have this likelihood ratio, averaged over effects of variance g, as martingale, which reaches 1 / r at no time with more than the
-    chance r (Ville). For many units it is Waudby-Smith's asymptotic sequence, of units of any distribution. A ratio is in it if the
-    differences new - ratio old are on average 0 by the same test, which is Fieller's set with another quantile; the units of both sides are
-    taken in turn as pairs, whether they match or not.
+    r = 1 - level, M = 1 + n g and K = (M / r^2)^(1 / n) it is m +- s sqrt((n - 1) (K - 1) / (1 - K / M) / n). For ratios both are Fieller's
+    sets with these quantiles and variances.
 
-    Stopping at the first usual interval that is narrow enough favours those that are narrow by chance: see the how-to for what is
-    left of 95 %. No rule here allows for units that depend on those before them, and all cover less where units are skewed.
+    The usual interval, checked after every unit, favours intervals that are narrow by chance, and `cv` more so (:doc:`/how-to/stopping`).
+    No rule here allows for units that depend on those before them, and all cover less where units are skewed.
 
     References
     ----------
@@ -105,7 +96,7 @@ def stopping(
 
     Examples
     --------
-    The first four have a standard deviation of 0.1155 around 10, and t = 3.182: (3.182 * 0.1155 / 0.1)^2 = 13.5, hence fourteen.
+    The first four units have a standard deviation of 0.1155 around 10, and t is 3.182: (3.182 * 0.1155 / 0.1)^2 = 13.5, so 14 are needed.
 
     >>> import warnings
     >>> import perfarray
@@ -116,69 +107,48 @@ def stopping(
     (nan, 14.0)
     """
     check_choice(rule, "rule", RULES)
-    settings = Rule(
-        rule, check_count(start, "start", 2), check_share(half_width, "half_width", "0.01"), check_confidence_level(confidence_level)
-    )
-    sides, attrs, notes = _sides(times, baseline, dim, levels, paired, metric)
-    nest = sides[0].levels
-    most = min(side.array.sizes[nest[0]] for side in sides)
-
-    def kernel(*values: Floats) -> Path:
-        new, *old = (unit_means(side, len(nest)) for side in values)
-        return path(new, old[0] if old else None, paired is not None, settings)
-
-    attrs |= {"result": "stopping", "rule": rule, "start": settings.start, "half_width_wanted": settings.half_width}
-    result = apply(
-        kernel,
-        *(side.array for side in sides),
-        core=[nest] * len(sides),
-        outputs=_outputs(sides[0].units if len(sides) == 1 else "1"),
-        coords={RUNS: range(1, most + 1)},
-        attrs=attrs | {"confidence_level": settings.level},
-    )
-    return noted(result, *notes, dependence_note(sides, paired is not None), checks=("stopping",))
-
-
-def _sides(
-    times: Data, baseline: object, dim: str | None, levels: Any, paired: str | None, metric: Any
-) -> tuple[tuple[Timings, ...], dict[str, Hashable], tuple[Note | None, ...]]:
-    """Return the timings of one system or two, the candidate's first, with attrs and notes."""
+    level, share = check_confidence_level(confidence_level), check_share(half_width, "half_width", "0.01")
+    settings = Rule(rule, check_count(start, "start", 2), share, level)
     if baseline is None:
         for name, value in (("dim", dim), ("paired", paired)):
             if value is not None:
                 raise ValueError(f"{name}={value!r} is about two systems; name the baseline too")
-        timings = resolve(times, metric, levels)
-        return (timings,), timings.describe(), (*timings.notes, timings.selected)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
-    attrs = {**pair.attrs} | ({"paired": paired} if paired else {})
-    return (pair.candidate, pair.baseline), attrs, (*pair.notes, pair.candidate.selected)
+        new = resolve(times, metric, levels)
+        sides, attrs, notes, units = [new], new.describe(), new.notes, new.units
+    else:
+        pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
+        sides, attrs, notes, units = [pair.candidate, pair.baseline], dict(pair.attrs), pair.notes, "1"
+    nest = sides[0].levels
 
+    def kernel(*values: Floats) -> Path:
+        new_units, *old_units = (unit_means(side, len(nest)) for side in values)
+        return path(new_units, old_units[0] if old_units else None, paired is not None, settings)
 
-def _outputs(units: str) -> dict[str, Output]:
-    """Return the variables of `numerics.stopping.Path`, in its order."""
-    return (
-        outputs(units, (RUNS,), estimate="", lower="", upper="")
-        | outputs("1", (RUNS,), half_width="half of upper - lower, relative to the estimate")
-        | outputs(required="units at which the rule stops", extrapolated="the same, extrapolated where the data do not suffice")
-        | outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="")
-        | outputs(n="independent units that there are")
-    )
+    attrs |= {"paired": paired} if paired else {}
+    attrs |= {"result": "stopping", "rule": rule, "start": settings.start, "half_width_wanted": share, "confidence_level": level}
+    variables = outputs(units, (RUNS,), estimate="", lower="", upper="")
+    variables |= outputs("1", (RUNS,), half_width="half of upper - lower, relative to the estimate")
+    variables |= outputs(required="units at which the rule stops", extrapolated="the same, extrapolated where the data do not suffice")
+    variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(n="independent units that there are")
+    coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
+    result = apply(kernel, *(side.array for side in sides), core=[nest] * len(sides), outputs=variables, coords=coords, attrs=attrs)
+    return noted(result, *notes, sides[0].selected, dependence_note(sides, paired is not None), checks=("stopping",))
 
 
 @check("stopping")
 def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Say what the rule is worth, and name the cells where it does not stop: what they lack, and how many units would do."""
+    """Note what the rule covers, and the cells where it does not stop, with the number of units that would be enough."""
     names = ("n", "required", "extrapolated", "lower_at_stop", "upper_at_stop")
     n, required, extrapolated, lower, upper = (result.variables[name].values for name in names)
     start, rule, like = int(result.attrs["start"]), str(result.attrs["rule"]), result["n"]
     unit, width = str(result.attrs["unit"]), f"{100 * float(result.attrs['half_width_wanted']):g} %"
     units, short, wide = plural(unit), (n > 1) & (n < start), (n >= start) & np.isnan(required)
-    missing = f"{{cells}} are not within ±{width} yet: {_would_do(extrapolated[wide], units)}"
+    missing = f"{{cells}} are not within ±{width} yet: {_enough_units(extrapolated[wide], units)}"
     if rule == STEADY:
         missing = f"{{cells}} have no {start} {units} in a row that vary by {width} or less, and more of them need not change that"
     constant = f"{{cells}} stop at {units} that show no spread at all: a coarse clock hides it; begin with more (start=)"
     return (
-        _worth(rule, start),
+        _coverage_note(rule, start),
         cells_note("no_value", "{cells} have no measured value; their answers are NaN", like, n == 0),
         cells_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread; {more_units(result.attrs)}", like, n == 1),
         cells_note("fewer_than_start", f"{{cells}} have fewer than start={start} {units}; measure more, or lower start=", like, short),
@@ -187,8 +157,8 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
 
 
-def _worth(rule: str, start: int) -> Note | None:
-    """Return the note on what intervals cover where a rule stops that does not keep their level."""
+def _coverage_note(rule: str, start: int) -> Note | None:
+    """Return the note on the coverage of rules that do not keep their level."""
     if rule == STEADY:
         text = (
             "units that happen to vary little look surer than they are: of 95 %, intervals cover 92 if normal units vary as much as "
@@ -205,8 +175,7 @@ def _worth(rule: str, start: int) -> Note | None:
     return Note("optional_stopping", text, {"start": start, "normal": normal, "exponential": skewed})
 
 
-def _would_do(extrapolated: Floats, units: str) -> str:
-    """Write how many units would be enough where there are too few."""
+def _enough_units(extrapolated: Floats, units: str) -> str:
     finite = extrapolated[np.isfinite(extrapolated)]
     if not finite.size:
         return f"ten million {units} would not do either"

@@ -1,72 +1,95 @@
-"""From evidence to verdicts: which are corrected together, and what follows for each."""
+"""From evidence to results: verdicts are corrected over their family, limits made at the levels that follow, and labels put back."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
-from perfarray.comparisons.engines import Measured
+from perfarray.comparisons.engines import PART, REPLICATE, SIDE
+from perfarray.comparisons.evidence import Measured
 from perfarray.comparisons.intervals import ratio_outputs
-from perfarray.comparisons.request import Request
+from perfarray.comparisons.medians import BEYOND
+from perfarray.comparisons.noise import NOISE
+from perfarray.comparisons.options import CompareOptions
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
-from perfarray.timings.apply import Output, compute, is_chunked, outputs
-from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.across import MOVEMENT
+from perfarray.timings.apply import Output, compute, in_order, is_chunked, outputs
+from perfarray.timings.dependence import DEPENDENCE
+from perfarray.timings.metrics import metrics_beside
+from perfarray.timings.notes import Note, check, collecting, count_note, noted
 from perfarray.timings.resolve import check_names
+from perfarray.timings.units import UNITS
 from perfarray.timings.validation import listed
 
-Variables = dict[Hashable, xr.Variable]
-"""Arrays by name, whose labels are those of the evidence."""
+Variables = dict[Hashable, xr.Variable]  # arrays by name, whose labels are those of the evidence
 
-DECIDING = "deciding"
-"""The check of verdicts that intervals do not show."""
+DECIDING = "deciding"  # the check of verdicts that intervals do not show
 
+# By correction, why an interval does not show its verdict.
 WIDER = {
     "holm": "Holm's p-values decide, and the interval is wider: it is Bonferroni's, and holds for all at once",
     "bh": "Benjamini and Hochberg's p-values decide; the interval is Benjamini and Yekutieli's, for changes and equivalences together",
     "none": "equivalence_risk= decides, and the interval has another level",
 }
-"""By the correction, why an interval does not show its verdict."""
 
 
-def decide(measurements: Sequence[Measured], request: Request, pairs: tuple[str, ...] = ()) -> tuple[list[Variables], tuple[str, ...]]:
-    """Turn evidence into the variables of comparisons: correct p-values over their family, make limits at the levels that follow.
+def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Dataset:
+    """Decide on the evidence of all metrics together, and return a labelled result with its notes."""
+    adjusted, family = _adjust_all(measurements, options)
+    attrs = {"family": " ".join(sorted(family))} if options.rules.correction else {}
+    with collecting() as notes:
+        results = []
+        for measured, levels in zip(measurements, adjusted, strict=True):
+            result = _labelled(measured, _decide(measured, levels, options), options.across).assign_attrs({**measured.attrs, **attrs})
+            results.append(noted(result, *measured.notes, checks=_checks(options, measured)))
+    if isinstance(options.metric, str | None):
+        return noted(results[0], *notes)
+    return noted(metrics_beside(results, options.metric, [measured.pair.candidate.array for measured in measurements]), *notes)
 
-    `pairs` are the two dims along which every label meets every other, if there are. Several parts are metrics, and one more dim of the
-    verdicts. The dims of the family are returned too.
-    """
-    rules, metrics = measurements[0].rules, not isinstance(request.metric, str | None)
-    if not rules.correction:
-        return [_conclude(measured, {}, request) for measured in measurements], ()
+
+def _adjust_all(measurements: Sequence[Measured], options: CompareOptions) -> tuple[list[Variables], tuple[str, ...]]:
+    """Correct the p-values of all metrics over their family; return them by metric, and the dims of the family."""
+    across = options.across
+    if not options.rules.correction:
+        return [{} for _ in measurements], ()
     tests = [_tests(measured) for measured in measurements]
-    joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if metrics else tests[0]
-    single = {request.across} if all(measured.single for measured in measurements) else set()
+    several = not isinstance(options.metric, str | None)
+    joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if several else tests[0]
+    single = {across} if all(across not in measured.pair.candidate.array.dims for measured in measurements) else set()
     dims = dict.fromkeys(dim for variable in joined.values() for dim in variable.dims)
-    family = check_family([dim for dim in dims if dim not in single], request.family, pairs)
-    adjusted = _adjust(joined, family, rules, pairs)
-    each = (
-        {name: its.isel({METRIC: index}) for name, its in adjusted.items()} if metrics else adjusted for index in range(len(measurements))
-    )
-    return [_conclude(measured, levels, request) for measured, levels in zip(measurements, each, strict=True)], family
+    pairs = measurements[0].pairs
+    family = check_family([dim for dim in dims if dim not in single], options.family, pairs)
+    adjusted = _adjust(joined, family, options.rules, pairs)
+    if not several:
+        return [adjusted], family
+    return [{name: variable.isel({METRIC: index}) for name, variable in adjusted.items()} for index in range(len(measurements))], family
 
 
 def _tests(measured: Measured) -> Variables:
-    """Return the p-values of the tests, mirrored where higher is better: what is said of the family then holds for every metric."""
+    """Return the p-values of the tests, mirrored where higher is better, so that one family can hold metrics of both kinds."""
     order = Tests._fields if measured.rules.better == LOWER else Tests._fields[::-1]
     return {name: measured.evidence[f"_{field}"] for name, field in zip(Tests._fields, order, strict=True)}
 
 
-def _conclude(measured: Measured, adjusted: Variables, request: Request) -> Variables:
-    """Make limits at the levels of the family, if there is one, and verdicts."""
-    evidence, engine, across = measured.evidence, measured.engine, request.across
-    rows = [evidence[f"_{name}"] for name in Evidence._fields]
+def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) -> Variables:
+    """Return verdicts, and limits at the levels of the family, if there is one."""
+    evidence, engine, across = measured.evidence, measured.engine, options.across
+    rows, levels = (
+        [row.chunk({across: -1}) if is_chunked(row) else row for row in group]
+        for group in ([evidence[f"_{name}"] for name in Evidence._fields], adjusted.values())
+    )
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
-    levels = list(adjusted.values())
-    rows, levels = ([row.chunk({across: -1}) if is_chunked(row) else row for row in group] for group in (rows, levels))
+
+    def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        return list(judge(*arrays, limits=engine.limits, rules=measured.rules).values())
+
     variables = compute(
-        partial(judge, limits=engine.limits, rules=measured.rules),
+        kernel,
         *(*rows, *suite, *levels, *(evidence[name] for name in engine.material)),
         core=[
             *([across] for _ in rows),
@@ -74,13 +97,33 @@ def _conclude(measured: Measured, adjusted: Variables, request: Request) -> Vari
             *([across] for _ in levels),
             *([across, *dims] for dims in engine.material.values()),
         ],
-        outputs=_outputs(across, measured.units, request.statistic),
+        outputs=_outputs(across, measured.pair.candidate.units, options.statistic),
     )
     return variables | {name: evidence[name] for name in measured.checks}
 
 
+def _checks(options: CompareOptions, measured: Measured) -> tuple[str, ...]:
+    declared = options.shared is not None or measured.pair.jointly or options.paired is not None
+    specific = "resampling" if options.drawn else BEYOND if options.medians else NOISE
+    return (UNITS, DEPENDENCE, specific, DECIDING, *(() if declared else (MOVEMENT,)))
+
+
+def _labelled(measured: Measured, variables: Variables, across: str) -> xr.Dataset:
+    """Order dims as in the data, and put back the coordinates of the dims averaged over and compared."""
+    array, labels, data_coords = measured.pair.candidate.array, measured.labels, measured.coords
+    if across not in array.dims:
+        variables = {name: variable.isel({across: 0}) if across in variable.dims else variable for name, variable in variables.items()}
+    present = dict.fromkeys(dim for variable in variables.values() for dim in variable.dims)
+    dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in present), *present)))
+    inner, changed = {across, PART, REPLICATE, SIDE}, {across, measured.pair.dim}
+    coords = {name: label for name, label in labels.variables.items() if not inner & set(label.dims)}
+    coords |= {name: label for name, label in data_coords.variables.items() if changed & set(label.dims) and set(label.dims) <= set(dims)}
+    indexes = {name: index for name, index in {**labels.xindexes, **data_coords.xindexes}.items() if name in coords}
+    return xr.Dataset({name: in_order(variable, dims) for name, variable in variables.items()}, xr.Coordinates(coords, indexes))
+
+
 def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the dims over which verdicts are corrected together: all, or those named; pairs lie along two dims, and are one thing."""
+    """Return the dims over which verdicts are corrected together: all, or those named; naming one dim of pairs names both."""
     dims = tuple(map(str, among))
     if family is None:
         return dims
@@ -92,7 +135,7 @@ def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, 
 
 
 def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tuple[str, ...]) -> Variables:
-    """Correct the p-values over the dims of a family, in which a pair of labels and its reverse are not both."""
+    """Correct the p-values over the dims of a family; of a pair of labels and its reverse, one is a member."""
     pvalues = [tests[name] for name in Tests._fields]
     if not pairs or pairs[0] not in family:
         return _adjust_family(pvalues, family, rules)
@@ -103,7 +146,6 @@ def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tupl
 
 
 def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: Rules) -> Variables:
-    """Correct the p-values over all dims of a family."""
     return compute(
         partial(adjust_tests, axes=len(family), rules=rules),
         *(pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue for pvalue in pvalues),
@@ -115,14 +157,14 @@ def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: R
 
 @check(DECIDING)
 def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the verdicts that their interval does not show."""
+    """Count the verdicts that differ from their interval."""
     text = f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: {WIDER[result.attrs['correction']]}"
     note = count_note("by_pvalue", text, ~result.variables["interval_agrees"].values)
     return (None if note is None else replace(note, aside=True),)
 
 
 def _outputs(across: str, units: str, statistic: str) -> dict[str, Output]:
-    """Return the variables of a comparison, in the order of `numerics.verdicts.Comparison`."""
+    """Return the variables of a comparison, in the order of `numerics.verdicts.judge`."""
     smaller, matched = "independent units on the smaller side", "benchmarks measured on both sides"
     level, geometric = "confidence level of the interval", "geometric mean of candidate / baseline"
     pvalues = dict.fromkeys(("pvalue", "pvalue_adjusted", "pvalue_equivalent", "pvalue_equivalent_adjusted", "pvalue_not_slower"), "")

@@ -1,4 +1,4 @@
-"""Can the data bear the method? Whether repetitions depend on those before them, or drift."""
+"""Whether repetitions depend on those before them, or drift."""
 
 import math
 from functools import partial
@@ -41,20 +41,19 @@ def autocorrelation(
     max_lag : int, optional
         The largest distance in the order; default: 10, or 10 log10(n) if that is more.
     order : str, optional
-        The coordinate along `dim` that gives the order, or "stored". Default: a time stamp where there is one (`date`, `timestamp`, ... or
-        any of kind datetime64), else the order stored; the attr `order` says which.
+        The coordinate along `dim` that gives the order, or "stored". Default: a time stamp (`date`, `timestamp`, ... or any datetime64)
+        where there is one, else the order stored; the attr `order` says which.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
     Returns
     -------
     Dataset
-        For every series: along `lag`, from 0, `autocorrelation`; `effective_n`, how many independent repetitions its mean is worth;
-        `pvalue` (Ljung and Box's, at min(10, n // 5) lags, NaN below 5 values), `drift` (slope per repetition, relative to the mean) and
-        `drift_pvalue` (NaN below 6), and `n`. For every cell, its series together: `pooled_autocorrelation` along `lag`, less what series
-        without order have on average, so that it is 0 there; `pooled_effective_n`; `pooled_drift` with `pooled_drift_pvalue` (t over the
-        series, each with one slope: NaN for one); `pooled_n`; and `dependence_pvalue`: neighbours more alike, or a drift stronger either
-        way, than any order of the same values would have it.
+        For every series: along `lag`, from 0, `autocorrelation`; `effective_n`, the number of independent repetitions that its mean is
+        worth; `pvalue` (Ljung and Box's, at min(10, n // 5) lags, NaN below 5 values), `drift` (slope per repetition, relative to the
+        mean) and `drift_pvalue` (NaN below 6), and `n`. For every cell, pooled over its series: `pooled_autocorrelation` along `lag`,
+        without the bias of series without order; `pooled_effective_n`; `pooled_drift` with `pooled_drift_pvalue` (t over the slopes of
+        the series: NaN for one); `pooled_n`; and `dependence_pvalue`, that of neighbours that are alike, or of a drift.
 
     Raises
     ------
@@ -63,16 +62,12 @@ def autocorrelation(
 
     Notes
     -----
-    `dependence_pvalue` is twice the smaller p of two tests of ranks, and one-sided for neighbours, since those that alternate make limits
-    too wide, not too narrow. At 5 % it is small in 3, 4.5 and 4.7 % of series of 10, 30 and 100 independent values, whether normal,
-    lognormal or of two modes; it sees a correlation of 0.3 in 11, 34 and 81 %, one of 0.6 in 29, 84 and 100 %. Ljung and Box's test sees
-    0.3 in 3, 17 and 50 % (independent: 4.8, 6.5 and 6.0 %; lognormal 2.2, 2.7 and 4.0 %). Of two modes, 80 and 20 %, ranks see less: 5, 9
-    and 15 % (Ljung and Box 3, 8 and 17 %). A cell with fewer than 30 repetitions cannot be tested: a note says so.
+    `dependence_pvalue` is twice the smaller p of two tests of ranks, which assume no distribution; that of neighbours is one-sided, since
+    alternating values make limits too wide, not too narrow. A cell with fewer than 30 repetitions cannot be tested: a note says so.
 
-    `drift_pvalue` is that of a line through the means of at most 8 batches of values less what their neighbours explain, so that it holds
-    under dependence that is short beside the series: small in 4, 6, 9 and 12 % of series of 30 with correlations of 0, 0.3, 0.6 and 0.8
-    (by least squares: 5, 15, 32, 52 %), in 5, 5, 5 and 6 % of 100. `effective_n` follows Geyer: of 100 values with a correlation of 0.6
-    it is 18 to 40 in 80 % of series, where 25.5 is true; of 30 values it is too large under dependence by a third or more.
+    `drift_pvalue` is that of a line through the means of at most 8 batches of values without the correlation of neighbours, so that it
+    holds under dependence that is short beside the series. `effective_n` follows Geyer; of 30 dependent values it is too large by a third
+    or more. :doc:`/how-to/dependence` has error rates and power.
 
     References
     ----------
@@ -83,8 +78,8 @@ def autocorrelation(
     >>> import numpy as np, perfarray
     >>> noise = np.random.default_rng(4).normal(size=201)
     >>> times = perfarray.from_samples({"fft": 10 + noise[1:] + noise[:-1]}, dim="benchmark", level="iteration")
-    >>> found = times.perf.autocorrelation().sel(benchmark="fft")
-    >>> [round(found["autocorrelation"].sel(lag=lag).item(), 1) for lag in (0, 1, 2)], round(found["effective_n"].item(), -1)
+    >>> fft = times.perf.autocorrelation().sel(benchmark="fft")
+    >>> [round(fft["autocorrelation"].sel(lag=lag).item(), 1) for lag in (0, 1, 2)], round(fft["effective_n"].item(), -1)
     ([1.0, 0.5, 0.0], 100.0)
     """
     series = in_order(times, dim, levels, metric, order)
@@ -92,19 +87,17 @@ def autocorrelation(
     most = min(size - 1, max(10, math.floor(10 * math.log10(max(size, 1))))) if max_lag is None else check_count(max_lag, "max_lag")
     if most >= size and max_lag is not None:
         raise ValueError(f"max_lag={max_lag} needs more than {max_lag} repetitions along {dim!r}; there are {size}")
-    series_outputs = outputs("1", series.outer, effective_n="independent repetitions", pvalue="", drift="relative slope per repetition")
-    series_outputs |= outputs("1", series.outer, drift_pvalue="", n="repetitions")
-    together = outputs(pooled_n="repetitions of all series", pooled_effective_n="independent repetitions of all series")
-    together |= outputs(pooled_drift="mean relative slope per repetition")
-    together |= outputs(pooled_drift_pvalue="", dependence_pvalue="p-value of neighbours alike, or of a drift")
+    variables = outputs("1", (*series.outer, "lag"), autocorrelation="") | outputs("1", ("lag",), pooled_autocorrelation="")
+    variables |= outputs("1", series.outer, effective_n="independent repetitions", pvalue="", drift="relative slope per repetition")
+    variables |= outputs("1", series.outer, drift_pvalue="", n="repetitions")
+    variables |= outputs(pooled_n="repetitions of all series", pooled_effective_n="independent repetitions of all series")
+    variables |= outputs(pooled_drift="mean relative slope per repetition", pooled_drift_pvalue="")
+    variables |= outputs(dependence_pvalue="p-value of neighbours alike, or of a drift")
     result = apply(
         partial(_describe, outer=len(series.outer), inner=len(series.inner), most=most),
         data.array,
         core=[data.levels],
-        outputs=outputs("1", (*series.outer, "lag"), autocorrelation="")
-        | outputs("1", ("lag",), pooled_autocorrelation="")
-        | series_outputs
-        | together,
+        outputs=variables,
         coords={"lag": range(most + 1), **{name: data.array[name].values for name in series.outer}},
         attrs=data.describe() | {"result": "autocorrelation", "unit": dim, "dim": dim, "order": series.order},
     )
@@ -112,7 +105,7 @@ def autocorrelation(
 
 
 def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any, ...]:
-    """Return what is known of every series, and of all of a cell, of timings (..., outer levels, n, inner levels)."""
+    """Return the variables of every series and of every cell, from timings (..., outer levels, n, inner levels)."""
     ordered = unit_means(values, inner + 1)
     batch, shape = ordered.shape[: ordered.ndim - 1 - outer], ordered.shape[:-1]
     series, n = dependence.measured_first(ordered.reshape(*batch, -1, ordered.shape[-1]))
@@ -139,7 +132,7 @@ def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any
 
 @check("order")
 def order_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells that do not vary, and those with too few repetitions to tell dependence, unless it is plain all the same."""
+    """Count the cells that do not vary, and those with too few repetitions to test dependence, unless they show it."""
     dim, pvalue, total = str(result.attrs["dim"]), result["dependence_pvalue"].values, result["pooled_n"].values
     few = (
         f"{{cells}} have fewer than {LEAST} {plural(dim)}: dependence cannot be tested there (of correlations of 0.3 between neighbours, "

@@ -1,4 +1,4 @@
-"""What pictures of measurements show: which of them count, the mean of each line, what came before each, and what else was recorded."""
+"""Data for pictures of single measurements: sequences, lag plots, and plots against a coordinate."""
 
 import xarray as xr
 
@@ -12,22 +12,9 @@ from perfarray.timings.validation import check_count, listed
 
 
 def sequence(times: Data, *, metric: str | None = None, steady: bool = False) -> xr.Dataset:
-    """Say of measurements which of them answers use, and what these are on average.
+    """Return measurements (`value`), those that answers use (`counted`), and their mean over the lowest level (`mean`).
 
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    metric : str, optional
-        Variable of a Dataset.
-    steady : bool
-        Whether what comes before the steady state is marked as warm-up, and the segments of every execution are given.
-
-    Returns
-    -------
-    Dataset
-        `value`, the measurements with their marks, `counted`, the same with NaN where they are marked, and `mean`, the average of what
-        counts over the lowest level; `segment_mean`, where asked for.
+    With `steady`, repetitions before the steady state are marked as warm-up, and the `segment_mean` of every execution is given.
     """
     segments = {}
     if steady:
@@ -37,65 +24,25 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
     array, data = choose_metric(times, metric), resolve(times, metric)
     arrays = {"value": array, "counted": data.array, "mean": data.array.mean(data.levels[-1])} | segments
     attrs = array.attrs | {"metric": str(array.name or "time"), "levels": " ".join(data.levels)}
-    return xr.Dataset({name: variable_array.variable for name, variable_array in arrays.items()}, array.coords, attrs)
+    return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
 
 
 def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None = None, metric: str | None = None) -> xr.Dataset:
-    """Put every value beside the one `lag` repetitions before it.
-
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    dim, order, metric : str
-        As for `autocorrelation`.
-    lag : int
-        How far apart.
-
-    Returns
-    -------
-    Dataset
-        `value` and `earlier`, and the `correlation` of the two inside their series, as `pooled_autocorrelation`.
-    """
+    """Pair every `value` with the one `lag` repetitions before it (`earlier`), with their pooled `correlation` inside the series."""
     series, far = in_order(times, dim, None, metric, order), check_count(lag, "lag")
     array = series.data.array.mean(series.inner, keep_attrs=True) if series.inner else series.data.array
     if far >= array.sizes[dim]:
         raise ValueError(f"lag={lag} needs more than {lag} repetitions along {dim!r}; there are {array.sizes[dim]}")
     with collecting():
-        correlation = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"].isel(
-            lag=-1, drop=True
-        )
-    arrays = {"value": array, "earlier": array.shift({dim: far}), "correlation": correlation}
-    attrs = {
-        "metric": str(array.name or "time"),
-        "units": series.data.units,
-        "outer": " ".join(series.outer),
-        "dim": dim,
-        "lag": far,
-        "result": "lag",
-    }
-    return xr.Dataset(
-        {name: variable_array.reset_coords(drop=True).variable for name, variable_array in arrays.items()}, array.coords, attrs
-    )
+        correlations = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"]
+    arrays = {"value": array, "earlier": array.shift({dim: far}), "correlation": correlations.isel(lag=-1, drop=True)}
+    attrs: dict[str, str | int] = {"metric": str(array.name or "time"), "units": series.data.units, "outer": " ".join(series.outer)}
+    attrs |= {"dim": dim, "lag": far, "result": "lag"}
+    return xr.Dataset({name: each.variable for name, each in arrays.items()}, array.coords, attrs)
 
 
 def against(times: Data, coordinate: str, *, levels: str | tuple[str, ...] | None = None, metric: str | None = None) -> xr.Dataset:
-    """Put every measurement beside what else was recorded at it, such as the load of the machine.
-
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    coordinate : str
-        A coordinate of numbers along one or more of the repetition dims.
-    levels, metric
-        As for `counts`.
-
-    Returns
-    -------
-    Dataset
-        `value` and `beside`, NaN where either is missing.
-    """
+    """Pair every measurement (`value`) with a numeric coordinate along the repetition dims (`beside`), such as the load of the machine."""
     data = resolve(times, metric, levels)
     array = data.array
     numeric = [str(name) for name, label in array.coords.items() if label.dtype.kind in "iuf" and set(label.dims) & set(data.levels)]

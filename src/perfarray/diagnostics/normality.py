@@ -1,10 +1,11 @@
-"""Can the data bear the method? Whether runs, or means of runs, look normal."""
+"""Whether runs, or means of runs, are normal."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
+from perfarray.numerics.dependence import measured_first
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.normality import LEAST, shapiro_wilk
 from perfarray.numerics.types import Floats
@@ -29,7 +30,7 @@ def normality(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Test whether run times are normal, and from how many runs on their means are.
+    """Test whether run times, or means of groups of runs, are normal.
 
     Parameters
     ----------
@@ -38,10 +39,9 @@ def normality(
     alpha : float
         The risk of rejecting a normal sample.
     group_sizes : sequence of int
-        Runs in a group: the groups are consecutive and do not overlap, and what is tested is one mean or median per group. The default,
-        1, tests the runs themselves.
+        Runs in a group: groups are consecutive and do not overlap, and their means or medians are tested; 1 tests the runs themselves.
     statistic : {"mean", "median"}
-        What is taken of each group.
+        The statistic of each group.
     unit : str, optional
         The level whose repetitions are the sample, default the outermost: lower levels are averaged, higher ones pooled.
     levels, metric : str or sequence of str, optional
@@ -50,8 +50,8 @@ def normality(
     Returns
     -------
     Dataset
-        Along `group_size`: `statistic` (W of Shapiro and Wilk), `pvalue`, `rejected` and `n`, the number of groups tested, for every cell;
-        and over all cells `share_rejected`. Fewer than 3 groups, and groups that are all equal, give NaN and are not in the share.
+        Along `group_size`, for every cell: `statistic` (W of Shapiro and Wilk), `pvalue`, `rejected`, and `n`, the groups tested; over all
+        cells `share_rejected`. Fewer than 3 groups, and equal groups, give NaN and do not count in the share.
 
     Raises
     ------
@@ -60,8 +60,8 @@ def normality(
 
     Notes
     -----
-    Of normal samples a share of `alpha` is rejected, and of large samples nearly all are, for a departure of no consequence: with
-    thousands of runs, look at the picture. The intervals of this package rest on means of units, not on normal runs.
+    Normal samples are rejected with the risk `alpha`, large samples nearly always, for departures of no consequence: with thousands of
+    runs, look at the picture. The intervals of this package rest on means of units, not on normal runs.
 
     References
     ----------
@@ -72,8 +72,8 @@ def normality(
     --------
     >>> import numpy as np, perfarray
     >>> skewed = np.random.default_rng(1).exponential(size=1000)
-    >>> found = perfarray.from_samples({"fft": skewed}, dim="benchmark").perf.normality(group_sizes=(1, 5, 50))
-    >>> found["rejected"].sel(benchmark="fft").to_series().to_dict()
+    >>> tests = perfarray.from_samples({"fft": skewed}, dim="benchmark").perf.normality(group_sizes=(1, 5, 50))
+    >>> tests["rejected"].sel(benchmark="fft").to_series().to_dict()
     {1: True, 5: True, 50: False}
     """
     risk = check_share(alpha, "alpha", example="0.05")
@@ -84,7 +84,7 @@ def normality(
 
     def kernel(values: Floats) -> tuple[np.ndarray, ...]:
         runs = one_value_per_unit(values, len(data.levels), depth)
-        groups = [_of_groups(runs, size, statistic) for size in sizes]
+        groups = [_group_values(runs, size, statistic) for size in sizes]
         tests = [shapiro_wilk(sample) for sample in groups]
         pvalue = np.stack([test.pvalue for test in tests], axis=-1)
         n = np.stack([(~np.isnan(sample)).sum(axis=-1) for sample in groups], axis=-1).astype(float)
@@ -109,11 +109,11 @@ def normality(
     return noted(result, *data.notes, checks=("untested",))
 
 
-def _of_groups(runs: Floats, size: int, statistic: str) -> Floats:
-    """Return one value per group of consecutive runs; a group that is not full is left out (NaN)."""
+def _group_values(runs: Floats, size: int, statistic: str) -> Floats:
+    """Return one value per group of consecutive runs; incomplete groups are NaN."""
     if size == 1:
         return runs
-    in_order = np.take_along_axis(runs, np.argsort(np.isnan(runs), axis=-1, kind="stable"), axis=-1)
+    in_order, _ = measured_first(runs)
     number = runs.shape[-1] // size
     groups = in_order[..., : number * size].reshape(*runs.shape[:-1], number, size)
     return np.asarray(groups.mean(axis=-1) if statistic == "mean" else np.median(groups, axis=-1))
@@ -121,7 +121,7 @@ def _of_groups(runs: Floats, size: int, statistic: str) -> Floats:
 
 @check("untested")
 def untested_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells that could not be tested at any size."""
+    """Count the cells that were not tested at any size."""
     unit, levels = str(result.attrs["unit"]), str(result.attrs["levels"]).split()
     inner = levels[levels.index(unit) + 1 :]
     text = f"{{cells}} were not tested: they have fewer than {LEAST} values, or equal ones"

@@ -1,4 +1,4 @@
-"""In which order repetitions were measured: as they are stored, or as a coordinate says."""
+"""The order of repetitions: as stored, or by a coordinate."""
 
 from typing import Any, NamedTuple
 
@@ -11,16 +11,15 @@ from perfarray.numerics.types import Integers
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, choose_metric, resolve
 from perfarray.timings.validation import listed
 
+# Coordinates along the dim in question that hold the time of a measurement, beside those of kind datetime64.
 STAMPS = ("date", "datetime", "timestamp", "time_stamp", "started", "commit_date")
-"""Coordinates that say when something was measured, where they lie along the dim in question; so do those of kind datetime64."""
-
 STORED = "stored"
 
 
 class Series(NamedTuple):
     """Timings in the order of one dim: the levels outside it number the series, those inside are averaged.
 
-    `places` say where each repetition is stored.
+    `positions` are those of the repetitions as stored.
     """
 
     data: Timings
@@ -32,7 +31,7 @@ class Series(NamedTuple):
 
 
 def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric: Any, order: str | None) -> Series:
-    """Choose the metric and the nest, in which `dim` is a level (the outermost where it is none of the usual), and sort along it."""
+    """Choose the metric and the nest, with `dim` as a level (the outermost if it is not a usual one), and sort along it."""
     array = choose_metric(times, metric, levels or dim)
     check_dim(array, dim)
     if levels is None and dim not in LEVELS:
@@ -61,7 +60,7 @@ def _stamp(array: xr.DataArray, dim: str, order: str | None) -> str:
 
 
 def _moments(stamps: xr.DataArray) -> Any:
-    """Return dates or numbers that can be sorted; None for texts that are no dates, and where one is missing."""
+    """Return dates or numbers that can be sorted; None for other texts, and where one is missing."""
     values = stamps.values
     if values.dtype.kind in "OUT":
         values = pd.to_datetime(pd.Series(values.astype(str)), errors="coerce", utc=True, format="ISO8601").to_numpy()

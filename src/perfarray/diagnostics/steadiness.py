@@ -1,4 +1,4 @@
-"""Can the data bear the method? Whether executions reach a steady state, and from which repetition on."""
+"""Whether executions reach a steady state, and from which repetition on."""
 
 from functools import partial
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import HIGHER, ITERATION, plural
-from perfarray.diagnostics.numerics.steady import ABSENT, LEAST, SHORT, UNSTEADY, Rules, steady
+from perfarray.diagnostics.numerics.steady import ABSENT, LEAST, SHORT, UNSTEADY, SteadyRules, steady
 from perfarray.diagnostics.ordering import in_order
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
@@ -17,8 +17,7 @@ from perfarray.timings.notes import Note, check, count_note, noted
 from perfarray.timings.resolve import Data, as_mark
 from perfarray.timings.validation import check_number, check_share
 
-INCONSISTENT = "inconsistent"
-"""What a cell is whose series are of different kinds."""
+INCONSISTENT = "inconsistent"  # the kind of a cell whose series are of different kinds
 
 
 @over_metrics
@@ -32,7 +31,7 @@ def steady_state(
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
-    """Say of every execution whether it becomes steady, from which iteration on, and whether it was slower or faster before.
+    """Find for every execution whether it becomes steady, from which iteration on, and whether it was slower or faster before.
 
     Parameters
     ----------
@@ -41,11 +40,11 @@ def steady_state(
     dim : str
         The repetitions, in the order of a time stamp along them where there is one, else as stored.
     tolerance : float
-        By how much of the last segment's mean another may differ and be like it.
+        The largest relative difference of a segment's mean from that of the last segment.
     share : float
-        How much of a series has to be steady at its end.
+        The share of a series that has to be steady at its end.
     penalty : float
-        What a change of mean or variance has to explain to be one, in log(n): the larger, the fewer.
+        The penalty for each change of mean or variance, in log(n): a larger one gives fewer changes.
     levels, metric : str or sequence of str, optional
         The nest, outermost first (default: the repetition dims present); the variable(s) of a Dataset (default: its `time`).
 
@@ -53,10 +52,9 @@ def steady_state(
     -------
     Dataset
         For every series: `kind`, `flat`, `warmup` (slower before), `slowdown` (faster at some time before), `no_steady_state`, `unknown`
-        of fewer than 10 values, or "" of none; `start`, the label of the first steady repetition (its place where labels are no numbers;
-        NaN where there is none), `steady_mean`, and `n_segments`. Along `dim`: the mark `warmup`, of all repetitions before `start` and of
-        those that were marked already, and `segment`, `segment_mean`. For every cell: `kind_of_all`, that of all series that have one, or
-        `inconsistent`.
+        (fewer than 10 values), or "" (none); `start`, the label of the first steady repetition (its position where labels are no numbers;
+        NaN where there is none), `steady_mean`, and `n_segments`. Along `dim`: the mark `warmup` of repetitions before `start` or marked
+        before, and `segment`, `segment_mean`. For every cell: `kind_of_all`, the kind that all its series have, or `inconsistent`.
 
     Raises
     ------
@@ -69,13 +67,11 @@ def steady_state(
 
     Notes
     -----
-    `times.assign_coords(warmup=found["warmup"])` leaves out what comes before the steady state of every execution, in every method. An
-    execution without one is not marked: what it has is all the same not what a longer run would give.
+    `times.assign_coords(warmup=steady["warmup"])` leaves out, in every method, the repetitions before the steady state. Executions without
+    one are not marked, though their mean is not that of a longer run.
 
-    Segments are found by optimal partitioning (normal values with a mean and a variance each), after single outliers (3 times the range
-    of 80 % of up to 200 values around) were drawn in. The rules are those of Barrett and others, with three changes: a tolerance relative
-    to the mean, where theirs is 0.001 s; a share of the series, where theirs is 500 of 2,000 iterations; and a penalty of 10 log(n),
-    theirs is 15, with which small changes of short series are not seen.
+    Segments are found by optimal partitioning (normal values with a mean and a variance each) after single outliers were clipped. The
+    rules are those of Barrett and others, made relative to the mean and the length of the series (:doc:`/how-to/steady_state`).
 
     References
     ----------
@@ -87,8 +83,8 @@ def steady_state(
     >>> noise = np.random.default_rng(1).normal(size=100)
     >>> slow = np.where(np.arange(100) < 12, 2.0, 1.0) * (10 + 0.1 * noise)
     >>> times = perfarray.from_samples({"fft": [slow]}, dim="benchmark", level=("execution", "iteration"))
-    >>> found = times.perf.steady_state()
-    >>> found["kind"].item(), found["start"].item(), found["warmup"].sum().item()
+    >>> steady = times.perf.steady_state()
+    >>> steady["kind"].item(), steady["start"].item(), steady["warmup"].sum().item()
     ('warmup', 12.0, 12)
     """
     least, least_share = check_number(tolerance, "tolerance"), check_share(share, "share", "0.25")
@@ -98,22 +94,16 @@ def steady_state(
     series = in_order(times, dim, levels, metric, None)
     data, outer = series.data, series.outer
     labels = data.array[dim].values if data.array[dim].dtype.kind in "iuf" else np.arange(data.array.sizes[dim])
-    segment_outputs, along = outputs("1", outer, n_segments=""), (*outer, dim)
+    along, rules = (*outer, dim), SteadyRules(least, least_share, cost, data.better == HIGHER)
     result = apply(
-        partial(
-            _describe,
-            inner=len(series.inner),
-            outer=len(outer),
-            rules=Rules(least, least_share, cost, data.better == HIGHER),
-            labels=labels,
-        ),
+        partial(_describe, inner=len(series.inner), outer=len(outer), rules=rules, labels=labels),
         data.array,
         core=[data.levels],
         outputs={
             "kind": Output(outer, "", object, "how repetitions become steady"),
             "start": Output(outer, "", float, f"first steady {dim}"),
             "steady_mean": Output(outer, data.units),
-            **segment_outputs,
+            **outputs("1", outer, n_segments=""),
             "warmup": Output(along, "", bool, "before the steady state"),
             "segment": Output(along, "", float, "number of the segment"),
             "segment_mean": Output(along, data.units),
@@ -130,8 +120,8 @@ def steady_state(
     return noted(result.isel({dim: np.argsort(series.positions)}), *data.notes, checks=("steady",))
 
 
-def _describe(values: Floats, *, inner: int, outer: int, rules: Rules, labels: Any) -> tuple[Any, ...]:
-    """Return what is known of every series and of every cell of timings (..., outer levels, n, inner levels)."""
+def _describe(values: Floats, *, inner: int, outer: int, rules: SteadyRules, labels: Any) -> tuple[Any, ...]:
+    """Return the variables of every series and of every cell, from timings (..., outer levels, n, inner levels)."""
     ordered = unit_means(values, inner + 1)
     steadiness = steady(ordered, rules)
     has_start = ~np.isnan(steadiness.start)
@@ -140,25 +130,17 @@ def _describe(values: Floats, *, inner: int, outer: int, rules: Rules, labels: A
     start = np.where(has_start, np.asarray(labels, dtype=float)[position], np.nan)
     kinds = steadiness.kind.reshape(*steadiness.kind.shape[: steadiness.kind.ndim - outer], -1)
     common = np.empty(kinds.shape[:-1], dtype=object)
-    for cell in np.ndindex(common.shape):  # words
+    for cell in np.ndindex(common.shape):
         kinds_of_cell = set(kinds[cell]) - {ABSENT} or {ABSENT}
         kinds_present = sorted(kinds_of_cell - {SHORT}) or [SHORT]
         common[cell] = kinds_present[0] if len(kinds_present) == 1 else INCONSISTENT
-    return (
-        steadiness.kind,
-        start,
-        steadiness.mean,
-        steadiness.segments.astype(float),
-        is_warmup,
-        steadiness.segment,
-        steadiness.segment_mean,
-        common,
-    )
+    by_series = (steadiness.kind, start, steadiness.mean, steadiness.segments.astype(float))
+    return (*by_series, is_warmup, steadiness.segment, steadiness.segment_mean, common)
 
 
 @check("steady")
 def steady_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the series without a steady state, and those too short to tell."""
+    """Count the series without a steady state, and those that are too short."""
     dim, kind = str(result.attrs["dim"]), result["kind"].values
     kind = kind[kind != ABSENT]
     unsteady = (

@@ -1,8 +1,7 @@
-"""Redrawing nests of repetitions: what a new experiment of the same size would have measured.
+"""Redrawing nests of repetitions: the measurements of a new experiment of the same size.
 
-Kalibera and Jones (2012), section 7.2.1 and figure 1. For means a replicate needs only the means of its drawn units, so the redrawn
-measurements are never kept: some replicates of some cells are drawn, reduced, and forgotten. Replicate r of a cell takes the same places
-of its streams, whatever else is drawn.
+Kalibera and Jones (2012), section 7.2.1 and figure 1. Replicates are drawn and reduced block by block; redrawn measurements are not kept.
+Replicate r of a cell reads the same positions of its streams, whatever else is drawn.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,28 +16,23 @@ from perfarray.numerics.random import BOOTSTRAP, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import LongRow, drawn_entries, drawn_places, grouping, sum_tables, summed, table_size
 
-BLOCK = 1 << 17
-"""Values drawn at once: what bounds the memory, and stays in the cache. It changes no number."""
+BLOCK = 1 << 17  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
+TABLES = 1 << 21  # most entries of tables of sums that are kept at once
+LONG = 16  # iterations above which the draws of an execution are grouped, so that only its table need be in the cache
 
-TABLES = 1 << 21
-"""Most entries of tables of sums that are kept at once."""
-
-LONG = 16
-"""Iterations from which on the draws of an execution are taken together, so that its table alone need be in the cache."""
-
+# Kinds of cells: nothing measured; nests without gaps; other nests (one by one, counted down). The kind of a cell of one level is its
+# number of units, plus GAPS where units count that were not measured (as others of their group were).
 EMPTY, COMPLETE, RAGGED, GAPS = 0, -1, -2, 1 << 32
-"""Kinds of cells: nothing measured; nests without gaps; other nests (these one by one, counted down). Cells of one level are of the kind
-of their number of units, plus GAPS where units count that were not measured (as others of their group were)."""
 
+# The part of a replicate that is needed: its mean, the means of its outermost units, or all its values.
 Purpose = Literal["means", "units", "values"]
-"""What is wanted of a replicate: its mean, the means of its outermost units, or all its values."""
 
+# Draws some replicates of some cells: (cells, replicates, ...), the last axes being one mean, the units, or the nest of values.
 Drawer = Callable[[slice], Floats]
-"""Draws some replicates of some cells: (cells, replicates, ...), the last axes being one mean, the units, or the nest of values."""
 
 
 class Draws(NamedTuple):
-    """What is drawn: which levels (outermost first), how often, from which key."""
+    """Which levels are drawn (outermost first), how often, from which key."""
 
     resampled: tuple[bool, ...]
     n_resamples: int
@@ -46,7 +40,7 @@ class Draws(NamedTuple):
 
 
 class DrawKeys(NamedTuple):
-    """Where the random numbers of cells come from: their keys, those of their groups (for every level drawn jointly), the system."""
+    """The keys of random numbers: those of cells, those of their groups (for every level drawn jointly), and the system."""
 
     cells: Integers
     groups: tuple[Integers, ...] = ()
@@ -65,7 +59,7 @@ class DrawKeys(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Cells ready to be redrawn: their values (cells, n_L, ..., n_1), the levels drawn, where random numbers come from, what is wanted.
+    """Cells ready to be redrawn: values (cells, n_L, ..., n_1), levels drawn, keys of random numbers, and the part that is needed.
 
     `present` are the units of levels drawn jointly that count, measured or not.
     """
@@ -78,7 +72,7 @@ class Cells(NamedTuple):
     kinds: Integers
 
     def width(self, kind: int) -> int:
-        """Return how many values a replicate of a cell of a kind keeps at once."""
+        """Return how many values a replicate of a cell of a kind holds at once."""
         if kind > 0:
             return grouping(kind).picks if self.purpose == "means" and kind < GAPS else kind % GAPS
         executions, depth = int(prod(self.values.shape[1:-1])), int(self.values.shape[-1])
@@ -93,7 +87,7 @@ class Cells(NamedTuple):
         return table_size(kind) if self.purpose == "means" and 0 < kind < GAPS else 1
 
     def drawer(self, rows: Integers, streams: Streams) -> Drawer:
-        """Return what draws the units of cells that are of one kind; of one level, their mean where that is wanted."""
+        """Return a function that draws the units of cells of one kind; for one level, their mean where that is enough."""
         kind, draw_keys = int(self.kinds[rows[0]]), self.draw_keys.at(rows)
         if kind > 0:
             return _of_one_level(self.values[rows, : kind % GAPS], draw_keys, streams, self.purpose == "means" and kind < GAPS)
@@ -108,7 +102,7 @@ class Cells(NamedTuple):
 
 
 def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose, present: Sequence[Mask] = ()) -> Cells:
-    """Return cells (cells, n_L, ..., n_1) ready to be redrawn, of one level where that is all that means need."""
+    """Return cells (cells, n_L, ..., n_1) ready to be redrawn, reduced to one level where means need no more."""
     resampled, means = draws.resampled, purpose != "values"
     if means:
         values, resampled = averaged(values, resampled, len(draw_keys.groups))
@@ -127,10 +121,7 @@ def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose
 
 
 def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[Integers, slice, list[Floats]]]:
-    """Yield cells, replicates, and what is wanted of them (cells, replicates, ...) in every system, until all are drawn.
-
-    Cells that are empty in a system are left out.
-    """
+    """Yield cells, replicates, and their drawn values (cells, replicates, ...) in every system; empty cells are left out."""
     kinds = np.stack([side.kinds for side in sides], axis=-1)
     for kind in np.unique(kinds[(kinds != EMPTY).all(axis=-1)], axis=0).tolist():
         rows = np.flatnonzero((kinds == kind).all(axis=-1))
@@ -140,35 +131,32 @@ def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple
         for first in range(0, len(rows), step):
             cells = rows[first : first + step]
             drawers = [side.drawer(cells, streams) for side in sides]
-            for replicates in _parts(n_resamples, width):
+            for replicates in _blocks(n_resamples, width):
                 yield cells, replicates, [draw(replicates) for draw in drawers]
 
 
-def _parts(n_resamples: int, width: int) -> Iterator[slice]:
-    """Yield the replicates that are drawn at once, where one keeps so many values."""
+def _blocks(n_resamples: int, width: int) -> Iterator[slice]:
+    """Yield the replicates that are drawn at once, where one holds `width` values."""
     rows = max(1, BLOCK // width)
     for start in range(0, n_resamples, rows):
         yield slice(start, min(start + rows, n_resamples))
 
 
-def redrawn_together(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[slice, list[Floats]]]:
-    """Yield replicates and their units (cells, replicates, units) of all cells, in every system: those of shared units belong together.
-
-    No cell is empty.
-    """
+def redrawn_jointly(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[slice, list[Floats]]]:
+    """Yield replicates and their units (cells, replicates, units) of all cells, none of them empty, in every system."""
     width = sum(side.width(kind) for side in sides for kind in side.kinds.tolist())
     drawers = []
     for side in sides:
         rows_by_kind = [np.flatnonzero(side.kinds == kind) for kind in np.unique(side.kinds)]
         drawers.append([(rows, side.drawer(rows, streams)) for rows in rows_by_kind])
-    for replicates in _parts(n_resamples, width):
-        yield replicates, [_gathered([(rows, draw(replicates)) for rows, draw in side_drawers]) for side_drawers in drawers]
+    for replicates in _blocks(n_resamples, width):
+        yield replicates, [_in_rows([(rows, draw(replicates)) for rows, draw in side_drawers]) for side_drawers in drawers]
 
 
-def _gathered(pieces: list[tuple[Integers, Floats]]) -> Floats:
-    """Return pieces of an array as the whole."""
-    stacked = np.concatenate([piece for _, piece in pieces])
-    return stacked[np.argsort(np.concatenate([rows for rows, _ in pieces]))]
+def _in_rows(blocks: list[tuple[Integers, Floats]]) -> Floats:
+    """Return blocks of rows as one array."""
+    stacked = np.concatenate([block for _, block in blocks])
+    return stacked[np.argsort(np.concatenate([rows for rows, _ in blocks]))]
 
 
 def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:
@@ -180,7 +168,7 @@ def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:
 
 
 def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: bool) -> Drawer:
-    """Return what draws the units of cells (cells, units), or their means."""
+    """Return a function that draws the units of cells (cells, units), or their means."""
     count, offsets = values.shape[1], np.arange(len(values))[:, None]
     if means:
         tables = sum_tables(values)
@@ -200,7 +188,7 @@ def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: 
 
 
 def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: DrawKeys, streams: Streams) -> Drawer:
-    """Return what draws nests without gaps whose lowest level is redrawn: only sums of redrawn iterations are made."""
+    """Return a function that draws nests without gaps whose lowest level is redrawn: it makes only sums of iterations."""
     cells, *outer, depth = values.shape
     draw_sums = _sums_of_long_rows if depth > LONG else _sums_of_short_rows
     sums_of = draw_sums(values.reshape(cells, -1, depth), *draw_keys.stream(len(outer)), streams)
@@ -225,7 +213,7 @@ def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: D
 
 
 def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, Integers, int], Floats]:
-    """Return what draws the sums of the executions picked, from values (cells, executions, iterations)."""
+    """Return a function that draws the sums of the executions picked, from values (cells, executions, iterations)."""
     tables, depth = sum_tables(values), values.shape[-1]
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
@@ -236,14 +224,14 @@ def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: St
 
 
 def _sums_of_long_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, Integers, int], Floats]:
-    """Return the same by a loop over executions, each with a stream of its own that its draws follow, replicate after replicate."""
+    """Return the same by a loop over executions, each of which has its own stream."""
     cells, executions, depth = values.shape
     pairs = [(cell, execution) for cell in range(cells) for execution in range(executions)]
     rows = [LongRow(values[cell, execution], int(keys[cell]), stream | execution << 12, streams) for cell, execution in pairs]
     step = max(1, BLOCK // depth)
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
-        del start  # each stream goes on where it stood
+        del start  # each stream continues where it stopped
         size = picks.shape[-1]
         totals = np.empty((parents.size, size))
         small = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1))
@@ -259,7 +247,7 @@ def _sums_of_long_rows(values: Floats, keys: Integers, stream: int, streams: Str
 
 
 def _members(names: Integers, count: int) -> list[Integers]:
-    """Return where each of the names below `count` stands, in order: sorted while they lie in the cache."""
+    """Return the positions of each of the names below `count`, in order."""
     small = names.astype(np.min_scalar_type(count - 1), copy=False)
     return np.split(np.argsort(small, kind="stable"), np.cumsum(np.bincount(small, minlength=count))[:-1])
 
@@ -288,7 +276,7 @@ def draw_values(nest: Nest, replicates: slice, streams: Streams, draw_keys: Draw
 
 
 def _counts_of_parents(counts: Integers, picks: Sequence[Integers], shape: tuple[int, ...]) -> Integers:
-    """Return how many children each drawn parent has, with a last axis of one; the same for all where all have the same number."""
+    """Return how many children each drawn parent has, with a last axis of one; one number where all have the same."""
     if counts.ndim == 0 or (counts == counts.flat[0]).all():
         return np.full((1,) * len(shape), counts.flat[0] if counts.ndim else counts)
     index = tuple(pick.reshape(pick.shape + (1,) * (len(shape) - 1 - pick.ndim)) for pick in picks)
@@ -296,7 +284,7 @@ def _counts_of_parents(counts: Integers, picks: Sequence[Integers], shape: tuple
 
 
 def _children(counts: Integers, shape: tuple[int, ...], replicates: slice, streams: Streams, draw_keys: DrawKeys, level: int) -> Integers:
-    """Draw the children of every drawn parent: uniform among those it has."""
+    """Draw the children of every drawn parent, uniformly."""
     slots = prod(shape[1:])
     if counts.size == 1:
         rows = slots // shape[-1]

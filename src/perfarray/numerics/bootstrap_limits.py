@@ -8,20 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import METHODS, Interval
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.intervals import STUDENTIZED, Interval
+from perfarray.numerics.types import Floats, Integers, Mask
 
-SAME = 1e-13
-"""Relative difference below which a replicate is the estimate itself, but for rounding."""
-
-
-def least_units(method: str) -> int:
-    """Return how many units limits need."""
-    return METHODS[method].least_units
+SAME = 1e-13  # relative difference below which a replicate is the estimate itself, but for rounding
 
 
 class Bootstrap(NamedTuple):
-    """What limits are made from; replicates (..., R) sorted, not finite ones NaN at the end."""
+    """The material of limits; replicates (..., R) are sorted, those that are not finite are NaN at the end."""
 
     method: str
     estimate: Floats
@@ -32,22 +26,9 @@ class Bootstrap(NamedTuple):
 
 
 def percentile_family(method: str, estimate: Floats, replicates: Floats, influence: tuple[Floats, ...] = ()) -> Bootstrap:
-    """Prepare percentile, basic or BCa limits.
+    """Prepare percentile, basic or BCa limits of an estimate (...) with replicates (..., R).
 
-    Parameters
-    ----------
-    method : {"percentile", "basic", "bca"}
-        Which limits.
-    estimate : array, shape (...)
-        The statistic of the data.
-    replicates : array, shape (..., R)
-        The statistic of every replicate.
-    influence : tuple of arrays, shape (..., units), optional
-        For BCa: the influence of every unit, one array per sample (`influence_of`).
-
-    Returns
-    -------
-    Bootstrap
+    BCa limits need the `influence` (..., units) of every unit, one array per sample (`influence_of`).
     """
     with np.errstate(invalid="ignore"):
         equal = np.abs(replicates - estimate[..., None]) <= SAME * np.abs(estimate[..., None])
@@ -57,21 +38,21 @@ def percentile_family(method: str, estimate: Floats, replicates: Floats, influen
 
 
 def studentized(estimate: Floats, error: Floats, replicates: Floats, errors: Floats, *, log: bool) -> Bootstrap:
-    """Prepare symmetric studentized limits, of the log where `log` says that estimate and replicates are logs.
+    """Prepare symmetric studentized limits; `log` says that estimate and replicates are logs.
 
-    Replicates whose units are all the same have no standard error and are left out, as boot leaves out what is not finite; data without
-    any spread have limits that meet.
+    Replicates of equal units have no standard error and are left out, as boot leaves out what is not finite. Data without spread have
+    equal limits.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        without = errors <= 1e-10 * error[..., None]
-        t = np.where(without, np.nan, np.abs(replicates - estimate[..., None]) / errors)
+        no_error = errors <= 1e-10 * error[..., None]
+        t = np.where(no_error, np.nan, np.abs(replicates - estimate[..., None]) / errors)
     constant = error <= SAME * np.maximum(np.abs(estimate), 1.0 if log else 0.0)
     t = np.where(constant[..., None], 0.0, t)
-    return Bootstrap("studentized", estimate, _sorted(t), np.full(estimate.shape, np.nan), np.where(constant, 0.0, error), log)
+    return Bootstrap(STUDENTIZED, estimate, _sorted(t), np.full(estimate.shape, np.nan), np.where(constant, 0.0, error), log)
 
 
 def _sorted(values: Floats) -> Floats:
-    """Sort replicates in their place; what is not finite becomes NaN, which sorts to the end."""
+    """Sort replicates in place; those that are not finite become NaN, which sorts to the end."""
     finite = np.isfinite(values)
     if not finite.all():
         values[~finite] = np.nan
@@ -79,8 +60,7 @@ def _sorted(values: Floats) -> Floats:
     return values
 
 
-def _finite(ordered: Floats) -> Integers:
-    """Return how many of the replicates are finite."""
+def _number_finite(ordered: Floats) -> Integers:
     all_finite = not np.isnan(ordered[..., -1:]).any()
     return np.full(ordered.shape[:-1], ordered.shape[-1]) if all_finite else np.sum(~np.isnan(ordered), axis=-1)
 
@@ -93,23 +73,22 @@ def influence_of(estimate: Floats, left_out: Floats) -> Floats:
 
 def acceleration_of(influence: tuple[Floats, ...]) -> Floats:
     """Return sum L^3 / (6 (sum L^2)^1.5) over all units of all samples (Davison and Hinkley 1997, equation 5.22); 0 without spread."""
-    together = np.concatenate([np.where(np.isnan(values), 0.0, values) for values in influence], axis=-1)
-    largest = np.abs(together).max(axis=-1, keepdims=True, initial=0.0)
+    pooled = np.concatenate([np.where(np.isnan(values), 0.0, values) for values in influence], axis=-1)
+    largest = np.abs(pooled).max(axis=-1, keepdims=True, initial=0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = together / largest
+        scaled = pooled / largest
         acceleration = (scaled**3).sum(axis=-1) / (6 * (scaled**2).sum(axis=-1) ** 1.5)
     return np.where(largest[..., 0] > 0, acceleration, 0.0)
 
 
 def quantile(ordered: Floats, probability: Floats | float) -> Floats:
-    """Return quantiles of sorted replicates (..., R) at one probability per cell, or at several of it (k, ...), by boot's rule.
+    """Return quantiles of sorted replicates (..., R) at one probability per cell, or at k of them (k, ...), by boot's rule.
 
-    The rank is (R + 1) p; between two replicates they are interpolated on the scale of normal quantiles; beyond the first and the last
-    the extreme ones are returned.
+    The rank is (R + 1) p, interpolated on the scale of normal quantiles; beyond the first and the last replicate it is these.
     """
     from scipy.special import ndtri
 
-    share, number = np.broadcast_arrays(np.asarray(probability, dtype=float), _finite(ordered))
+    share, number = np.broadcast_arrays(np.asarray(probability, dtype=float), _number_finite(ordered))
     rank = (number + 1) * np.where(np.isnan(share), 0.5, share)
     near = np.abs(rank - np.round(rank)) < 1e-9
     rank = np.where(near, np.round(rank), rank)
@@ -124,16 +103,16 @@ def quantile(ordered: Floats, probability: Floats | float) -> Floats:
 
 
 def _at(ordered: Floats, rank: np.ndarray) -> Floats:
-    """Return the replicate of a rank, counted from 1."""
+    """Return the replicate of a rank that counts from 1."""
     each = np.broadcast_to(ordered, (*rank.shape, ordered.shape[-1]))
     return np.asarray(np.take_along_axis(each, np.asarray(rank - 1)[..., None], axis=-1)[..., 0])
 
 
 def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
-    """Return the probability whose quantile is `value`, from 1 / (R + 1) to R / (R + 1); with `ties` those equal to it are below."""
+    """Return the probability whose quantile is `value`, from 1 / (R + 1) to R / (R + 1); with `ties`, equal replicates count as below."""
     from scipy.special import ndtr, ndtri
 
-    number = _finite(ordered)
+    number = _number_finite(ordered)
     value = np.broadcast_to(value, number.shape)
     with np.errstate(invalid="ignore"):
         is_below = ordered <= value[..., None] if ties else ordered < value[..., None]
@@ -151,12 +130,12 @@ def share_below(ordered: Floats, value: Floats, *, ties: bool) -> Floats:
 def bias_of(bootstrap: Bootstrap, ties: float = 0.5) -> Floats:
     """Return z0, the normal quantile of the share of replicates below the estimate.
 
-    Replicates equal to the estimate count half (Efron's definition for a continuous law, made fair to medians and rounded data, which tie
-    often); `ties=0` counts them not at all, as R's boot does: z0 is then too small, and for a minimum minus infinity.
+    Replicates equal to the estimate count half: medians and rounded data tie often. `ties=0` does not count them, as R's boot: z0 is
+    then too small, and for a minimum minus infinity.
     """
     from scipy.special import ndtri
 
-    number = _finite(bootstrap.replicates)
+    number = _number_finite(bootstrap.replicates)
     estimate = bootstrap.estimate[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         equal = (bootstrap.replicates == estimate).sum(axis=-1)
@@ -170,7 +149,7 @@ def limits_of(bootstrap: Bootstrap, confidence_level: Floats | float, ties: floa
 
     level = np.broadcast_to(np.asarray(confidence_level, dtype=float), bootstrap.estimate.shape)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    if bootstrap.method == "studentized":
+    if bootstrap.method == STUDENTIZED:
         half = quantile(bootstrap.replicates, level) * bootstrap.standard_error
         lower, upper = bootstrap.estimate - half, bootstrap.estimate + half
         with np.errstate(over="ignore"):
@@ -186,13 +165,25 @@ def limits_of(bootstrap: Bootstrap, confidence_level: Floats | float, ties: floa
     return Interval(low, high)
 
 
-def one_sided(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
-    """Return two one-sided p-values against a value: small where the parameter is below it, and small where it is above.
+def known_limits(bootstrap: Bootstrap, level: Floats | float, n: Floats) -> Interval:
+    """Return the limits, NaN where there are fewer units than they need."""
+    limits = limits_of(bootstrap, level)
+    enough = enough_units(n, bootstrap.method)
+    return Interval(np.where(enough, limits.lower, np.nan), np.where(enough, limits.upper, np.nan))
 
-    They invert the limits: `value` is outside the interval of level 1 - alpha exactly when the smaller is at most alpha / 2. None is
+
+def enough_units(n: Floats, method: str) -> Mask:
+    """Return where there are as many units as limits need: a replicate of two has no standard error, or the mean of the data."""
+    return np.asarray(n >= (3 if method == STUDENTIZED else 2))
+
+
+def one_sided(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
+    """Return two one-sided p-values: small where the parameter is below the value, and small where it is above.
+
+    They invert the limits: `value` is outside the interval of level 1 - alpha exactly where the smaller is at most alpha / 2. None is
     smaller than 1 / (R + 1).
     """
-    if bootstrap.method == "studentized":
+    if bootstrap.method == STUDENTIZED:
         return _studentized_sides(bootstrap, value)
     at = 2 * bootstrap.estimate - value if bootstrap.method == "basic" else np.full(bootstrap.estimate.shape, value)
     with_ties = without = share_below(bootstrap.replicates, at, ties=False)
@@ -206,7 +197,7 @@ def one_sided(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
 
 
 def _unshifted(bootstrap: Bootstrap, share: Floats) -> Floats:
-    """Return the tail probability that BCa moves to `share`."""
+    """Return the tail probability that BCa maps to `share`."""
     from scipy.special import ndtr, ndtri
 
     bias = bias_of(bootstrap)
@@ -218,8 +209,7 @@ def _unshifted(bootstrap: Bootstrap, share: Floats) -> Floats:
 def _studentized_sides(bootstrap: Bootstrap, value: float) -> tuple[Floats, Floats]:
     """Return the p-values of the symmetric t: half the share of |t*| >= |t| on the side of t.
 
-    Just beyond a replicate the share is (b + 1) / (R + 1); towards the next it falls as the quantiles are interpolated, so that the
-    p-values are those of the intervals.
+    Just beyond a replicate the share is (b + 1) / (R + 1); between two it is interpolated as the quantiles of the intervals are.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = bootstrap.estimate - (np.log(value) if bootstrap.log else value)

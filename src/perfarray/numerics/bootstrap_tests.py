@@ -1,17 +1,30 @@
-"""What replicates say of ratios: p-values that invert the bootstrap's limits, and the suite's geometric mean ratio."""
+"""Comparisons by the bootstrap: p-values that invert its limits, and the suite's geometric mean ratio."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.bootstrap import Draws
-from perfarray.numerics.bootstrap_limits import Bootstrap, least_units, limits_of, one_sided
-from perfarray.numerics.bootstrap_samples import Pairing, flattened, ratio_bootstrap, shared_suite_bootstrap, spread, suite_bootstrap
-from perfarray.numerics.intervals import BOUNDED, Ratio, RatioSet, ratio_df
-from perfarray.numerics.ratio_tests import bound_suite, known_of, row_evidence, sure_suite, surely
+from perfarray.numerics.bootstrap import DrawKeys, Draws, cells_of, redrawn_jointly
+from perfarray.numerics.bootstrap_limits import (
+    Bootstrap,
+    enough_units,
+    influence_of,
+    known_limits,
+    limits_of,
+    one_sided,
+    percentile_family,
+    studentized,
+)
+from perfarray.numerics.bootstrap_samples import Pairing, RatioSample, flattened, mean_left_out, ratio_bootstrap, spread
+from perfarray.numerics.intervals import BOUNDED, STUDENTIZED, RatioSet, ratio_df, standard_error
+from perfarray.numerics.levels import summarise_units, unit_means
+from perfarray.numerics.random import Streams
+from perfarray.numerics.ratio_tests import certain_inside, known_of, row_evidence, suite_row, without_spread
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Rules, Suite, Tests
 
-MATERIAL = 4
-"""How many numbers, beside the replicates, the limits of a ratio are made from."""
+MATERIAL = 4  # numbers that the limits of a ratio are made from, beside the replicates
 
 
 def evidence_of_draws(
@@ -26,50 +39,160 @@ def evidence_of_draws(
     flat: bool,
     statistic: str = "mean",
 ) -> tuple[Floats | Mask, ...]:
-    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems; return `Evidence`, `Suite`, and what limits are made from.
+    """Redraw timings (..., benchmarks, n_L, ..., n_1) of two systems; return `Evidence`, `Suite`, and the material of limits.
 
-    `cells` (..., benchmarks) and `groups` (...) say where random numbers come from; `joint` levels are shared by the benchmarks; `flat`
-    ignores the nest; `bounds` are what stopped runs leave known of the ratios, where some were stopped.
+    `cells` (..., benchmarks) and `groups` (...) are the keys of random numbers; `joint` levels are shared by the benchmarks; `flat`
+    ignores the nest; `bounds` are the fields of `Known`, where runs were stopped.
     """
     levels = new.ndim - cells.ndim
     values = [spread(flattened(side, levels, flat), cells.shape, len(draws.resampled)) for side in (new, old)]
     pair = Pairing(values[0], values[1], cells, rules.paired)
-    bootstrap, replicates = ratio_bootstrap(pair, draws, rules.method, statistic)
-    ratio = replicates.ratio
-    enough, bounds_known = ratio.n >= least_units(rules.method), known_of(ratio, bounds)
+    bootstrap, sample = ratio_bootstrap(pair, draws, rules.method, statistic)
+    ratio, enough = sample.ratio, enough_units(sample.ratio.n, rules.method)
+    censoring = known_of(ratio, bounds)
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     if (rules.shared or rules.paired) and statistic == "mean":
         groups = np.broadcast_to(groups, cells.shape[:-1])
-        suite, n = shared_suite_bootstrap(pair, groups, matched, draws, max(joint, 1), rules.method)
+        suite_bootstrap, n = _shared_units_bootstrap(pair, groups, matched, draws, max(joint, 1), rules.method)
     else:
-        suite, n = suite_bootstrap(replicates, matched, rules.method)
-    tests = band_tests(bootstrap, ratio, enough, rules.limits)
-    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, bounds_known)
+        suite_bootstrap, n = _independent_bootstrap(sample, matched, rules.method)
+    low, high = (one_sided(bootstrap, value) for value in rules.limits)
+    tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.limits)
+    tests = Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests))
+    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, censoring)
+    suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules.limits, censoring)
     material = np.stack([bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1)
-    suite_row = sure_suite(_suite(suite, n, matched, rules), ratio, rules.limits)
-    return *evidence, *bound_suite(suite_row, ratio, bounds_known), bootstrap.replicates, material
+    return *evidence, *suite, bootstrap.replicates, material
 
 
 def limits_of_draws(level: Floats, _: Evidence, replicates: Floats, material: Floats, *, rules: Rules) -> RatioSet:
-    """Return the limits at a level per ratio."""
+    """Return the limits at one level per ratio."""
     estimate, acceleration, error, enough = np.moveaxis(material, -1, 0)
-    bootstrap = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == "studentized")
+    bootstrap = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == STUDENTIZED)
     lower, upper = (np.where(enough == 1, limit, np.nan) for limit in limits_of(bootstrap, level))
     return RatioSet(lower, upper, same_text(BOUNDED, enough.shape))
 
 
-def band_tests(bootstrap: Bootstrap, ratio: Ratio, enough: Mask, limits: tuple[float, float]) -> Tests:
-    """Test the ratio against both limits of the band, from both sides; too few units test nothing."""
-    (below_low, above_low), (below_high, above_high) = (one_sided(bootstrap, value) for value in limits)
-    tests = surely(ratio, limits, below_low, above_low, below_high, above_high)
-    return Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests))
+def _suite(bootstrap: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:
+    enough = enough_units(n, rules.method)
+    pvalues = [np.where(enough, pvalue, np.nan) for value in rules.limits for pvalue in one_sided(bootstrap, value)]
+    estimate = np.exp(bootstrap.estimate) if bootstrap.log else bootstrap.estimate
+    limits = known_limits(bootstrap, rules.confidence_level, n)
+    return Suite(estimate, *limits, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float), *pvalues)
 
 
-def _suite(suite: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:
-    """Return the geometric mean ratio over the matched benchmarks."""
-    enough = n >= least_units(rules.method)
-    lower, upper = (np.where(enough, limit, np.nan) for limit in limits_of(suite, rules.confidence_level))
-    pvalues = [np.where(enough, pvalue, np.nan) for value in rules.limits for pvalue in one_sided(suite, value)]
-    estimate = np.exp(suite.estimate) if suite.log else suite.estimate
-    return Suite(estimate, lower, upper, np.full(n.shape, np.nan), n, matched.sum(axis=-1).astype(float), *pvalues)
+def _independent_bootstrap(sample: RatioSample, matched: Mask, method: str) -> tuple[Bootstrap, Floats]:
+    """Return the material of the limits of the geometric mean over independent benchmarks (last axis), and its n."""
+    count = np.maximum(matched.sum(axis=-1), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(sample.ratio.estimate)
+        log = np.where(matched, logs, 0.0).sum(axis=-1) / count
+        log_means = np.where(matched[..., None], sample.logs, 0.0).sum(axis=-2) / count[..., None]
+    n = np.where(matched, sample.ratio.n, np.inf).min(axis=-1, initial=np.inf)
+    n = np.where(np.isinf(n), 0.0, n)
+    none = np.asarray(~matched.any(axis=-1))
+    log, log_means = np.where(none, np.nan, log), np.where(none[..., None], np.nan, log_means)
+    if method == STUDENTIZED:
+        squares = np.where(matched, standard_error(sample.ratio, "log_delta"), 0.0) ** 2
+        errors = np.where(matched[..., None], sample.errors, 0.0)
+        error = np.sqrt(squares.sum(axis=-1)) / count
+        return studentized(log, error, log_means, np.sqrt((errors**2).sum(axis=-2)) / count[..., None], log=True), n
+    estimate = np.exp(log)
+    influence = []
+    for ratios_without in sample.left_out:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            changed = estimate[..., None, None] * np.exp((np.log(ratios_without) - logs[..., None]) / count[..., None, None])
+        units = np.sum(~np.isnan(changed), axis=-1, keepdims=True)
+        scaled = np.where(matched[..., None], (units - 1) * (estimate[..., None, None] - changed), np.nan)
+        influence.append(scaled.reshape(*scaled.shape[:-2], -1))
+    return percentile_family(method, estimate, np.exp(log_means), tuple(influence)), n
+
+
+class SuiteSample(NamedTuple):
+    """The log of one suite's geometric mean ratio, its error, their replicates (R), n, and the log without each unit of either side."""
+
+    log: Floats | float
+    error: Floats | float
+    logs: Floats
+    errors: Floats
+    n: int
+    without_new: Floats
+    without_old: Floats
+
+
+def _shared_units_bootstrap(
+    pair: Pairing, groups: Integers, matched: Mask, draws: Draws, joint: int, method: str
+) -> tuple[Bootstrap, Floats]:
+    """Return the same where the benchmarks (axis before the levels) share their units, or pairs of units may be correlated.
+
+    Units that lack a benchmark are left out; the others are drawn for all benchmarks jointly.
+    """
+    batch = groups.shape
+    sides = [side.reshape(-1, *side.shape[len(batch) :]) for side in (pair.new, pair.old)]
+    cells, keep = pair.cells.reshape(groups.size, -1), matched.reshape(groups.size, -1)
+    samples = []
+    for number, group in enumerate(groups.ravel().tolist()):  # each suite has benchmarks and units of its own
+        rows = np.flatnonzero(keep[number])
+        chosen = [side[number, rows] for side in sides]
+        samples.append(_draw_shared_units(chosen, cells[number, rows].tolist(), group, draws, joint, pair.paired))
+    log, error, n = (np.array([getattr(each, name) for each in samples], dtype=float).reshape(batch) for name in ("log", "error", "n"))
+    logs, errors = (np.array([getattr(each, name) for each in samples]).reshape(*batch, -1) for name in ("logs", "errors"))
+    if method == STUDENTIZED:
+        return studentized(log, error, logs, errors, log=True), n
+    estimate, influence = np.exp(log), []
+    if method == "bca":
+        for logs_without in ([each.without_new for each in samples], [each.without_old for each in samples]):
+            influence.append(influence_of(estimate, np.exp(_padded(logs_without)).reshape(*batch, -1)))
+    return percentile_family(method, estimate, np.exp(logs), tuple(influence)), n
+
+
+def _draw_shared_units(sides: Sequence[Floats], cells: Sequence[int], group: int, draws: Draws, joint: int, paired: bool) -> SuiteSample:
+    """Draw the units of one suite (benchmarks, n_L, ..., n_1) for all its benchmarks jointly."""
+    blank, levels = np.full(draws.n_resamples, np.nan), len(draws.resampled)
+    complete = [~np.isnan(unit_means(side, levels)).any(axis=0) for side in sides]
+    if paired:
+        complete = [complete[0] & complete[1]] * 2
+    n = min(int(units.sum()) for units in complete)
+    if not cells or not n:
+        return SuiteSample(np.nan, np.nan, blank, blank, n, blank[:0], blank[:0])
+    units = [unit_means(side, levels)[:, common_units] for side, common_units in zip(sides, complete, strict=True)]
+    scores = [_log_score(side_units) for side_units in units]
+    log, error = _difference(scores[0], scores[1], paired)
+    logs, errors = blank.copy(), blank.copy()
+    keys, groups = np.array(cells, np.uint64), (np.full(len(cells), group, np.uint64),) * joint
+    cells_to_draw = [
+        cells_of(side[:, common_units], draws, DrawKeys(keys, groups, number, paired), "units")
+        for number, (side, common_units) in enumerate(zip(sides, complete, strict=True))
+    ]
+    for block, drawn_units in redrawn_jointly(draws.n_resamples, Streams(draws.key), *cells_to_draw):
+        logs[block], errors[block] = _difference(_log_score(drawn_units[0]), _log_score(drawn_units[1]), paired)
+    less = [np.log(mean_left_out(side_units)).mean(axis=0) for side_units in units]
+    without = (less[0] - less[1], blank[:0]) if paired else (less[0] - scores[1].log, scores[0].log - less[1])
+    return SuiteSample(log, error, logs, errors, n, *without)
+
+
+def _padded(rows: Sequence[Floats]) -> Floats:
+    """Return rows of different lengths as one array, filled up with NaN."""
+    padded = np.full((len(rows), max((len(row) for row in rows), default=0)), np.nan)
+    for target, row in zip(padded, rows, strict=True):
+        target[: len(row)] = row
+    return padded
+
+
+class _LogScore(NamedTuple):
+    """The log of a geometric mean of benchmarks' means (...), and the first-order contribution of every unit (..., units): Z_j."""
+
+    log: Floats
+    units: Floats
+
+
+def _log_score(units: Floats) -> _LogScore:
+    means = units[..., 0] + (units - units[..., :1]).mean(axis=-1)  # equal units have exactly their value as mean
+    return _LogScore(np.log(means).mean(axis=0), (units / means[..., None]).mean(axis=0))
+
+
+def _difference(new: _LogScore, old: _LogScore, paired: bool) -> tuple[Floats, Floats]:
+    if paired:
+        return new.log - old.log, np.sqrt(summarise_units(new.units - old.units).variance)
+    return new.log - old.log, np.sqrt(summarise_units(new.units).variance + summarise_units(old.units).variance)

@@ -5,27 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.levels import UnitSummary, mean_of_measured, summarise_units, unit_means
+from perfarray.numerics.statistics import tied_positions
 from perfarray.numerics.types import Floats, Integers
 
-LEAST = 30
-"""Repetitions below which a moderate dependence is seen too seldom for its absence to be concluded."""
-
-LEAST_RANKED = 10
-"""Repetitions below which the ranks of a series tell nothing."""
-
-BATCHES = 8
-"""Consecutive batches whose means stand for a series: more give narrower limits and fail sooner where the dependence reaches far."""
-
-STRONGEST = 0.9
-"""The largest correlation of neighbours that is taken off before batches are made."""
-
-
-SUSPECT = 1.8
-"""Standard errors from which on a first look at values leads to one at their ranks."""
+LEAST = 30  # below, a moderate dependence is seen too seldom for its absence to be concluded
+LEAST_RANKED = 10  # repetitions that ranks need
+BATCHES = 8  # more give narrower limits and fail sooner where the dependence is long
+STRONGEST = 0.9  # the largest correlation of neighbours that is removed before batches are made
+SUSPECT = 1.8  # standard errors above which the ranks of a series are tested
 
 
 class Scores(NamedTuple):
-    """How far neighbours in a series are alike, and how far it drifts, as distances from what no order would give, with variances."""
+    """How alike neighbours in a series are, and how far it drifts: differences from the expectation without order, and variances."""
 
     serial: Floats
     serial_variance: Floats
@@ -59,12 +50,7 @@ def autocorrelations(values: Floats) -> Floats:
 
 
 def ljung_box(correlations: Floats, n: Integers) -> Floats:
-    """Return the p-value of Ljung and Box's test of autocorrelations at min(10, n // 5) lags; NaN where that is none.
-
-    References
-    ----------
-    G. Ljung, G. Box, "On a measure of lack of fit in time series models", Biometrika 65, 1978.
-    """
+    """Return the p-value of Ljung and Box's (1978) test of autocorrelations at min(10, n // 5) lags; NaN where that is none."""
     from scipy.special import gammaincc
 
     lags = np.minimum(10, n // 5)
@@ -77,14 +63,14 @@ def ljung_box(correlations: Floats, n: Integers) -> Floats:
 
 
 def without_bias(correlations: Floats, n: Integers) -> Floats:
-    """Return autocorrelations (lags last, from 0) less what values without any order have on average, -(n - lag) / (n (n - 1))."""
+    """Return autocorrelations (lags last, from 0) less their expectation without order, -(n - lag) / (n (n - 1))."""
     lag, n_ = np.arange(correlations.shape[-1]), np.asarray(n)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(lag > 0, correlations + (n_ - lag) / (n_ * (n_ - 1.0)), correlations)
 
 
 def pooled(correlations: Floats, n: Integers) -> Floats:
-    """Return the average of the autocorrelations of series (..., series, lags), by the number of values, over those that have the lag."""
+    """Return the average of the autocorrelations of series (..., series, lags), weighted by length, over those that have the lag."""
     weights = np.where(np.isnan(correlations), 0.0, np.asarray(n, dtype=float)[..., None])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((weights * np.nan_to_num(correlations)).sum(axis=-2) / weights.sum(axis=-2))
@@ -93,11 +79,7 @@ def pooled(correlations: Floats, n: Integers) -> Floats:
 def effective_share(correlations: Floats, n: Integers | Floats) -> Floats:
     """Return how many independent values one value is worth: 1 / (1 + 2 sum of (1 - lag / n) correlation).
 
-    The sum ends before the first pair of lags (2, 3), (4, 5), ... that is not positive.
-
-    References
-    ----------
-    C. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7, 1992, section 3.3.
+    The sum ends before the first pair of lags (2, 3), (4, 5), ... that is not positive (Geyer 1992, section 3.3).
     """
     lags = correlations.shape[-1] // 2 * 2
     if not lags:
@@ -114,44 +96,27 @@ def effective_share(correlations: Floats, n: Integers | Floats) -> Floats:
 
 
 def order_scores(values: Floats) -> Scores:
-    """Return what the ranks of series (..., n) say of their order; zero of series of fewer than four values, or of equal ones.
+    """Return scores of the order of series (..., n) from their ranks; zero for fewer than four values, or equal ones.
 
-    Means and variances are those over all orders of the ranks, ties included: they need no distribution of the values.
-
-    References
-    ----------
-    A. Wald, J. Wolfowitz, "An exact test for randomness in the non-parametric case based on serial correlation", 1943; R. Bartels, "The
-    rank version of von Neumann's ratio test for randomness", JASA 77, 1982.
+    Expectations and variances are those over all permutations of the ranks, ties included: they assume no distribution (Wald and
+    Wolfowitz 1943, Bartels 1982).
     """
-    ordered, size = np.sort(values, axis=-1), values.shape[-1]
-    if size >= 4 and (ordered[..., 1:] > ordered[..., :-1]).all():  # no gaps, no ties: the ranks are those of every such series
-        centred, number = values.argsort(axis=-1).argsort(axis=-1) - (size - 1) / 2, float(size)
-        two = number * (number**2 - 1) / 12
-        return _scores(centred, number, two, two * (3 * number**2 - 7) / 20)
-    series, n_ = measured_first(values)
-    n = n_.astype(float)
+    series, sizes = measured_first(values)
+    n = sizes.astype(float)
     centred = np.where(np.isnan(series), 0.0, mid_ranks(series) - (n[..., None] + 1) / 2)
     squares = centred**2
-    scores = _scores(centred, n, squares.sum(axis=-1), (squares**2).sum(axis=-1))
-    return Scores(*(np.where(n >= 4, score, 0.0) for score in scores))
-
-
-def _scores(centred: Floats, n: Floats | float, two: Floats | float, four: Floats | float) -> Scores:
-    """Return the scores of centred ranks (0 where there is no value), of which these are the sums of squares and of fourth powers."""
+    two, four = squares.sum(axis=-1), (squares**2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         two_pairs, one_pair = (two**2 - four) / (n * (n - 1)), (2 * four - two**2) / (n * (n - 1) * (n - 2))
         no_pair = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
         variance = (n - 1) * two_pairs + 2 * (n - 2) * one_pair + (n - 2) * (n - 3) * no_pair - (two / n) ** 2
         products = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
     drift = centred @ np.arange(centred.shape[-1])  # centred ranks sum to 0
-    return Scores(products, np.broadcast_to(variance, products.shape), drift, np.broadcast_to(two * n * (n + 1) / 12, products.shape))
+    return Scores(*(np.where(n >= 4, score, 0.0) for score in (products, variance, drift, two * n * (n + 1) / 12)))
 
 
 def order_pvalue(scores: Scores) -> Floats:
-    """Return the chance of neighbours as alike, or of a drift as strong either way, if no order were different from any other.
-
-    Twice the smaller of the two p-values; of NaN where nothing is known.
-    """
+    """Return twice the smaller p-value of "neighbours are alike" (one-sided) and "the series drifts" (two-sided)."""
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,38 +125,27 @@ def order_pvalue(scores: Scores) -> Floats:
 
 
 def dependence_pvalue(*sides: Floats, levels: int, paired: bool = False) -> tuple[Floats]:
-    """Return the chance of unit means in an order as telling as theirs, if no order were different from any other.
+    """Return the p-value of "the order of unit means is random".
 
-    Ranks are made where a first look at the means finds something (`SUSPECT`). The others have 1: that takes nothing from the risk, and a
-    hundredth from the power.
+    Ranks are tested where the means themselves look suspect (`SUSPECT`). The others have 1, which leaves the risk as it is and costs two
+    points of power at most.
 
-    Parameters
-    ----------
-    *sides : arrays, shape (..., n_L, ..., n_1)
-        Timings of one system, or of two: then it is twice the smaller p-value, or that of their ratios where they are `paired`.
-    levels : int
-        The number of levels L.
-    paired : bool
-        Whether unit j of one system belongs to unit j of the other.
-
-    Returns
-    -------
-    tuple of array, shape (...)
-        NaN below `LEAST_RANKED` units, or where they do not vary.
+    `sides` are timings (..., n_L, ..., n_1) of one system, or of two: then it is twice the smaller p-value, or that of their ratios where
+    units are `paired`. It is NaN below `LEAST_RANKED` units, or where they do not vary.
     """
     units = [unit_means(side, levels) for side in sides]
     if paired:
         with np.errstate(divide="ignore", invalid="ignore"):
             units = [units[0] / units[1]]
-    if units[0].shape == units[-1].shape:  # one look takes half as long as two
+    if units[0].shape == units[-1].shape:  # one array takes half as long as two
         units = [np.stack(units)]
-    pvalues = [_first_look(side_units) for side_units in units]
+    pvalues = [_screened_pvalue(side_units) for side_units in units]
     smallest = np.fmin.reduce(pvalues[0], axis=0) if len(pvalues) == 1 else np.fmin(*pvalues)
     return (smallest if len(sides) == 1 or paired else np.minimum(1.0, 2 * smallest),)
 
 
-def _first_look(units: Floats) -> Floats:
-    """Return p-values of the order of series (..., n), by ranks where their values look suspect; 1 where not."""
+def _screened_pvalue(units: Floats) -> Floats:
+    """Return p-values of the order of series (..., n): by ranks where the values look suspect, else 1."""
     if units.shape[-1] < LEAST_RANKED:
         return np.full(units.shape[:-1], np.nan)
     series, n, mean = units, np.asarray(float(units.shape[-1])), units.mean(axis=-1)
@@ -212,37 +166,31 @@ def _first_look(units: Floats) -> Floats:
 
 
 def mid_ranks(series: Floats) -> Floats:
-    """Return ranks from 1 along the last axis, equal values sharing theirs; those of NaN have no meaning."""
+    """Return ranks from 1 along the last axis, tied values sharing the mean of theirs; those of NaN have no meaning."""
     order = np.argsort(series, axis=-1)
     ordered = np.take_along_axis(series, order, axis=-1)
-    new = ordered[..., 1:] != ordered[..., :-1]
-    edge, count = np.ones((*series.shape[:-1], 1), dtype=bool), np.arange(series.shape[-1])
-    first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), count, 0), axis=-1)
-    ends = np.where(np.concatenate([new, edge], axis=-1), count, len(count))
-    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    positions = np.broadcast_to(np.arange(1.0, series.shape[-1] + 1), series.shape)
+    if not (ordered[..., 1:] > ordered[..., :-1]).all():  # ties take twice as long
+        first, last = tied_positions(ordered)
+        positions = (first + last) / 2 + 1
     ranks = np.empty(series.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
+    np.put_along_axis(ranks, order, positions, axis=-1)
     return ranks
 
 
-def standing_for(*sides: Floats, paired: bool = False) -> list[Floats]:
-    """Return values (..., `BATCHES`) that stand for unit means (..., n) which depend on those before them.
+def batch_means(*sides: Floats, paired: bool = False) -> list[Floats]:
+    """Return values (..., `BATCHES`) that represent unit means (..., n) which depend on those before them.
 
-    The correlation c of neighbours is taken off, x_t - c x_(t-1), and means of consecutive batches are made of the rest: as far apart as
-    independent values would be whose mean varies as that of the units does. Their mean is that of the units. Fewer than `LEAST` units
-    leave one value, which shows no spread.
+    The correlation c of neighbours is removed, x_t - c x_(t-1), and the rest is averaged over consecutive batches. Their variance is that
+    of independent values whose mean varies as that of the units does, and their mean is that of the units. Fewer than `LEAST` units
+    give one value, which shows no spread.
 
-    Parameters
-    ----------
-    *sides : arrays, shape (..., n)
-        Unit means of one system or of two, in the order measured.
-    paired : bool
-        Whether unit j of one system belongs to unit j of the other: c is then that of new - ratio * old.
+    `sides` are unit means of one system or of two, in the order measured; of `paired` units c is that of new - ratio * old.
 
     References
     ----------
     W. Whitt, P. Glynn, "Estimating the asymptotic variance with batch means", 1991; D. Andrews, J. Monahan, "An improved heteroskedasticity
-    and autocorrelation consistent covariance matrix estimator", Econometrica 60, 1992 (taking the correlation off first).
+    and autocorrelation consistent covariance matrix estimator", Econometrica 60, 1992 (prewhitening).
     """
     correlation = None
     if paired:
@@ -250,29 +198,29 @@ def standing_for(*sides: Floats, paired: bool = False) -> list[Floats]:
         new, old = (np.where(gap, np.nan, side) for side in sides)
         with np.errstate(divide="ignore", invalid="ignore"):
             residuals = new - (mean_of_measured(new) / mean_of_measured(old))[..., None] * old
-            correlation = _neighbours(residuals)
+            correlation = _ragged_neighbours(residuals)
         sides = new, old
-    return [_standing_for(side, correlation) for side in sides]
+    return [_batch_means_of_side(side, correlation) for side in sides]
 
 
-def _standing_for(units: Floats, correlation: Floats | None) -> Floats:
-    """Return what stands for the units of one system; the correlation is theirs, where none is given."""
+def _batch_means_of_side(units: Floats, correlation: Floats | None) -> Floats:
+    """Return the batch means of one system; its own correlation is removed where none is given."""
     series, sizes = measured_first(units)
     mean = summarise_units(series).mean
-    correlation = np.broadcast_to(_neighbours(series) if correlation is None else correlation, sizes.shape)
-    batch_means = np.full((*sizes.shape, BATCHES), np.nan)
-    batch_means[..., 0] = mean
+    correlation = np.broadcast_to(_ragged_neighbours(series) if correlation is None else correlation, sizes.shape)
+    means = np.full((*sizes.shape, BATCHES), np.nan)
+    means[..., 0] = mean
     for n in np.unique(sizes[sizes >= LEAST]).tolist():  # batches depend on the number of units
         rows = sizes == n
         share = np.diff(_edges(n - 1, BATCHES)) * BATCHES / (n - 1)
         distances = (batches(series[rows][:, :n] - mean[rows][:, None], correlation[rows], BATCHES)) * share
         distances -= share * distances.mean(axis=-1, keepdims=True)
-        batch_means[rows] = mean[rows][:, None] + distances * np.sqrt((n - 1) / n)
-    return batch_means
+        means[rows] = mean[rows][:, None] + distances * np.sqrt((n - 1) / n)
+    return means
 
 
-def _neighbours(units: Floats) -> Floats:
-    """Return the correlation of neighbours in unit means, as `neighbours` does, of series with gaps."""
+def _ragged_neighbours(units: Floats) -> Floats:
+    """Return the correlation of neighbours in series of unit means with gaps, 0 for fewer than `LEAST` units."""
     series, sizes = measured_first(units)
     correlations = np.zeros(sizes.shape)
     for n in np.unique(sizes[sizes >= LEAST]).tolist():
@@ -281,18 +229,16 @@ def _neighbours(units: Floats) -> Floats:
     return correlations
 
 
-def batches(values: Floats, correlation: Floats, number: int) -> Floats:
-    """Return the means of consecutive batches of x_t - c x_(t-1), over 1 - c: their sum depends on the order as little as c allows.
+def neighbours(residuals: Floats, parameters: int) -> Floats:
+    """Return the correlation of neighbours in residuals of a mean (1 parameter) or a line (2), without its bias, in 0 to `STRONGEST`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(axis=-1)
+    correlation = np.nan_to_num(correlation)
+    return np.asarray(np.clip(correlation + (parameters + 4 * correlation) / residuals.shape[-1], 0.0, STRONGEST))
 
-    Parameters
-    ----------
-    values : array, shape (..., n)
-        Complete series.
-    correlation : array, shape (...)
-        What is taken off: c.
-    number : int
-        How many batches; their sizes differ by one at most.
-    """
+
+def batches(values: Floats, correlation: Floats, number: int) -> Floats:
+    """Return the means of so many consecutive batches of x_t - c x_(t-1), over 1 - c, for complete series (..., n)."""
     differences = values[..., 1:] - correlation[..., None] * values[..., :-1]
     edges = _edges(differences.shape[-1], number)
     sums = np.add.reduceat(differences, edges[:-1], axis=-1)
@@ -300,53 +246,38 @@ def batches(values: Floats, correlation: Floats, number: int) -> Floats:
 
 
 def _edges(n: int, number: int) -> Integers:
-    """Return where batches of n values begin, and the last ends."""
+    """Return where each batch of n values begins, and the end of the last."""
     return np.arange(number + 1) * n // number
-
-
-def neighbours(residuals: Floats, parameters: int) -> Floats:
-    """Return the correlation of neighbours in complete residuals of a mean (1) or of a line (2), bias taken off, from 0 to `STRONGEST`."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = (residuals[..., 1:] * residuals[..., :-1]).sum(axis=-1) / (residuals**2).sum(axis=-1)
-    correlation = np.nan_to_num(correlation)
-    return np.asarray(np.clip(correlation + (parameters + 4 * correlation) / residuals.shape[-1], 0.0, STRONGEST))
 
 
 def drift(values: Floats) -> tuple[Floats, Floats]:
     """Return the slope of series (..., n) by least squares, per repetition and relative to the mean, and its p-value.
 
-    The p-value is that of a line through the means of (at most 8) batches of values from which the correlation of neighbours was taken; NaN
-    for fewer than six values.
+    The p-value is that of a line through the means of (at most 8) batches of values without the correlation of neighbours; NaN for fewer
+    than six values.
     """
     series, sizes = measured_first(values)
     slope, pvalue = np.full(sizes.shape, np.nan), np.full(sizes.shape, np.nan)
     for n in np.unique(sizes[sizes > 1]).tolist():  # batches depend on the number of values
         rows = sizes == n
-        slope[rows], pvalue[rows] = _drift(series[rows][:, :n])
+        complete = series[rows][:, :n]
+        mean, slope_of_rows, residuals = _line(complete)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope[rows] = np.where(mean == 0, np.nan, slope_of_rows / mean)
+        number = min(BATCHES, n // 2)
+        if number >= 3:
+            pvalue[rows] = _slope_pvalue(batches(complete, neighbours(residuals, 2), number))
     return slope, pvalue
 
 
-def _drift(series: Floats) -> tuple[Floats, Floats]:
-    """Return relative slopes and their p-values of complete series (rows, n)."""
-    n = series.shape[-1]
-    mean, slope, residuals = _line(series)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(mean == 0, np.nan, slope / mean)
-    number = min(BATCHES, n // 2)
-    if number < 3:
-        return relative, np.full(len(series), np.nan)
-    return relative, _line_pvalue(batches(series, neighbours(residuals, 2), number))
-
-
 def _line(series: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return mean, slope and residuals of lines through complete series (rows, n)."""
     mean, position = series.mean(axis=-1), np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
     distances = series - mean[:, None]
     slope = distances @ position / (position @ position)
     return mean, slope, distances - slope[:, None] * position
 
 
-def _line_pvalue(series: Floats) -> Floats:
+def _slope_pvalue(series: Floats) -> Floats:
     """Return the p-value of the slopes of lines through independent values (rows, n); NaN where all values are equal."""
     from scipy.special import stdtr
 

@@ -1,69 +1,46 @@
 """Intervals of a mean and of a ratio of means, from one value per independent unit.
 
-Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole numerator is divided by OY^2 - t^2 OS^2 / n. Everything
-rests on the residuals new - ratio * old, with the estimated ratio: their mean is zero, so that no difference of large numbers is taken.
+Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole numerator is divided by OY^2 - t^2 OS^2 / n. All formulas
+use the residuals new - ratio * old at the estimated ratio: their mean is zero, so that large numbers do not cancel.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics import dependence
+from perfarray.numerics.dependence import batch_means
 from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
 from perfarray.numerics.skewness import counted_skewness, shrunken, stretched, third_cumulant
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
+BATCH_MEANS, SKEW_ADJUSTED, LOG_DELTA, STUDENTIZED = "batch_means", "skew_adjusted", "log_delta", "studentized"
 
-class IntervalMethod(NamedTuple):
-    """How an interval of a ratio is had: whether it redraws, whether it takes logs, and how many units it needs."""
-
-    draws: bool
-    logs: bool
-    least_units: int
-
-
-BATCH_MEANS = "batch_means"
-"""Fieller's set, or Student's t, of what stands for units that depend on those before them."""
-
-METHODS = {
-    "fieller": IntervalMethod(False, False, 2),
-    "delta": IntervalMethod(False, False, 2),
-    "log_delta": IntervalMethod(False, True, 2),
-    "skew_adjusted": IntervalMethod(False, False, 2),
-    BATCH_MEANS: IntervalMethod(False, False, dependence.LEAST),
-    "percentile": IntervalMethod(True, False, 2),
-    "basic": IntervalMethod(True, False, 2),
-    "bca": IntervalMethod(True, False, 2),
-    "studentized": IntervalMethod(True, True, 3),  # a replicate of two units has no standard error, or the mean of the data
-}
-"""Every method of an interval of a ratio, said once."""
-
-RATIO_METHODS = tuple(name for name, method in METHODS.items() if not method.draws)
-BOOTSTRAP_METHODS = tuple(name for name, method in METHODS.items() if method.draws)
-MEAN_METHODS = ("t", "normal", "skew_adjusted", BATCH_MEANS)
-FIELLER = ("fieller", "skew_adjusted", BATCH_MEANS)
+MEAN_METHODS = ("t", "normal", SKEW_ADJUSTED, BATCH_MEANS)
+RATIO_METHODS = ("fieller", "delta", LOG_DELTA, SKEW_ADJUSTED, BATCH_MEANS)
+BOOTSTRAP_METHODS = ("percentile", "basic", "bca", STUDENTIZED)
+FIELLER = ("fieller", SKEW_ADJUSTED, BATCH_MEANS)
+LOG_METHODS = (LOG_DELTA, STUDENTIZED)
 DF_RULES = ("satterthwaite", "conservative", "normal")
 
 BOUNDED, EXCLUSIVE, UNBOUNDED, AT_LEAST, AT_MOST = "bounded", "exclusive", "unbounded", "at_least", "at_most"
-ONE_PIECE = (BOUNDED, AT_LEAST, AT_MOST)
-"""Kinds of sets that are everything from `lower` to `upper`, and leave something out."""
+ONE_PIECE = (BOUNDED, AT_LEAST, AT_MOST)  # kinds of sets that are everything from `lower` to `upper`, but not the whole line
 
 
 class Interval(NamedTuple):
-    """Limits; NaN where fewer than two units leave nothing to go by."""
+    """Limits; NaN where fewer than two units were measured."""
 
     lower: Floats
     upper: Floats
 
 
 class Ratio(NamedTuple):
-    """Two means with their squared standard errors and the units behind them, and what is left of new when ratio * old is taken off.
+    """A ratio of two means, with what its limits are made from.
 
-    `estimate` is candidate over baseline, NaN where that is zero; `residual` is the squared standard error of what is left, `overlap` its
-    covariance with the mean of old, `skewness` how much of its skewness counts (`skew_adjusted`).
+    `estimate` is candidate over baseline, NaN where the baseline is zero; `residual` the squared standard error of new - ratio * old,
+    `overlap` its covariance with the mean of old, and `skewness` the part of its skewness that counts (`skew_adjusted`).
     """
 
     estimate: Floats
@@ -107,11 +84,17 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
 def mean_by_units(values: Floats, *, levels: int, method: str, level: float) -> tuple[Floats, ...]:
     """Return estimate, limits, standard error, df and n of means of timings (..., n_L, ..., n_1)."""
     means = unit_means(values, levels)
-    units = summarise_units(*standing_for(means, method=method))
-    skewness = _skewness_of_mean(means, units) if method == "skew_adjusted" else 0.0
-    limits, df = mean_limits(units, level, method, skewness)
-    lower, upper = (np.where(units.n >= 2, limit, np.nan) for limit in limits)
-    return units.mean, lower, upper, np.sqrt(units.variance), df, number(means)
+    units = summarise_units(*units_of_method(means, method=method))
+    df = np.where(units.n > 1, np.inf if method == "normal" else units.n - 1, np.nan)
+    error, below = np.sqrt(units.variance), t_quantile((1 + level) / 2, df)
+    above = below
+    if method == SKEW_ADJUSTED:
+        usual = t_quantile(0.975, df)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cumulant = third_cumulant(means, units.n) / units.n**2
+        below, above = stretched(below, counted_skewness(cumulant, (units.variance,), (units.n,), usual), usual)
+    lower, upper = (np.where(units.n >= 2, limit, np.nan) for limit in (units.mean - below * error, units.mean + above * error))
+    return units.mean, lower, upper, error, df, count_units(means)
 
 
 def ratio_by_units(
@@ -119,43 +102,30 @@ def ratio_by_units(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     sides = unit_means(new, levels), unit_means(old, levels)
-    new_units, old_units = standing_for(*sides, method=method, paired=paired)
-    ratio = ratio_of(new_units, old_units, paired)
-    df = ratio_df(ratio, df_rule)
-    ratio = with_skewness(ratio, *sides, df) if method == "skew_adjusted" else ratio
+    ratio, df = ratio_with_df(*units_of_method(*sides, method=method, paired=paired), paired=paired, method=method, df_rule=df_rule)
     positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
     for side in (new, old):
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
     limits = known_limits(ratio_limits(ratio, df, level, method, positive), df)
-    return ratio.estimate, limits.lower, limits.upper, df, number(*sides, paired=paired), limits.kind
+    return ratio.estimate, limits.lower, limits.upper, df, count_units(*sides, paired=paired), limits.kind
 
 
-def standing_for(*means: Floats, method: str, paired: bool = False) -> Sequence[Floats]:
-    """Return the unit means of one system or two, or what stands for them where the method takes them to depend on each other."""
-    return dependence.standing_for(*means, paired=paired) if method == BATCH_MEANS else means
+def units_of_method(*means: Floats, method: str, paired: bool = False) -> Sequence[Floats]:
+    """Return the values that a method takes as independent: unit means (..., units), or the batches that represent them."""
+    return batch_means(*means, paired=paired) if method == BATCH_MEANS else means
 
 
-def number(*means: Floats, paired: bool = False) -> Floats:
+def ratio_with_df(new: Floats, old: Floats, *, paired: bool, method: str, df_rule: str) -> tuple[Ratio, Floats]:
+    """Return the ratio of independent values (..., units), with the skewness that the method counts, and its degrees of freedom."""
+    ratio = ratio_of(new, old, paired)
+    df = ratio_df(ratio, df_rule)
+    return (ratio._replace(skewness=_ratio_skewness(ratio, new, old, df)) if method == SKEW_ADJUSTED else ratio), df
+
+
+def count_units(*means: Floats, paired: bool = False) -> Floats:
     """Return the number of units, on the smaller side of two systems; of pairs."""
     measured = [~np.isnan(side) for side in means]
     return reduce(np.minimum, (mask.sum(axis=-1).astype(float) for mask in ([measured[0] & measured[1]] if paired else measured)))
-
-
-def mean_limits(units: UnitSummary, confidence_level: float, method: str, skewness: Floats | float = 0.0) -> tuple[Interval, Floats]:
-    """Return the limits of a mean and their df: t with units - 1 df, stretched where its skewness counts, or normal."""
-    df = np.where(units.n > 1, np.inf if method == "normal" else units.n - 1, np.nan)
-    quantile, error = t_quantile((1 + confidence_level) / 2, df), np.sqrt(units.variance)
-    below = above = quantile
-    if method == "skew_adjusted":
-        below, above = stretched(quantile, np.asarray(skewness), t_quantile(0.975, df))
-    return Interval(units.mean - below * error, units.mean + above * error), df
-
-
-def _skewness_of_mean(means: Floats, units: UnitSummary) -> Floats:
-    """Return how much of the skewness of the mean of units (..., units) counts."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cumulant, quantile = third_cumulant(means, units.n) / units.n**2, t_quantile(0.975, np.where(units.n > 1, units.n - 1, np.nan))
-    return counted_skewness(cumulant, (units.variance,), (units.n,), quantile)
 
 
 def quotient(new: Floats, old: Floats) -> Floats:
@@ -185,35 +155,36 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     return Ratio(estimate, numerator, denominator, residual, overlap, True)
 
 
-def with_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Ratio:
-    """Add how much of the skewness of what is left of new counts, from the unit means that the ratio is of."""
-    numbers = ratio.numerator.n, ratio.denominator.n
-    estimate, quantile = np.nan_to_num(ratio.estimate), t_quantile(0.975, df)
-    side = np.sign(ratio.denominator.mean)  # the ratio is what is left, over the old mean
+def _ratio_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Floats:
+    """Return the part of the skewness of new - ratio * old that counts, from the unit means of a ratio."""
+    estimate = np.nan_to_num(ratio.estimate)
+    numbers: tuple[Floats, ...] = (ratio.numerator.n, ratio.denominator.n)
+    variances: tuple[Floats, ...] = (ratio.numerator.variance, estimate**2 * ratio.denominator.variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         if ratio.paired:
+            numbers, variances = numbers[:1], (ratio.residual,)
             cumulant = third_cumulant(new - estimate[..., None] * old, numbers[0]) / numbers[0] ** 2
-            return ratio._replace(skewness=side * counted_skewness(cumulant, (ratio.residual,), numbers[:1], quantile))
-        new_cumulant, old_cumulant = (third_cumulant(values, n) / n**2 for values, n in zip((new, old), numbers, strict=True))
-        variances = ratio.numerator.variance, estimate**2 * ratio.denominator.variance
-    return ratio._replace(skewness=side * counted_skewness(new_cumulant - estimate**3 * old_cumulant, variances, numbers, quantile))
+        else:
+            new_cumulant, old_cumulant = (third_cumulant(values, n) / n**2 for values, n in zip((new, old), numbers, strict=True))
+            cumulant = new_cumulant - estimate**3 * old_cumulant
+    # The error of the ratio is that of the residuals over the mean of old, which may be negative.
+    return np.sign(ratio.denominator.mean) * counted_skewness(cumulant, variances, numbers, t_quantile(0.975, df))
 
 
 def ratio_df(ratio: Ratio, rule: str) -> Floats:
-    """Return the degrees of freedom of a ratio.
+    """Return the degrees of freedom of a ratio; those of pairs are units - 1.
 
     `satterthwaite` is Welch-Satterthwaite with the estimated ratio plugged in, `conservative` the smaller number of units less one (the
-    paper's n - 1), `normal` infinite. Pairs have units - 1.
+    paper's n - 1), `normal` infinite.
     """
     new, old = ratio.numerator, ratio.denominator
-    enough = ratio.n > 1
     if rule == "normal":
         df = np.full(ratio.n.shape, np.inf)
     elif ratio.paired or rule == "conservative":
         df = ratio.n - 1
     else:
         df = welch_df(new.variance, ratio.estimate**2 * old.variance, new.n - 1, old.n - 1)
-    return np.where(enough, df, np.nan)
+    return np.where(ratio.n > 1, df, np.nan)
 
 
 def welch_df(variance: Floats, variance_2: Floats, df: Floats, df_2: Floats) -> Floats:
@@ -230,21 +201,20 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     Fieller's set is cut to the positive numbers where both means are known to be `positive`.
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
+    if method == SKEW_ADJUSTED:
+        below, above = stretched(quantile, np.asarray(ratio.skewness), t_quantile(0.975, df))
+        sets = (cut_to_positive(fieller(ratio, each), np.asarray(positive)) for each in (below, above, np.maximum(below, above)))
+        return _one_end_each(*sets)
     if method in FIELLER:
-        cut = partial(_cut_fieller, ratio, np.asarray(positive))
-        if method != "skew_adjusted":
-            return cut(quantile)
-        return one_end_each(cut, *stretched(quantile, np.asarray(ratio.skewness), t_quantile(0.975, df)))
-    estimate = ratio.estimate
-    half = quantile * standard_error(ratio, method)
+        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))
+    estimate, half = ratio.estimate, quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
-        around = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == "log_delta" else (-half, half)
-    lower, upper = (estimate + distance for distance in around)
-    return RatioSet(lower, upper, same_text(BOUNDED, estimate.shape))
+        distances = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == LOG_DELTA else (-half, half)
+    return RatioSet(estimate + distances[0], estimate + distances[1], same_text(BOUNDED, estimate.shape))
 
 
 def known_limits(limits: RatioSet, df: Floats) -> RatioSet:
-    """Return the set, with NaN limits where fewer than two units stand behind it."""
+    """Return the set, with NaN limits where fewer than two units were measured."""
     enough = ~np.isnan(df)
     return RatioSet(np.where(enough, limits.lower, np.nan), np.where(enough, limits.upper, np.nan), np.where(enough, limits.kind, BOUNDED))
 
@@ -257,10 +227,10 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     """
     new, old = ratio.numerator, ratio.denominator
     squared = quantile**2
-    nothing = old.mean == 0
+    zero = old.mean == 0
     a = old.mean**2 - squared * old.variance
     a = np.where(a == 0, -0.0, a)
-    b, c = squared * ratio.overlap, np.where(nothing, new.mean**2, 0.0) - squared * ratio.residual
+    b, c = squared * ratio.overlap, np.where(zero, new.mean**2, 0.0) - squared * ratio.residual
     discriminant = b**2 - a * c
     kind = same_text(BOUNDED, a.shape)
     kind[a <= 0] = EXCLUSIVE
@@ -268,32 +238,23 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     far = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)  # no cancellation: the near root follows from their product
     with np.errstate(divide="ignore", invalid="ignore"):
         roots = far / a, np.where(far == 0, 0.0, c / far)
-    start = np.where(nothing, 0.0, ratio.estimate)
+    start = np.where(zero, 0.0, ratio.estimate)
     lower, upper = start + np.minimum(*roots), start + np.maximum(*roots)
     unbounded = kind == UNBOUNDED
     return RatioSet(np.where(unbounded, -np.inf, lower), np.where(unbounded, np.inf, upper), kind)
 
 
-def _cut_fieller(ratio: Ratio, positive: Mask, quantile: Floats) -> RatioSet:
-    """Return Fieller's set, cut to the positive numbers where both means are known to be."""
-    return cut_to_positive(fieller(ratio, quantile), positive)
-
-
-def one_end_each(cut: Callable[[Floats], RatioSet], below: Floats, above: Floats) -> RatioSet:
-    """Return the set whose lower end is that of one quantile and whose upper end is that of another.
-
-    Where either set is no interval it is the set of the larger quantile.
-    """
-    lower, upper, both_ends = cut(below), cut(above), cut(np.maximum(below, above))
+def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet:
+    """Return the set with the lower end of one set and the upper end of another, or the wider set where either is no interval."""
     down, up = lower.kind == AT_MOST, upper.kind == AT_LEAST
     intervals = np.isin(lower.kind.astype(str), ONE_PIECE) & np.isin(upper.kind.astype(str), ONE_PIECE) & ~(down & up)
     kind = np.select([down, up], [AT_MOST, AT_LEAST], BOUNDED).astype(object)
-    ends = ((lower.lower, both_ends.lower), (upper.upper, both_ends.upper), (kind, both_ends.kind))
+    ends = ((lower.lower, wider.lower), (upper.upper, wider.upper), (kind, wider.kind))
     return RatioSet(*(np.where(intervals, end, instead) for end, instead in ends))
 
 
 def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
-    """Leave out the numbers that are not positive, where the ratio is known to be: a part of an exclusive set may be all that is left."""
+    """Leave out the numbers that are not positive, where the ratio is known to be: one part of an exclusive set may remain."""
     lower, upper, kind = limits.lower.copy(), limits.upper.copy(), limits.kind.copy()
     exclusive = positive & (kind == EXCLUSIVE)
     at_least, at_most = exclusive & (lower <= 0), exclusive & (lower > 0) & np.isposinf(upper)
@@ -307,14 +268,14 @@ def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
 
 
 def kind_of(lower: Floats, upper: Floats) -> Texts:
-    """Return what a set of positive numbers is, by which of its limits there are."""
+    """Return the kind of a set of positive numbers, by which of its limits exist."""
     above = np.isposinf(upper)
     return np.where(lower <= 0, np.where(above, UNBOUNDED, AT_MOST), np.where(above, AT_LEAST, BOUNDED)).astype(object)
 
 
 def standard_error(ratio: Ratio, method: str) -> Floats:
     """Return the standard error of the ratio (`delta`) or of its log (`log_delta`), to first order."""
-    scale = ratio.numerator.mean if method == "log_delta" else ratio.denominator.mean
+    scale = ratio.numerator.mean if method == LOG_DELTA else ratio.denominator.mean
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sqrt(ratio.residual) / np.abs(scale)
 
@@ -326,10 +287,10 @@ def ratio_statistic(ratio: Ratio, value: float, method: str, df: Floats | float 
         error = np.sqrt(np.maximum(ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap), 0.0)) / np.abs(old.mean)
     else:
         error = standard_error(ratio, method)
-        difference = np.log1p(difference / value) if method == "log_delta" else difference
+        difference = np.log1p(difference / value) if method == LOG_DELTA else difference
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = difference / error
     certain = (error == 0) & ~np.isnan(difference)
-    if method == "skew_adjusted":
+    if method == SKEW_ADJUSTED:
         statistic = shrunken(statistic, np.asarray(ratio.skewness), t_quantile(0.975, np.asarray(df)))
     return np.where(certain, np.where(difference == 0, 0.0, np.copysign(np.inf, difference)), statistic)

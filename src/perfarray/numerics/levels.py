@@ -1,14 +1,12 @@
 """Means and counts in a nest of repetitions. The last axes are the levels, outermost first; NaN is "not measured"."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.types import Floats, Mask
 
-FEW = 8
-"""NumPy adds fewer than these one after the other, and more of them by pairs."""
+FEW = 8  # NumPy adds fewer values than these one after the other, and more of them by pairs
 
 
 class Counts(NamedTuple):
@@ -29,7 +27,7 @@ class UnitSummary(NamedTuple):
 
 
 def reduced(ufunc: np.ufunc, values: Floats) -> Floats:
-    """Reduce the last axis: of a few, place after place, which is faster than row after row, and rounded as that is."""
+    """Reduce the last axis: a few columns one after the other, which is faster than row by row and rounds alike."""
     if not 0 < values.shape[-1] < FEW:
         return np.asarray(ufunc.reduce(values, axis=-1))
     total = values[..., 0].copy(order="K")
@@ -52,69 +50,29 @@ def mean_of_measured(values: Floats) -> Floats:
 
 
 def unit_means(values: Floats, levels: int) -> Floats:
-    """Average the lower levels, the lowest first: one value per unit of the outermost level.
+    """Average the lower levels of values (..., n_L, ..., n_1), the lowest first: one value per unit of the outermost, (..., n_L).
 
-    Every repetition has equal weight inside its parent, whatever the number of its own repetitions.
-
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-
-    Returns
-    -------
-    array, shape (..., n_L)
+    Repetitions have equal weight inside their parent, whatever the number of their own repetitions.
     """
     for _ in range(levels - 1):
         values = mean_of_measured(values)
     return values
 
 
-def of_unit_means(kernel: Callable[..., Sequence[Any]], levels: int) -> Callable[..., Sequence[Any]]:
-    """Return a formula of two sides' unit means, and whatever follows them, as one of their values (..., n_L, ..., n_1)."""
-    return lambda new, old, *further_arrays: kernel(unit_means(new, levels), unit_means(old, levels), *further_arrays)
-
-
 def one_value_per_unit(values: Floats, levels: int, unit: int) -> Floats:
-    """Average what lies below a level, and put all of that level's repetitions on one axis: the sample of a test.
+    """Average the levels below one, and put all of its repetitions on one axis: the sample of a test.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-    unit : int
-        The place of the level in the nest, 0 for the outermost: levels above it are pooled, so that their repetitions count as
-        independent.
-
-    Returns
-    -------
-    array, shape (..., repetitions)
-        NaN where nothing was measured.
+    Of values (..., n_L, ..., n_1), `unit` is the position of that level, 0 for the outermost. Levels above it are pooled: their
+    repetitions count as independent.
     """
     means = unit_means(values, levels - unit)
     return means.reshape(*means.shape[: values.ndim - levels], -1)
 
 
 def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
-    """Average what lies below a level; its repetitions stay with the outermost unit they belong to: the runs of a distribution.
+    """Average the levels below one, and keep its repetitions by outermost unit: the runs (..., n_L, values) of a distribution.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-    value : int
-        The place in the nest of the level whose repetitions are the values, 0 for the outermost.
-
-    Returns
-    -------
-    array, shape (..., n_L, values)
-        NaN where nothing was measured; one value per unit where the value is the outermost level.
+    Of values (..., n_L, ..., n_1), `value` is the position of that level, 0 for the outermost: then there is one value per unit.
     """
     means = unit_means(values, levels - value)
     batch = values.ndim - levels
@@ -122,17 +80,9 @@ def values_by_unit(values: Floats, levels: int, value: int) -> Floats:
 
 
 def unit_weights(values: Floats) -> Floats:
-    """Return the weight of every value when each unit counts the same, and its values share its weight alike.
+    """Return the weights of values (..., units, values) when units count alike, and the values of a unit share its weight.
 
-    Parameters
-    ----------
-    values : array, shape (..., units, values)
-        What `values_by_unit` gives.
-
-    Returns
-    -------
-    array, shape (..., units, values)
-        Weights that sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no value at all.
+    They sum to 1 over the last two axes; 0 where nothing was measured, NaN where a cell has no value at all.
     """
     measured = ~np.isnan(values)
     inside = measured.sum(axis=-1, keepdims=True)
@@ -145,8 +95,8 @@ def unit_weights(values: Floats) -> Floats:
 def summarise_units(means: Floats) -> UnitSummary:
     """Return mean, squared standard error and number of the units along the last axis.
 
-    The squared standard error is the sample variance of the unit means over their number: unbiased for any imbalance below. Means are
-    taken of the distances from one unit, so that units that do not differ have their own value as mean, and no variance.
+    The squared standard error is the sample variance of the unit means over their number: unbiased for any imbalance below. Distances from
+    one unit are averaged, so that equal units have their value as mean, and no variance.
     """
     measured = ~np.isnan(means)
     n = measured.sum(axis=-1, dtype=float)
@@ -160,19 +110,9 @@ def summarise_units(means: Floats) -> UnitSummary:
 
 
 def count_repetitions(values: Floats, levels: int) -> Counts:
-    """Count what was measured at every level.
+    """Count the measured repetitions of values (..., n_L, ..., n_1) at every level, outermost first: arrays (..., L).
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements.
-    levels : int
-        The number of levels L.
-
-    Returns
-    -------
-    Counts
-        Arrays of shape (..., L), outermost level first. A cell without data has zeros, and NaN extremes.
+    A cell without data has zeros, and NaN extremes.
     """
     batch = values.shape[: values.ndim - levels]
     present = ~np.isnan(values)

@@ -1,8 +1,8 @@
-"""What runs say of ratios of medians: tests against a band around 1 that invert their limits, and the suite's geometric mean ratio.
+"""Comparisons of medians: tests against a band around 1 that invert their limits, and the suite's geometric mean ratio.
 
-Limits (`medians`) have no closed p-value: the smallest error rate at which they leave a value out is searched for. The suite row rests on
-the standard errors of the log medians, half of what lies between the runs one standard error to either side of each (Woodruff 1952),
-which add up over benchmarks; benchmarks of common units are taken together, by how far each unit's runs stand from the middle.
+Limits (`medians`) have no closed p-value: the smallest error rate at which they leave a value out is found by bisection. The suite row
+adds the squared standard errors of the log medians (Woodruff 1952) over benchmarks; for benchmarks of shared units, a unit contributes the
+deviation of its share of runs below the median.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,22 +14,19 @@ from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, qu
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.medians import Medians, Runs, as_cells, error_of_log, finite_df, medians_of
 from perfarray.numerics.rank_sums import RANK, rank_pvalues
-from perfarray.numerics.ratio_tests import bound_suite, suite_of_units, sure_suite
+from perfarray.numerics.ratio_tests import suite_of_units, suite_row
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
-NUMBERS = 5
-"""How many numbers of each side limits are made from, beside its runs and the shares at which they stand."""
-
-FARTHEST, STEPS = 8.0, 27
-"""Up to which quantile of the normal an error rate is searched for, and how often what is left is halved: to 1e-7."""
+NUMBERS = 5  # numbers of each side that limits are made from, beside its runs and their positions
+FARTHEST, STEPS = 8.0, 27  # bisection of the normal quantile of an error rate: its end, and its steps (to 1e-7)
 
 
 def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, levels: int, far: float) -> tuple[Floats | Mask, ...]:
-    """Return what runs (..., benchmarks, n_L, ..., n_1) of two systems say (`Evidence`, `Suite`), and what limits are made from.
+    """Return `Evidence`, `Suite`, and the material of limits, from runs (..., benchmarks, n_L, ..., n_1) of two systems.
 
-    `others` are, where runs were stopped, the same with those at their best, and at their worst, where the best of a side is not known,
-    and what is known of the ratios of means; ratios beyond `far` are of runs at their worst.
+    Where runs were stopped, `bounds` are both sides at their best, both at their worst, where the best of each is not known, and the
+    fields of `Known`; ratios beyond `far` are of runs at their worst.
     """
     batch, cells = as_cells(levels, *(bounds[:4] or (new, old)))
     ranked = rules.method == RANK
@@ -50,17 +47,16 @@ def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, le
         baseline_mean=medians.old.median,
         error=np.where(without, np.nan, error),
         error_df=df,
-        **dict.fromkeys(Known._fields, np.zeros(len(medians.n), dtype=bool)),  # the limits hold as they are
+        **dict.fromkeys(Known._fields, np.zeros(len(medians.n), dtype=bool)),  # the limits allow for stopped runs already
         **(_rank_tests(medians, ends, rules) if ranked else _band_tests(medians, ends, rules, far))._asdict(),
     )
-    suite, ratio = _suite(medians, errors, batch, rules)
-    known = Known(*(bounds[6:] or np.zeros((2, *batch), dtype=bool)))
+    suite = _suite(medians, errors, batch, rules, Known(*(bounds[6:] or np.zeros((2, *batch), dtype=bool))))
     packed = np.concatenate([_packed(end) for end in ends], axis=-2)
-    return *(row.reshape(batch) for row in rows), *bound_suite(suite, ratio, known), packed.reshape(*batch, *packed.shape[1:])
+    return *(row.reshape(batch) for row in rows), *suite, packed.reshape(*batch, *packed.shape[1:])
 
 
 def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: float, ranked: bool = False) -> RatioSet:
-    """Return the limits at a level per ratio."""
+    """Return the limits at one level per ratio."""
     batch = np.broadcast_shapes(level.shape, material.shape[:-2])
     cells = np.broadcast_to(material, (*batch, *material.shape[-2:])).reshape(-1, *material.shape[-2:])
     ends = [_unpacked(cells[:, position : position + 2])._replace(ranked=ranked) for position in range(0, cells.shape[1], 2)]
@@ -69,7 +65,7 @@ def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: floa
 
 
 def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
-    """Return the set from the lower limit of the first to the upper one of the last; NaN of fewer than two units."""
+    """Return the set from the lower limit of the first to the upper one of the last; NaN for fewer than two units."""
     limits = [end.limits(level) for end in ends]
     lower, upper = limits[0][0], limits[-1][1]
     lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
@@ -80,19 +76,18 @@ def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
 
 
 def _packed(medians: Medians) -> Floats:
-    """Return what limits are made from as numbers (cells, 2, some): of each side, its runs and where they stand last."""
+    """Return the material of limits as numbers (cells, 2, some): for each side its numbers, its runs and their positions."""
     sides, most = (medians.new, medians.old), max(side.ordered.shape[-1] for side in (medians.new, medians.old))
     rows = []
     for side in sides:
         numbers = np.stack([side.median, side.error, side.single, medians.df, medians.correlation], axis=-1)
-        more = [(0, 0), (0, most - side.ordered.shape[-1])]
-        ends = np.pad(side.ordered, more, constant_values=np.nan), np.pad(side.positions, more, constant_values=np.inf)
-        rows.append(np.concatenate([numbers, *ends], axis=-1))
+        padding = [(0, 0), (0, most - side.ordered.shape[-1])]
+        ordered = np.pad(side.ordered, padding, constant_values=np.nan)
+        rows.append(np.concatenate([numbers, ordered, np.pad(side.positions, padding, constant_values=np.inf)], axis=-1))
     return np.stack(rows, axis=-2)
 
 
 def _unpacked(numbers: Floats) -> Medians:
-    """Return what limits are made from."""
     sides, unknown = [], np.full((len(numbers), 1), np.nan)
     for side in (numbers[:, 0], numbers[:, 1]):
         ordered, positions = np.split(side[:, NUMBERS:], 2, axis=-1)
@@ -101,16 +96,16 @@ def _unpacked(numbers: Floats) -> Medians:
 
 
 def _hanging(medians: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
-    """Return where a median hangs on stopped runs, of which one at its worst differs, and where nothing is known of the ratio.
+    """Return where a median depends on stopped runs, and where nothing is known of the ratio.
 
-    That is where both medians hang, or one on runs whose limit is not known.
+    A median depends on them where it differs with them at their worst. Nothing is known where both medians depend, or one does on runs
+    without a limit.
     """
     hangs = [(side.median != worst.median) & ~np.isnan(side.median) for side, worst in ((medians.new, new), (medians.old, old))]
     return hangs[0] | hangs[1], (hangs[0] & hangs[1]) | (hangs[0] & unlimited[0]) | (hangs[1] & unlimited[1])
 
 
 def _error(medians: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Floats, Floats]:
-    """Return the standard error of the log ratio and its degrees of freedom."""
     new_error, old_error = errors
     error = np.sqrt(np.maximum(new_error**2 + old_error**2 - 2 * medians.correlation * new_error * old_error, 0.0))
     return error, medians.n - 1 if paired else welch_df(new_error**2, old_error**2, medians.new.n - 1, medians.old.n - 1)
@@ -135,7 +130,7 @@ def _band_tests(medians: Medians, ends: Sequence[Medians], rules: Rules, far: fl
 
 
 def _rank_tests(medians: Medians, ends: Sequence[Medians], rules: Rules) -> Tests:
-    """Test the ratio against both limits of the band, from both sides, by rank sums: at the end that stopped runs leave it nearest to."""
+    """Test the ratio against both limits of the band, from both sides, by rank sums: at the end that stopped runs make least favourable."""
     pvalues = np.full((4, len(medians.n)), np.nan)
     for cell, (lowest, highest) in enumerate(zip(ends[0].samples, ends[-1].samples, strict=True)):
         if medians.n[cell] > 1:
@@ -145,7 +140,7 @@ def _rank_tests(medians: Medians, ends: Sequence[Medians], rules: Rules) -> Test
 
 
 def _least_error_rate(beyond: Callable[[Floats], Mask], like: Floats, level: float) -> Floats:
-    """Return the least error rate at which limits lie beyond a value, at most 1; it is on the right side of 1 - level."""
+    """Return the least error rate at which limits lie beyond a value, at most 1; exact about whether those of `level` do."""
     from scipy.special import ndtr, ndtri
 
     excluded, first = beyond(np.full(like.shape, level)), -ndtri((1 - level) / 2)
@@ -157,10 +152,10 @@ def _least_error_rate(beyond: Callable[[Floats], Mask], like: Floats, level: flo
     return np.where(np.isnan(like), np.nan, 2 * ndtr(-low))
 
 
-def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rules: Rules) -> tuple[Suite, Ratio]:
-    """Return the geometric mean ratio over the matched benchmarks, and the ratios that it is of.
+def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], rules: Rules, censoring: Known) -> Suite:
+    """Return the geometric mean ratio over the matched benchmarks.
 
-    Each unit stands for the median, moved by how far its runs lie from the middle; what such units do not show of the error is added.
+    A unit's value is the median moved by the deviation of its share of runs below; the error that such units do not show is added.
     """
     summaries, units, extra = [], [], np.zeros(batch)
     for side, error in zip((medians.new, medians.old), errors, strict=True):
@@ -173,4 +168,4 @@ def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], r
         summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))
     ratio = Ratio(quotient(summaries[0].mean, summaries[1].mean), summaries[0], summaries[1], extra, extra, rules.paired)
-    return sure_suite(suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits), ratio
+    return suite_row(suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits, censoring)

@@ -1,7 +1,7 @@
-"""Limits of medians and of their ratios: order statistics of runs that stand in units, each unit with the same weight.
+"""Limits of medians and of their ratios: order statistics of runs in units of equal weight.
 
-A limit of a median is the run at the limit of the share of runs below it (Woodruff 1952). Of units of one run each, that share is
-binomial, and its limits are those of the order statistics. Of units of several runs, its standard error is that over units, and it is
+A limit of a median is the run at the limit of the share of runs below it (Woodruff 1952). For units of one run each, that share is
+binomial, and its limits are those of the order statistics. For units of several runs, its standard error is that over units, and it is
 taken as binomial of as many runs as have this error, fewer for the degrees of freedom (Korn and Graubard 1998). The limits of a ratio
 follow from those of both medians on the log scale (Zou and Donner 2008).
 """
@@ -16,15 +16,14 @@ from perfarray.numerics.rank_sums import hodges_lehmann, rank_limits
 from perfarray.numerics.statistics import nest_weights, weighted_median
 from perfarray.numerics.types import Floats
 
-ROUNDING = 1e-12
-"""Shares that differ by less are equal: they are sums of weights."""
+ROUNDING = 1e-12  # shares are sums of weights: those that differ by less are equal
 
 
 class Runs(NamedTuple):
-    """Runs of cells (cells, runs) in ascending order, and the share of all at which each stands.
+    """Runs of cells (cells, runs) in ascending order, with the cumulative share (position) of each.
 
-    `median` is that of the runs, `below` the share of every unit's runs below it (cells, units), ties half; `error` the standard error of
-    that share, `independent` the number of runs that count as independent, and `single` whether units have one run each.
+    `below` is the share of every unit's runs below the median (cells, units), ties half; `error` the standard error of that share over
+    all units, `independent` the effective number of runs, and `single` whether units have one run each.
     """
 
     ordered: Floats
@@ -42,9 +41,9 @@ class Runs(NamedTuple):
 
 
 class Medians(NamedTuple):
-    """The runs of two systems, the degrees of freedom of the log ratio of their medians, and how much pairs of units go together.
+    """The runs of two systems, the degrees of freedom of the log ratio of their medians, and the correlation of paired units.
 
-    `ranked`: whether limits are those of the exact two-sample problem, of units of one run each.
+    `ranked`: whether limits are those of the exact rank-sum test, for units of one run each.
     """
 
     new: Runs
@@ -73,27 +72,26 @@ class Medians(NamedTuple):
         return np.minimum(self.new.n, self.old.n)
 
     def limits(self, level: float | Floats) -> tuple[Floats, Floats]:
-        """Return the limits of the ratio at a level, or one per cell; 0 and infinity where they lie beyond all runs."""
+        """Return the limits of the ratio at one level, or one per cell; 0 and infinity where they lie beyond all runs."""
         if self.ranked:
-            # Cell by cell: all ratios of a cell's runs are as many as its runs squared.
+            # Cell by cell: a cell has as many ratios as the square of its runs.
             levels = np.broadcast_to(level, (len(self.df),)).tolist()
             limits = [rank_limits(*cell, cell_level) for cell, cell_level in zip(self.samples, levels, strict=True)]
             lower, upper = np.reshape(limits, (-1, 2)).T
             return lower, upper
-        return _between(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
+        return _ratio_limits(self, [median_limits(side, self.df, level) for side in (self.new, self.old)])
 
 
 def medians_of(new: Floats, old: Floats, *, paired: bool, ranked: bool = False) -> Medians:
-    """Return what two systems' runs (cells, n_L, ..., n_1) say of their medians; pairs with a gap are left out."""
+    """Summarise the runs (cells, n_L, ..., n_1) of two systems around their medians; pairs with a gap are left out."""
     cells = [new, old]
     if paired:
         inner = tuple(range(2, new.ndim))
         gaps = np.any([np.isnan(side).all(axis=inner, keepdims=True) for side in cells], axis=0)
         cells = [np.where(gaps, np.nan, side) for side in cells]
     new_runs, old_runs = (runs_of(side) for side in cells)
-    return Medians(
-        new_runs, old_runs, _df(new_runs, old_runs, paired), _correlation(new_runs, old_runs) if paired else np.zeros(len(new)), ranked
-    )
+    correlation = _correlation(new_runs, old_runs) if paired else np.zeros(len(new))
+    return Medians(new_runs, old_runs, _df(new_runs, old_runs, paired), correlation, ranked)
 
 
 def ratio_of_medians(
@@ -110,19 +108,19 @@ def ratio_of_medians(
 
 
 def as_cells(levels: int, *sides: Floats) -> tuple[tuple[int, ...], list[Floats]]:
-    """Return the common shape of what comes before the levels of some arrays, and the arrays with one axis instead."""
+    """Return the common batch shape of arrays (..., n_L, ..., n_1), and the arrays with one axis for the batch."""
     batch = np.broadcast_shapes(*(side.shape[: side.ndim - levels] for side in sides))
     nests = [side.shape[side.ndim - levels :] for side in sides]
     return batch, [np.broadcast_to(side, (*batch, *nest)).reshape(-1, *nest) for side, nest in zip(sides, nests, strict=True)]
 
 
 def finite_df(medians: Medians) -> Floats:
-    """Return the degrees of freedom, NaN where none enter: units of one run each."""
+    """Return the degrees of freedom, NaN for units of one run each, which have none."""
     return np.where(np.isfinite(medians.df), medians.df, np.nan)
 
 
 def runs_of(values: Floats) -> Runs:
-    """Return the runs of cells (cells, n_L, ..., n_1) in order, with what they say of their median."""
+    """Return the runs of cells (cells, n_L, ..., n_1) in order, summarised around their median."""
     weights = nest_weights(values)
     flat, share = (shares.reshape(*values.shape[:2], -1) for shares in (values, weights))
     measured = ~np.isnan(flat)
@@ -158,7 +156,7 @@ def median_limits(runs: Runs, df: Floats, level: float | Floats) -> tuple[Floats
 
 
 def _run_at(runs: Runs, share: Floats, beyond: float) -> Floats:
-    """Return the run at a share of all, interpolated between two; `beyond` where it lies outside of all runs."""
+    """Return the run at a share, interpolated between two; `beyond` where it lies outside all runs."""
     finite = np.isfinite(runs.positions)
     number = np.maximum(finite.sum(axis=-1, keepdims=True), 1)
     above = (runs.positions <= share[:, None]).sum(axis=-1, keepdims=True)
@@ -173,7 +171,7 @@ def _run_at(runs: Runs, share: Floats, beyond: float) -> Floats:
 
 
 def _df(new: Runs, old: Runs, paired: bool) -> Floats:
-    """Return Welch and Satterthwaite's degrees of freedom of the log ratio; infinite where units have one run each, NaN of too few."""
+    """Return Welch and Satterthwaite's degrees of freedom of the log ratio; infinite for units of one run each, NaN for too few."""
     if paired:
         df = new.n - 1
     else:
@@ -185,9 +183,9 @@ def _df(new: Runs, old: Runs, paired: bool) -> Floats:
 
 
 def error_of_log(runs: Runs) -> Floats:
-    """Return the standard error of the log of a median: half of what lies between the runs one standard error to either side of it.
+    """Return the standard error of the log of a median: half the distance of the runs one standard error to either side of it.
 
-    That error is of the share of the law below the middle run, beta with the number of runs that count.
+    That error is of the share of the distribution below the middle run, beta with the effective number of runs.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = 0.5 / np.sqrt(0.25 / runs.error**2 + 2)
@@ -197,7 +195,7 @@ def error_of_log(runs: Runs) -> Floats:
 
 
 def _correlation(new: Runs, old: Runs) -> Floats:
-    """Return how much pairs of units are on the same side of their medians: not below 0, and less the fewer they are."""
+    """Return the correlation of the shares below the median of paired units, from 0 up, shrunk for few pairs."""
     n = new.n
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = [np.nan_to_num(side.below - np.nansum(side.below, axis=-1, keepdims=True) / n[:, None]) for side in (new, old)]
@@ -206,8 +204,8 @@ def _correlation(new: Runs, old: Runs) -> Floats:
     return np.asarray(np.clip(np.nan_to_num(correlation), 0.0, 1.0))
 
 
-def _between(medians: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the limits of the ratio from those of both medians, by their distances on the log scale."""
+def _ratio_limits(medians: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the limits of the ratio from those of both medians, by their distances on the log scale (Zou and Donner)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log_medians = np.log(medians.new.median), np.log(medians.old.median)
         (down_new, up_new), (down_old, up_old) = [
@@ -223,7 +221,7 @@ def _between(medians: Medians, ends: list[tuple[Floats, Floats]]) -> tuple[Float
             for new_distance, old_distance in ((down_new, up_old), (up_new, down_old))
         )
         (low_new, high_new), (low_old, high_old) = ends
-        # A side whose limit is its median moves nothing: the quotient of both ends is then the limit, without the rounding of logs.
+        # Where a limit is the median itself, the quotient of both ends is the limit, without the rounding of logs.
         return (
             np.where((down_new == 0) | (up_old == 0), low_new / high_old, np.exp(log - lower)),
             np.where((up_new == 0) | (down_old == 0), high_new / low_old, np.exp(log + upper)),

@@ -5,25 +5,24 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
+from perfarray.numerics.statistics import tied_positions
 from perfarray.numerics.types import Floats
 
-LEAST = 3
-"""Values a sample needs."""
+LEAST = 3  # values a sample needs
 
+# Corrections of the two outermost coefficients: polynomials in 1 / sqrt(n), the constant first.
 OUTERMOST_COEFFICIENT = (0.0, 0.221157, -0.147981, -2.07119, 4.434685, -2.706056)
 NEXT_COEFFICIENT = (0.0, 0.042981, -0.293762, -1.752461, 5.682633, -3.582633)
-"""Corrections of the two outermost coefficients: polynomials in 1 / sqrt(n), the constant first."""
 
+# The normal distribution of -log(shift - log(1 - W)) for 4 to 11 values: polynomials in n.
 SMALL_SHIFT = (-2.273, 0.459)
 SMALL_MEAN = (0.5440, -0.39978, 0.025054, -6.714e-4)
 SMALL_LOG_SPREAD = (1.3822, -0.77857, 0.062767, -0.0020322)
-"""The normal that -log(shift - log(1 - W)) follows for 4 to 11 values: polynomials in n."""
 
+# The normal distribution of log(1 - W) for 12 values and more: polynomials in log(n).
 LARGE_MEAN = (-1.5861, -0.31082, -0.083751, 0.0038915)
 LARGE_LOG_SPREAD = (-0.4803, -0.082676, 0.0030302)
-"""The normal that log(1 - W) follows for 12 values and more: polynomials in log(n)."""
 
 
 class ShapiroWilk(NamedTuple):
@@ -36,15 +35,7 @@ class ShapiroWilk(NamedTuple):
 def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     """Test whether samples come from normal distributions, as R's `shapiro.test` does.
 
-    Parameters
-    ----------
-    values : array, shape (..., values)
-        Samples, which may differ in size. P-values were fitted for up to 5000 values; beyond, they are extrapolated.
-
-    Returns
-    -------
-    ShapiroWilk
-        Arrays of shape (...).
+    Samples (..., values) may differ in size. P-values were fitted for up to 5000 values; beyond, they are extrapolated.
 
     References
     ----------
@@ -62,10 +53,10 @@ def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     return ShapiroWilk(statistic, pvalue)
 
 
-def ties_apart(values: Floats) -> Floats:
-    """Return samples in ascending order, equal values spread evenly over one step of the grid that rounded them.
+def spread_ties(values: Floats) -> Floats:
+    """Return samples in ascending order, with equal values spread evenly over one step of the grid that rounded them.
 
-    The step is taken to be the least distance between two values of the sample. Rounding is then no sign against normality: of normal
+    The step is taken to be the least distance between two values of the sample. Rounding is then no evidence against normality: of normal
     values on a grid of any width at most 6 % have p <= 0.05, where of 3 to 9 rounded to their standard deviation 30 to 56 % had.
     """
     ordered = np.sort(values, axis=-1)
@@ -73,16 +64,13 @@ def ties_apart(values: Floats) -> Floats:
     if not (gaps == 0).any():
         return ordered
     step = np.where(gaps > 0, gaps, np.inf).min(axis=-1, keepdims=True)
-    position, edge = np.arange(ordered.shape[-1]), np.ones((*ordered.shape[:-1], 1), dtype=bool)
-    new = gaps != 0  # also where a value follows, or is followed by, none
-    first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), position, 0), axis=-1)
-    ends = np.where(np.concatenate([new, edge], axis=-1), position, len(position))
-    number = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1] - first + 1
-    return np.asarray(ordered + np.where(np.isinf(step), 0.0, step) * ((position - first + 0.5) / number - 0.5))
+    first, last = tied_positions(ordered)
+    offset = (np.arange(ordered.shape[-1]) - first + 0.5) / (last - first + 1) - 0.5
+    return np.asarray(ordered + np.where(np.isinf(step), 0.0, step) * offset)
 
 
 def _distance_from_one(ordered: Floats) -> Floats:
-    """Return 1 - W of rows in ascending order: near a normal sample W is too near 1 to be subtracted from it later."""
+    """Return 1 - W of rows in ascending order; W of a normal sample is too near 1 to be subtracted from it later."""
     coefficients = _coefficients(ordered.shape[-1])
     spread = ordered[:, -1] - ordered[:, 0]
     scale = np.where(spread > 0, spread, np.nan)[:, None]
@@ -96,7 +84,8 @@ def _distance_from_one(ordered: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _coefficients(n: int) -> Floats:
-    """Return the weights of the ordered values in W."""
+    from scipy.special import ndtri
+
     if n == LEAST:
         return np.array([-np.sqrt(0.5), 0.0, np.sqrt(0.5)])
     scores = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
@@ -113,12 +102,13 @@ def _coefficients(n: int) -> Floats:
 
 
 def _pvalue(distance: Floats, n: int) -> Floats:
-    """Return the probability of a W as small, given 1 - W."""
+    from scipy.special import ndtr
+
     if n == LEAST:
         return np.asarray(np.clip(6 / np.pi * (np.arcsin(np.sqrt(1 - distance)) - np.arcsin(np.sqrt(0.75))), 0.0, 1.0))
     with np.errstate(divide="ignore"):
         score = np.log(distance)
-    mean, spread, shift = _followed(n)
+    mean, spread, shift = _transformed_w(n)
     if n > 11:
         return np.asarray(ndtr((mean - score) / spread))
     far = score >= shift
@@ -127,8 +117,8 @@ def _pvalue(distance: Floats, n: int) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def _followed(n: int) -> tuple[float, float, float]:
-    """Return mean and standard deviation of the normal that W is taken to, and the shift of few values."""
+def _transformed_w(n: int) -> tuple[float, float, float]:
+    """Return mean and standard deviation of the transformed W, and the shift for few values."""
     means, log_spreads, at = (SMALL_MEAN, SMALL_LOG_SPREAD, n) if n <= 11 else (LARGE_MEAN, LARGE_LOG_SPREAD, np.log(n))
     mean, log_spread, shift = (np.polyval(terms[::-1], argument) for terms, argument in ((means, at), (log_spreads, at), (SMALL_SHIFT, n)))
     return float(mean), float(np.exp(log_spread)), float(shift)

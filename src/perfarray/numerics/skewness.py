@@ -1,22 +1,23 @@
-"""Skewed units: what their third moment does to an interval of a mean or of a ratio of means, and a test of it.
+"""Skewed units: tests of normality, and intervals that follow the skewness of a mean or of a ratio of means.
 
-A mean of few skewed units and its standard error move together, so that t misses far more often beyond one end than beyond the other.
-Hall's transformation (1992) of the t statistic takes that back; it never shortens an interval here, and it is held back where units are
-too few to tell their skewness from chance.
+A mean of few skewed units and its standard error are correlated, so that t misses far more often beyond one end than beyond the other.
+Hall's transformation (1992) of the t statistic corrects that. Here it never shortens an interval, and counts skewness only as far as it
+exceeds chance.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.types import Floats
+from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
+from perfarray.numerics.normality import shapiro_wilk, spread_ties
+from perfarray.numerics.types import Floats, Mask
 
-HELD_BACK = 0.5
-"""How much of the skewness that normal units would show by chance (its standard deviation) is taken off before it counts."""
-
-MOST_SKEWED = 0.5
-"""The largest skewness of an estimate that counts, times the 97.5 % quantile of its t: beyond, the transformation soon diverges."""
-
-LEAST = 3
-"""Units that have a skewness."""
+CHANCE = 0.5  # standard deviations of the skewness of normal units that are subtracted before it counts
+MOST_SKEWED = 0.5  # the largest skewness that counts, times the 97.5 % quantile of t: beyond, the transformation soon diverges
+LEAST = 3  # units that have a skewness
+FEW = 10  # units from which on D'Agostino's test is used instead of Shapiro and Wilk's
+MOST = 0.8  # the share of the squared error from which on one side decides how well limits cover
 
 
 def third_cumulant(means: Floats, n: Floats) -> Floats:
@@ -36,37 +37,27 @@ def chance_variance(n: Floats) -> Floats:
 
 
 def counted_skewness(cumulants: Floats, variances: tuple[Floats, ...], numbers: tuple[Floats, ...], quantile: Floats) -> Floats:
-    """Return how much of the skewness of an estimate counts.
+    """Return the part of the skewness of an estimate that counts, from its third cumulant (for a mean of n units, theirs over n²).
 
-    Parameters
-    ----------
-    cumulants : array
-        Third cumulant of the estimate: of a mean of n units, theirs over n².
-    variances, numbers : tuples of arrays
-        What each system adds to the squared standard error, and its units.
-    quantile : array
-        The 97.5 % quantile of the t statistic, whatever the level of the interval: p-values then agree with intervals of every level.
-
-    Returns
-    -------
-    array
-        0 where the skewness is less than `HELD_BACK` standard deviations of what normal units show; NaN where there is no spread.
+    `variances` and `numbers` are the contributions of each system to the squared standard error, and its units; `quantile` is the 97.5 %
+    quantile of t whatever the level of the interval, so that p-values agree with intervals of every level. The result is 0 below `CHANCE`
+    standard deviations of the skewness of normal units, NaN where there is no spread.
     """
     total = np.sum(np.broadcast_arrays(*variances), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = cumulants / total**1.5
         chance_variances = [(variance / total) ** 3 / n * chance_variance(n) for variance, n in zip(variances, numbers, strict=True)]
-        counted = np.maximum(np.abs(skewness) - HELD_BACK * np.sqrt(sum(chance_variances)), 0.0)
+        counted = np.maximum(np.abs(skewness) - CHANCE * np.sqrt(sum(chance_variances)), 0.0)
         return np.asarray(np.copysign(np.minimum(counted, MOST_SKEWED / quantile), skewness))
 
 
 def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats, Floats]:
-    """Return by how many standard errors the lower and the upper limit lie from the estimate: one as by t, the other farther.
+    """Return the distances of the lower and the upper limit from the estimate in standard errors: one as by t, the other longer.
 
     Hall's g(T) = T + s T² / 3 + s² T³ / 27 + s / 6 of the t statistic T is inverted at both quantiles. Beyond the `usual` quantile, that
-    of 97.5 %, where it would soon diverge, the longer side stays as many times as long as it is there.
+    of 97.5 %, where it would soon diverge, the longer side keeps its ratio to t.
     """
-    flat = (np.abs(skewness) < 1e-9) | np.isnan(skewness)  # the limit is the quantile, and the quotient is lost in rounding
+    flat = (np.abs(skewness) < 1e-9) | np.isnan(skewness)  # there the quotient below is lost in rounding
     s, near = np.where(flat, 1.0, skewness), np.minimum(quantile, usual)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = (np.abs(3 / s * (np.cbrt(1 + s * (sign * near - s / 6)) - 1)) for sign in (1, -1))
@@ -76,7 +67,7 @@ def stretched(quantile: Floats, skewness: Floats, usual: Floats) -> tuple[Floats
 
 
 def shrunken(statistic: Floats, skewness: Floats, usual: Floats) -> Floats:
-    """Return the t statistic whose t test agrees with the limits by `stretched`: never farther from 0 than the one given."""
+    """Return the t statistic whose test agrees with the limits by `stretched`: never farther from 0 than the one given."""
     s, away = np.nan_to_num(skewness), np.sign(statistic)
     below, above = stretched(usual, np.asarray(s), usual)
     last = np.where(away > 0, below, above)  # a statistic above 0 is one of a value below the estimate
@@ -88,9 +79,9 @@ def shrunken(statistic: Floats, skewness: Floats, usual: Floats) -> Floats:
 
 
 def skewness_test(means: Floats, n: Floats) -> Floats:
-    """Return D'Agostino's (1970) two-sided p-value of the skewness of units along the last axis, if they are normal; NaN below eight.
+    """Return D'Agostino's (1970) two-sided p-value of the skewness of units along the last axis; NaN below eight.
 
-    As `scipy.stats.skewtest`, of ragged units in one pass.
+    As `scipy.stats.skewtest`, for ragged units in one pass.
     """
     from scipy.special import ndtr
 
@@ -106,3 +97,49 @@ def skewness_test(means: Floats, n: Floats) -> Floats:
         squared = np.sqrt(2 * (kurtosis - 1)) - 1
         z = np.arcsinh(y / np.sqrt(2 / (squared - 1))) / np.sqrt(0.5 * np.log(squared))
     return np.where(enough, 2 * ndtr(-np.abs(z)), np.nan)
+
+
+class UnitShape(NamedTuple):
+    """Departure of units from normality: p-values of Shapiro and Wilk (few units) and D'Agostino (more), and the skewness of their mean."""
+
+    few: Floats
+    skewed: Floats
+    skewness: Floats
+
+
+def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, ...]:
+    """Return the candidate's share of the squared error of the ratio of means, and the `UnitShape` of the noisier side.
+
+    The shape is NaN where neither side has most of the error.
+    """
+    units = [unit_means(side, levels) for side in (new, old)]
+    sides = [summarise_units(side) for side in units]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        new_share, old_share = (side.variance / side.mean**2 for side in sides)
+        share = new_share / (new_share + old_share)
+        candidate = share >= MOST
+    longest = max(side.shape[-1] for side in units)
+    padded = (np.pad(side, [(0, 0)] * (side.ndim - 1) + [(0, longest - side.shape[-1])], constant_values=np.nan) for side in units)
+    noisier = np.where(candidate[..., None], *padded)
+    summary = UnitSummary(*(np.where(candidate, *values_of_sides) for values_of_sides in zip(*sides, strict=True)))
+    return share, *_unit_shape(noisier, summary, candidate | (share <= 1 - MOST))
+
+
+def shape_of_units(values: Floats, *, levels: int) -> tuple[Floats, ...]:
+    """Return the `UnitShape` of timings (..., n_L, ..., n_1)."""
+    units = unit_means(values, levels)
+    return _unit_shape(units, summarise_units(units), np.ones(units.shape[:-1], dtype=bool))
+
+
+def _unit_shape(units: Floats, summary: UnitSummary, where: Mask) -> UnitShape:
+    """Return the shape of unit means (..., units) in some cells; NaN in the others."""
+    few, more = where & (summary.n < FEW), where & (summary.n >= FEW)
+    shape = UnitShape(*(np.full(where.shape, np.nan) for _ in UnitShape._fields))
+    if few.any():
+        shape.few[few] = shapiro_wilk(spread_ties(units[few])).pvalue
+    if more.any():
+        rows, n = units[more], summary.n[more]
+        shape.skewed[more] = skewness_test(rows, n)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shape.skewness[more] = third_cumulant(rows, n) / n**2 / summary.variance[more] ** 1.5
+    return shape

@@ -5,19 +5,18 @@ from collections.abc import Callable
 import numpy as np
 
 from perfarray.numerics.levels import mean_of_measured, unit_means
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 
 Statistic = str | Callable[..., object]
 
-SHORT = 256
-"""Values up to which sorting a row is faster than finding its middle."""
+SHORT = 256  # values up to which sorting a row is faster than finding its middle
 
 
 def evaluate(values: Floats, statistic: Statistic) -> Floats:
     """Return the statistic of cells (cells, n_L, ..., n_1): mean, median, min, max, or a function f(x, axis=-1) of all their values.
 
-    The mean and the median give every unit the same weight, whatever it holds (weights 1 / number of children, down the nest); with
-    equal counts that is the plain median. A function sees the measured values alone, with equal weights.
+    The mean and the median weight every unit alike (1 / number of children, down the nest); a function gets the measured values, not
+    weighted.
     """
     if statistic == "mean":
         return mean_of_measured(unit_means(values, values.ndim - 1))
@@ -33,13 +32,13 @@ def evaluate(values: Floats, statistic: Statistic) -> Floats:
         raise ValueError(
             f"statistic={statistic!r} is not known; choose one of 'mean', 'median', 'min', 'max', or give a function f(x, axis=-1)"
         )
-    # Ragged replicates hold different numbers of values, and a function of one array takes them one by one.
+    # Ragged replicates have different numbers of values: a function of arrays takes them one by one.
     samples = [row[~np.isnan(row)][None] for row in flat] if ragged else [flat]
     return np.concatenate([_called(statistic, sample) if sample.size else np.full(len(sample), np.nan) for sample in samples])
 
 
 def median(values: Floats) -> Floats:
-    """Return the median of rows without gaps: what `numpy.median` gives, in a quarter of its time for short rows."""
+    """Return the median of rows without gaps, as `numpy.median`, in a quarter of its time for short rows."""
     number = values.shape[-1]
     middle = (number - 1) // 2, number // 2
     ordered = np.sort(values, axis=-1) if number <= SHORT else np.partition(values, middle, axis=-1)
@@ -47,7 +46,6 @@ def median(values: Floats) -> Floats:
 
 
 def _called(statistic: Callable[..., object], values: Floats) -> Floats:
-    """Call a user's statistic and check what it returns."""
     name = getattr(statistic, "__name__", "statistic")
     answers = np.asarray(statistic(values, axis=-1))
     if answers.shape != values.shape[:-1]:
@@ -64,7 +62,7 @@ def _called(statistic: Callable[..., object], values: Floats) -> Floats:
 
 
 def nest_weights(values: Floats) -> Floats:
-    """Return the weight of every value: each unit the same, inside a unit each child the same, and so on down; NaN has none."""
+    """Return the weight of every value: equal among units, and among the children of each parent; 0 for NaN."""
     measured = ~np.isnan(values)
     weights = np.ones((len(values),) + (1,) * (values.ndim - 1))
     for axis in range(1, values.ndim):
@@ -82,3 +80,12 @@ def weighted_median(values: Floats, weights: Floats) -> Floats:
     last = np.maximum((weights > 0).sum(axis=-1, keepdims=True) - 1, 0)
     low, high = np.minimum(low, last), np.minimum(high, last)
     return np.asarray((np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1))[..., 0] / 2)
+
+
+def tied_positions(ordered: Floats) -> tuple[Integers, Integers]:
+    """Return the first and the last position of the ties of every value in ascending rows; NaN is tied with nothing."""
+    positions, edge = np.arange(ordered.shape[-1]), np.ones((*ordered.shape[:-1], 1), dtype=bool)
+    new = ordered[..., 1:] != ordered[..., :-1]
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, new], axis=-1), positions, 0), axis=-1)
+    ends = np.where(np.concatenate([new, edge], axis=-1), positions, len(positions))
+    return first, np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]

@@ -1,4 +1,4 @@
-"""Kolmogorov and Smirnov's distance of two samples with ties: how probable one as large is, given the values that were measured."""
+"""The exact two-sample Kolmogorov-Smirnov test with ties."""
 
 import numpy as np
 
@@ -6,23 +6,11 @@ from perfarray.numerics.types import Floats, Integers
 
 
 def exact_ks_pvalue(x: Floats, y: Floats) -> Floats:
-    """Return the probability of a distance as large, two-sided, if chance alone says which of the values measured are x and which are y.
+    """Return the two-sided permutation p-value of the Kolmogorov-Smirnov distance of samples (..., n) and (..., m), NaN not measured.
 
-    Parameters
-    ----------
-    x, y : array, shape (..., n) and (..., m)
-        Samples; the axes before the last broadcast, NaN is not measured.
-
-    Returns
-    -------
-    array, shape (...)
-        NaN where a side has no value. It costs n m steps a sample.
-
-    Notes
-    -----
-    Every way to say which values are x is a path through a lattice of n by m steps; the p-value is the share of paths that at the end of
-    some tie are as far from the diagonal as the data. Inside a tie the distributions are nowhere compared, so that ties make p smaller
-    than without them: the exact law of samples without ties is too large, and so, far out, is the limit law.
+    Every assignment of values to x and y is a path through a lattice of n by m steps; the p-value is the share of paths that at the end of
+    some tie are as far from the diagonal as the data. Distributions are not compared inside a tie, so that ties make p smaller: the exact
+    distribution for samples without ties gives too large p-values, and so, in the tail, does the asymptotic one.
 
     References
     ----------
@@ -36,7 +24,6 @@ def exact_ks_pvalue(x: Floats, y: Floats) -> Floats:
 
 
 def _pvalue(x: Floats, y: Floats) -> float:
-    """Return the p-value of one pair of samples: ties are its own, and so are paths."""
     n, m = len(x), len(y)
     if not n or not m:
         return np.nan
@@ -50,9 +37,9 @@ def _pvalue(x: Floats, y: Floats) -> float:
 
 
 def _share_of_paths(n: int, m: int, observed: int, compared: Integers) -> float:
-    """Return the share of paths that reach the distance `observed` / (n m) where distributions are compared: after so many values.
+    """Return the share of paths that reach the distance `observed` / (n m) after a number of values that is `compared`.
 
-    The values are taken one after the other; what is kept is the probability of the number of x among them, of paths that stayed near.
+    Value by value, `near` is the probability of the number of x so far for paths that have not reached it.
     """
     counts = np.arange(n + 1)
     near = np.zeros(n + 1)

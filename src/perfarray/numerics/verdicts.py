@@ -1,8 +1,8 @@
-"""The one rule of verdicts: engines give p-values and what limits are made from, and what follows from them is decided here.
+"""The rule of verdicts: methods give p-values and the material of limits, and this module decides.
 
 Faster or slower if twice the smaller p of "not below" and "not above" the band is at most alpha after correction, else equivalent if the
-p of "outside the band" is at most alpha / 2 (or another risk) after correction, else inconclusive. A set that has two parts, or leaves
-nothing out, decides nothing.
+p of "outside the band" is at most alpha / 2 (or another risk) after correction, else inconclusive. A set of two parts, or the whole line,
+decides nothing.
 """
 
 from collections.abc import Callable
@@ -17,24 +17,23 @@ from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
 FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE = "faster", "slower", "equivalent", "inconclusive"
 
-POWER = 0.8
-"""The chance to see the smallest change."""
+POWER = 0.8  # the chance to see the smallest change
 
+# From a confidence level per ratio, the evidence, and the material of a method to limits; NaN where there are too few units.
 Limits = Callable[..., RatioSet]
-"""Of a confidence level per ratio, the evidence, and what else an engine gives for limits; NaN where too few units stand behind them."""
 
 
 class Rules(NamedTuple):
-    """How to compare: what the caller of `compare` chose."""
+    """How to compare: the choices of the caller of `compare`."""
 
     method: str
     df: str
     threshold: float
     confidence_level: float
     correction: str | None
-    better: str
-    paired: bool
-    shared: bool
+    better: str = "lower"
+    paired: bool = False
+    shared: bool = False
     band: str = "linear"
     equivalence_risk: float | None = None
 
@@ -62,12 +61,12 @@ class Tests(NamedTuple):
     below_high: Floats
     above_high: Floats
 
-    def bounded_by(self, bounds: "Known") -> "Tests":
-        """Return the tests that stay true whatever stopped runs would have taken; the others have p = 1."""
-        if not (bounds.at_least.any() or bounds.at_most.any()):
+    def bounded_by(self, censoring: "Known") -> "Tests":
+        """Return the tests that hold whatever stopped runs would have taken; the others have p = 1."""
+        if not (censoring.at_least.any() or censoring.at_most.any()):
             return self
-        wrong = (bounds.at_least, bounds.at_most, bounds.at_least, bounds.at_most)
-        return Tests(*(np.where(mask & ~np.isnan(pvalue), 1.0, pvalue) for mask, pvalue in zip(wrong, self, strict=True)))
+        open_sides = (censoring.at_least, censoring.at_most, censoring.at_least, censoring.at_most)
+        return Tests(*(np.where(mask & ~np.isnan(pvalue), 1.0, pvalue) for mask, pvalue in zip(open_sides, self, strict=True)))
 
     @property
     def two_sided(self) -> Floats:
@@ -79,29 +78,21 @@ class Tests(NamedTuple):
         """The larger p of the two tests of "inside"."""
         return np.maximum(self.above_low, self.below_high)
 
-    def mirrored(self, better: str) -> "Tests":
-        """Return the tests of the inverse where higher is better: what is said of "not slower" then holds for both."""
-        return self if better == "lower" else Tests(*self[::-1])
-
-    def not_slower(self, better: str) -> Floats:
-        """The p of "not slower by more than the threshold"."""
-        return self.below_high if better == "lower" else self.above_low
-
 
 class Known(NamedTuple):
-    """Along the benchmarks, where stopped runs leave the ratio of means known only as at least, or at most, what their limits give."""
+    """Where stopped runs leave a ratio of means known only as at least, or at most, what their limits give; along the benchmarks."""
 
     at_least: Mask
     at_most: Mask
 
     def over(self, estimate: Floats) -> "Known":
-        """Return what is known of the mean over the benchmarks, the last axis, that have an estimate, or of which nothing is known."""
+        """Return the same for the mean over the benchmarks (last axis) that have an estimate, or of which nothing is known."""
         counted = ~np.isnan(estimate) | (self.at_least & self.at_most)
         return Known(*(np.asarray((side & counted).any(axis=-1)) for side in self))
 
 
 class Suite(NamedTuple):
-    """The geometric mean ratio of a suite: limits, their df, units and benchmarks behind it, one-sided p-values (`Tests`)."""
+    """The geometric mean ratio of a suite: limits, df, units, benchmarks, and one-sided p-values (`Tests`)."""
 
     estimate: Floats
     lower: Floats
@@ -121,9 +112,9 @@ class Suite(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What an engine knows of the ratios along the benchmarks, one array a name: `error` is the standard error of the log.
+    """What a method finds along the benchmarks, one array per field: `error` is the standard error of the log ratio.
 
-    `at_least` and `at_most` say what stopped runs leave known (`Known`).
+    `at_least` and `at_most` are the fields of `Known`, the last four those of `Tests`.
     """
 
     estimate: Floats
@@ -155,126 +146,90 @@ class Adjusted(NamedTuple):
     level: Floats
 
 
-class Comparison(NamedTuple):
-    """Along the benchmarks, and for the whole suite."""
+def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, npt.NDArray[Any]]:
+    """Return the variables of a comparison by name: verdicts, and intervals at the levels that belong to them.
 
-    estimate: Floats
-    lower: Floats
-    upper: Floats
-    df: Floats
-    n: Floats
-    kind: Texts
-    pvalue: Floats
-    pvalue_adjusted: Floats
-    pvalue_equivalent: Floats
-    pvalue_equivalent_adjusted: Floats
-    pvalue_not_slower: Floats
-    interval_level: Floats
-    verdict: Texts
-    interval_agrees: Mask
-    not_slower: Mask
-    smallest_change: Floats
-    candidate_mean: Floats
-    baseline_mean: Floats
-    suite_estimate: Floats
-    suite_lower: Floats
-    suite_upper: Floats
-    suite_df: Floats
-    suite_n: Floats
-    suite_benchmarks: Floats
-    suite_kind: Texts
-    suite_pvalue: Floats
-    suite_verdict: Texts
-
-
-def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> Comparison:
-    """Turn what an engine found into verdicts, and into intervals at the levels that belong to them.
-
-    `arrays` are those of `Evidence` and `Suite`, where there is a correction those of `Adjusted`, then what `limits` makes limits from.
+    `arrays` are those of `Evidence` and `Suite`, where there is a correction those of `Adjusted`, then the material of `limits`.
     """
     ends = np.cumsum([len(record._fields) for record in (Evidence, Suite, Adjusted)])
     corrected = arrays[ends[1] : ends[2]] if rules.correction else ()
     evidence, suite, material = Evidence(*arrays[: ends[0]]), Suite(*arrays[ends[0] : ends[1]]), arrays[ends[1] + len(corrected) :]
-    tests, alpha = evidence.tests, rules.alpha
-    adjusted = Adjusted(*corrected) if corrected else adjust_tests(*tests.mirrored(rules.better), axes=0, rules=rules)
-    bounds, kind = Known(evidence.at_least, evidence.at_most), kind_of(suite.lower, suite.upper)
-    estimate = np.where(bounds.at_least & bounds.at_most, np.nan, evidence.estimate)
-    interval = open_set(limits(adjusted.level, evidence, *material), bounds)
+    tests, censoring = evidence.tests, Known(evidence.at_least, evidence.at_most)
+    # Tests of rates are mirrored, so that "not slower" is the same test for both.
+    as_times = tests if rules.better == "lower" else Tests(*tests[::-1])
+    adjusted = Adjusted(*corrected) if corrected else adjust_tests(*as_times, axes=0, rules=rules)
+    estimate = np.where(censoring.at_least & censoring.at_most, np.nan, evidence.estimate)
+    interval = open_set(limits(adjusted.level, evidence, *material), censoring)
+    suite_kind = kind_of(suite.lower, suite.upper)
     if (suite.benchmarks == 1).any():
-        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), bounds)
-        suite, kind = _of_one_benchmark(evidence, estimate, uncorrected, suite, kind)
-    bounded = bounds.at_least | bounds.at_most
-    decided = one_piece(interval.kind)
-    verdict = decide(tests, decided & (adjusted.outside <= alpha), decided & (adjusted.inside <= rules.inside_alpha), rules.better)
+        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), censoring)
+        suite, suite_kind = _suite_of_one_benchmark(evidence, estimate, uncorrected, suite, suite_kind)
+    decided, suite_decided = one_piece(interval.kind), one_piece(suite_kind)
+    outside, inside = adjusted.outside <= rules.alpha, adjusted.inside <= rules.inside_alpha
+    verdict = decide(tests, decided & outside, decided & inside, rules.better)
+    suite_outside, suite_inside = suite.tests.two_sided <= rules.alpha, suite.tests.inside <= rules.inside_alpha
     distance = distance_seen(evidence.error, evidence.error_df, (1 + adjusted.level) / 2, POWER)
     with np.errstate(over="ignore"):
         change = (1 + rules.threshold) * np.exp(distance) - 1
-    return Comparison(
-        estimate=estimate,
-        lower=interval.lower,
-        upper=interval.upper,
-        df=evidence.df,
-        n=evidence.n,
-        kind=interval.kind,
-        pvalue=tests.two_sided,
-        pvalue_adjusted=adjusted.outside,
-        pvalue_equivalent=tests.inside,
-        pvalue_equivalent_adjusted=adjusted.inside,
-        pvalue_not_slower=adjusted.not_slower,
-        interval_level=adjusted.level,
-        verdict=verdict,
-        interval_agrees=~decided | interval_agrees(interval, verdict, rules.limits),
-        not_slower=decided & (adjusted.not_slower <= alpha / 2),
-        smallest_change=np.where(bounded, np.nan, change),
-        candidate_mean=evidence.candidate_mean,
-        baseline_mean=evidence.baseline_mean,
-        suite_estimate=suite.estimate,
-        suite_lower=suite.lower,
-        suite_upper=suite.upper,
-        suite_df=suite.df,
-        suite_n=suite.n,
-        suite_benchmarks=suite.benchmarks,
-        suite_kind=kind,
-        suite_pvalue=suite.tests.two_sided,
-        suite_verdict=_suite_verdict(suite, kind, rules),
-    )
+    return {
+        "estimate": estimate,
+        "lower": interval.lower,
+        "upper": interval.upper,
+        "df": evidence.df,
+        "n": evidence.n,
+        "kind": interval.kind,
+        "pvalue": tests.two_sided,
+        "pvalue_adjusted": adjusted.outside,
+        "pvalue_equivalent": tests.inside,
+        "pvalue_equivalent_adjusted": adjusted.inside,
+        "pvalue_not_slower": adjusted.not_slower,
+        "interval_level": adjusted.level,
+        "verdict": verdict,
+        "interval_agrees": ~decided | interval_agrees(interval, verdict, rules.limits),
+        "not_slower": decided & (adjusted.not_slower <= rules.alpha / 2),
+        "smallest_change": np.where(censoring.at_least | censoring.at_most, np.nan, change),
+        "candidate_mean": evidence.candidate_mean,
+        "baseline_mean": evidence.baseline_mean,
+        "suite_estimate": suite.estimate,
+        "suite_lower": suite.lower,
+        "suite_upper": suite.upper,
+        "suite_df": suite.df,
+        "suite_n": suite.n,
+        "suite_benchmarks": suite.benchmarks,
+        "suite_kind": suite_kind,
+        "suite_pvalue": suite.tests.two_sided,
+        "suite_verdict": decide(suite.tests, suite_decided & suite_outside, suite_decided & suite_inside, rules.better),
+    }
 
 
 def one_piece(kind: Texts) -> Mask:
-    """Return where a set is everything from `lower` to `upper`, and leaves something out."""
+    """Return where a set is everything from `lower` to `upper`, but not the whole line."""
     return np.asarray(np.logical_or.reduce([kind == name for name in ONE_PIECE]), dtype=bool)
 
 
-def open_set(limits: RatioSet, bounds: Known) -> RatioSet:
-    """Open the limits of ratios of positive values towards what is not known."""
-    bound = (bounds.at_least | bounds.at_most) & ~np.isnan(limits.lower)
+def open_set(limits: RatioSet, censoring: Known) -> RatioSet:
+    """Open the limits of ratios of positive values towards what stopped runs leave unknown."""
+    bound = (censoring.at_least | censoring.at_most) & ~np.isnan(limits.lower)
     if not bound.any():
         return limits
-    broken = ~one_piece(limits.kind)
-    below = bound & (bounds.at_most | broken | (limits.kind == AT_MOST))
-    above = bound & (bounds.at_least | broken | (limits.kind == AT_LEAST))
+    two_parts = ~one_piece(limits.kind)
+    below = bound & (censoring.at_most | two_parts | (limits.kind == AT_MOST))
+    above = bound & (censoring.at_least | two_parts | (limits.kind == AT_LEAST))
     kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], limits.kind).astype(object)
     return RatioSet(np.where(below, 0.0, limits.lower), np.where(above, np.inf, limits.upper), kind)
 
 
-def _of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
+def _suite_of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
         measured = evidence.estimate > 0
     single, position = np.asarray(suite.benchmarks == 1), np.argmax(measured, axis=-1)[..., None]
 
-    def own(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def benchmark_row(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.where(single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise)
 
     rows = (estimate, limits.lower, limits.upper, evidence.df, evidence.n, np.ones_like(evidence.n), *evidence.tests)
-    return Suite(*map(own, rows, suite)), own(limits.kind, kind)
-
-
-def _suite_verdict(suite: Suite, kind: Texts, rules: Rules) -> Texts:
-    """Return the verdict of the suite row, which stands outside every correction."""
-    decided, tests = one_piece(kind), suite.tests
-    outside, inside = tests.two_sided <= rules.alpha, tests.inside <= rules.inside_alpha
-    return decide(tests, decided & outside, decided & inside, rules.better)
+    return Suite(*map(benchmark_row, rows, suite)), benchmark_row(limits.kind, kind)
 
 
 def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
@@ -290,8 +245,8 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
 def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[float, float]) -> Mask:
     """Return where an interval shows its verdict: beyond the band for faster and slower, inside it for equivalent, else neither.
 
-    It may not where p-values decide that belong to other intervals: Holm rejects more than Bonferroni's intervals show, and those of
-    Benjamini and Yekutieli count verdicts of both kinds.
+    It may not where corrected p-values decide: Holm rejects more than Bonferroni's intervals show, and the intervals of Benjamini and
+    Yekutieli count verdicts of both kinds.
     """
     low, high = band
     beyond = (limits.upper < low) | (limits.lower > high)
@@ -301,13 +256,13 @@ def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[float, float])
 
 
 def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
-    """Correct the p-values of `Tests` over their last `axes`: those are a family; where higher is better, the tests are mirrored."""
+    """Correct the p-values of `Tests` over their last `axes`, which are a family; where higher is better they come mirrored."""
     shape = pvalues[0].shape
     tests = Tests(*(pvalue.reshape(*shape[: len(shape) - axes], -1) for pvalue in pvalues))
-    families = [tests.two_sided, tests.inside, tests.not_slower("lower")]
-    outside, inside, not_slower = (adjust(pvalue, rules.correction) for pvalue in families)
-    level = interval_level(families[0], (outside <= rules.alpha) | (inside <= rules.inside_alpha), rules.alpha, rules.correction)
-    return Adjusted(*(pvalue.reshape(shape) for pvalue in (outside, inside, not_slower, level)))
+    outside, inside, not_slower = (adjust(pvalue, rules.correction) for pvalue in (tests.two_sided, tests.inside, tests.below_high))
+    decided = (outside <= rules.alpha) | (inside <= rules.inside_alpha)
+    level = interval_level(tests.two_sided, decided, rules.alpha, rules.correction)
+    return Adjusted(*(array.reshape(shape) for array in (outside, inside, not_slower, level)))
 
 
 def adjust(pvalues: Floats, correction: str | None) -> Floats:
@@ -330,8 +285,8 @@ def adjust(pvalues: Floats, correction: str | None) -> Floats:
 def interval_level(pvalues: Floats, decided: Mask, alpha: float, correction: str | None) -> Floats:
     """Return the confidence level of each interval.
 
-    Holm's are Bonferroni's, 1 - alpha / m; Benjamini and Hochberg's are those of Benjamini and Yekutieli (2005), 1 - R alpha / m with R
-    verdicts (one at least): every interval of an equivalent then lies inside the band.
+    With Holm it is Bonferroni's, 1 - alpha / m; with Benjamini and Hochberg that of Benjamini and Yekutieli (2005), 1 - R alpha / m with
+    R verdicts (one at least): every interval of an equivalent then lies inside the band.
     """
     if correction is None:
         return np.full(pvalues.shape, 1 - alpha)

@@ -1,4 +1,4 @@
-"""Laws that the effects of a level are drawn from: mean 0 and variance 1; independent, or each like the one before."""
+"""Distributions of the effects of a level, with mean 0 and variance 1, and autocorrelated effects."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -27,23 +27,14 @@ DISTRIBUTIONS: Final[Mapping[str, Draw]] = {
     "exponential": lambda rng, shape: rng.exponential(size=shape) - 1.0,
     "bimodal": _bimodal,
 }
-"""Draws with mean 0 and variance 1."""
 
 
 def autocorrelated(effects: Floats, correlation: float) -> Floats:
-    """Return effects of which each depends on the one before along the last axis: a stationary AR(1) with the same mean and variance.
-
-    Parameters
-    ----------
-    effects : array, shape (..., n)
-        Independent draws with variance 1.
-    correlation : float
-        Between neighbours, above -1 and below 1.
-    """
+    """Return independent effects (..., n) of variance 1 as a stationary AR(1) along the last axis, with the same mean and variance."""
     if not correlation:
         return effects
     series, fresh = effects.copy(), np.sqrt(1 - correlation**2)
-    # One after the other, since each needs the one before; all the rest at once.
+    # A loop over positions: each effect needs the one before.
     for index in range(1, effects.shape[-1]):
         series[..., index] = correlation * series[..., index - 1] + fresh * effects[..., index]
     return series

@@ -1,4 +1,4 @@
-"""Many simulated experiments at once, each with its own stream of random numbers: none depends on how many are drawn together."""
+"""Simulated experiments in blocks, each with its own stream of random numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +11,17 @@ from perfarray.calibration.numerics.distributions import Draw, autocorrelated
 from perfarray.numerics.random import EXPERIMENTS, Key, Streams
 from perfarray.numerics.types import Floats
 
-CACHED = 1 << 16
-"""Effects that are drawn and added up at once."""
+CACHED = 1 << 16  # effects that are drawn and added up at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """One system of an experiment, whose mean is 1.
 
-    `spans` are the fewest and most repetitions of each level, outermost first; `scales` the standard deviations of the levels' effects,
-    and `factor` what everything is multiplied with, each for every cell (or to be broadcast); `outer` the sizes of the cells' axes, and
-    `common` the one along which effects are shared, if any. By level, `shared` is the correlation along that axis, `autocorrelation` that
-    of neighbours, `pairs` that with the other system.
+    `spans` are the fewest and most repetitions of each level, outermost first; `scales` the standard deviations of the levels' effects and
+    `factor` the mean, each for every cell (or to be broadcast); `outer` the sizes of the cells' axes, and `common` the one along which
+    effects are shared, if any. By level, `shared` is the correlation along that axis, `autocorrelation` that of neighbours, `pairs` that
+    with the other system.
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -49,7 +48,7 @@ class Side:
         return (*self.outer, *self.sizes[: level + 1])
 
     def joint_shape(self, level: int) -> tuple[int, ...]:
-        """Return the shape of the part of one level's effects that is shared: one cell for all along that axis."""
+        """Return the shape of the shared part of one level's effects: one cell for all along the common axis."""
         return tuple(1 if axis == self.common else size for axis, size in enumerate(self.shape(level)))
 
     @property
@@ -60,7 +59,7 @@ class Side:
 
     @property
     def n_common(self) -> int:
-        """How many effects of an experiment are those of the other system, too."""
+        """How many effects of an experiment are correlated with those of the other system."""
         return sum(prod(self.shape(level)) for level, correlation in enumerate(self.pairs) if correlation)
 
     @property
@@ -72,21 +71,8 @@ class Side:
 def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, count: int) -> list[Floats]:
     """Draw experiments `first` to `first + count` of a stream.
 
-    Parameters
-    ----------
-    sides : sequence of Side
-        The systems of every experiment.
-    draw : callable
-        Gives independent effects with mean 0 and variance 1.
-    key : tuple of two int
-        What the stream begins with.
-    first, count : int
-        Which experiments.
-
-    Returns
-    -------
-    list of array, shape (count, *outer, *sizes)
-        Positive or not; NaN where a parent has fewer repetitions than others.
+    `draw` gives independent effects with mean 0 and variance 1. The arrays (count, *outer, *sizes) are NaN where a parent has fewer
+    repetitions than others.
     """
     streams = Streams(key)
     arrays = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]
@@ -96,7 +82,7 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
     for start in range(0, count, at_once):
         stop = min(start + at_once, count)
         effects, counts = np.empty((stop - start, n_effects + n_common)), np.empty((stop - start, n_counts))
-        # Each experiment has its own generator; all that is done with the numbers follows for as many as a cache holds.
+        # Each experiment has its own generator; its numbers are added up for as many experiments as a cache holds.
         for row in range(stop - start):
             generator = streams.generator(first + start + row, EXPERIMENTS)
             effects[row] = draw(generator, effects.shape[1:])
@@ -111,7 +97,7 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
 
 
 def _values(side: Side, effects: Floats, counts: Floats, common: Floats) -> Floats:
-    """Add up the effects of all levels, with what both systems have in common, and leave out (as NaN) what was not repeated."""
+    """Add up the effects of all levels and those that both systems share; repetitions beyond the drawn number are NaN."""
     depth, used, counted, matched = len(side.spans), 0, 0, 0
     total = np.ones((len(effects), *side.shape(depth - 1)))
     for level, (low, high) in enumerate(side.spans):

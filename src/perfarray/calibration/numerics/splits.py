@@ -11,26 +11,16 @@ from perfarray.numerics.types import Floats, Integers, Mask
 
 
 def number_of_splits(n: int) -> int:
-    """Return in how many ways n units fall into halves whose order does not matter; of an odd number one half has one more."""
+    """Return the number of splits of n units into unordered halves; of an odd number one half has one more."""
     return comb(n, n // 2) // (2 if n % 2 == 0 else 1) if n > 1 else 0
 
 
 def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Return distinct splits of n units into halves: all, or as many at random as there may be at most.
-
-    Parameters
-    ----------
-    n : int
-        Units, at least two.
-    most : int
-        Where there are no more splits, all are returned, in lexical order.
-    rng : Generator
-        For those drawn.
+    """Return distinct splits of n units into halves: all, in lexical order, or at most so many at random.
 
     Returns
     -------
-    array of int, shape (splits, n // 2)
-    array of int, shape (splits, n - n // 2)
+    arrays of int, shape (splits, n // 2) and (splits, n - n // 2)
         Numbers of units, in ascending order.
     """
     if number_of_splits(n) <= most:
@@ -50,7 +40,7 @@ def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integ
 
 
 class Pool(NamedTuple):
-    """How many values there are, their mean, and their sum of squares about it."""
+    """The number of values, their mean, and their sum of squared deviations."""
 
     n: Integers
     mean: Floats
@@ -58,7 +48,7 @@ class Pool(NamedTuple):
 
 
 def pool(values: Floats) -> Pool:
-    """Sum up the values along the last axis; NaN is not measured."""
+    """Summarise the values along the last axis; NaN is not measured."""
     measured = ~np.isnan(values)
     n = measured.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -76,7 +66,7 @@ def pooled_t(first: Floats, second: Floats) -> Floats:
 
 
 def errors_apart(first: Floats, second: Floats, level: float) -> tuple[Mask, Mask]:
-    """Say whether the t intervals of all values of two sides do not overlap, and where both have one."""
+    """Return whether the t intervals of all values of two sides do not overlap, and where both exist."""
     x, y = pool(first), pool(second)
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = sum(stdtrit(side.n - 1.0, (1 + level) / 2) * np.sqrt(side.squares / (side.n - 1.0) / side.n) for side in (x, y))

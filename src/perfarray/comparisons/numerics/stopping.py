@@ -1,6 +1,6 @@
-"""Whether a mean, or a ratio of means, is known well enough after each further unit, and the interval where that is so.
+"""Rules of stopping: the interval of a mean or of a ratio of means after each further unit, and the units at which a rule stops.
 
-A mean is the ratio to pairs that are exactly 1: Fieller's set is then the mean and as many standard errors either side.
+A mean is treated as the ratio to pairs that are exactly 1: Fieller's set is then the mean and as many standard errors either side.
 """
 
 from typing import NamedTuple
@@ -16,15 +16,12 @@ from perfarray.numerics.types import Floats, Mask
 STEIN, EACH, ALWAYS, STEADY = "stein", "t", "always_valid", "cv"
 RULES = (STEIN, EACH, ALWAYS, STEADY)
 
-EXPECTED = 3
-"""A confidence sequence is narrowest after so many times the units at which one begins to look."""
-
-FURTHEST = 1e7
-"""Units beyond which nobody looks."""
+EXPECTED = 3  # a confidence sequence is narrowest at this multiple of `start`
+FURTHEST = 1e7  # units beyond which a number is infinite
 
 
 class Rule(NamedTuple):
-    """When to stop: by which rule, from how many units on, at which relative half-width, of intervals of which level."""
+    """A rule of stopping: its name, the units it starts with, the relative half-width to reach, and the level of the intervals."""
 
     name: str
     start: int
@@ -32,14 +29,14 @@ class Rule(NamedTuple):
     level: float
 
     def quantile(self, units: Floats, df: Floats) -> Floats:
-        """Return how many standard errors an interval extends to either side after so many units."""
+        """Return the half-width of an interval in standard errors after so many units."""
         if self.name == ALWAYS:
             return sequence_quantile(units, self.level, EXPECTED * self.start)
         return t_quantile((1 + self.level) / 2, df)
 
 
 class Path(NamedTuple):
-    """Along the units taken: estimate, limits, relative half-width. Per cell: units enough, or to be; that interval; units there are."""
+    """Along the units taken: estimate, limits, relative half-width. Per cell: units required, the interval there, units measured."""
 
     estimate: Floats
     lower: Floats
@@ -59,19 +56,19 @@ class Growing(NamedTuple):
     ratio: Ratio
     df: Floats
 
-    def spread(self) -> Floats:
-        """Return the relative standard error that one unit would have: that of n is this over the square root of n."""
+    @property
+    def unit_error(self) -> Floats:
+        """The relative standard error of one unit: that of n is this over the square root of n."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.sqrt(self.ratio.residual * self.ratio.n) / np.abs(self.ratio.numerator.mean))
 
 
 def sequence_quantile(units: Floats, confidence_level: float, expected: float) -> Floats:
-    """Return how many standard errors a confidence sequence of a mean extends to either side.
+    """Return the half-width of a confidence sequence of a mean in standard errors.
 
-    The t statistics of normal units have, against an effect (in standard deviations) of variance g, a likelihood ratio that is a
-    martingale: it ever reaches 1 / risk with no more than that risk (Ville). With n units, m = 1 + n g and
-    K = (m / risk^2)^(1 / n), it is below where t^2 < (n - 1) (K - 1) / (1 - K / m). For many units this is the asymptotic sequence
-    of Waudby-Smith et al., whose g for the narrowest at `expected` units is taken.
+    The likelihood ratio of the t statistics of normal units, averaged over effects of variance g, is a martingale: it ever reaches
+    1 / risk with a chance of at most the risk (Ville). With n units, m = 1 + n g and K = (m / risk^2)^(1 / n), it is smaller where
+    t^2 < (n - 1) (K - 1) / (1 - K / m). Of g, that of Waudby-Smith et al. is taken, which is narrowest at `expected` units.
     """
     log_risk = np.log1p(-confidence_level)
     g = (np.log1p(-2 * log_risk) - 2 * log_risk) / expected
@@ -83,22 +80,10 @@ def sequence_quantile(units: Floats, confidence_level: float, expected: float) -
 
 
 def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
-    """Return what a rule sees of unit means (..., units) in their order, and where it stops.
+    """Return the intervals of unit means (..., units) in their order, and where a rule stops.
 
-    Parameters
-    ----------
-    new, old : array, shape (..., units)
-        Unit means, NaN where not measured; of a mean there is no old.
-    paired : bool
-        Whether the units of both match.
-    rule : Rule
-        When to stop.
-
-    Returns
-    -------
-    Path
-        Along as many units as the smaller side has room for. `extrapolated` is `required`, or what would do if further units vary as
-        these: NaN where nothing says so, infinite beyond ten million.
+    Unit means are NaN where not measured; without old, the mean of new is estimated. `extrapolated` is `required`, or the number that
+    suffices if further units vary as these: NaN where that is not known, infinite beyond ten million.
     """
     positive: Mask | bool = False
     if old is None:
@@ -117,7 +102,7 @@ def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
         required = np.where(extrapolated <= n, extrapolated, np.nan)
     else:
         reached = (unsteadiness(growing.ratio) if rule.name == STEADY else half) <= rule.half_width
-        enough = (units >= rule.start) & ~np.isnan(growing.df) & reached  # a window that reaches beyond the units is none
+        enough = (units >= rule.start) & ~np.isnan(growing.df) & reached  # incomplete windows have no df
         required = np.where(enough.any(axis=-1), units[np.argmax(enough, axis=-1)], np.nan)
         extrapolated = np.where(np.isnan(required) & (rule.name != STEADY), _extrapolated(growing, n, rule), required)
     index = np.where(np.isnan(required), 1, required).astype(int)[..., None] - 1
@@ -131,7 +116,7 @@ def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
 
 
 def in_turn(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats]:
-    """Return the measured units of both sides one after the other, as far as both go; of pairs, those that both have."""
+    """Return the measured units of both sides in their order, as many as both have; of pairs, those that both have."""
     if paired:
         complete = ~(np.isnan(new) | np.isnan(old))
         new, old = np.where(complete, new, np.nan), np.where(complete, old, np.nan)
@@ -141,12 +126,12 @@ def in_turn(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats]:
 
 
 def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
-    """Return the ratio of the first unit, of the first two, and so on; with Stein's rule with the spread of its pilot throughout."""
+    """Return the ratio of the first unit, of the first two, and so on; Stein's rule keeps the variances of its pilot."""
     counts = np.arange(1.0, new.shape[-1] + 1)
     means = _running_mean(new, counts), _running_mean(old, counts)
     estimate = quotient(*means)
     new_adjusted, factor = new, np.zeros(new.shape[:-1])
-    if paired:  # what pairs have in common is taken off, so that no difference of large numbers is left
+    if paired:  # the common part of pairs is subtracted, so that large numbers do not cancel
         factor = np.nan_to_num(quotient(mean_of_measured(new), mean_of_measured(old)))
         new_adjusted = new - factor[..., None] * old
     beyond = estimate - factor[..., None]
@@ -165,9 +150,11 @@ def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
 
 def last_units(new: Floats, old: Floats, paired: bool, window: int) -> Growing:
     """Return after each unit the ratio of the last few; NaN where there are not as many."""
-    gap = np.full((*new.shape[:-1], window - 1), np.nan)
-    new_windows, old_windows = (sliding_window_view(np.concatenate([gap, side], axis=-1), window, axis=-1) for side in (new, old))
-    ratio = ratio_of(new_windows, old_windows, paired)
+    windows = []
+    for side in (new, old):
+        padding = [(0, 0)] * (side.ndim - 1) + [(window - 1, 0)]
+        windows.append(sliding_window_view(np.pad(side, padding, constant_values=np.nan), window, axis=-1))
+    ratio = ratio_of(windows[0], windows[1], paired)
     return Growing(ratio, np.where(ratio.n == window, ratio_df(ratio, "satterthwaite"), np.nan))
 
 
@@ -179,13 +166,13 @@ def unsteadiness(ratio: Ratio) -> Floats:
 
 
 def _running_mean(values: Floats, counts: Floats) -> Floats:
-    """Return the means of the first values."""
+    """Return the mean of the first value, of the first two, and so on."""
     first = values[..., :1]
     return np.asarray(first + np.cumsum(values - first, axis=-1) / counts)
 
 
 def _running_products(first: Floats, second: Floats, pilot: int | None) -> Floats:
-    """Return the sums of products of distances from the means of the first values (Welford's), or those of a pilot throughout."""
+    """Return the sums of products of deviations of the first values (Welford's), or those of the pilot for all."""
     counts = np.arange(1.0, first.shape[-1] + 1)
     away = [side[..., 1:] - _running_mean(side, counts)[..., :-1] for side in (first, second)]
     steps = np.concatenate([0 * first[..., :1], away[0] * away[1] * (1 - 1 / counts[1:])], axis=-1)
@@ -196,7 +183,7 @@ def _running_products(first: Floats, second: Floats, pilot: int | None) -> Float
 
 
 def _limits(ratio: Ratio, quantile: Floats, positive: Mask | bool) -> tuple[Floats, Floats]:
-    """Return the limits of Fieller's sets; those that are no interval are the whole line."""
+    """Return the limits of Fieller's sets; sets that are no interval become the whole line."""
     bounded = np.isfinite(quantile)
     limits = cut_to_positive(fieller(ratio, np.where(bounded, quantile, 0.0)), np.broadcast_to(positive, quantile.shape))
     defined, interval = ~np.isnan(quantile) & ~np.isnan(ratio.residual), bounded & np.isin(limits.kind.astype(str), ONE_PIECE)
@@ -209,7 +196,7 @@ def _planned(growing: Growing, rule: Rule) -> Floats:
     """Return Stein's number of units, from the first `start` of them; NaN where there are fewer."""
     if growing.df.shape[-1] < rule.start:
         return np.full(growing.df.shape[:-1], np.nan)
-    spread, df = (series[..., rule.start - 1] for series in (growing.spread(), growing.df))
+    spread, df = (series[..., rule.start - 1] for series in (growing.unit_error, growing.df))
     with np.errstate(invalid="ignore"):
         units = np.maximum(np.ceil((rule.quantile(df, df) * spread / rule.half_width) ** 2 * (1 - 1e-12)), rule.start)
         return np.where(units <= FURTHEST, units, np.where(np.isnan(units), np.nan, np.inf))
@@ -218,7 +205,7 @@ def _planned(growing: Growing, rule: Rule) -> Floats:
 def _extrapolated(growing: Growing, n: Floats, rule: Rule) -> Floats:
     """Return how many units would be enough, if further ones vary as those at hand."""
     last = np.maximum(n.astype(int) - 1, 0)[..., None]
-    spread, df = (np.take_along_axis(series, last, axis=-1)[..., 0] for series in (growing.spread(), growing.df))
+    spread, df = (np.take_along_axis(series, last, axis=-1)[..., 0] for series in (growing.unit_error, growing.df))
 
     def reached(units: Floats) -> Mask:
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""Where a series of repetitions becomes steady, and what it was before."""
+"""The steady state of a series of repetitions: where it begins, and what came before."""
 
 from typing import NamedTuple
 
@@ -10,19 +10,16 @@ from perfarray.numerics.types import Floats, Integers, Texts
 
 KINDS = FLAT, WARMUP, SLOWDOWN, UNSTEADY, SHORT = "flat", "warmup", "slowdown", "no_steady_state", "unknown"
 
-ABSENT = ""
-"""The kind of a series that was not measured."""
+ABSENT = ""  # the kind of a series that was not measured
+LEAST = 10  # repetitions that a series needs
 
-LEAST = 10
-"""Repetitions below which nothing is said."""
-
+# Outliers: the most repetitions around one that they are judged by (at most a fifth of the series), their distance in ranges of these, and
+# how many in a row may be outliers.
 WINDOW, FAR, MOST = 200, 3.0, 2
-"""The most repetitions around one that say what is an outlier (a fifth of the series, if that is less), how many of their ranges it is
-away, and how many in a row may be."""
 
 
-class Rules(NamedTuple):
-    """What steady means: how far apart segments may be, how much of a series has to be steady, what a segment costs, which end is good."""
+class SteadyRules(NamedTuple):
+    """The relative tolerance between segments, the share to be steady, the penalty of a segment, and whether higher is better."""
 
     tolerance: float
     share: float
@@ -31,7 +28,7 @@ class Rules(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """Of every series: what it is, its first steady place (NaN where there is none) and mean, its segments and their means."""
+    """For every series: its kind, first steady position (NaN where there is none) and mean, the number of segments, segments and means."""
 
     kind: Texts
     start: Floats
@@ -41,14 +38,14 @@ class Steady(NamedTuple):
     segment_mean: Floats
 
 
-def steady(values: Floats, rules: Rules) -> Steady:
+def steady(values: Floats, rules: SteadyRules) -> Steady:
     """Classify series (..., n), with NaN where nothing was measured."""
     shape, n = values.shape[:-1], values.shape[-1]
     rows = values.reshape(-1, n)
     kind, start, mean = np.full(len(rows), SHORT, dtype=object), np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     number, segment, levels = np.zeros(len(rows), dtype=np.intp), np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
     order = np.argsort(np.isnan(rows), axis=-1, kind="stable")
-    for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):  # each has changes of its own
+    for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):  # each series has its own changes
         if size < LEAST:
             kind[row] = SHORT if size else ABSENT
             continue
@@ -61,21 +58,14 @@ def steady(values: Floats, rules: Rules) -> Steady:
         number[row], positions = len(starts), order[row, :size]
         segment[row, positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, size]))
         levels[row, positions] = means[segment[row, positions].astype(int)]
-    return Steady(
-        kind.reshape(shape),
-        start.reshape(shape),
-        mean.reshape(shape),
-        number.reshape(shape),
-        segment.reshape(values.shape),
-        levels.reshape(values.shape),
-    )
+    by_series = kind.reshape(shape), start.reshape(shape), mean.reshape(shape), number.reshape(shape)
+    return Steady(*by_series, segment.reshape(values.shape), levels.reshape(values.shape))
 
 
-def classify(starts: Integers, means: Floats, size: int, rules: Rules) -> tuple[str, int]:
+def classify(starts: Integers, means: Floats, size: int, rules: SteadyRules) -> tuple[str, int]:
     """Return the kind of a series of segments, and its first steady repetition; `size` where there is none.
 
-    Segments are alike whose means differ by no more than the tolerance, relative to the last one's. Steady are those at the end that are
-    like the last.
+    Steady are the segments at the end whose means differ from the last one's by no more than the tolerance.
     """
     last = means[-1]
     worse = (last - means if rules.higher else means - last) / max(abs(last), np.finfo(float).tiny)
@@ -90,9 +80,9 @@ def classify(starts: Integers, means: Floats, size: int, rules: Rules) -> tuple[
 
 
 def without_outliers(series: Floats) -> Floats:
-    """Return a series whose values lie no further from the median around them than three times the range of 80 % there.
+    """Return a series clipped to three times the range of 80 % of the values around, from the median there.
 
-    Several in a row are no outliers, nor are those at the start: they are what is looked for.
+    Several in a row are no outliers, nor are those at the start: they may be a change.
     """
     n = len(series)
     window = min(n, max(20, min(WINDOW, n // 5)))
@@ -103,14 +93,14 @@ def without_outliers(series: Floats) -> Floats:
     far = FAR * (high - low)[nearest]
     clipped = np.clip(series, middle[nearest] - far, middle[nearest] + far)
     bounds = np.flatnonzero(np.diff(np.concatenate([[False], clipped != series, [False]])))
-    for first, last in bounds.reshape(-1, 2).tolist():  # runs of outliers are few
+    for first, last in bounds.reshape(-1, 2).tolist():
         if first == 0 or last - first > MOST:
             clipped[first:last] = series[first:last]
     return clipped
 
 
 def _noise(series: Floats, tolerance: float) -> float:
-    """Return the standard deviation of neighbours about each other, and no less than a tenth of what is tolerated."""
+    """Return the standard deviation from differences of neighbours, at least a tenth of the tolerance."""
     spread = 1.4826 * np.median(np.abs(np.diff(series))) / np.sqrt(2)
     least = tolerance / 10 * abs(np.median(series))
     return float(max(spread, least, np.finfo(float).tiny))

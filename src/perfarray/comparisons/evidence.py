@@ -1,0 +1,183 @@
+"""The evidence on one metric: two systems are resolved, an engine gives evidence, and attrs and notes describe it."""
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.comparisons.engines import Engine, along_suite, choose_engine
+from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
+from perfarray.comparisons.noise import ADJUSTED, noise_outputs
+from perfarray.comparisons.options import CompareOptions
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.rank_sums import RANK
+from perfarray.numerics.skewness import noisier_side
+from perfarray.numerics.suite import movement
+from perfarray.numerics.types import Floats
+from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite
+from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
+from perfarray.timings.apply import Output, apply, is_chunked, run
+from perfarray.timings.censored import ONLY_WORSE
+from perfarray.timings.dependence import dependence
+from perfarray.timings.notes import Note
+from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.resolve import Data, Timings
+
+UNITS_DIM = "_unit"  # a dim that no result has
+
+# The correlation of the unit means of different benchmarks (of pairs, their ratios), and its p-value.
+MOVES = {
+    "suite_correlation": Output((), "1", long_name="mean correlation between benchmarks of their units"),
+    "suite_correlation_pvalue": Output((), "1", long_name="p-value of units of benchmarks that move together"),
+}
+
+# Notes on methods whose suite row is made in another way.
+SUITE_ROWS = {
+    ADJUSTED: "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log "
+    "ratios; method='studentized' draws them",
+    RANK: "the suite row does not rest on ranks: it is the geometric mean of the ratios of medians, with their standard errors, as with "
+    "method='order_statistics'",
+}
+
+
+class Measured(NamedTuple):
+    """The evidence on one metric along the dim of the suite, with its labels, the engine that gave it, and its description.
+
+    `checks` are the variables that are part of the result as they are; `coords` the labels of the data; `pairs` the two dims along which
+    every label meets every other, if there are.
+    """
+
+    pair: Pair
+    rules: Rules
+    engine: Engine
+    evidence: dict[Hashable, xr.Variable]
+    labels: xr.Coordinates
+    checks: tuple[str, ...]
+    attrs: dict[str, Hashable]
+    notes: list[Note | None]
+    coords: xr.Coordinates
+    pairs: tuple[str, ...] = ()
+
+
+def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
+    """Resolve two systems, and gather and describe the evidence on their ratios."""
+    pair = resolve_pair(
+        times,
+        baseline,
+        dim=options.dim,
+        metric=options.metric,
+        levels=options.levels,
+        paired=options.paired,
+        shared=options.shared,
+        positive="" if options.medians else "a comparison",
+        positive_at=0 if options.resample is None else -1,
+        censored=options.censored,
+    )
+    check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
+    depth, zeros = check_runs(pair, options.value, options.rules.method, options.paired) if options.medians else (0, [])
+    rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
+    engine = choose_engine(pair, options, rules, depth)
+    evidence, labels, checks = _gather(pair, options, rules, engine)
+    attrs, notes = _describe(pair, options, evidence["_estimate"])
+    return Measured(
+        pair=pair,
+        rules=rules,
+        engine=engine,
+        evidence=evidence,
+        labels=labels,
+        checks=checks,
+        attrs=attrs | engine.attrs,
+        notes=[*zeros, *notes],
+        coords=pair.candidate.array.coords,
+    )
+
+
+def _gather(
+    pair: Pair, options: CompareOptions, rules: Rules, engine: Engine
+) -> tuple[dict[Hashable, xr.Variable], xr.Coordinates, tuple[str, ...]]:
+    """Return evidence, its labels, and the names of the checks beside it: of noise, of order, and whether benchmarks move together."""
+    across, levels = options.across, pair.candidate.levels
+    sides, bounds = (
+        along_suite(across, *each) for each in ((pair.candidate.array, pair.baseline.array), pair.bounds if pair.bounded else ())
+    )
+    if any(is_chunked(side) for side in (*sides, *bounds)):
+        if engine.of_units:
+            sides, levels = [_lazy_means(side, levels) for side in sides], (UNITS_DIM,)
+        sides, bounds = ([side.chunk({across: -1}) for side in each] for each in (sides, bounds))
+    noisy = not (rules.paired or pair.bounded or options.medians)
+    ordered, order_outputs = dependence(1, paired=rules.paired, dims=(across,))
+    outputs = MOVES | (noise_outputs((across,)) if noisy else {}) | order_outputs
+
+    def kernel(new: Floats, old: Floats, *arrays: Floats) -> list[Floats]:
+        means = unit_means(new, len(levels)), unit_means(old, len(levels))
+        checks = [*movement(*means, paired=rules.paired), *(noisier_side(*means, levels=1) if noisy else ()), *ordered(*means)]
+        return [*engine.evidence(*(means if engine.of_units else (new, old)), *arrays), *checks]
+
+    rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}
+    suite = {f"_suite_{name}": Output() for name in Suite._fields}
+    material = {name: Output((across, *dims)) for name, dims in engine.material.items()}
+    evidence, labels = run(
+        kernel,
+        *sides,
+        *engine.inputs,
+        *bounds,
+        core=[[across, *levels]] * 2 + [*engine.core] + [[across]] * len(bounds),
+        outputs=rows | suite | material | outputs,
+        coords=engine.coords,
+    )
+    return evidence, labels, tuple(outputs)
+
+
+def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
+    """Average the lower levels of lazy timings chunk by chunk, so that not all benchmarks are in memory at once."""
+    outputs, coords = {"_mean": Output((UNITS_DIM,))}, {UNITS_DIM: range(side.sizes[nest[0]])}
+    means = apply(lambda values: (unit_means(values, len(nest)),), side, core=[nest], outputs=outputs, coords=coords)
+    return means["_mean"].chunk({UNITS_DIM: -1})
+
+
+def _describe(pair: Pair, options: CompareOptions, estimate: xr.Variable) -> tuple[dict[str, Hashable], list[Note | None]]:
+    """Return the attrs of a comparison, and the notes that need no result."""
+    across, array, rules = options.across, pair.candidate.array, options.rules
+    attrs = {**pair.attrs, "result": "compare", "method": rules.method, "confidence_level": rules.confidence_level}
+    attrs |= {"statistic": MEDIAN} if options.medians else {}
+    attrs |= {"threshold": rules.threshold, "band": rules.band, "correction": rules.correction or "none"}
+    attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
+    attrs |= {"paired": options.paired} if options.paired else {}
+    attrs |= {"equivalence_risk": rules.equivalence_risk} if rules.equivalence_risk is not None else {}
+    consequence = STOPPED if options.medians and not options.drawn else ONLY_WORSE
+    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(consequence)]
+    lazy = is_chunked(estimate)
+    if across in array.dims:
+        if not lazy:
+            unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, array, across)])
+            attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
+        # An attr and no note: a caller who compares benchmark by benchmark did not ask for the suite row.
+        several = several_suites(array, estimate.copy(data=~np.isnan(estimate.data)), across)
+        attrs |= {SUITES: ", ".join(several.values["suites"])} if several else {}
+    if rules.method in SUITE_ROWS and array.sizes.get(across, 1) > 1:
+        notes.append(Note("suite_unadjusted", SUITE_ROWS[rules.method], {}, aside=True))
+    if (options.paired or pair.jointly) and not lazy:
+        incomplete = sum(_incomplete_units(side, across) for side in (pair.candidate, pair.baseline))
+        if incomplete:
+            attrs["n_incomplete_units"] = incomplete
+            how = "shared" if pair.jointly else "paired"
+            text = f"{incomplete} {how} units ({pair.candidate.levels[0]}) lack some benchmarks and are left out of the suite row"
+            notes.append(Note("incomplete_units", text, {"units": incomplete}))
+    return attrs, notes
+
+
+def _absent(estimate: xr.Variable, array: xr.DataArray, across: str) -> list[str]:
+    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
+    return [str(label) for label in array[across].values[absent]] if absent.any() else []
+
+
+def _incomplete_units(side: Timings, across: str) -> int:
+    """Count the units that lack some of the benchmarks that were measured at all."""
+    if across not in side.array.dims:
+        return 0
+    values = side.array.variable.transpose(..., across, *side.levels).values
+    measured = ~np.isnan(values).all(axis=tuple(range(1 - len(side.levels), 0)))
+    benchmarks = measured.any(axis=-1, keepdims=True)
+    present, complete = (measured & benchmarks).any(axis=-2), (measured | ~benchmarks).all(axis=-2)
+    return int((present & ~complete).sum())
