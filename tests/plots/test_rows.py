@@ -7,7 +7,7 @@ from matplotlib.textpath import TextPath
 
 import perfarray
 from perfarray.plots.figure import level_colours, number_format, selection, shortened, text_width
-from perfarray.plots.rows import GAP, rows_of, shown_rows, size_for
+from perfarray.plots.rows import GAP, RowFrame, rows_of, shown_rows
 
 
 def cells(**labels):
@@ -50,9 +50,9 @@ def test_numbers_and_tuples_are_readable():
 
 def test_figures_grow_with_rows_and_labels():
     """Sixty rows are three times as legible as in a fixed height; long labels make it wider."""
-    few, many = (size_for(rows_of(cells(benchmark=[f"b{i}" for i in range(n)]))) for n in (3, 60))
+    few, many = (RowFrame(None, rows_of(cells(benchmark=[f"b{i}" for i in range(n)]))).ax.figure.get_size_inches() for n in (3, 60))
     assert many[1] - few[1] == pytest.approx(57 * 0.25)
-    assert size_for(rows_of(cells(benchmark=["b" * 40, "c"])))[0] > few[0] + 2
+    assert RowFrame(None, rows_of(cells(benchmark=["b" * 40, "c"]))).ax.figure.get_figwidth() > few[0] + 2
 
 
 def test_more_rows_than_fit_show_the_extremes():

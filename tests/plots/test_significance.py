@@ -50,7 +50,7 @@ def test_few_exchanges_have_no_small_p_however_many_are_drawn():
 def test_a_p_of_zero_is_an_arrow_at_the_border():
     """The paper's b / M may be zero, which a logarithmic axis has no place for."""
     ax = pvalues(result([0.0, 0.1], plus_one=0))
-    (arrow,) = [line for line in ax.lines if line.get_gid() == "beyond"]
+    (arrow,) = [line for line in ax.lines if line.get_gid() == "arrow"]
     assert arrow.get_xdata().tolist() == [0.0]
     assert drawn(ax, "p") == [0.1]
 

@@ -19,7 +19,7 @@ import perfarray
 from perfarray.reports import writing
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import Content, Section, _picture, gathered
+from perfarray.reports.sections import Content, Section, _picture, content_of
 
 SCRIPT = "<script>alert(1)</script>|`*"
 
@@ -43,10 +43,10 @@ def texts(times):
     found, contents = {}, {}
 
     def asked(*args, pictures, **choices):
-        return contents.get((redact, pictures)) or contents.setdefault((redact, pictures), gathered(*args, pictures=pictures, **choices))
+        return contents.get((redact, pictures)) or contents.setdefault((redact, pictures), content_of(*args, pictures=pictures, **choices))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "gathered", asked)
+        patch.setattr(writing, "content_of", asked)
         for form, redact in product(("html", "markdown", "json"), (False, True)):
             found[form, redact] = times.perf.report("old", costs={"execution": 1}, format=form, redact=redact)
     return found

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 
 import perfarray
 from perfarray.plots import ratio_intervals
-from perfarray.plots.comparisons.interval_marks import VERDICTS
+from perfarray.plots.interval_marks import VERDICTS
 
 INF = np.inf
 

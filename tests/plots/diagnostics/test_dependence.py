@@ -41,7 +41,7 @@ def test_lag_pairs_values_of_one_series():
 
 def test_messages():
     """One cell at a time; lags shorter than the series; something to pair."""
-    with pytest.raises(ValueError, match=r"several along benchmark: select one, as in .sel\(benchmark='b0'\)"):
+    with pytest.raises(ValueError, match=r"several along benchmark \(2\): select one, as in .sel\(benchmark='b0'\)"):
         timings(2).perf.plot.lag()
     with pytest.raises(ValueError, match="lag=40 needs more than 40 repetitions"):
         timings(1).perf.plot.lag(lag=40)

@@ -35,7 +35,7 @@ def test_several_cells_have_a_row_each(result):
         (line,) = [line for line in ax.lines if line.get_label() == name]
         np.testing.assert_array_equal(line.get_xdata(), needed.sel(statistic=name))
         assert abs(line.get_ydata() - [0, 1]).max() < 0.2
-    beyond = [line.get_ydata() for line in ax.lines if line.get_gid() == "beyond"]
+    beyond = [line.get_ydata() for line in ax.lines if line.get_gid() == "arrow"]
     np.testing.assert_allclose(np.concatenate(beyond), [0.92, 1.08])
 
 
