@@ -254,9 +254,11 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
     cell = {name: result[prefix + name].isel(row.cell).item() for name in names if prefix + name in result}
     return Interval(
         row.y,
-        *(float(cell[name]) for name in ("estimate", "lower", "upper")),
-        kind=str(cell.get("kind", "bounded")),
-        verdict=str(cell.get("verdict", "")),
+        float(cell["estimate"]),
+        float(cell["lower"]),
+        float(cell["upper"]),
+        str(cell.get("kind", "bounded")),
+        str(cell.get("verdict", "")),
         is_suite=bool(prefix),
         bound=_bound(result, cell),
         mark="" if cell.get("interval_agrees", True) else f" {BY_PVALUE}",

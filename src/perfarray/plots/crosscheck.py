@@ -64,7 +64,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if suite:
         ax.axhline(suite[0].y - 0.5 - GAP / 2, color=DARK, linewidth=0.8)
     agree = [*_of_rows(result["agree"], rows), *_of_rows(result.get("suite_agree"), suite)]
-    texts = ["yes" if same else "no" if able else "–" for same, able in zip(agree, answered.any(axis=1), strict=True)]
+    texts = ["yes" if same else "no" if able else "–" for same, able in zip(agree, answered.any(axis=1).tolist(), strict=True)]
     return frame.finish(capitalized([*compared(result, result["agree"]), "by method"]), "", texts, "agree")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -89,7 +89,7 @@ class RowFrame:
 
     def _write_texts(self, texts: Sequence[str], header: str) -> None:
         width = text_width([*texts, *header.split("\n")])
-        style = {"textcoords": "offset points", "ha": "right", "fontsize": NOTE_SIZE, "annotation_clip": False}
+        style: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": NOTE_SIZE, "annotation_clip": False}
         for y, text in zip(self.heights, texts, strict=True):
             self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
         self.ax.annotate(header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style)

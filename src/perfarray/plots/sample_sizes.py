@@ -221,10 +221,10 @@ def _draw_required(ax: Axes | None, result: xr.Dataset, *, quantity: str, label:
     frame = RowFrame(ax, *shown_rows(enough, f"number of {quantity}"))
     required, sufficient = frame.values(result["required"]), frame.values(enough)
     is_short = np.isnan(required) & np.isfinite(sufficient)
-    style = {"color": COLOURS[0], "markersize": 6}
-    frame.ax.plot(required, frame.heights, "o", label="required", **style)
+    frame.ax.plot(required, frame.heights, "o", color=COLOURS[0], markersize=6, label="required")
     if is_short.any():
-        frame.ax.plot(sufficient[is_short], frame.heights[is_short], "o", markerfacecolor="white", label="would do", **style)
+        x, y = sufficient[is_short], frame.heights[is_short]
+        frame.ax.plot(x, y, "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do")
     frame.note(np.isnan(sufficient), "not known")
     write_counts(frame.ax)
     return frame.finish([title, *compared(result, enough)], label, formatted(sufficient, "{:,.0f}"), quantity)

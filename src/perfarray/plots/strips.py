@@ -64,7 +64,7 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
     result = result[names].compute().squeeze([dim for dim in result[name].dims if dim != along])
     ax = axes_for(ax, (8.0, 4.0))
     first_title = ax.get_title(loc="left")  # what is drawn over another result leaves it its title
-    x = np.arange(result.sizes[along]) + 1.0
+    x = np.arange(1.0, result.sizes[along] + 1)
     title = f"{name.capitalize()} along {along}"
     if has_limits:
         title = _draw_intervals(ax, result, x, along, truth)

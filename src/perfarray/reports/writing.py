@@ -1,15 +1,15 @@
 """The report in three forms: HTML, Markdown and JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import xarray as xr
 
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import content_of
+from perfarray.reports.sections import Content, content_of
 from perfarray.reports.text import as_json, as_markdown
 from perfarray.timings.writing import replacing
 
@@ -41,7 +41,9 @@ class Markdown(Text):
         return str(self)
 
 
-FORMATS = {"html": (as_html, Page), "markdown": (as_markdown, Markdown), "json": (as_json, Text)}
+FORMATS: Final[Mapping[str, tuple[Callable[[Content], str], type[Text]]]] = {
+    "html": (as_html, Page), "markdown": (as_markdown, Markdown), "json": (as_json, Text)
+}  # fmt: skip
 
 
 def report(

@@ -146,8 +146,8 @@ def _draw_line(ax: Axes, line: Line, start: float, has_points: bool) -> None:
         ax.axvline(x[positions[0]] - 0.5, color=GREY, linewidth=0.9, linestyle=":", zorder=0, gid="start")
     for name, mask in line.marks.items():
         if mask.any():
-            style = {"marker": "o" if name == "warmup" else "x", "markersize": 3.5, "markerfacecolor": "white", "linestyle": "none"}
-            ax.plot(x[mask], line.values[mask], color=GREY, label=f"{name} (left out)", gid=name, **style)
+            marker, label = "o" if name == "warmup" else "x", f"{name} (left out)"
+            ax.plot(x[mask], line.values[mask], marker, color=GREY, markerfacecolor="white", markersize=3.5, label=label, gid=name)
 
 
 def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:

@@ -152,8 +152,10 @@ def _draw_regions(ax: Axes, analysis: xr.Dataset, mask: Floats, scores: Floats) 
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     semi_axes = radii[finite][:, None] * np.sqrt(variances.clip(0))
     outlines = scores[finite][:, None] + (circle * semi_axes[:, None]) @ np.swapaxes(axes, -1, -2)
-    style = {"facecolors": COLOURS[0], "edgecolors": COLOURS[0], "alpha": 0.15, "linewidths": 0.8, "zorder": 1}
-    ax.add_collection(PolyCollection(outlines, label=f"{samples} (region, by the variation of its runs)", **style))
+    label = f"{samples} (region, by the variation of its runs)"
+    ax.add_collection(
+        PolyCollection(outlines, facecolors=COLOURS[0], edgecolors=COLOURS[0], alpha=0.15, linewidths=0.8, zorder=1, label=label)
+    )
     ax.update_datalim(outlines.reshape(-1, 2))
 
 

@@ -141,8 +141,8 @@ def _draw_explained(result: xr.Dataset, ax: Axes | None) -> Axes:
         statistics, p = (frame.values(result[name], factor=index) for name in ("statistic", "pvalue_adjusted"))
         significant, colour = p <= float(result.attrs["alpha"]), COLOURS[index % len(COLOURS)]
         frame.ax.plot(statistics[significant], heights[significant], "o", color=colour, label=factor.replace("_", " "), zorder=3)
-        style = {"color": colour, "markerfacecolor": "white", "markersize": 4, "label": "may be chance" if index == 0 else ""}
-        frame.ax.plot(statistics[~significant], heights[~significant], "o", **style)
+        x, y, label = statistics[~significant], heights[~significant], "" if index else "may be chance"
+        frame.ax.plot(x, y, "o", color=colour, markerfacecolor="white", markersize=4, label=label)
     frame.note(n_modes == 0)
     frame.note(n_modes == 1, "one mode")
     frame.ax.set_xlim(-0.02, 1.02)

@@ -138,8 +138,9 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
         if np.isfinite(value):
             _draw_violin(ax, number, cell, value if relative else 1.0)
         else:
-            style = {"rotation": 90, "ha": "center", "fontsize": NOTE_SIZE, "color": DARK}
-            ax.text(number, 0.02, "not measured", transform=ax.get_xaxis_transform(), **style)
+            ax.text(
+                number, 0.02, "not measured", transform=ax.get_xaxis_transform(), rotation=90, ha="center", fontsize=NOTE_SIZE, color=DARK
+            )
     turned = max(len(line) for name in names for line in name.split("\n")) > 10 and len(names) > 1
     rotation, alignment = (90, "center") if crowded else (30, "right") if turned else (0, "center")
     ax.set_xticks(range(len(names)), names, fontsize=LABEL_SIZE, rotation=rotation, ha=alignment)
