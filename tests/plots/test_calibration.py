@@ -6,6 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import plots
+from picture_parts import beside, columns, texts
 
 NEST = {"sizes": {"execution": [3, 10]}, "variances": {"execution": 1e-4}, "n_experiments": 60, "rng": 1}
 
@@ -19,7 +20,7 @@ def test_shares_and_errors():
     np.testing.assert_allclose(ax.lines[0].get_xdata(), 90)
     ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
     np.testing.assert_allclose(ends[:, 0], 100 * (found["estimate"] - 2 * found["error"]))
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == [f"{100 * share:.1f} %" for share in found["estimate"]]
+    assert beside(ax) == [f"{100 * share:.1f} %" for share in found["estimate"]]
 
 
 @pytest.mark.filterwarnings("ignore:of comparisons between halves:UserWarning")
@@ -30,7 +31,7 @@ def test_rules_have_the_rates_of_their_cells():
     ax = found.perf.plot()
     marks = [line.get_xdata() for line in ax.lines if line.get_gid() == "cells"]
     np.testing.assert_allclose(marks, 100 * found["cell_rate"])
-    assert "pyperf" in [text.get_text() for text in ax.texts]
+    assert "pyperf" in texts(ax)
     both = xr.Dataset({"time": times["time"], "energy": 2 * times["time"]}).perf.calibrate(
         rules="pooled_t", metric=["time", "energy"], rng=1
     )
@@ -46,10 +47,8 @@ def test_a_map_has_a_field_for_every_share():
     nest = {"sizes": {"execution": [3, 10], "iteration": [1, 2, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 20, "rng": 1}
     found = perfarray.false_alarm_rate("compare", threshold=[0.0, 0.01], **nest)
     ax = found.sel(threshold=0).perf.plot(kind="map")
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "share"] == [
-        f"{100 * share:.0f}" for share in found["estimate"].sel(threshold=0).values.ravel()
-    ]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "4"]
+    assert texts(ax, "share") == [f"{100 * share:.0f}" for share in found["estimate"].sel(threshold=0).values.ravel()]
+    assert columns(ax) == ["1", "2", "4"]
     assert (ax.get_ylabel(), ax.get_xlabel()) == ("execution", "iteration")
     with pytest.raises(ValueError, match="a map has two dims, and the result has"):
         found.perf.plot(kind="map")

@@ -5,6 +5,7 @@ import pytest
 
 import perfarray
 from perfarray.plots import agreement
+from picture_parts import beside, columns, rows, title
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def test_marks_stand_where_methods_answer(result):
     assert marks.pop("not applicable") == (outcomes == "not applicable").sum()
     assert sum(marks.values()) == np.isin(outcomes, ["conclusive", "no evidence"]).sum()
     crosses = next(line for line in ax.lines if line.get_label() == "not applicable")
-    assert [label.get_text() for label in ax.get_xticklabels()] == result["title"].values.tolist()
+    assert columns(ax) == result["title"].values.tolist()
     names = result["method"].values.tolist()
     assert {names[int(x)] for x in crosses.get_xdata()} == {"randomization", "hpt"} | set(
         result["method"].values[(result["outcome"] == "not applicable").any(["benchmark", "version"]).values]
@@ -35,10 +36,10 @@ def test_marks_stand_where_methods_answer(result):
 def test_rows_are_benchmarks_and_the_suite(result):
     """The suite stands last; right of the rows stands whether methods agree."""
     ax = agreement(result)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["fft", "sort", "suite"]
-    told = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
+    assert rows(ax) == ["fft", "sort", "suite"]
+    told = beside(ax)
     assert told == ["yes" if same else "no" for same in [*result["agree"].values.ravel(), *result["suite_agree"].values.ravel()]]
-    assert ax.get_title(loc="left") == "new compared with old, by method"
+    assert title(ax) == "new compared with old, by method"
 
 
 def test_without_any_answer_there_is_nothing_to_agree_on():
@@ -46,4 +47,4 @@ def test_without_any_answer_there_is_nothing_to_agree_on():
     times = perfarray.from_samples({"old": [1.0], "new": [0.9]})
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution"):
         ax = times.perf.agreement("old", rng=1).perf.plot()
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == ["–"]
+    assert beside(ax) == ["–"]

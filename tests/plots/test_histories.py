@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib import pyplot as plt
 
 import perfarray  # noqa: F401  (registers .perf)
+from picture_parts import rows, texts, title
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the noise of one commit:UserWarning")
 
@@ -27,7 +28,7 @@ def marks(ax, gid):
 def test_one_series_has_units_and_names_its_changes():
     """Strokes are the means of segments, limits stand around every value, the change lies before the commit it is named after."""
     ax = history(1).assign_attrs(units="s").perf.plot.history()
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "change"] == ["c20: 1.10x"]
+    assert texts(ax, "change") == ["c20: 1.10x"]
     assert [line.get_xdata()[0] for line in marks(ax, "mark")] == [19.5]
     assert [round(line.get_ydata()[0], 1) for line in marks(ax, "segment")] == [1.0, 1.1]
     (limits,) = [part for part in ax.collections if part.get_gid() == "limits"]
@@ -42,10 +43,10 @@ def test_many_series_stand_under_each_other(series, drawn):
     result = history(series).perf.change_points()
     ax = result.perf.plot()
     assert len(ax.get_yticklabels()) == drawn
-    assert ("of 100" in ax.get_title(loc="left")) == (series == 100)
+    assert ("of 100" in title(ax)) == (series == 100)
     ax = result.isel(benchmark=slice(9)).perf.plot(only_changes=True)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["b0", "b2", "b4", "b6", "b8"]
-    assert "5 of 9: those that changed" in ax.get_title(loc="left").replace("\n", " ")
+    assert rows(ax) == ["b0", "b2", "b4", "b6", "b8"]
+    assert "5 of 9: those that changed" in title(ax)
 
 
 def test_what_cannot_be_drawn_is_said():
@@ -60,5 +61,5 @@ def test_another_host_and_dates():
     times = history(1).rename(commit="date").assign_coords(date=days, host=("date", ["old"] * 20 + ["new"] * 20))
     ax = times.perf.plot.history(dim="date")
     assert [(line.get_linestyle(), line.get_label()) for line in marks(ax, "mark")] == [(":", "another host")]
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "change"] == ["2026-01-21: 1.10x"]
+    assert texts(ax, "change") == ["2026-01-21: 1.10x"]
     plt.close(ax.figure)

@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib import pyplot as plt
 
 import perfarray  # noqa: F401  (registers .perf)
+from picture_parts import title
 
 
 def timings(cells):
@@ -35,7 +36,7 @@ def test_lag_pairs_values_of_one_series():
     offsets = [points.get_offsets().data for points in ax.collections]
     assert [len(part) for part in offsets] == [38, 38]
     np.testing.assert_allclose(offsets[1], np.stack([times[1, :-2], times[1, 2:]], axis=-1))
-    assert "correlation" in ax.get_title(loc="left")
+    assert "correlation" in title(ax)
     plt.close(ax.figure)
 
 
@@ -56,7 +57,7 @@ def test_against_a_coordinate():
     times = times.assign_coords(load=(("iteration", "execution"), load.T, {"units": "%"}))
     ax = times.perf.plot.against("load")
     assert [points.get_offsets().tolist() for points in ax.collections] == [[[5.0, 1.0], [80.0, 2.0]], [[95.0, 4.0]]]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left")) == ("load", "time", "3 measurements")
+    assert (ax.get_xlabel(), ax.get_ylabel(), title(ax)) == ("load", "time", "3 measurements")
     warm = times.assign_coords(warmup=("iteration", [True, False]))
     assert [points.get_offsets().tolist() for points in warm.perf.plot.against("load").collections] == [[[80.0, 2.0]]]
     with pytest.raises(ValueError, match=r"coordinate 'lod' holds no numbers along \('execution', 'iteration'\); these do: 'load'"):

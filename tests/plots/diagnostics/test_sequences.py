@@ -7,6 +7,7 @@ from matplotlib import pyplot as plt
 
 import perfarray  # noqa: F401  (registers .perf)
 from perfarray.plots.diagnostics.sequences import ALTERNATING
+from picture_parts import columns, legend, rows, title
 
 
 def run_sequence(times, **keywords):
@@ -26,7 +27,7 @@ def drawn(ax, gid="values"):
 
 def labels(ax):
     """Return what stands under the horizontal axis."""
-    return [text.get_text() for text in ax.get_xticklabels()]
+    return columns(ax)
 
 
 def test_one_line_per_execution_in_order():
@@ -61,7 +62,7 @@ def test_warmup_is_drawn_apart():
     np.testing.assert_equal(drawn(ax, "counted"), [[np.nan, 1, 2], [np.nan, 3, 4]])
     assert drawn(ax, "warmup") == [[9], [8]]
     assert {line.get_markerfacecolor() for line in ax.lines if line.get_gid() == "warmup"} == {"white"}
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["warmup (left out)"]
+    assert legend(ax) == ["warmup (left out)"]
     means = [lines.get_segments()[0].tolist() for lines in ax.collections]
     assert means == [[[1, 1.5], [2, 1.5]], [[5, 3.5], [6, 3.5]]]
 
@@ -92,7 +93,7 @@ def test_many_executions_are_sampled_evenly():
     """Of 41 executions 5: first, last, and evenly between; the title counts."""
     ax = run_sequence(timings(np.arange(1, 83).reshape(41, 2)), max_lines=5)
     assert labels(ax) == ["0", "10", "20", "30", "40"]
-    assert ax.get_title(loc="left") == "5 of 41 executions"
+    assert title(ax) == "5 of 41 executions"
 
 
 def test_builds_alternate_in_colour():
@@ -117,9 +118,9 @@ def test_title_and_units():
     times = timings([[0.001, 0.002]]).expand_dims(benchmark=["fft"]).assign_coords(flags="O2")
     ax = run_sequence(times)
     ax.figure.canvas.draw()
-    assert ax.get_title(loc="left") == "fft, O2"
+    assert title(ax) == "fft, O2"
     assert ax.get_ylabel() == "time"
-    assert "1 ms" in [text.get_text() for text in ax.get_yticklabels()]
+    assert "1 ms" in rows(ax)
 
 
 def test_very_many_values_are_lines_only():

@@ -6,6 +6,7 @@ import pytest
 
 import perfarray
 from perfarray.plots import explained
+from picture_parts import legend, rows, title
 
 
 @pytest.fixture
@@ -28,11 +29,11 @@ def model():
 def test_bars_are_sorted(model):
     """The most influential on top; grey is what may be chance."""
     ax = model.plot()
-    assert [text.get_text() for text in ax.get_yticklabels()] == model.influence.index.tolist()
+    assert rows(ax) == model.influence.index.tolist()
     widths = {patch.get_y() + patch.get_height() / 2: patch.get_width() for patch in ax.patches}
     np.testing.assert_allclose([widths[place] for place in sorted(widths)], model.influence)
     assert ax.get_legend().get_texts()[0].get_text() == "more than chance"
-    first, second = " ".join(ax.get_title(loc="left").splitlines()).split("? ")
+    first, second = " ".join(title(ax).splitlines()).split("? ")
     assert first == "What explains log relative_variation"
     found = model.to_dataset()
     assert 0.99 < model.correlation < found["correlation_upper"] < 0.999  # three digits tell it from 1
@@ -48,8 +49,8 @@ def test_nothing_is_surely_more_than_chance_without_a_prediction():
     assert model.to_dataset().attrs["better_than_mean"] == 0
     forced = model.to_dataset().assign(lower=("predictor", [0.1]))
     ax = forced.perf.plot()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["may be chance"]
-    assert " ".join(ax.get_title(loc="left").splitlines()).endswith("rows not fitted, not shown to be better than the mean")
+    assert legend(ax) == ["may be chance"]
+    assert " ".join(title(ax).splitlines()).endswith("rows not fitted, not shown to be better than the mean")
     figure = ax.get_figure()
     figure.canvas.draw()
     assert ax._left_title.get_window_extent().x1 <= figure.bbox.x1
@@ -70,7 +71,7 @@ def test_coefficients(model):
     places = [float(points.get_offsets()[0, 1]) for points in ax.collections[1::2]]
     assert ax.get_ylim() == (0.5, -0.5)
     assert all(-0.4 < place < 0.4 for place in places)  # none on the frame
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["performance", "execution_variance", "iteration_variance"]
+    assert legend(ax) == ["performance", "execution_variance", "iteration_variance"]
     with pytest.raises(ValueError, match="kind='influence' needs 'influence'"):
         every.plot(kind="influence")
 
@@ -81,15 +82,15 @@ def test_of_many_coefficients_the_extremes_are_drawn(model):
     many = result.isel(term=[0] + [1] * 80).assign_coords(term=["Intercept", *(f"t{number}" for number in range(80))])
     many["coefficient"].values[1:] = np.arange(80.0)
     ax = explained(many, kind="coefficients")
-    assert [text.get_text() for text in ax.get_yticklabels()] == [f"t{number}" for number in (*range(25), *range(55, 80))]
-    assert ax.get_title(loc="left").replace("\n", " ").endswith("50 of 80: lowest and highest coefficient")
+    assert rows(ax) == [f"t{number}" for number in (*range(25), *range(55, 80))]
+    assert title(ax).endswith("50 of 80: lowest and highest coefficient")
 
 
 def test_measured_against_predicted(model):
     """A point for each test row, and the correlation in the title."""
     ax = model.plot(kind="predicted")
     np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 1], model.to_dataset()["measured"])
-    assert f"Correlation {model.correlation:.3f}" in ax.get_title(loc="left")
+    assert f"Correlation {model.correlation:.3f}" in title(ax)
 
 
 def test_dependence(model):

@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib.text import Text
 
 from perfarray.plots import principal_components
+from picture_parts import title
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def test_of_several_analyses_the_fullest_is_drawn(result):
     both = result.expand_dims(tuning=["base", "peak"]).assign_attrs(result.attrs)
     lacking = xr.DataArray([True, False], dims="tuning", coords={"tuning": ["base", "peak"]}) & (both["machine"] == both["machine"][0])
     ax = principal_components(both.assign(score=both["score"].where(~lacking)))
-    assert ax.get_title(loc="left").endswith("peak, one of 2 analyses (select another)")
+    assert title(ax).endswith("peak, one of 2 analyses (select another)")
 
 
 def test_angles_between_arrows_are_correlations():

@@ -6,6 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.mixtures.curves import mixture_curves
+from picture_parts import columns, legend, title
 
 
 def mixture(fit, **keywords):
@@ -41,7 +42,7 @@ def test_density_is_the_sum_of_its_components(times, fit):
     np.testing.assert_allclose(rug.get_xdata(), times.sel(version="old"))
     np.testing.assert_allclose(sum(line.get_ydata() for line in components), whole.get_ydata())
     assert np.trapezoid(whole.get_ydata(), whole.get_xdata()) == pytest.approx(1.0, abs=1e-3)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["components", "mixture", "runs"]
+    assert legend(ax) == ["components", "mixture", "runs"]
 
 
 def test_narrow_peaks_are_cut(times, fit):
@@ -61,7 +62,7 @@ def test_largest_distance_is_that_of_kolmogorov_and_smirnov(times, fit):
 
     ax = cdf_fit(fit.sel(version="old"), times=times.sel(version="old"))
     law = kstest(times.sel(version="old"), lambda x: 0.5 * norm.cdf(x, 1.1, 0.1) + 0.5 * norm.cdf(x, 2.1, 0.1))
-    assert f"largest distance {law.statistic:.3g}" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"largest distance {law.statistic:.3g}" in legend(ax)
     (segment,) = ax.collections[0].get_segments()
     assert np.ptp(segment[:, 1]) == pytest.approx(law.statistic)
 
@@ -83,13 +84,13 @@ def test_a_constant_is_a_line(times, fit):
     new = fit.sel(version="new")
     assert mixture(new, times=times.sel(version="new")).get_legend() is not None
     ax = cdf_fit(new, times=times.sel(version="new"))
-    assert "largest distance 0" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "largest distance 0" in legend(ax)
 
 
 def test_a_result_draws_itself(fit):
     """The picture of a fit is its density; `times` selects its own cell."""
     ax = fit.sel(version="old").perf.plot()
-    assert ax.get_title(loc="left") == "Mixture of 2 components, old"
+    assert title(ax) == "Mixture of 2 components, old"
     assert ax.get_ylabel() == "density per s"
     assert fit.sel(version="old").assign_attrs(units="1").perf.plot().get_ylabel() == "density"
 
@@ -114,7 +115,7 @@ def test_modes_of_few_runs_are_doubted(times):
     more = perfarray.from_samples({"old": np.tile([1.0, 1.1, 1.2, 2.0, 2.1, 2.2], 10)})["time"]
     fits = times.sel(version="old").perf.fit_mixture(), times.sel(version="old").perf.fit_mixture(n_components=1), more.perf.fit_mixture()
     axes = [fits[0].plot(times=times, kind="cdf"), *(one.plot() for one in fits)]
-    assert ["chance" in ax.get_title(loc="left") for ax in axes] == [True, True, False, False]
+    assert ["chance" in title(ax) for ax in axes] == [True, True, False, False]
 
 
 def test_what_cannot_be_drawn(times, fit):
@@ -138,7 +139,7 @@ def test_ticks_of_hardly_differing_times_are_differences():
     ax = mixture(fit.assign_attrs(levels="execution", value="execution"), times=times.isel(version=0, drop=True))
     ax.figure.canvas.draw()
     assert ax.get_xlabel() == "time, from 10 s"
-    labels = [text.get_text() for text in ax.get_xticklabels()]
+    labels = columns(ax)
     assert len(set(labels)) == len(labels)
     assert all("ns" in label or label == "0 s" for label in labels)
     assert ax.yaxis.get_offset_text().get_text() == ""

@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+from picture_parts import beside, texts
+
 
 def test_full_points_are_supported_and_hollow_ones_fitted():
     """Where both numbers are the same there is one point; a line reaches over those of samples fitted again; p stands beside."""
@@ -20,5 +22,5 @@ def test_full_points_are_supported_and_hollow_ones_fitted():
     assert drawn["of the fitted density"][0] == 3.0
     assert len(drawn["of the fitted density"]) == 1
     assert [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()[:2]] == [[1.0, 4.0], [2.0, 2.0]]
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == ["0.400", "0.010", "–"]
-    assert "not measured" in [text.get_text() for text in ax.texts]
+    assert beside(ax) == ["0.400", "0.010", "–"]
+    assert "not measured" in texts(ax)

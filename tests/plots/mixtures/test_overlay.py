@@ -8,6 +8,7 @@ from scipy.stats import gaussian_kde
 
 import perfarray
 from perfarray.plots.figure import COLOURS
+from picture_parts import legend, title
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def test_each_system_has_a_colour_and_its_own_density(times):
     """Densities are Gaussian kernels from the least run to the largest; a constant is a line; the legend names all."""
     ax = times.perf.plot.overlay()
     assert [to_hex(line.get_color()) for line in ax.lines] == [colour.lower() for colour in COLOURS[:3]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["old", "new", "flat"]
+    assert legend(ax) == ["old", "new", "flat"]
     for line, runs in zip(ax.lines[:2], times.values[:2], strict=True):
         x, density = line.get_data()
         assert (x[0], x[-1]) == (runs.min(), runs.max())
@@ -42,8 +43,8 @@ def test_what_cannot_be_drawn(times):
     """Of many systems the extremes; no run, and another kind, are refused."""
     many = perfarray.from_samples({f"v{number}": [number + 1.0, number + 1.5] for number in range(9)})["time"]
     ax = many.perf.plot.overlay()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["v0", "v1", "v2", "v6", "v7", "v8"]
-    assert ax.get_title(loc="left") == "Distribution of time over executions, 6 of 9: lowest and highest median"
+    assert legend(ax) == ["v0", "v1", "v2", "v6", "v7", "v8"]
+    assert title(ax) == "Distribution of time over executions, 6 of 9: lowest and highest median"
     with pytest.raises(ValueError, match="no cell has a run"):
         times.where(False).perf.plot.overlay()
     with pytest.raises(ValueError, match="kind='pdf' is not known"):

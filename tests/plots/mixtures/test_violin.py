@@ -4,6 +4,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from picture_parts import columns, texts
 
 
 def violin(times, **keywords):
@@ -19,7 +20,7 @@ def times() -> xr.DataArray:
 def test_violins_stand_side_by_side(times):
     """One per configuration, the median a dot, a constant a line."""
     ax = violin(times)
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["old", "new"]
+    assert columns(ax) == ["old", "new"]
     assert [line.get_ydata()[0] for line in ax.lines] == [1.2, 1.0]
     assert ax.get_ylabel() == "time"
 
@@ -28,7 +29,7 @@ def test_very_different_violins_share_a_scale():
     """Medians more than five times apart: runs are divided by their median, which stands under the name; otherwise, or on request, not."""
     times = perfarray.from_samples({"short": [0.001, 0.002, 0.003], "long": [10.0, 10.0, 12.0]})["time"]
     ax = violin(times)
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["short\n2 ms", "long\n10 s"]
+    assert columns(ax) == ["short\n2 ms", "long\n10 s"]
     assert [line.get_ydata()[0] for line in ax.lines] == [1.0, 1.0]
     assert ax.get_ylabel() == "time / median"
     assert [line.get_ydata()[0] for line in violin(times, relative=False).lines] == [0.002, 10.0]
@@ -59,7 +60,7 @@ def test_without_repetitions_there_is_nothing_to_draw(times):
 def test_a_cell_without_runs_says_so(times):
     """It keeps its place."""
     ax = violin(times.where(times["version"] == "old"))
-    assert [text.get_text() for text in ax.texts] == ["not measured"]
+    assert texts(ax) == ["not measured"]
     assert len(ax.get_xticks()) == 2
 
 
