@@ -1,4 +1,4 @@
-"""The gallery: its blocks run, draw one picture each, miss none that the package has, and every picture shows the numbers of its result."""
+"""The gallery: its blocks run, draw one picture each, show every picture of the package, and the numbers of their results."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from perfarray import plots
+from picture_parts import bars, beside, heights, histogram, points, segments, texts
 
 PAGE = Path(__file__).parents[2] / "docs" / "gallery" / "index.md"
 BLOCKS = re.compile(r"^##+ (?P<heading>[^\n]*)$|^```python\n(?P<code>.*?)^```$", re.M | re.S)
@@ -37,35 +38,6 @@ def gallery():
                 found[heading] = (dict(space), [plt.figure(number).axes[0] for number in plt.get_fignums()])
             plt.close("all")
     return found, drawn
-
-
-def points(ax, label=None, marker=None):
-    """Return where points lie along the horizontal axis, from the first row down: of an entry of the legend, a mark, or of estimates."""
-    chosen = [line for line in ax.lines if (line.get_label() == label if label else line.get_gid() == (marker or "estimates"))]
-    found = {y: x for line in chosen for x, y in zip(*line.get_data(), strict=True)}
-    return [found[y] for y in sorted(found)]
-
-
-def line(ax, label):
-    """Return the heights of the line with a label."""
-    return next(own.get_ydata() for own in ax.lines if own.get_label() == label)
-
-
-def segments(ax, label, axis=0):
-    """Return the ends, along an axis, of the lines that the collections with a label hold."""
-    return [part[:, axis].tolist() for own in ax.collections if own.get_label() == label for part in own.get_segments()]
-
-
-def bars(ax):
-    """Return the heights of the first histogram of rows, the highest 1."""
-    values, _, foot = ax.patches[0].get_data()
-    return (foot - values) / (foot - values).max()
-
-
-def histogram(array, bins=40):
-    """Return how many values lie in each bin, the most 1."""
-    counts = np.histogram(array, bins)[0]
-    return counts / counts.max()
 
 
 def flat(*arrays):
@@ -139,10 +111,10 @@ SHOWN = {
         (sorted(own.get_ydata()[0] for own in ax.lines if len(own.get_ydata()) == 1),
          np.sort(100 * flat(here["result"]["half_width"])))],
     "Stability of estimators": lambda here, ax: [
-        (line(ax, name), 100 * here["result"]["relative_standard_deviation"].sel(statistic=name))
+        (heights(ax, name), 100 * here["result"]["relative_standard_deviation"].sel(statistic=name))
         for name in ("mean", "median", "quartile", "min")],
     "Normality": lambda here, ax: [(points(ax, "p"), flat(here["result"]["pvalue"]))],
-    "How often rules are wrong": lambda here, ax: [(points(ax, marker="rate"), 100 * flat(here["result"]["false_alarm_rate"]))],
+    "How often rules are wrong": lambda here, ax: [(points(ax, kind="rate"), 100 * flat(here["result"]["false_alarm_rate"]))],
     "Speedups": lambda here, ax: [(points(ax), flat(here["result"]["estimate"]))],
     "How much scores vary": lambda here, ax: [(points(ax), flat(here["result"]["relative_variation"]))],
     "How far samples of a mixture lie from it": lambda here, ax: [
@@ -166,10 +138,10 @@ SHOWN = {
         bars(ax), histogram(flat(here["result"].sel(version="malloc")[0]) / flat(here["result"].sel(version="pymalloc")[0])))],
     "What all methods say": lambda here, ax: [(len(ax.get_xticks()), here["result"].sizes["method"])],
     "The Speedup-Test": lambda here, ax: [(
-        [float(text.get_text().partition(",")[0]) for text in ax.texts if text.get_gid() == "beside"],
+        [float(text.partition(",")[0]) for text in beside(ax)],
         flat(here["result"]["speedup"]).round(3))],
     "Since when": lambda here, ax: [(
-        [float(text.get_text()[:-1]) for text in ax.texts if text.get_gid() == "change"],
+        [float(text[:-1]) for text in texts(ax, "change")],
         here["result"]["estimate"].values[here["result"]["change"].values].round(2))],
     "Scores": lambda here, ax: [(ax.lines[0].get_xdata(), flat(here["result"]["estimate"]))],
     "Scores of single runs": lambda here, ax: [
@@ -180,7 +152,7 @@ SHOWN = {
     "Ratio of two scores, and without each benchmark": lambda here, ax: [
         (points(ax), flat(here["result"]["estimate"], here["result"]["estimate_without"]))],
     "Intervals of many replications": lambda here, ax: [
-        (next(own.get_ydata() for own in ax.lines if own.get_label() == "estimate"), flat(here["result"]["estimate"]))],
+        (heights(ax, "estimate"), flat(here["result"]["estimate"]))],
     "What the limits are read off": lambda here, ax: [
         (bars(ax), histogram(here["result"]["distribution"].isel(machine=0))),
         (segments(ax, "95 % interval"), np.stack([flat(here["result"][name]) for name in ("lower", "upper")], 1))],
