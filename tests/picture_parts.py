@@ -52,8 +52,9 @@ def heights(ax, label):
 
 def segments(ax, label=None, axis=0):
     """Return the ends, along an axis, of the strokes in the collections, or in those with a label."""
-    chosen = [strokes for strokes in ax.collections if label in (None, strokes.get_label())]
-    return [segment[:, axis].tolist() for strokes in chosen for segment in strokes.get_segments()]
+    chosen = [strokes for strokes in ax.collections if label in (None, strokes.get_label()) and hasattr(strokes, "get_segments")]
+    ends = [segment for strokes in chosen for segment in strokes.get_segments()]
+    return [segment[:, axis].tolist() for segment in ends if segment.size]  # one of NaN is empty
 
 
 def bars(ax):
