@@ -125,6 +125,12 @@ def test_sets_end_in_arrows_at_the_border(cell, bar, ends):
     assert ax.get_xlim()[1] < 2
 
 
+def test_limits_within_a_factor_of_ten_stretch_the_axis():
+    """An upper limit of five times the ratio is drawn in its place."""
+    ax = ratio_intervals(compared([(1.1, 0.9, 5.5, "bounded", "inconclusive")]))
+    assert (bars(ax), arrows(ax)) == ([(0, 0.9, 5.5)], [])
+
+
 def test_negative_ratios_have_a_linear_axis():
     """A ratio below zero cannot stand on a logarithmic axis."""
     ax = ratio_intervals(compared([(-0.5, -0.7, -0.3, "bounded", "")], result="ratio_interval"))
@@ -265,8 +271,9 @@ def test_open_sets_without_stopped_runs_have_no_bound():
         ({"fft": [0.99, 1.0, 1.01], "sort": [0.99e-6, 1e-6, 1.01e-6]}, "percent", ["1 s", "1 µs"]),
         # Two of three means would hide their intervals.
         ({"fft": [9.9, 10.0, 10.1], "sort": [0.99e-3, 1e-3, 1.01e-3], "zip": [4.0, 5.0, 6.0]}, "percent", ["10 s", "1 ms", "5 s"]),
-        # Within a factor of ten the widths count: 20 times .05 is less than the difference of 5.
+        # Within a factor of ten the widths count: 20 times .05 is less than the difference of 5, and 20 times .4 more than that of 6.
         ({"fft": [9.99, 10.0, 10.01], "sort": [4.99, 5.0, 5.01]}, "percent", ["10 s", "5 s"]),
+        ({"fft": [9.92, 10.0, 10.08], "sort": [3.92, 4.0, 4.08]}, "linear", ["10 s", "4 s"]),
         # Beyond it the widths relative to the means count: 20 times .5 is more than ln 100, so that none hides, though the two small
         # ones are as narrow as 5 and 10 seconds in 990 ...
         ({"fft": [900.0, 1000.0, 1100.0], "sort": [9.0, 10.0, 11.0], "zip": [18.0, 20.0, 22.0]}, "log", ["1 ks", "10 s", "20 s"]),
