@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 from perfarray.plots.figure import number_format
@@ -41,8 +42,11 @@ def test_the_probability_of_the_fastest_has_a_row_for_each_label():
 
 
 def test_differences_stand_beside_those_of_the_baseline():
-    """Each row has a mark for two runs of the baseline, inside the axis, and the unit."""
+    """Each row has a mark for two runs of the baseline, inside the axis, and the unit; beyond a factor of ten the axis is logarithmic."""
     ax = TIMES.perf.mean_difference("old", n_resamples=50, rng=1).perf.plot()
+    assert ax.get_xscale() == "linear"
+    apart = (TIMES * xr.where(TIMES["benchmark"] == "benchmark0", 12.0, 1.0)).assign_attrs(TIMES.attrs)
+    assert apart.perf.mean_difference("old", n_resamples=50, rng=1).perf.plot().get_xscale() == "log"
     marks = points(ax, "two runs of the baseline")
     low, high = ax.get_xlim()
     assert low < min(marks) <= max(marks) < high
@@ -77,4 +81,5 @@ def test_counts_reach_from_the_fewest_to_the_most():
     for kind, name in (("fewest", "minimum"), ("most", "maximum")):
         np.testing.assert_array_equal(np.transpose([line.get_xdata() for line in lines(ax, kind)]), result[name])
     assert beside(ax) == ["4", "2"]
-    assert "not measured" in texts(times.where(times["benchmark"] == "fft").perf.counts().perf.plot())
+    ax = times.where(times["benchmark"] == "fft").perf.counts().perf.plot()
+    assert [text.get_position()[1] for text in ax.texts if text.get_text() == "not measured"] == [1.0]

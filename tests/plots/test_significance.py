@@ -75,15 +75,15 @@ def test_other_tests_have_the_same_picture(times, method, name):
 
 def test_distributions_of_p():
     """A histogram of twenty bars, each a part of 0.05; against uniform ones in ascending order; the title counts the small ones."""
-    p = [0.92, 0.01, 0.31, np.nan, 0.04]
+    p = [0.92, 0.01, 0.31, np.nan, 0.04, 0.03]
     ax = result(p).perf.plot(kind="histogram")
-    assert [bar.get_height() for bar in ax.patches] == [{0: 2.0, 6: 1.0, 18: 1.0}.get(number, 0.0) for number in range(20)]
-    assert "4 of 5 cells: 50 % have p up to 0.05" in title(ax)
+    assert [bar.get_height() for bar in ax.patches] == [{0: 3.0, 6: 1.0, 18: 1.0}.get(number, 0.0) for number in range(20)]
+    assert "5 of 6 cells: 60 % have p up to 0.05" in title(ax)
     ax = result(p).perf.plot(kind="qq")
     (points,) = [line for line in ax.lines if line.get_label() == "p-values"]
-    np.testing.assert_allclose(points.get_xydata(), [[0.125, 0.01], [0.375, 0.04], [0.625, 0.31], [0.875, 0.92]])
+    np.testing.assert_allclose(points.get_xydata(), [[0.1, 0.01], [0.3, 0.03], [0.5, 0.04], [0.7, 0.31], [0.9, 0.92]])
     bands = [line.get_ydata() for line in ax.lines if line.get_linestyle() == ":"]
-    np.testing.assert_allclose(bands, [[-0.679, 0.321], [0.679, 1.679]])  # 1.358 over the root of 4: Kolmogorov, 5 %
+    np.testing.assert_allclose(bands, [[-0.6073, 0.3927], [0.6073, 1.6073]], rtol=1e-3)  # 1.358 over the root of 5: Kolmogorov, 5 %
 
 
 def test_bad_input(times):
