@@ -48,7 +48,7 @@ def flat(*arrays):
 def checks_of_regions(result, ax):
     """Every outline is as many standard deviations from the score as the result says."""
     outlines = [path.vertices for path in next(block for block in ax.collections if "region" in block.get_label()).get_paths()]
-    two = result.isel(principal_component=slice(2), principal_component_2=slice(2))
+    first_two = result.isel(principal_component=slice(2), principal_component_2=slice(2))
     differences = np.stack(outlines) - first_two["score"].values[:, None]
     reached = np.sqrt(np.einsum("mpi,mij,mpj->mp", differences, np.linalg.inv(first_two["score_covariance"].values), differences))
     return [(reached, np.broadcast_to(result["region_radius"].values[:, None], reached.shape))]
