@@ -153,6 +153,18 @@ def test_the_suite_stands_at_the_bottom():
     assert len(selected.perf.plot().get_yticks()) == 1
 
 
+def test_many_suites_take_a_third_of_the_rows_of_cells():
+    """Of a hundred candidates the extremes: sixty cells, and twenty suites, whose group says how many there are."""
+    ratios = np.linspace(0.9, 1.1, 100)
+    columns = {"estimate": ratios, "lower": ratios - 0.01, "upper": ratios + 0.01}
+    cells = {name: (("benchmark", "version"), np.stack([values, values])) for name, values in columns.items()}
+    suites = {f"suite_{name}": ("version", values) for name, values in columns.items()}
+    labels = {"benchmark": ["fft", "sort"], "version": [f"v{number}" for number in range(100)]}
+    ax = ratio_intervals(xr.Dataset(cells | suites, labels, attrs={"result": "compare", "baseline": "old", "dim": "version"}))
+    assert (len(rows(ax)), texts(ax, "group")) == (80, ["suite (geometric mean), 20 of 100"])
+    assert "60 of 200: lowest and highest ratio" in title(ax)
+
+
 @pytest.fixture
 def candidates():
     """Return timings of three versions and two benchmarks."""

@@ -34,6 +34,20 @@ def test_a_box_per_step(times):
     assert np.isfinite(ax.get_ylim()).all()
 
 
+def test_texts_fit_their_boxes():
+    """The longest too: a small p, and a sample that is small and not normal."""
+    ax = perfarray.load_dataset("python_malloc").perf.speedup_test("malloc", confidence_level=0.95).perf.plot()
+    ax.figure.draw_without_rendering()
+    inside = [text for text in ax.texts if "sample" in text.get_text()]
+    assert len(inside) == 11
+    for text in inside:
+        column = text.get_position()[0]
+        (left, _), (right, _) = ax.transData.transform([(column - 0.48, 0), (column + 0.48, 0)])
+        extent = text.get_window_extent()
+        assert left < extent.x0
+        assert extent.x1 < right
+
+
 def test_a_search_shows_the_risk_of_every_row():
     """Rows have levels of their own: a condition has the risk it was judged at beside its p, and nothing is called normal."""
     values = 10 + np.random.default_rng(1).normal(size=(2, 6, 40)) * 0.1

@@ -33,6 +33,7 @@ STATES: Final = {
 MARKS: Final = {"min": ("|", GREY), "mean": ("o", COLOURS[0]), "median": ("D", COLOURS[5])}
 TESTED: Final = ("mean", "median")  # statistics with a test
 SUITE: Final = "all benchmarks"
+COLUMN: Final = 1.25  # inches that a step adds to the width of the figure, so that p and outcome fit its box
 
 
 def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -64,7 +65,7 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     steps = [str(step) for step in result["step"].values]
-    frame = RowFrame(ax, *shown_rows(result["speedup"], "speedup"), extra=(1.1 * len(steps), 0.4))
+    frame = RowFrame(ax, *shown_rows(result["speedup"], "speedup"), extra=(COLUMN * len(steps), 0.4))
     cells = [result.isel(row.cell) for row in frame.rows]
     for row, cell in zip(frame.rows, cells, strict=True):
         _draw_steps(frame.ax, row.y, cell)
