@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 import perfarray
 from perfarray.plots import explained
@@ -25,8 +26,10 @@ def test_bars_are_sorted(model):
     assert rows(ax) == model.influence.index.tolist()
     widths = {bar.get_y() + bar.get_height() / 2: bar.get_width() for bar in ax.patches}
     np.testing.assert_allclose([widths[y] for y in sorted(widths)], model.influence)
-    assert legend(ax)[0] == "more than chance"
     result = model.to_dataset()
+    blue = {rows(ax)[round(bar.get_y() + bar.get_height() / 2)] for bar in ax.patches if to_hex(bar.get_facecolor()) == "#0072b2"}
+    assert blue == set(result["predictor"].values[result["lower"].values > 0]) == {"cores"}
+    assert legend(ax) == ["more than chance", "may be chance"]
     assert 0.99 < model.correlation < result["correlation_upper"] < 0.999
     limits = f"[{float(result['correlation_lower']):.3f}, {float(result['correlation_upper']):.3f}]"
     correlation = f"Correlation {model.correlation:.3f} {limits} on {result.sizes['row']} rows not fitted"
