@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 
 import perfarray  # noqa: F401  (registers .perf)
 from perfarray.plots.diagnostics.sequences import ALTERNATING
-from picture_parts import columns, legend, lines, rows, title
+from picture_parts import columns, legend, lines, rows, texts, title
 
 
 def run_sequence(times, **keywords):
@@ -132,6 +132,14 @@ def test_kinds_of_executions_add_up(cells):
     ax = steadiness(cells).perf.steady_state().perf.plot()
     assert legend(ax) == ["flat", "warmup", "no steady state"]
     assert [[bar.get_width() for bar in bars] for bars in ax.containers] == [[1] * cells] * 3
+    assert texts(ax) == ["1"] * 3 * cells
+
+
+def test_small_shares_are_not_written_into_the_bars():
+    """One of fourteen executions has no room for its number."""
+    kinds = {"kind": (("benchmark", "execution"), [["warmup", *["flat"] * 13]]), "kind_of_all": ("benchmark", ["flat"])}
+    ax = xr.Dataset(kinds, {"benchmark": ["fft"]}, attrs={"result": "steady_state", "dim": "iteration"}).perf.plot()
+    assert [text for text in texts(ax) if text] == ["13"]
 
 
 def test_segments_and_starts():

@@ -5,9 +5,11 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import pyplot as plt
 from matplotlib.text import Text
 
 from perfarray.plots import principal_components
+from perfarray.plots.machines.point_names import Mark, write_names
 from picture_parts import texts, title
 
 
@@ -105,6 +107,16 @@ def test_names_stay_inside_and_apart(number):
     assert overlaps.sum() == len(names) >= 0.8 * (number + 10)  # each with itself alone
     assert len({text.get_text() for text in names}) == len(names)
     assert all(re.search(r"E5-26\d\d|program_r", text.get_text()) for text in names)
+
+
+def test_names_leave_room_for_the_note():
+    """A name beside a point at the lower border stands above the line on which the note is written."""
+    ax = plt.subplots()[1]
+    ax.set(xlim=(-1, 1), ylim=(-1, 1))
+    assert write_names(ax, [Mark("low", 0.5, -0.99, "black", is_arrow=False)]) == 0
+    ax.figure.draw_without_rendering()
+    (name,) = ax.texts
+    assert Text.get_window_extent(name).y0 > ax.get_window_extent().y0 + 13 * ax.figure.dpi / 72
 
 
 def test_scree_shows_the_shares(result):
