@@ -54,7 +54,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     verdicts, outcomes = (
         np.array([*_of_rows(result[name], rows), *_of_rows(result.get(f"suite_{name}"), suite)]) for name in ("verdict", "outcome")
     )
-    answered = ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
+    answered: Mask = ~np.isin(outcomes, (NOT_APPLICABLE, NOT_ASKED))
     for verdict, word in WORDS.items():
         colour, marker = VERDICTS[verdict]
         _draw_marks(frame, answered & (verdicts == verdict), word, color=colour, marker=marker, markersize=7)
@@ -64,7 +64,7 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     if suite:
         ax.axhline(suite[0].y - 0.5 - GAP / 2, color=DARK, linewidth=0.8)
     agree = [*_of_rows(result["agree"], rows), *_of_rows(result.get("suite_agree"), suite)]
-    texts = ["yes" if same else "no" if able else "–" for same, able in zip(agree, answered.any(axis=1).tolist(), strict=True)]
+    texts = ["yes" if same else "no" if any(answers) else "–" for same, answers in zip(agree, answered, strict=True)]
     return frame.finish(capitalized([*compared(result, result["agree"]), "by method"]), "", texts, "agree")
 
 

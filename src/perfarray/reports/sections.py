@@ -83,28 +83,10 @@ def content_of(
     """
     pair = () if baseline is None else (baseline,)
     compared = dict(nest) if dim is None else {**nest, "dim": dim}
-    bound = {name: value for name, value in judged.items() if name == "threshold"}
-    measured = Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)
-    means = Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", nest)
-    about = "More repetitions of a level average away what varies at it and below it, never what varies above."
-    components = Question("Where the variation comes from", about, "variance_components", nest)
-    normality = Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", nest)
-    about = "Clusters of runs, where a mean describes none of them."
-    modes = Question("Is there more than one mode", about, "variability_level", {**nest, **SEED})
-    about = "Halves of the same timings compared, where nothing differs: how often rules see a difference."
-    options = {**nest, **bound, **SEED, "rules": RULES, "n_splits": 40}
-    trust = Question("Can such answers be trusted", about, "calibrate", options)
-    about = f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}."
-    options = {**(compared if pair else nest), **priced, "half_width": HALF_WIDTH}
-    plan = Question("How many repetitions next time", about, "plan_repetitions", options, pair)
-    answers = _comparisons(pair, compared, judged, bound) if pair else [means]
-    order, history = _of_order(times, nest), _of_history(times, {**nest, **judged})
-    questions = [measured, *answers, components, normality, modes, *order, *history, trust, plan]
+    questions = list(_questions(times, pair, nest, compared, judged, priced))
     sections = [_section(times, question, pictures) for question in questions]
-    verdicts = [
-        _verdicts(section) for question, section in zip(questions, sections, strict=True)
-        if question.method in ("compare", "change_points") and section.result is not None
-    ]  # fmt: skip
+    judging = [section for question, section in zip(questions, sections, strict=True) if question.method in ("compare", "change_points")]
+    verdicts = [_verdicts(section) for section in judging if section.result is not None]
     missing = [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
     code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, dim)}"]
     code += [f"print(perfarray.table({section.code}))" for section in sections]
@@ -112,18 +94,42 @@ def content_of(
     return Content("Timings report", summary, _described(times, dim), sections, "\n".join(code))
 
 
-def _comparisons(
-    pair: tuple[object, ...], compared: Mapping[str, Any], judged: Mapping[str, Any], bound: Mapping[str, Any]
-) -> list[Question]:
-    """Return the questions about a baseline."""
-    about = f"Against {pair[0]}; the larger change first. Intervals and verdicts count independent units, never single values."
-    about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
-    about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
-    agreement = "The same question asked of every method of the papers: where they disagree, look at the runs."
-    return [
-        Question("What changed", about, "compare", {**compared, **judged}, pair),
-        Question("Do the methods agree", agreement, "agreement", {**compared, **bound, **SEED}, pair),
-    ]
+def _questions(
+    times: xr.DataArray | xr.Dataset,
+    pair: tuple[object, ...],
+    nest: Mapping[str, Any],
+    compared: Mapping[str, Any],
+    judged: Mapping[str, Any],
+    priced: Mapping[str, Any],
+) -> Iterator[Question]:
+    """Yield the questions in the order of the report."""
+    bound = {name: value for name, value in judged.items() if name == "threshold"}
+    yield Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)
+    if pair:
+        about = f"Against {pair[0]}; the larger change first. Intervals and verdicts count independent units, never single values."
+        about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
+        about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
+        yield Question("What changed", about, "compare", {**compared, **judged}, pair)
+        about = "The same question asked of every method of the papers: where they disagree, look at the runs."
+        yield Question("Do the methods agree", about, "agreement", {**compared, **bound, **SEED}, pair)
+    else:
+        yield Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", nest)
+    about = "More repetitions of a level average away what varies at it and below it, never what varies above."
+    yield Question("Where the variation comes from", about, "variance_components", nest)
+    yield Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", nest)
+    about = "Clusters of runs, where a mean describes none of them."
+    yield Question("Is there more than one mode", about, "variability_level", {**nest, **SEED})
+    yield from _of_order(times, nest)
+    for dim in HISTORY:
+        if times.sizes.get(dim, 0) >= FEWEST and dim not in nest.get("levels", ()):
+            causes = f"with the set of {plural(dim)} that may have made it; what these differ by anyway is no change"
+            about = f"Where a benchmark became slower or faster, {causes}."
+            yield Question("Since when", about, "change_points", {**nest, **judged, "dim": dim})
+    about = "Halves of the same timings compared, where nothing differs: how often rules see a difference."
+    yield Question("Can such answers be trusted", about, "calibrate", {**nest, **bound, **SEED, "rules": RULES, "n_splits": 40})
+    about = f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}."
+    options = {**(compared if pair else nest), **priced, "half_width": HALF_WIDTH}
+    yield Question("How many repetitions next time", about, "plan_repetitions", options, pair)
 
 
 def _of_order(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Iterator[Question]:
@@ -131,20 +137,12 @@ def _of_order(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Iter
     levels = nest.get("levels") or [dim for dim in LEVELS if dim in times.dims]
     levels = [levels] if isinstance(levels, str) else [*levels]
     if levels and times.sizes.get(levels[0], 0) >= ENOUGH:
-        about = f"{plural(levels[0]).capitalize()} in the order measured: how alike neighbours are, and how many independent ones"
-        title = "Do they depend on those before them"
-        yield Question(title, f"{about} they are worth.", "autocorrelation", {**nest, "dim": levels[0]})
+        worth = "how alike neighbours are, and how many independent ones they are worth"
+        about = f"{plural(levels[0]).capitalize()} in the order measured: {worth}."
+        yield Question("Do they depend on those before them", about, "autocorrelation", {**nest, "dim": levels[0]})
     if len(set(levels)) > 1 and times.sizes.get(levels[-1], 0) >= ENOUGH:
         about = f"How many series of {plural(levels[-1])} are steady, and from where on."
         yield Question("Is there a warm-up left", about, "steady_state", {**nest, "dim": levels[-1]})
-
-
-def _of_history(times: xr.DataArray | xr.Dataset, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the question about each history that is long enough."""
-    for dim in HISTORY:
-        if times.sizes.get(dim, 0) >= FEWEST and dim not in options.get("levels", ()):
-            about = f"Where a benchmark became slower or faster, with the set of {plural(dim)} that may have made it; "
-            yield Question("Since when", about + "what these differ by anyway is no change.", "change_points", {**options, "dim": dim})
 
 
 def _section(times: xr.DataArray | xr.Dataset, question: Question, pictures: bool) -> Section:
