@@ -300,7 +300,7 @@ class PlotAccessor(Accessor):
         ValueError
             When the object is not a result with a picture.
         """
-        from perfarray.plots.saving import svg
+        from perfarray.plots.figure import svg
 
         return svg(_drawn(self._object, **keywords))
 

@@ -1,49 +1,55 @@
-"""Every method's word on one comparison: where marks stand, and what crosses and gaps mean."""
+"""The verdict of every method on one comparison: where marks stand, and what crosses and gaps mean."""
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import perfarray
 from perfarray.plots import agreement
+from picture_parts import beside, columns, rows, title
 
 
-@pytest.fixture(scope="module")
-def result():
-    """Three runs a side of two benchmarks, a clear gain: too few for some methods."""
-    times = perfarray.simulate(
-        sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"benchmark": ["fft", "sort"], "version": ["old", "new"]}, rng=1
-    )["time"]
+def marks(ax):
+    """Return (column, height) of all marks, by their entry of the legend."""
+    return {line.get_label(): line.get_xydata().tolist() for line in ax.lines if line.get_linestyle() == "None"}
+
+
+def test_marks_stand_where_methods_answer():
+    """A mark for every verdict, a cross for what cannot answer, nothing where it was not asked; the suite stands last."""
+    sizes, dims = {"execution": 3}, {"benchmark": ["fft", "sort"], "version": ["old", "new"]}
+    times = perfarray.simulate(sizes=sizes, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
     faster = times.where(times["version"] == "old", 0.8 * times).assign_attrs(times.attrs)
-    return faster.perf.agreement("old", dim="version", rng=1)
-
-
-def test_marks_stand_where_methods_answer(result):
-    """A mark for every verdict, a cross for every method that cannot answer, nothing where it was not asked."""
+    result = faster.perf.agreement("old", dim="version", rng=1)
     ax = agreement(result)
-    marks = {line.get_label(): len(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "None"}
-    outcomes = np.concatenate([result[name].values.ravel() for name in ("outcome", "suite_outcome")])
-    assert marks.pop("not applicable") == (outcomes == "not applicable").sum()
-    assert sum(marks.values()) == np.isin(outcomes, ["conclusive", "no evidence"]).sum()
-    crosses = next(line for line in ax.lines if line.get_label() == "not applicable")
-    assert [label.get_text() for label in ax.get_xticklabels()] == result["title"].values.tolist()
-    names = result["method"].values.tolist()
-    assert {names[int(x)] for x in crosses.get_xdata()} == {"randomization", "hpt"} | set(
-        result["method"].values[(result["outcome"] == "not applicable").any(["benchmark", "version"]).values]
-    )
+    assert (rows(ax), columns(ax)) == (["fft", "sort", "suite"], result["title"].values.tolist())
+    cells, suite = result.squeeze("version").transpose("benchmark", ...), result.squeeze("version")
+    outcomes, verdicts, agree = (np.array([*cells[name].values, suite[f"suite_{name}"].values]) for name in ("outcome", "verdict", "agree"))
+    assert beside(ax) == ["yes" if same else "no" for same in agree]
+    answered = np.isin(outcomes, ["conclusive", "no evidence"])
+    expected = {"not applicable": outcomes == "not applicable", "faster": answered & (verdicts == "faster")}
+    expected["no evidence"] = answered & (verdicts == "inconclusive")
+    assert expected["not applicable"].any()
+    for label, mask in expected.items():
+        assert marks(ax).get(label, []) == [[column, ax.get_yticks()[row]] for row, column in zip(*np.nonzero(mask), strict=True)]
+    assert title(ax) == "new compared with old, by method"
 
 
-def test_rows_are_benchmarks_and_the_suite(result):
-    """The suite stands last; right of the rows stands whether methods agree."""
-    ax = agreement(result)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["fft", "sort", "suite"]
-    told = [text.get_text() for text in ax.texts if text.get_gid() == "beside"]
-    assert told == ["yes" if same else "no" for same in [*result["agree"].values.ravel(), *result["suite_agree"].values.ravel()]]
-    assert ax.get_title(loc="left") == "new compared with old, by method"
+def test_a_method_that_was_not_asked_has_no_mark():
+    """Whatever verdict stands there; without any answer there is a dash, of one that differs a "no"."""
+    outcomes = [["conclusive", "not asked"], ["not applicable", "not asked"], ["conclusive", "no evidence"]]
+    verdicts = [["faster", "faster"], ["inconclusive"] * 2, ["faster", "inconclusive"]]
+    dims, labels = ("benchmark", "method"), {"benchmark": ["fft", "sort", "zip"], "method": ["t", "hpt"]}
+    variables = {"outcome": (dims, outcomes), "verdict": (dims, verdicts), "agree": ("benchmark", [True, False, False])}
+    result = xr.Dataset(variables | {"title": ("method", ["means, t", "HPT"])}, labels)
+    ax = agreement(result.assign_attrs(result="agreement", baseline="old"))
+    assert marks(ax) == {"faster": [[0, 0], [0, 2]], "no evidence": [[1, 2]], "not applicable": [[0, 1]]}
+    assert beside(ax) == ["yes", "–", "no"]
+    assert title(ax) == "Compared with old, by method"
 
 
-def test_without_any_answer_there_is_nothing_to_agree_on():
-    """One run a side: crosses, and a dash."""
+def test_one_run_a_side_has_no_answer():
+    """Crosses, and a dash."""
     times = perfarray.from_samples({"old": [1.0], "new": [0.9]})
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution"):
         ax = times.perf.agreement("old", rng=1).perf.plot()
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "beside"] == ["–"]
+    assert beside(ax) == ["–"]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from picture_parts import title
+
 
 def result(lower, upper, **attrs):
     """Make a result of several experiments."""
@@ -18,7 +20,7 @@ def test_intervals_that_hold_the_truth_are_counted():
     """Three of five hold 2; one has an open end and no line."""
     found = result([1.5, 1.9, 1.8, 2.1, 1.0], [2.5, 2.2, 2.1, 2.6, np.inf], confidence_level=0.9)
     ax = found.perf.plot(kind="strip", truth=2.0)
-    assert ax.get_title(loc="left") == "3 of 4 intervals of 90 % along experiment hold 2 (1 more without limits)"
+    assert title(ax) == "3 of 4 intervals of 90 % along experiment hold 2 (1 more without limits)"
     held, missed = ax.collections[:2]
     assert [line[:, 1].tolist() for line in held.get_segments()] == [[1.5, 2.5], [1.9, 2.2], [1.8, 2.1]]
     assert missed.get_segments()[0].tolist() == [[4.0, 2.1], [4.0, 2.6]]
@@ -30,10 +32,10 @@ def test_any_number_of_intervals_has_a_line_each(number):
     found = result(np.ones(number), np.full(number, 1.5), confidence_level=0.95)
     ax = found.perf.plot(kind="strip", along="experiment")
     assert len(ax.collections[0].get_segments()) == number
-    title = ax.get_title(loc="left")
+    first_title = title(ax)
     speedups = xr.Dataset({"speedup": found["lower"]}, attrs={"result": "hierarchical_performance_test"})
     assert speedups.perf.plot(kind="strip", along="experiment", ax=ax) is ax
-    assert ax.get_title(loc="left") == title
+    assert title(ax) == first_title
     np.testing.assert_array_equal(ax.lines[-1].get_ydata(), found["lower"])
 
 

@@ -14,12 +14,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import perfarray
 from perfarray.reports import writing
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import Content, Section, _picture, gathered
+from perfarray.reports.sections import Content, Section, _picture, content_of
 
 SCRIPT = "<script>alert(1)</script>|`*"
 
@@ -40,21 +41,26 @@ def times():
 @pytest.fixture(scope="module")
 def texts(times):
     """Return the report in every form, as it is and redacted; the questions are asked once for all forms without pictures."""
-    found, contents = {}, {}
+    reports, contents = {}, {}
 
     def asked(*args, pictures, **choices):
-        return contents.get((redact, pictures)) or contents.setdefault((redact, pictures), gathered(*args, pictures=pictures, **choices))
+        return contents.get((redact, pictures)) or contents.setdefault((redact, pictures), content_of(*args, pictures=pictures, **choices))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "gathered", asked)
+        patch.setattr(writing, "content_of", asked)
         for form, redact in product(("html", "markdown", "json"), (False, True)):
-            found[form, redact] = times.perf.report("old", costs={"execution": 1}, format=form, redact=redact)
-    return found
+            reports[form, redact] = times.perf.report("old", costs={"execution": 1}, format=form, redact=redact)
+    return reports
 
 
 def pictures(page):
     """Return the pictures inside a page."""
-    return [base64.b64decode(found).decode() for found in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", page)]
+    return [base64.b64decode(picture).decode() for picture in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", page)]
+
+
+def section_of(report, title):
+    """Return a section of a report as JSON."""
+    return next(section for section in json.loads(report)["sections"] if section["title"] == title)
 
 
 def test_every_question_is_answered_in_every_form(texts):
@@ -63,8 +69,28 @@ def test_every_question_is_answered_in_every_form(texts):
         for title in ("What changed", "Do the methods agree", "Where the variation comes from", "How many repetitions next time"):
             assert title in text
         assert "No answer" not in text
-        assert "2 slower; all 2 together 1.5" in (text if form != "markdown" else text.replace("\\", ""))
+        assert "2 slower; all 2 together 1.5" in text.replace("\\", "")
         assert ("times.perf.compare(&#x27;old&#x27;)" if form == "html" else "times.perf.compare('old')") in text
+
+
+def test_questions_depend_on_what_was_measured():
+    """The order of ten repetitions, a warm-up of ten iterations, and a history of eight commits are asked about, shorter ones are not."""
+    noise = np.random.default_rng(1).normal(1, 0.01, (10, 10))
+    names = {
+        "autocorrelation": "Do they depend on those before them",
+        "steady_state": "Is there a warm-up left",
+        "change_points": "Since when",
+    }
+    for times, methods in (
+        (xr.DataArray(noise, dims=("execution", "iteration"), name="time"), {"autocorrelation", "steady_state"}),
+        (xr.DataArray(noise[:9, :9], dims=("execution", "iteration"), name="time"), set()),
+        (xr.DataArray(noise[:8, :3], dims=("commit", "execution"), name="time"), {"change_points"}),
+        (xr.DataArray(noise[:7, :3], dims=("commit", "execution"), name="time"), set()),
+    ):
+        sections = json.loads(times.perf.report(format="json"))["sections"]
+        assert {section["title"] for section in sections} & set(names.values()) == {names[method] for method in methods}
+        assert sections[-1]["about"].startswith("The cheapest experiment whose intervals are ± 1%.")
+        assert "half_width=0.01" in sections[-1]["code"]
 
 
 def test_no_value_is_markup(texts):
@@ -81,15 +107,13 @@ def test_no_value_is_markup(texts):
 
 def test_json_holds_all_numbers(texts, times):
     """Those of the call itself; what is not known is null."""
-    (section,) = [one for one in json.loads(texts["json", False])["sections"] if one["title"] == "What changed"]
-    verdicts = times.perf.compare("old")
-    found = section["result"]["variables"]["estimate"]
-    assert found["dims"] == list(verdicts["estimate"].dims)
-    np.testing.assert_array_equal(np.array(found["values"]), verdicts["estimate"].values)
+    section, verdicts = section_of(texts["json", False], "What changed"), times.perf.compare("old")
+    estimate = section["result"]["variables"]["estimate"]
+    assert estimate["dims"] == list(verdicts["estimate"].dims)
+    np.testing.assert_array_equal(np.array(estimate["values"]), verdicts["estimate"].values)
     *cells, suite = section["rows"]
     assert [row["estimate"] for row in cells] == sorted(verdicts["estimate"].values.ravel().tolist(), reverse=True)
-    assert suite["benchmark"] == "all 2"
-    assert suite["upper"] == verdicts["suite_upper"].item()
+    assert (suite["benchmark"], suite["upper"]) == ("all 2", verdicts["suite_upper"].item())
     for row in section["rows"]:
         assert row["verdict"] == "slower"
         assert row["text"]["change"].startswith(str(row["estimate"])[:4])
@@ -120,36 +144,33 @@ def test_a_method_without_an_answer_says_why():
     assert "2 faster" in text
 
 
-def test_nothing_in_common_is_said(times):
-    """A benchmark of one side alone, and another of the other, are no comparison."""
-    apart = times.where((times["version"] == "old") == (times["benchmark"] == "fft"))
-    found = json.loads(apart.perf.report("old", costs={"execution": 1}, format="json"))
-    assert "Nothing was measured on both sides." in found["summary"]
-    (section,) = [one for one in found["sections"] if one["title"] == "What changed"]
-    assert (section["rows"], section["notes"][-1]) == ([], "No answer: nothing was measured on both sides.")
-
-
 def test_an_empty_table_says_why(times):
-    """Where nothing varies there are no components; the section says so, and no call is made up."""
+    """A benchmark of each side alone is no comparison; where nothing varies there are no components."""
+    apart = times.where((times["version"] == "old") == (times["benchmark"] == "fft"))
+    report = apart.perf.report("old", costs={"execution": 1}, format="json")
+    assert "Nothing was measured on both sides." in json.loads(report)["summary"]
     same = times.isel(benchmark=[0]).copy()
     same["time"][:] = 1.0
-    (section,) = [one for one in json.loads(same.perf.report(format="json"))["sections"] if one["code"].endswith("variance_components()")]
-    assert (section["rows"], section["notes"][-1]) == ([], "No answer: too little was measured, or nothing varies.")
+    for text, title, reason in (
+        (report, "What changed", "No answer: nothing was measured on both sides."),
+        (same.perf.report(format="json"), "Where the variation comes from", "No answer: too little was measured, or nothing varies."),
+    ):
+        section = section_of(text, title)
+        assert (section["rows"], section["notes"][-1]) == ([], reason)
 
 
 def test_rows_nobody_reads_are_left_out(monkeypatch):
-    """Cells that were not measured, and more rows than anybody reads; their number is said."""
+    """Cells that were not measured, and more rows than anybody reads; a note has their number."""
     monkeypatch.setattr("perfarray.reports.sections.MOST", 7)
     times = perfarray.load_dataset("python_malloc")
-    few = json.loads(times.where(times["benchmark"] != "fibonacci").perf.report(format="json"))["sections"]
-    rules = [section for section in few if section["title"] == "Can such answers be trusted"]
-    assert [row["rule"] for row in rules[0]["rows"]] == ["perfarray", "pooled_t", "means_5_percent"]
-    for section in few:
-        if section in rules:
-            continue
-        assert len(section["rows"]) == 7, section["title"]
-        assert not {row["benchmark"] for row in section["rows"]} & {"fibonacci"}
-    assert "3 more rows are left out of the table." in few[0]["notes"]
+    sections = json.loads(times.where(times["benchmark"] != "fibonacci").perf.report(format="json"))["sections"]
+    tables = {section["title"]: section["rows"] for section in sections}
+    rules = tables.pop("Can such answers be trusted")
+    assert [row["rule"] for row in rules] == ["perfarray", "pooled_t", "means_5_percent"]
+    for title, rows in tables.items():
+        assert len(rows) == 7, title
+        assert not {row["benchmark"] for row in rows} & {"fibonacci"}
+    assert "3 more rows are left out of the table." in sections[0]["notes"]
 
 
 def test_a_prompt_is_not_flooded(texts):
@@ -169,13 +190,12 @@ def test_a_prompt_is_not_flooded(texts):
 
 def test_it_is_written_as_a_whole(tmp_path, times):
     """The text that is returned; an unknown form, and a baseline that is not there, write nothing."""
-    place = tmp_path / "report.md"
-    text = times.isel(benchmark=[0]).perf.report(path=place, format="markdown")
-    assert place.read_text(encoding="utf-8") == text
+    path = tmp_path / "report.md"
+    text = times.isel(benchmark=[0]).perf.report(path=path, format="markdown")
     for wrong, message in (({"format": "pdf"}, "choose one of 'html', 'markdown', 'json'"), ({"baseline": "older"}, "'older' not found")):
         with pytest.raises(ValueError, match=message):
-            times.perf.report(path=place, **wrong)
-    assert place.read_text(encoding="utf-8") == text
+            times.perf.report(path=path, **wrong)
+    assert path.read_text(encoding="utf-8") == text
 
 
 def test_what_is_left_out_and_what_is_not():
@@ -193,10 +213,11 @@ def test_what_is_left_out_and_what_is_not():
 
 
 def test_two_reports_of_one_archive_are_one(texts, times):
-    """Chance has a seed; what the systems differ in is described, and values of warm-up are counted apart."""
+    """Chance has a seed; descriptors in which the systems differ are described, and values of warm-up are counted separately."""
     assert times.perf.report("old", costs={"execution": 1}, format="json") == texts["json", False]
     described = times.assign_coords(python=("version", ["3.6", "3.7"])).perf.report("old", dim="version", format="json")
     assert json.loads(described)["described"]["python"] == "old: 3.6, new: 3.7"
+    assert "perfarray.read_archive({'old': '...', 'new': '...'}, dim='version')" in json.loads(described)["code"]
     summary = json.loads(perfarray.load_dataset("python_malloc").perf.report(format="json"))["summary"]
     assert summary[0].endswith("at most 3 iterations of 20 executions.")
     assert "Values of warm-up left out: 240." in summary
@@ -220,13 +241,14 @@ def test_without_matplotlib_it_is_said(times, monkeypatch):
     assert "install perfarray" not in times.isel(benchmark=[0]).perf.report(format="markdown")
 
 
+# A browser is asked this of unchanged pages, each inside a frame as wide as a phone.
 ASKING = """
-const told = {};
+const answers = {};
 for (const frame of document.querySelectorAll("iframe")) frame.addEventListener("load", () => {
   const inside = frame.contentDocument, room = inside.documentElement.clientWidth;
   const every = selector => [...inside.querySelectorAll(selector)];
   const wide = every("body *").filter(one => !one.closest(".wide, pre") && one.getBoundingClientRect().right > room);
-  told[frame.id] = {
+  answers[frame.id] = {
     beyond: inside.documentElement.scrollWidth - room, wide: wide.map(one => one.outerHTML.slice(0, 99)), scripts: every("script").length,
     pictures: every("img").filter(one => one.complete && one.naturalWidth > 100).length,
     columns: Object.fromEntries(every("table.sortable thead th").map((head, place) => {
@@ -235,11 +257,10 @@ for (const frame of document.querySelectorAll("iframe")) frame.addEventListener(
       return [head.textContent, [clicked(), clicked()]];
     })),
   };
-  if (Object.keys(told).length === 2) document.body.textContent = JSON.stringify(told);
+  if (Object.keys(answers).length === 2) document.body.textContent = JSON.stringify(answers);
 });
 """
-"""What a browser is asked of pages that are as they were written, each inside a frame as wide as a phone."""
-
+# Texts of tables in the order in which they are sorted; those that are not known are last.
 COLUMNS = {
     "benchmark": [SCRIPT, "a" * 99, "b", "D"],
     "mean": ["900 ns (1 to 2)", "1.2 us", "-", "70 ms -> 1 s"],
@@ -247,7 +268,6 @@ COLUMNS = {
     "p": ["< 0.0001", "0.00058", "", "0.5"],
     "cost": ["58 s", "58 min 8 s", "7 h 21 min", "8 h"],
 }
-"""Texts of tables in the order in which they are sorted, but for what is not known, which is last."""
 
 
 def test_in_a_browser(texts, tmp_path):
@@ -268,12 +288,12 @@ def test_in_a_browser(texts, tmp_path):
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}"]
     done = subprocess.run([chromium, *flags, "--dump-dom", asking.as_uri()], capture_output=True, text=True, timeout=60, check=True)
     assert re.findall(r"CONSOLE.*", done.stderr) == []
-    told = json.loads(html.unescape(re.search(r"<body>(.*)</body>", done.stdout)[1]))
+    answers = json.loads(html.unescape(re.search(r"<body>(.*)</body>", done.stdout)[1]))
     for name, page in pages.items():
-        assert (told[name]["beyond"], told[name]["wide"], told[name]["scripts"]) == (0, [], 1), name
-        assert told[name]["pictures"] == page.count("<img "), name
-    assert (told["real"]["pictures"] > 4) is (find_spec("matplotlib") is not None)
-    for title, (up, down) in told["made"]["columns"].items():
+        assert (answers[name]["beyond"], answers[name]["wide"], answers[name]["scripts"]) == (0, [], 1), name
+        assert answers[name]["pictures"] == page.count("<img "), name
+    assert (answers["real"]["pictures"] > 4) is (find_spec("matplotlib") is not None)
+    for title, (up, down) in answers["made"]["columns"].items():
         known = [text for text in COLUMNS[title] if text not in ("", "-")]
         last = [text for text in COLUMNS[title] if text in ("", "-")] + [f"all of {title}"]
         assert up == ["ascending", *known, *last]

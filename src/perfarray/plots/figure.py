@@ -1,10 +1,11 @@
-"""What every picture shares: where it is drawn, its colours, and what its title says of the cells."""
+"""What all pictures share: their Axes, colours, titles and legends, how labels and numbers are written, and SVG."""
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from itertools import product
+from io import StringIO
+from itertools import product, takewhile
 from typing import Final, TypeAlias
 
 import matplotlib.pyplot as plt
@@ -26,59 +27,42 @@ LABEL_SIZE: Final = 9
 NOTE_SIZE: Final = 8
 GREY: Final = "#9a9a9a"
 DARK: Final = "#333333"
-
+# Okabe and Ito's colours, which colour-blind readers can tell apart; the first four are those of the repetition dims.
 COLOURS: Final = ("#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#F0E442")
-"""Okabe and Ito's colours, told apart by colour-blind readers; the first four are those of the repetition dims."""
 
-NAMED: Final = ("benchmark", "version", "compiler", "flags", "tuning", *LEVELS)
-"""Coordinates without a dim that a title names: what a reader selects. Machine and options come along with every file."""
-
-
-PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")
-"""Units that read well with a prefix: ms, kJ."""
-
-
-TICKS: Final = 5
-"""Steps between ticks that are written with their units: more would touch beside rows."""
-
-LONG: Final = 50.0
-"""Ratio of the ends of a logarithmic axis, above which ticks between powers of ten would touch."""
-
-MARGIN: Final = 40.0
-"""Points beside the labels of the vertical axis: its own label, ticks, the borders of the figure."""
-
-HANDLE: Final = 30.0
-"""Points that an entry of a legend takes beside its text."""
-
+NAMED: Final = ("benchmark", "version", "compiler", "flags", "tuning", *LEVELS)  # scalar coordinates that a title names
+PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")  # units that take a prefix: ms, kJ
+TICKS: Final = 5  # steps between ticks with units: more would touch
+LONG: Final = 50.0  # ratio of the ends of a logarithmic axis above which only powers of ten have a tick
+MARGIN: Final = 40.0  # points for the label and the ticks of the vertical axis and for the borders
+HANDLE: Final = 30.0  # points of a legend entry beside its text
 WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
-"""A word of a label, with what stands between it and the next."""
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return the Axes given, or one on a new figure of that width and height in inches."""
+    """Return the given Axes, or those of a new figure of this width and height in inches."""
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
-def describe(ax: Axes, title: str) -> None:
-    """Write the title in lines as long as the figure is wide, under it the legend (each entry once), and take the frame away.
-
-    The header of a column beside the rows stands at the height of the legend, and keeps its line where there is none.
-    """
+def describe(ax: Axes, title_parts: Iterable[str]) -> Axes:
+    """Write the title in lines that fit the figure and the legend below it (each label once), and hide the frame."""
     handles, labels = ax.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
-    columns = min(4 if len(entries) <= 4 else 3, _columns(ax, list(entries)))
+    columns = min(4 if len(entries) <= 4 else 3, _legend_columns(ax, list(entries)))
     if entries:
         ax.legend(
             entries.values(), entries.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,
             fontsize=LABEL_SIZE, borderaxespad=0.3, handletextpad=0.4, columnspacing=1.2, handlelength=1.1,
         )  # fmt: skip
+    # The header of the column right of the rows has the height of the legend, and needs a line where there is no legend.
     lines = max(-(-len(entries) // columns), any(text.get_gid() == "header" for text in ax.texts))
-    ax.set_title(_wrapped(ax, plain(title)), loc="left", pad=8 + 18 * lines)
+    ax.set_title(_wrapped(ax, plain(", ".join(title_parts))), loc="left", pad=8 + 18 * lines)
     ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def _room(ax: Axes) -> float:
-    """Return how many points there are from the left end of the axes to the right border: of the figure, or of one of several axes."""
+    """Return the points from the left end of the Axes to the right border: of the figure, or of one of several Axes."""
     figure = ax.get_figure(root=True)
     width = 72 * (figure.get_figwidth() if figure is not None else 0.0)
     if figure is None or len(figure.axes) > 1:
@@ -87,8 +71,8 @@ def _room(ax: Axes) -> float:
     return width - text_width([label.get_text() for label in ax.get_yticklabels()]) - text_width(groups) - MARGIN
 
 
-def _columns(ax: Axes, labels: list[str]) -> int:
-    """Return how many columns of a legend fit left of the header of the column beside the rows: all entries in one row if they fit."""
+def _legend_columns(ax: Axes, labels: list[str]) -> int:
+    """Return how many columns of a legend fit left of the header of the column beside the rows."""
     room = _room(ax) - text_width([text.get_text() for text in ax.texts if text.get_gid() == "header"], NOTE_SIZE)
     if sum(text_width([label]) + HANDLE for label in labels) <= room:
         return max(1, len(labels))
@@ -111,13 +95,13 @@ def _wrapped(ax: Axes, title: str) -> str:
 
 
 def level_colours(levels: list[str]) -> dict[str, str]:
-    """Give each level its colour, the same in every picture; levels of other names take what is left."""
+    """Return the colour of each level, the same in every picture; other names take the colours that remain."""
     spare_colours = iter(COLOURS[len(LEVELS) :] * len(levels))
     return {level: COLOURS[LEVELS.index(level)] if level in LEVELS else next(spare_colours) for level in levels}
 
 
 def number_format(units: str) -> Callable[..., str]:
-    """Return what writes a number with its unit, of a tick too (which comes with its position): a prefix where the unit takes one."""
+    """Return a function that writes a number with its unit; it also serves as a formatter of ticks, which passes a position."""
     prefixed = EngFormatter(unit=units)
 
     def format_number(value: float, _position: int | None = None) -> str:
@@ -129,8 +113,13 @@ def number_format(units: str) -> Callable[..., str]:
     return format_number
 
 
+def formatted(values: Iterable[float], pattern: str = "{:.3f}") -> list[str]:
+    """Return numbers as texts, NaN as a dash."""
+    return ["–" if np.isnan(value) else pattern.format(value) for value in values]
+
+
 def write_units(axis: Axis, units: str) -> None:
-    """Write numbers with their units, at so few ticks that they do not touch: on a long logarithmic axis at powers of ten alone."""
+    """Write numbers with their units, at so few ticks that they do not touch."""
     low, high = sorted(axis.get_view_interval())
     if axis.get_scale() == "linear":
         axis.set_major_locator(MaxNLocator(TICKS))
@@ -140,15 +129,23 @@ def write_units(axis: Axis, units: str) -> None:
     axis.set_major_formatter(number_format(units))
 
 
+def write_counts(ax: Axes) -> None:
+    """Make the horizontal axis logarithmic, with plain numbers at 1, 2, 5, 10, ..."""
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
 def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
-    """Return the labels all cells share, but that of one dim: of dims of size one, and of what was selected."""
+    """Return the labels that all cells share, except along one dim: of dims of size one, and of what was selected."""
     single = [str(dim) for dim in data.dims if data.sizes[dim] == 1 and dim not in LEVELS]
     chosen = [name for name in NAMED if name in data.coords and data.coords[name].ndim == 0]
     return [label_text(name, data[name].values.ravel()[0]) for name in single + chosen if name != but]
 
 
 def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
-    """Return who is compared with whom, where that is one system and one baseline, and then what is the same in all cells."""
+    """Return the candidate and the baseline, where there is one of each, and the labels that all cells share."""
     attrs, coords = result.attrs, array.coords
     dim = str(attrs.get("dim", ""))
     baseline = coords["baseline"].item() if "baseline" in coords and coords["baseline"].ndim == 0 else attrs.get("baseline")
@@ -159,28 +156,34 @@ def compared(result: xr.Dataset, array: xr.DataArray) -> list[str]:
     return [subject, *selection(array, dim)]
 
 
+def capitalized(title_parts: list[str]) -> list[str]:
+    """Return the parts of a title that begins with a phrase of `compared`, with its first letter as a capital."""
+    first = title_parts[0] if title_parts else ""
+    return [first[:1].upper() + first[1:], *title_parts[1:]] if first.startswith(("compared", "every")) else title_parts
+
+
 def label_text(dim: str, label: object) -> str:
-    """Write a label; a number says of what."""
+    """Return a label as text; before a number stands its dim."""
     if isinstance(label, tuple):
         return ", ".join(str(element) for element in label)
     return str(label) if isinstance(label, str) else f"{dim} {label}"
 
 
 def shortened(labels: list[str], limit: int = 40) -> list[str]:
-    """Shorten long labels without making different ones alike: by what many share, then in the middle or nearer an end.
-
-    A package that all share and words that several share go first; words with digits stay, since they are model numbers.
-    """
+    """Return labels for matplotlib that are short and differ where the given ones do."""
     return [plain(text) for text in elided(labels, limit)]
 
 
 def plain(text: str) -> str:
-    """Write a dollar sign as such: matplotlib takes what stands between two of them (Java's inner classes) for a formula."""
+    """Escape dollar signs (Java's inner classes): matplotlib sets a text between two of them as a formula."""
     return text.replace("$", r"\$")
 
 
 def elided(labels: list[str], limit: int) -> list[str]:
-    """Return labels of at most that length, half as much again, or any, until they differ as the whole ones do."""
+    """Shorten labels to the limit, or to half as much again, as long as they differ where the given ones do.
+
+    A package that all share and words that several share go first, then letters in the middle or nearer an end.
+    """
     if max(map(len, labels), default=0) > limit:
         labels = _without_package(labels)
         fewer = _without_words(labels, limit)
@@ -194,23 +197,22 @@ def elided(labels: list[str], limit: int) -> list[str]:
 
 
 def _without_package(labels: list[str]) -> list[str]:
-    """Leave out what stands before the last dot that all labels share: a package name says nothing that tells them apart."""
+    """Leave out the components before a dot that all labels share."""
     components = [label.split(".") for label in labels]
-    shared = 0
-    while len(labels) > 1 and all(len(names) > shared + 1 and names[: shared + 1] == components[0][: shared + 1] for names in components):
-        shared += 1
+    packages = zip(*(names[:-1] for names in components), strict=False)
+    shared = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, packages)) if len(labels) > 1 else 0
     return ["…" + ".".join(names[shared:]) if shared else label for names, label in zip(components, labels, strict=True)]
 
 
 def _without_words(labels: list[str], limit: int) -> list[str]:
-    """Leave words without digits out of labels that are too long, as many as needed: those first that most labels have."""
-    shared = Counter(word for label in set(labels) for word in set(WORD.findall(label)))
+    """Leave words out of long labels, as many as needed, the most frequent first; words with digits are model numbers and stay."""
+    frequency = Counter(word for label in set(labels) for word in set(WORD.findall(label)))
 
     def shorter(label: str) -> str:
         words = WORD.findall(label)
-        common = [position for position, word in enumerate(words) if shared[word] > 1 and not any(map(str.isdigit, word))]
+        common = [position for position, word in enumerate(words) if frequency[word] > 1 and not any(map(str.isdigit, word))]
         text, dropped = label, set[int]()
-        for position in sorted(common, key=lambda position: -shared[words[position]]):
+        for position in sorted(common, key=lambda position: -frequency[words[position]]):
             if len(text) <= limit or len(dropped) == len(words) - 1:
                 break
             dropped.add(position)
@@ -223,10 +225,20 @@ def _without_words(labels: list[str], limit: int) -> list[str]:
 def text_width(labels: list[str], size: float = LABEL_SIZE) -> float:
     """Return the width in points of the widest line of the labels."""
     lines = {line for text in labels for line in text.split("\n") if line.strip()}
-    return max((_width(line, size) for line in lines), default=0.0)
+    return max((_line_width(line, size) for line in lines), default=0.0)
 
 
 @lru_cache(maxsize=4096)
-def _width(text: str, size: float) -> float:
-    """Return the width in points of a line of text as the font measures it; an outline would take a hundred times as long."""
+def _line_width(text: str, size: float) -> float:
+    # The metrics of the font: an outline of the text would take a hundred times as long.
     return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0])
+
+
+def svg(ax: Axes) -> str:
+    """Return the figure of some Axes as SVG, and close it; the same picture is the same text."""
+    figure, text = ax.get_figure(root=True), StringIO()
+    assert figure is not None
+    with plt.rc_context({"svg.hashsalt": "perfarray"}):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return text.getvalue()

@@ -3,25 +3,18 @@
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import plural
 from perfarray.plots.figure import DARK, GREY, NOTE_SIZE, Floats, axes_for, describe, elided, number_format, plain, selection
-from perfarray.plots.rows import TALLEST, Row, label_rows, rows_of, size_for
+from perfarray.plots.rows import TALLEST, Row, RowFrame, rows_of
 
-VERDICTS: Final = {"slower": "#D55E00", "faster": "#009E73"}
-"""Colours of changes; the others are grey."""
-
-LANE: Final = 0.5
-"""Height of a series in inches, where several stand under each other."""
-
-FILLED: Final = 0.36
-"""Share of its lane that a series fills on either side of the middle."""
-
-NAMED: Final = 9
-"""Commits that are named below."""
+VERDICTS: Final = {"slower": "#D55E00", "faster": "#009E73"}  # colours of changes; the others are grey
+LANE: Final = 0.5  # height of a series in inches, where several stand under each other
+FILLED: Final = 0.36  # share of its lane that a series fills on either side of the middle
+TICKS: Final = 9  # commits with a tick
+WIDTH: Final = 9.0  # inches of a figure, less its labels
 
 
 def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = False) -> Axes:
@@ -39,8 +32,8 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     Returns
     -------
     Axes
-        Horizontal axis: commits, in their order. Of one series the vertical axis has units; several stand under each other, each as high
-        as its own values are apart. Lines through values are their limits. A change is a dashed line with its size, orange where it is
+        Horizontal axis: commits, in their order. A single series has a vertical axis with units; several stand under each other, each
+        scaled to its own range. Lines through values are their limits. A change is a dashed line with its size, orange where it is
         slower, green where faster; dotted where another host made it. Of more series than there is room for, those with the smallest
         `pvalue_any` are drawn.
 
@@ -51,7 +44,6 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import numpy as np, xarray as xr, perfarray
     >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
@@ -63,58 +55,49 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    dim = str(result.attrs["dim"])
+    dim, metric = str(result.attrs["dim"]), str(result.attrs["metric"])
     rows, left_out = _rows(result, dim, only_changes)
     is_single = len(rows) == 1
-    ax = axes_for(ax, (9.0, 4.0) if is_single else (9.0 + size_for(rows)[0] - 5.5, size_for(rows, LANE)[1]))
-    labels = elided(
-        [_text(label) for label in result[dim].values] if dim in result.coords else list(map(str, range(result.sizes[dim]))), 12
-    )
+    frame = None if is_single else RowFrame(ax, rows, left_out, inches=LANE, extra=(WIDTH - 5.5, 0.0))
+    ax = axes_for(ax, (WIDTH, 4.0)) if frame is None else frame.ax
+    commits = result[dim].values if dim in result.coords else np.arange(result.sizes[dim])
+    # Of a date the day is written.
+    days = [str(np.datetime_as_string(label, unit="D")) if isinstance(label, np.datetime64) else str(label) for label in commits]
+    labels = elided(days, 12)
     for row in rows:
-        _draw(ax, result.isel(row.cell), row.y, labels, is_single)
-    if is_single:
-        ax.yaxis.set_major_formatter(number_format(str(result["value"].attrs.get("units", ""))))
-        ax.set_ylabel(str(result.attrs["metric"]))
-    else:
-        label_rows(ax, rows)
-    ticks = np.unique(np.linspace(0, len(labels) - 1, min(NAMED, len(labels))).round().astype(int))
+        _draw_series(ax, result.isel(row.cell), row.y, labels, is_single)
+    ticks = np.unique(np.linspace(0, len(labels) - 1, min(TICKS, len(labels))).round().astype(int))
     ax.set_xticks(ticks, [plain(labels[index]) for index in ticks.tolist()], fontsize=NOTE_SIZE)
     ax.set_xlim(-0.5, len(labels) - 0.5)
-    ax.set_xlabel(dim)
-    cell = result["pvalue_any"].isel(rows[0].cell) if is_single else result["pvalue_any"]
-    describe(ax, ", ".join([f"{str(result.attrs['metric']).capitalize()} over {plural(dim)}", *selection(cell), *left_out]))
-    return ax
+    title = f"{metric.capitalize()} over {plural(dim)}"
+    if frame is not None:
+        return frame.finish([title, *selection(result["pvalue_any"])], dim)
+    ax.yaxis.set_major_formatter(number_format(str(result["value"].attrs.get("units", ""))))
+    ax.set(xlabel=dim, ylabel=metric)
+    return describe(ax, [title, *selection(result["pvalue_any"].isel(rows[0].cell)), *left_out])
 
 
 def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], list[str]]:
     """Return the series that are drawn, from the top down, and what the title says of the others."""
     pvalue = result["pvalue_any"]
-    is_shown = (result["n"] > 0) & (result["change"].any(dim) | (not only_changes))
-    candidates = [row for row in rows_of(pvalue) if bool(is_shown.isel(row.cell))]
+    is_drawable = (result["n"] > 0) & (result["change"].any(dim) | (not only_changes))
+    candidates = [row for row in rows_of(pvalue) if bool(is_drawable.isel(row.cell))]
     if not candidates:
         reason = "no series changed; without only_changes all are drawn" if only_changes else "nothing was measured"
         raise ValueError(f"history has nothing to draw: {reason}")
-    limit = int(TALLEST / LANE)
-    likely = sorted(candidates, key=lambda row: float(np.nan_to_num(pvalue.isel(row.cell), nan=2.0)))[:limit]
+    likely = sorted(candidates, key=lambda row: float(np.nan_to_num(pvalue.isel(row.cell), nan=2.0)))[: int(TALLEST / LANE)]
     selected = [row for row in candidates if row in likely]
-    rows = [
-        row._replace(y=float(lane), label=", ".join(filter(None, (row.group, row.label))), group="") for lane, row in enumerate(selected)
-    ]
+    rows = [Row(row.cell, ", ".join(filter(None, (row.group, row.label))), "", float(lane)) for lane, row in enumerate(selected)]
     selection_rule = "the most likely to have changed" if len(selected) < len(candidates) else "those that changed"
     return rows, [f"{len(selected)} of {pvalue.size}: {selection_rule}"] if len(selected) < pvalue.size else []
 
 
-def _text(label: object) -> str:
-    """Write a label; of a date the day."""
-    return str(np.datetime_as_string(label, unit="D")) if isinstance(label, np.datetime64) else str(label)
-
-
-def _draw(ax: Axes, series: xr.Dataset, y: float, labels: list[str], is_single: bool) -> None:
-    """Draw one series: in its units where it is alone, else into its lane."""
-    names = ("value", "value_lower", "value_upper", "segment_mean")
-    value, lower, upper, mean = (series[name].values for name in names)
+def _draw_series(ax: Axes, series: xr.Dataset, y: float, labels: list[str], is_single: bool) -> None:
+    """Draw one series: in its units where it is alone, else scaled into its lane."""
+    value, lower, upper, mean = (series[name].values for name in ("value", "value_lower", "value_upper", "segment_mean"))
     measured = np.flatnonzero(~np.isnan(value))
-    middle, half = _lane([value, mean], measured)
+    ends = np.concatenate([value[measured], mean[measured]])
+    middle, half = (ends.min() + ends.max()) / 2, (ends.max() - ends.min()) / 2 or 1.0
 
     def scaled(values: Floats) -> Floats:
         return values if is_single else y - FILLED * np.clip((values - middle) / half, -1.25, 1.25)
@@ -125,25 +108,22 @@ def _draw(ax: Axes, series: xr.Dataset, y: float, labels: list[str], is_single: 
     for number in np.unique(segment).tolist():
         positions = measured[segment == number]
         ax.plot([positions[0] - 0.4, positions[-1] + 0.4], [scaled(mean[positions[:1]])[0]] * 2, color=DARK, linewidth=1.6, gid="segment")
-    changed, sizes = np.flatnonzero(series["change"].values), series["estimate"].values
-    verdicts, causes = series["verdict"].values, series["cause"].values
-    for number, index in enumerate(changed.tolist()):
-        colour = VERDICTS.get(str(verdicts[index]), GREY)
-        style = ":" if causes[index] == "host" else "--"
-        size = f"{sizes[index]:.2f}x"
+    _draw_changes(ax, series, y, labels, is_single)
+
+
+def _draw_changes(ax: Axes, series: xr.Dataset, y: float, labels: list[str], is_single: bool) -> None:
+    for number, index in enumerate(np.flatnonzero(series["change"].values).tolist()):
+        change = series.isel({series["change"].dims[0]: index})
+        verdict, estimate, is_host = str(change["verdict"].item()), float(change["estimate"]), change["cause"].item() == "host"
+        colour = VERDICTS.get(verdict, GREY)
         low, high = ax.get_ylim() if is_single else (y + 0.45, y - 0.45)
-        label = "another host" if causes[index] == "host" else str(verdicts[index])
+        label = "another host" if is_host else verdict
+        style = ":" if is_host else "--"
         ax.plot([index - 0.5] * 2, [low, high], style, color=colour, linewidth=1.0, zorder=0, gid="mark", scaley=False, label=label)
-        rises = sizes[index] > 1  # the room is then below the values that follow
-        rise = 10 * (number % 3) + 2 if is_single else 0
+        is_rise = estimate > 1  # the room is then below the values that follow
+        offset = 10 * (number % 3) + 2 if is_single else 0
         ax.annotate(
-            plain(f"{labels[index]}: {size}" if is_single else size), (index - 0.5, low if rises else high), (3, rise if rises else -rise),
-            textcoords="offset points", ha="left", va="bottom" if rises else "top", color=colour, fontsize=NOTE_SIZE, gid="change",
+            plain(f"{labels[index]}: {estimate:.2f}x" if is_single else f"{estimate:.2f}x"), (index - 0.5, low if is_rise else high),
+            (3, offset if is_rise else -offset), textcoords="offset points", ha="left", va="bottom" if is_rise else "top",
+            color=colour, fontsize=NOTE_SIZE, gid="change",
         )  # fmt: skip
-
-
-def _lane(series: list[Floats], measured: npt.NDArray[np.intp]) -> tuple[float, float]:
-    """Return the middle of what a lane shows, and half its height."""
-    values = np.concatenate([row_values[measured] for row_values in series])
-    low, high = float(values.min()), float(values.max())
-    return (low + high) / 2, (high - low) / 2 or 1.0

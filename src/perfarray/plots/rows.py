@@ -1,34 +1,25 @@
-"""One row per cell: how the cells of a result stand under each other, and what is written beside them."""
+"""Pictures with one row per cell: which cells are drawn, labels left of the rows, texts right of them."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK
-from perfarray.plots.figure import DARK, LABEL_SIZE, NOTE_SIZE, Mask, label_text, shortened, text_width
+from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, Floats, Mask, axes_for, describe, label_text, shortened, text_width
 
-GAP: Final = 0.7
-"""Room between groups, in rows."""
-
-INCHES: Final = 0.25
-"""Height of a row."""
-
-TALLEST: Final = 15.0
-"""Height of all rows of a picture in inches; where more would be needed, the extremes are drawn, and the title says so."""
-
-WHOLE: Final = 60
-"""Letters of a label that names a cell by all its dims."""
-
-SUITE_SHARE: Final = 3
-"""Of the rows that have room, a suite's answers take one in so many at most."""
+GAP: Final = 0.7  # room between groups, in rows
+INCHES: Final = 0.25  # height of a row
+TALLEST: Final = 15.0  # inches of all rows; where more would be needed, the extremes are drawn, and the title says so
+LONGEST: Final = 60  # letters of a label that names a cell by all its dims
+SUITE_SHARE: Final = 3  # suites take at most one in so many of the rows that fit
 
 
 class Row(NamedTuple):
-    """A cell's place: its position in the array, its label inside its group, the group ("" without groups), its height."""
+    """The position of a cell in the array, its label, its group ("" without groups), and the height of its row."""
 
     cell: dict[str, int]
     label: str
@@ -36,10 +27,77 @@ class Row(NamedTuple):
     y: float
 
 
+class RowFrame:
+    """The Axes of a picture with one row per cell."""
+
+    def __init__(
+        self, ax: Axes | None, rows: list[Row], left_out: Sequence[str] = (), *, inches: float = INCHES,
+        extra: tuple[float, float] = (0.0, 0.0), least: tuple[float, float] = (0.0, 0.0),
+    ) -> None:  # fmt: skip
+        # Width and height in inches follow labels and rows; the picture may need `extra` inches, and `least` inches in all.
+        text_points = text_width([row.label for row in rows]) + text_width([row.group for row in rows])
+        width, height = 5.5 + text_points / 72 + extra[0], 1.5 + inches * (rows[-1].y - rows[0].y + 1) + extra[1]
+        self.ax = axes_for(ax, (max(width, least[0]), max(height, least[1])))
+        self.rows, self.left_out = rows, left_out
+        self.heights: Floats = np.array([row.y for row in rows])
+
+    def values(self, array: xr.DataArray, **index: int) -> Floats:
+        """Return the numbers of the rows, at one position along dims that the rows do not have."""
+        return np.array([float(array.isel({**row.cell, **index})) for row in self.rows])
+
+    def note(self, mask: Mask, text: str = "not measured") -> None:
+        """Write into rows without a number why there is none."""
+        note_rows(self.ax, self.heights[mask], text)
+
+    def stack_bars(self, layers: Iterable[tuple[str, str, Floats]], text: Callable[[float], str], edge: str = "none") -> Floats:
+        """Stack bars, given as label, colour and widths, with a text inside each; return where they end."""
+        ends = np.zeros(len(self.rows))
+        for label, colour, widths in layers:
+            if widths.any():
+                bars = self.ax.barh(self.heights, widths, left=ends, height=0.72, color=colour, label=label, edgecolor=edge, linewidth=0.5)
+                text_colour = "white" if colour == COLOURS[0] else "black"
+                self.ax.bar_label(bars, list(map(text, widths)), label_type="center", fontsize=NOTE_SIZE, color=text_colour)
+                ends = ends + widths
+        return ends
+
+    def finish(self, title_parts: Iterable[str], label: str, texts: Sequence[str] = (), header: str = "") -> Axes:
+        """Write the labels of the rows, texts beside them under a header, the label of the axis, title and legend; return the Axes."""
+        self._label_rows()
+        if texts:
+            self._write_texts(texts, header)
+        self.ax.set_xlabel(label)
+        return describe(self.ax, [*title_parts, *self.left_out])
+
+    def _label_rows(self) -> None:
+        ax, rows = self.ax, self.rows
+        labels = [row.label for row in rows]
+        ax.set_yticks(self.heights, labels, fontsize=LABEL_SIZE)
+        ax.tick_params(axis="y", length=0, pad=8)
+        ax.spines["left"].set_visible(False)
+        ax.set_ylim(rows[-1].y + 0.8, rows[0].y - 0.8)
+        tops: dict[str, float] = {}
+        for row in rows:
+            tops.setdefault(row.group, row.y)
+        for group in filter(None, tops):
+            ax.annotate(
+                group, (0, tops[group]), (-text_width(labels) - 20, 0), ("axes fraction", "data"), textcoords="offset points",
+                ha="right", va="center", fontsize=LABEL_SIZE, fontweight="bold", annotation_clip=False, gid="group",
+            )  # fmt: skip
+        for above, below in pairwise(rows):
+            if above.group != below.group:
+                ax.axhline((above.y + below.y) / 2, color="#dddddd", linewidth=0.6, zorder=0)
+
+    def _write_texts(self, texts: Sequence[str], header: str) -> None:
+        width = text_width([*texts, *header.split("\n")])
+        style: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": NOTE_SIZE, "annotation_clip": False}
+        for y, text in zip(self.heights, texts, strict=True):
+            self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
+        self.ax.annotate(header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style)
+
+
 def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
-    """Give every cell a row, from the top down; where several dims vary, the cells of one benchmark form a group."""
-    if not array.size:
-        raise ValueError(f"the result has no cell to draw: its dims are {dict(array.sizes)}")
+    """Return a row for each cell, from the top down; where several dims vary, the cells of one benchmark form a group."""
+    check_cells(array)
     dims = sorted((str(dim) for dim in array.dims), key=lambda dim: dim != BENCHMARK)
     labelled_dims = [dim for dim in dims if array.sizes[dim] > 1] or dims
     heads, tails = (labelled_dims[:1], labelled_dims[1:]) if array.size > 1 and len(labelled_dims) > 1 else ([], labelled_dims)
@@ -53,31 +111,33 @@ def rows_of(array: xr.DataArray, *, top: float = 0.0) -> list[Row]:
     return rows
 
 
+def check_cells(array: xr.DataArray) -> None:
+    """Raise where a selection left no cell."""
+    if not array.size:
+        raise ValueError(f"the result has no cell to draw: its dims are {dict(array.sizes)}")
+
+
 def shown_rows(
     number: xr.DataArray, quantity: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1, ordered: bool = False
 ) -> tuple[list[Row], list[str]]:
-    """Give every cell a row; of more than a figure has room for, those with the lowest and the highest numbers, in that order.
+    """Return the rows that are drawn, and what the title says of the others.
+
+    Of more cells than fit, those with the lowest and the highest numbers are drawn, in that order.
 
     Parameters
     ----------
     number : DataArray
-        What is drawn of each cell, or how wide it is.
-    what : str
+        The number of each cell that decides which are drawn.
+    quantity : str
         What the number is called.
     inches : float
         Height of a row.
     top : float
-        Where the first row stands.
+        Height of the first row.
     share : int
-        Part of the height that the rows may take: one in so many.
+        The rows may take one in so many of the rows that fit.
     ordered : bool
-        Whether the rows stand in the order of the numbers also where all fit.
-
-    Returns
-    -------
-    rows : list of Row
-    left_out : list of str
-        What the title says of the cells that are not drawn; empty where all are.
+        Whether the rows have the order of the numbers also where all fit.
     """
     limit = int(TALLEST / inches / share)
     if number.size <= limit and not ordered:
@@ -86,7 +146,7 @@ def shown_rows(
             return rows, []
     low, high, left_out = extremes(number, limit, quantity)
     is_drawn = np.isin(np.arange(number.size), [*low, *high]).reshape(number.shape)
-    named = dict(zip(np.flatnonzero(is_drawn).tolist(), named_cells(number, is_drawn, WHOLE), strict=True))
+    named = dict(zip(np.flatnonzero(is_drawn).tolist(), named_cells(number, is_drawn, LONGEST), strict=True))
     rows = []
     for y, (cell, label) in enumerate(named[position] for position in [*low, *high]):
         gap = GAP if y >= len(low) else 0.0
@@ -95,9 +155,9 @@ def shown_rows(
 
 
 def extremes(number: xr.DataArray, limit: int, quantity: str) -> tuple[list[int], list[int], list[str]]:
-    """Return the flat places of the lowest and of the highest numbers, in ascending order, and what to say of the others.
+    """Return the flat positions of the lowest and of the highest numbers, in ascending order, and what the title says of the others.
 
-    Where no more than `most` are measured they are all lowest, and where none is, the first ones are.
+    Where no more than the limit are measured, all are lowest; where none is, the first ones are.
     """
     values = number.values.astype(float)
     order = np.argsort(values, axis=None, kind="stable").tolist()
@@ -118,57 +178,24 @@ def suite_rows(result: xr.Dataset, name: str, rows: Sequence[Row], label: str) -
     if len(suite) == 1:
         return [suite[0]._replace(label=label)]
     label = f"{label}, {len(suite)} of {result[f'suite_{name}'].size}" if left_out else label
-    return [row._replace(group=label, label=", ".join(text for text in (row.group, row.label) if text)) for row in suite]
+    return [row._replace(group=label, label=", ".join(filter(None, (row.group, row.label)))) for row in suite]
 
 
 def named_cells(array: xr.DataArray, measured: Mask | None = None, limit: int = 40) -> list[tuple[dict[Hashable, int], str]]:
-    """Return the place and the name of every cell, or of those measured: the labels of the dims in which they differ."""
+    """Return the position and the name of every cell, or of those measured: the labels of the dims in which they differ."""
     cells = [dict(zip(array.dims, index, strict=True)) for index in np.ndindex(*array.shape) if measured is None or measured[index]]
     varying = [dim for dim in array.dims if array.sizes[dim] > 1]
     names = shortened([", ".join(label_text(str(dim), array[dim].values[cell[dim]]) for dim in varying) for cell in cells], limit)
     return list(zip(cells, names, strict=True))
 
 
-def note_unmeasured(ax: Axes, heights: Iterable[float], text: str = "not measured") -> None:
-    """Write at some heights that there is nothing to draw."""
+def note_rows(ax: Axes, heights: Iterable[float], text: str) -> None:
+    """Write a text at some heights, at the left end of the Axes."""
     for y in heights:
         ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
 
 
-def size_for(rows: Sequence[Row], inches: float = INCHES) -> tuple[float, float]:
-    """Return width and height in inches of a figure with these rows."""
-    text_points = text_width([row.label for row in rows]) + text_width([row.group for row in rows])
-    return 5.5 + text_points / 72, 1.5 + inches * (rows[-1].y - rows[0].y + 1)
-
-
-def label_rows(ax: Axes, rows: Sequence[Row]) -> None:
-    """Write the labels left of the Axes, groups left of the labels, first row on top."""
-    labels = [row.label for row in rows]
-    ax.set_yticks([row.y for row in rows], labels, fontsize=LABEL_SIZE)
-    ax.tick_params(axis="y", length=0, pad=8)
-    ax.spines["left"].set_visible(False)
-    ax.set_ylim(rows[-1].y + 0.8, rows[0].y - 0.8)
-    groups = dict.fromkeys(row.group for row in rows if row.group)
-    for group in groups:
-        heights = [row.y for row in rows if row.group == group]
-        ax.annotate(
-            group, (0, min(heights)), (-text_width(labels) - 20, 0), ("axes fraction", "data"), textcoords="offset points",
-            ha="right", va="center", fontsize=LABEL_SIZE, fontweight="bold", annotation_clip=False, gid="group",
-        )  # fmt: skip
-    for above, below in pairwise(rows):
-        if above.group != below.group:
-            ax.axhline((above.y + below.y) / 2, color="#dddddd", linewidth=0.6, zorder=0)
-
-
-def beside_rows(ax: Axes, rows: Sequence[Row], texts: Sequence[str], header: str) -> None:
-    """Write a column of short texts right of the Axes, with a header over it."""
-    width = text_width([*texts, *header.split("\n")])
-    for row, text in zip(rows, texts, strict=True):
-        ax.annotate(
-            text, (1, row.y), (width + 8, 0), ("axes fraction", "data"), textcoords="offset points",
-            ha="right", va="center", fontsize=NOTE_SIZE, annotation_clip=False, gid="beside",
-        )  # fmt: skip
-    ax.annotate(
-        header, (1, 1), (width + 8, 4), "axes fraction", textcoords="offset points",
-        ha="right", va="bottom", fontsize=NOTE_SIZE, annotation_clip=False, gid="header",
-    )  # fmt: skip
+def mark_border(ax: Axes, heights: Floats | Sequence[float], marker: str, colour: str, markersize: float = 6) -> None:
+    """Draw arrows at the left ("<") or the right (">") border: the numbers lie beyond."""
+    border = np.full(len(heights), float(marker == ">"))
+    ax.plot(border, heights, marker, color=colour, markersize=markersize, transform=ax.get_yaxis_transform(), clip_on=False, gid="arrow")

@@ -1,4 +1,4 @@
-"""p-values of tests and of a whole study: where they stand, and the smallest that could have been."""
+"""p-values of tests and of a whole study: per cell, as a histogram, or against uniform ones."""
 
 from typing import Final
 
@@ -6,20 +6,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe
-from perfarray.plots.rows import beside_rows, label_rows, note_unmeasured, shown_rows, size_for
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, formatted
+from perfarray.plots.rows import RowFrame, mark_border, shown_rows
 
-LEAST: Final = 1e-6
-"""The smallest p that is drawn in its place."""
-
+LEAST: Final = 1e-6  # smaller p-values are arrows at the border
 KINDS: Final = ("cells", "histogram", "qq")
-
-BINS: Final = 20
-"""Bars of a histogram: p up to 0.05 is the first."""
-
-KOLMOGOROV: Final = 1.358
-"""The distance of uniform samples, times the root of their size, that 5 % exceed."""
-
+BINS: Final = 20  # of a histogram: the first holds p up to 0.05
+KOLMOGOROV: Final = 1.358  # distance of uniform samples, times the root of their size, that 5 % exceed
+# By the function whose result it is: the title, the variable beside p, and what it is called.
 TESTS: Final = {
     "compare": ("p-values of a study", "estimate", "ratio"),
     "goodness_of_fit": ("Goodness of fit of the mixtures", "statistic", "distance"),
@@ -28,31 +22,29 @@ TESTS: Final = {
     "pairwise": ("p-values of a study", "estimate", "ratio"),
     "randomization_test": ("Randomization test", "statistic", "ratio"),
 }
-"""By the function whose result it is: the title, the variable that stands beside p, and its name."""
 
 
 def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None = None, kind: str = "cells") -> Axes:
-    """Draw the p-value of every cell, with a correction both; or how the p-values of many cells are distributed.
+    """Draw the p-value of every cell, before and after a correction; or the distribution of the p-values of many cells.
 
     Parameters
     ----------
     result : Dataset
-        What `randomization_test`, `hierarchical_performance_test`, `normality`, `goodness_of_fit` or `compare` returned, or a
+        What `randomization_test`, `hierarchical_performance_test`, `normality`, `goodness_of_fit`, `compare` or `pairwise` returned, or a
         selection of it.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     alpha : float, optional
         Where the dotted line stands; default: the risk of the result, else 0.05.
     kind : {"cells", "histogram", "qq"}
-        A row for every cell; or all p-values as a histogram, or in ascending order against those of tests that are right by chance alone.
+        One row per cell; or all p-values as a histogram, or in ascending order against quantiles of the uniform distribution.
 
     Returns
     -------
     Axes
-        Horizontal axis: p, logarithmic. Right of the rows stands what was tested, as the ratio of the scores: p says how surprising it
-        is, not how large. The benchmarks of a study stand in the order of their p; hollow points are p before the correction.
-        Of a histogram the dashed line is what uniform p-values have; against these, dotted lines are the distance that 5 % of such samples
-        exceed somewhere (Kolmogorov).
+        Horizontal axis: p, logarithmic. The column at the right has the tested statistic, such as the ratio of the scores: p does not
+        measure an effect. The benchmarks of a study stand in the order of their p; hollow points are p before the correction.
+        The dashed line is the uniform distribution; the dotted lines of a Q-Q plot contain 95 % of uniform samples (Kolmogorov).
 
     Raises
     ------
@@ -61,7 +53,6 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
@@ -78,17 +69,18 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
         raise ValueError(f"a result of {result.attrs['result']!r} has no p-values; those of {', '.join(TESTS)} have")
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is unknown; there is {', '.join(KINDS)}")
-    if kind != "cells":
-        return _together(result, ax, alpha, kind)
-    title, tested_name, header = TESTS[str(result.attrs["result"])]
+    return _draw_cells(result, ax, alpha) if kind == "cells" else _draw_distribution(result, ax, alpha, kind)
+
+
+def _draw_cells(result: xr.Dataset, ax: Axes | None, alpha: float) -> Axes:
+    title, statistic, header = TESTS[str(result.attrs["result"])]
     corrected = result.attrs.get("correction", "none") != "none"
     pvalue = result["pvalue_adjusted" if corrected else "pvalue"]
-    rows, left_out = shown_rows(pvalue, "p", ordered="pvalue_adjusted" in result)
-    ax = axes_for(ax, size_for(rows))
-    heights = np.array([row.y for row in rows])
-    p, raw, tested = (np.array([float(array.isel(row.cell)) for row in rows]) for array in (pvalue, result["pvalue"], result[tested_name]))
-    least = np.array([float(result["smallest_pvalue"].isel(row.cell)) if "smallest_pvalue" in result else np.nan for row in rows])
-    measured, is_below = np.isfinite(p), p < LEAST
+    frame = RowFrame(ax, *shown_rows(pvalue, "p", ordered="pvalue_adjusted" in result))
+    ax, heights = frame.ax, frame.heights
+    p, raw = frame.values(pvalue), frame.values(result["pvalue"])
+    least = frame.values(result["smallest_pvalue"]) if "smallest_pvalue" in result else np.full(len(p), np.nan)
+    is_below = p < LEAST
     ax.set_xscale("log")
     ax.set_xlim(min(alpha, *np.fmax(np.fmin(np.fmin(p, raw), least), LEAST)) / 1.5, 1.15)
     ax.axvline(alpha, color=DARK, linewidth=0.8, linestyle=":", label=f"{alpha:g}", zorder=1)
@@ -97,54 +89,42 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
     if corrected:
         ax.plot(np.fmax(raw, LEAST), heights, "o", color=GREY, markerfacecolor="white", markersize=5, label="p before the correction")
     ax.plot(p[~is_below], heights[~is_below], "o", color=COLOURS[0], markersize=6, label="p", zorder=3)
-    low_heights = heights[is_below]
-    ax.plot(np.zeros_like(low_heights), low_heights, "<", color=COLOURS[0], transform=ax.get_yaxis_transform(), clip_on=False, gid="beyond")
-    note_unmeasured(ax, heights[~measured], "not measured on both sides" if "baseline" in result.attrs else "no answer")
-    label_rows(ax, rows)
-    beside_rows(ax, rows, ["–" if np.isnan(value) else f"{value:.3f}" for value in tested], header)
+    mark_border(ax, heights[is_below], "<", COLOURS[0])
+    frame.note(~np.isfinite(p), "not measured on both sides" if "baseline" in result.attrs else "no answer")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.set_xlabel(_what(result))
-    describe(ax, ", ".join([title, *compared(result, result["pvalue"]), *left_out]))
-    return ax
+    return frame.finish(
+        [title, *compared(result, result["pvalue"])], _pvalue_label(result), formatted(frame.values(result[statistic])), header
+    )
 
 
-def _together(result: xr.Dataset, ax: Axes | None, alpha: float, kind: str) -> Axes:
-    """Draw the p-values of all cells as a histogram, or against uniform ones."""
+def _draw_distribution(result: xr.Dataset, ax: Axes | None, alpha: float, kind: str) -> Axes:
     values = result["pvalue"].values.ravel()
     p = np.sort(values[~np.isnan(values)])
+    number = max(1, len(p))
     ax = axes_for(ax, (5.5, 4.5))
     if kind == "histogram":
         ax.hist(p, bins=BINS, range=(0, 1), color=COLOURS[1], edgecolor="white", label="p-values")
         ax.axhline(len(p) / BINS, color=DARK, linewidth=0.9, linestyle="--", label="uniform")
-        ax.set_ylabel("cells")
-        ax.set_xlabel(_what(result))
+        ax.set(xlabel=_pvalue_label(result), ylabel="cells")
     else:
-        quantiles = (np.arange(len(p)) + 0.5) / max(1, len(p))
         ax.plot([0, 1], [0, 1], color=DARK, linewidth=0.9, linestyle="--", label="uniform")
-        reach = KOLMOGOROV / max(1, len(p)) ** 0.5
-        for sign in (-1, 1):
-            ax.plot(
-                [0, 1], [sign * reach, 1 + sign * reach], color=GREY, linewidth=0.8, linestyle=":", label="95 % of uniform samples inside"
-            )
-        ax.plot(quantiles, p, "o", color=COLOURS[0], markersize=3.5, label="p-values")
-        ax.set_xlabel("of uniform p-values")
-        ax.set_ylabel(_what(result))
-        ax.set_ylim(-0.02, 1.02)
+        for reach in (-KOLMOGOROV / number**0.5, KOLMOGOROV / number**0.5):
+            ax.plot([0, 1], [reach, 1 + reach], color=GREY, linewidth=0.8, linestyle=":", label="95 % of uniform samples inside")
+        ax.plot((np.arange(len(p)) + 0.5) / number, p, "o", color=COLOURS[0], markersize=3.5, label="p-values")
+        ax.set(xlabel="of uniform p-values", ylabel=_pvalue_label(result), ylim=(-0.02, 1.02))
     ax.set_xlim(-0.02, 1.02)
-    low = 100 * np.count_nonzero(p <= alpha) / max(1, len(p))
+    low = 100 * np.count_nonzero(p <= alpha) / number
     title = TESTS[str(result.attrs["result"])][0]
-    describe(ax, f"{title}, {len(p)} of {values.size} cells: {low:.3g} % have p up to {alpha:g}")
-    return ax
+    return describe(ax, [title, f"{len(p)} of {values.size} cells: {low:.3g} % have p up to {alpha:g}"])
 
 
 def _risk(result: xr.Dataset) -> float:
-    """Return the risk that a result was asked for."""
+    """Return the risk of error of a result."""
     attrs = result.attrs
     return round(1 - float(attrs["confidence_level"]), 12) if "confidence_level" in attrs else float(attrs.get("alpha", 0.05))
 
 
-def _what(result: xr.Dataset) -> str:
-    """Write which p it is."""
+def _pvalue_label(result: xr.Dataset) -> str:
     attrs = result.attrs
     side = {"less": "one-sided (less) p", "greater": "one-sided (greater) p"}.get(str(attrs.get("alternative")), "two-sided p")
     if attrs["result"] == "randomization_test":

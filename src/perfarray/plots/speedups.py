@@ -1,4 +1,4 @@
-"""The Speedup-Test: which way each benchmark went through it, and what it found of a whole suite."""
+"""The Speedup-Test: the steps of the protocol of each benchmark, and the significant speedups of a whole suite."""
 
 from typing import Final
 
@@ -7,9 +7,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from perfarray.plots.comparisons.interval_marks import draw_intervals, view_of
-from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
-from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, note_unmeasured, shown_rows, size_for
+from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, NOTE_SIZE, compared
+from perfarray.plots.interval_marks import draw_intervals
+from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows
 
 HEADERS: Final = {
     "normal_baseline": "Shapiro-Wilk\nbaseline",
@@ -18,24 +18,22 @@ HEADERS: Final = {
     "same_shape": "Kolmogorov-Smirnov\nless the medians",
     "faster": "is it faster?",
 }
-"""What stands over each step."""
-
 GOES_ON, WARNS, STOPS, CHOOSES = "condition holds", "fails, goes on", "stops", "chooses the test"
 SIGNIFICANT, NOT_SIGNIFICANT = "significant", "not significant"
 FILLS: Final = {
     GOES_ON: "#cfe3f1", CHOOSES: "#e3dcef", WARNS: "#f6d9a0", STOPS: "#e9b39a", SIGNIFICANT: "#8fd0b7", NOT_SIGNIFICANT: "#dddddd",
 }  # fmt: skip
-
+# The state of the protocol after each outcome of a step; an outcome that is not here was not reached.
 STATES: Final = {
     "normal": GOES_ON, "a shift": GOES_ON, "equal variances": CHOOSES, "unequal variances": CHOOSES,
     "not normal, large sample": WARNS, "not a shift, large samples": WARNS,
     "not normal, small sample": STOPS, "not a shift, small sample": STOPS, "no answer": STOPS,
     "significant": SIGNIFICANT, "not significant": NOT_SIGNIFICANT, "not significant, slower": NOT_SIGNIFICANT,
 }  # fmt: skip
-"""What each outcome of a step means for the way; an outcome that is not here was not reached."""
-
-CONDITIONS: Final = (GOES_ON, WARNS, STOPS)
-"""What may come of a condition: with a search its p-value stands beside the risk of its row, not in words."""
+MARKS: Final = {"min": ("|", GREY), "mean": ("o", COLOURS[0]), "median": ("D", COLOURS[5])}
+TESTED: Final = ("mean", "median")  # statistics with a test
+SUITE: Final = "all benchmarks"
+COLUMN: Final = 1.25  # inches that a step adds to the width of the figure, so that p and outcome fit its box
 
 
 def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -51,12 +49,12 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Steps from left to right; right of them the speedup and the level it is significant at. A step that was not reached has no box.
-        Where levels were searched for, each row was judged at its own: its conditions stand beside their risk.
+        Steps from left to right; the column at the right has the speedup and the level at which it is significant. A step that was not
+        reached has no box. Where levels were searched, each row has a level of its own, and its conditions show the risk they were
+        compared with.
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [2.799, 2.046, 1.259, 1.877, 2.244], "new": [1.046, 0.259, 0.877, 1.244, 1.799]})
@@ -66,55 +64,39 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    rows, left_out = shown_rows(result["speedup"], "speedup")
     steps = [str(step) for step in result["step"].values]
-    width, height = size_for(rows)
-    ax = axes_for(ax, (width + 1.1 * len(steps), height + 0.4))
-    for row in rows:
-        _draw_way(ax, row, result.isel(row.cell))
-    label_rows(ax, rows)
-    ax.set_xlim(-0.5, len(steps) - 0.5)
-    ax.set_xticks(range(len(steps)), [HEADERS.get(step, step) for step in steps], fontsize=LABEL_SIZE)
-    ax.tick_params(axis="x", length=0)
-    beside_rows(
-        ax, rows, [_found(result.isel(row.cell)) for row in rows], f"speedup of the\n{result.attrs.get('statistic', 'mean')}, level"
-    )
-    describe(ax, ", ".join(["Speedup-Test", *compared(result, result["speedup"]), *left_out]))
-    ax.spines["bottom"].set_visible(False)
-    return ax
+    frame = RowFrame(ax, *shown_rows(result["speedup"], "speedup"), extra=(COLUMN * len(steps), 0.4))
+    cells = [result.isel(row.cell) for row in frame.rows]
+    for row, cell in zip(frame.rows, cells, strict=True):
+        _draw_steps(frame.ax, row.y, cell)
+    frame.ax.set_xlim(-0.5, len(steps) - 0.5)
+    frame.ax.set_xticks(range(len(steps)), [HEADERS.get(step, step) for step in steps], fontsize=LABEL_SIZE)
+    frame.ax.tick_params(axis="x", length=0)
+    frame.ax.spines["bottom"].set_visible(False)
+    header = f"speedup of the\n{result.attrs.get('statistic', 'mean')}, level"
+    return frame.finish(["Speedup-Test", *compared(result, result["speedup"])], "", list(map(_speedup_text, cells)), header)
 
 
-def _draw_way(ax: Axes, row: Row, cell: xr.Dataset) -> None:
-    """Draw one benchmark's boxes."""
+def _draw_steps(ax: Axes, y: float, cell: xr.Dataset) -> None:
     pvalues, outcomes = cell["step_pvalue"].values.tolist(), cell["step_outcome"].values.tolist()
-    searched, risk = bool(cell["searched"]), 1 - float(cell["judged_level"])
+    risk = 1 - float(cell["judged_level"])
     for column, (pvalue, outcome) in enumerate(zip(pvalues, outcomes, strict=True)):
         if outcome not in STATES:
-            ax.text(column, row.y, "–", ha="center", va="center", fontsize=NOTE_SIZE, color=GREY)
+            ax.text(column, y, "–", ha="center", va="center", fontsize=NOTE_SIZE, color=GREY)
             continue
         state = STATES[outcome]
-        ax.add_patch(Rectangle((column - 0.48, row.y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
-        # Each row has a risk of its own: no p is normal at one and not at another.
-        if searched and state in CONDITIONS and not np.isnan(pvalue):
+        ax.add_patch(Rectangle((column - 0.48, y - 0.38), 0.96, 0.76, facecolor=FILLS[state], edgecolor="none", label=state))
+        # With a search each row has a risk of its own, at which the same p may be normal or not: the risk stands beside p, not the outcome.
+        if bool(cell["searched"]) and state in (GOES_ON, WARNS, STOPS) and not np.isnan(pvalue):
             outcome = f"{'>' if pvalue > risk else '≤'} {risk:.3g}"
         text = outcome if np.isnan(pvalue) else f"{pvalue:.3g}  {outcome}"
-        ax.text(column, row.y, text, ha="center", va="center", fontsize=NOTE_SIZE)
+        ax.text(column, y, text, ha="center", va="center", fontsize=NOTE_SIZE)
 
 
-def _found(cell: xr.Dataset) -> str:
-    """Write the speedup, and the level at which it is significant."""
+def _speedup_text(cell: xr.Dataset) -> str:
     ratio = float(cell["speedup"])
     level = f"{100 * float(cell['confidence_level']):g} %" if bool(cell["significant"]) else "no (slower)" if ratio < 1 else "no"
     return f"{ratio:.3f}, {level}"
-
-
-MARKS: Final = {"min": ("|", GREY), "mean": ("o", COLOURS[0]), "median": ("D", COLOURS[5])}
-"""How the speedup of each statistic is drawn."""
-
-TESTED: Final = ("mean", "median")
-"""The statistics for which there is a test."""
-
-SUITE: Final = "all benchmarks"
 
 
 def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -130,12 +112,11 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: speedups of the minimum, the mean and the median. Right of the rows the levels at which mean and median are
-        significant; the title says in how many benchmarks they are, with the interval of that proportion.
+        Horizontal axis: speedups of the minimum, the mean and the median. The column at the right has the levels at which mean and median
+        are significant; the title says in how many benchmarks they are, with the interval of that proportion.
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -151,39 +132,36 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     speedups, overall = result["speedup"], result["overall_speedup"]
     rows, left_out = shown_rows(speedups.sel(statistic="mean"), "speedup of the mean")
     suite = Row({}, SUITE, "", rows[-1].y + 1 + GAP)
-    ax = axes_for(ax, size_for([*rows, suite]))
+    frame = RowFrame(ax, [*rows, suite], left_out)
+    ax, heights = frame.ax, frame.heights[:-1]
     ax.axvline(1.0, color=DARK, linewidth=0.8, linestyle=":", zorder=1)
     ax.axhline(suite.y - (1 + GAP) / 2, color="#dddddd", linewidth=0.6, zorder=0)
+    cells = [result.isel(row.cell) for row in rows]
     for statistic, (marker, colour) in MARKS.items():
-        selected = result.sel(statistic=statistic)
-        for filled in (True, False):
-            chosen = [row for row in rows if bool(selected["significant"].isel(row.cell)) is filled]
-            numbers = [float(selected["speedup"].isel(row.cell)) for row in chosen]
-            face = colour if filled else "white"
-            ax.plot(numbers, [row.y for row in chosen], marker, color=colour, markerfacecolor=face, markersize=6, zorder=3)
-        ax.plot(float(selected["overall_speedup"]), suite.y, marker, color=colour, markersize=8, label=statistic, zorder=3)
-    label_rows(ax, [*rows, suite])
+        tests = [cell.sel(statistic=statistic) for cell in cells]
+        numbers, significant = (np.array([test[name].item() for test in tests]) for name in ("speedup", "significant"))
+        for mask, face in ((significant, colour), (~significant, "white")):
+            ax.plot(numbers[mask], heights[mask], marker, color=colour, markerfacecolor=face, markersize=6, zorder=3)
+        ax.plot(float(overall.sel(statistic=statistic)), suite.y, marker, color=colour, markersize=8, label=statistic, zorder=3)
+    values = np.array([cell["speedup"].values for cell in cells])
+    draw_intervals(ax, [], [1.0, *values.ravel(), *overall.values], log=True)
+    frame.note(np.append(np.isnan(values).all(axis=1), False))
     totals = ", ".join(f"{float(overall.sel(statistic=statistic)):.3f}x" for statistic in TESTED)
-    beside_rows(ax, [*rows, suite], [*(_levels(result.isel(row.cell)) for row in rows), totals], "significant at\nmean, median")
-    row_speedups = [speedups.isel(row.cell).values for row in rows]
-    values = [float(value) for value in np.concatenate([*row_speedups, overall.values])]
-    draw_intervals(ax, [], view_of([], [1.0, *values], log=True), log=True)
-    note_unmeasured(ax, [row.y for row, selected in zip(rows, row_speedups, strict=True) if np.isnan(selected).all()])
-    ax.set_xlabel("times as fast as the baseline\nfilled: significant (all benchmarks: not tested)")
-    counted = [_counted(result.sel(statistic=statistic), statistic) for statistic in TESTED]
-    describe(ax, f"Speedup-Test, significant speedups: {', '.join([*counted, *left_out])}")
-    return ax
+    counts = ", ".join(_count_text(result.sel(statistic=statistic), statistic) for statistic in TESTED)
+    label = "times as fast as the baseline\nfilled: significant (all benchmarks: not tested)"
+    texts = [*map(_levels_text, cells), totals]
+    return frame.finish([f"Speedup-Test, significant speedups: {counts}"], label, texts, "significant at\nmean, median")
 
 
-def _levels(cell: xr.Dataset) -> str:
+def _levels_text(cell: xr.Dataset) -> str:
     """Write the levels at which mean and median are significant."""
-    results = [cell.sel(statistic=statistic) for statistic in TESTED]
     if bool(cell["speedup"].isnull().all()):
         return "–"
-    return ", ".join(f"{100 * float(answer['confidence_level']):g} %" if bool(answer["significant"]) else "no" for answer in results)
+    tests = [cell.sel(statistic=statistic) for statistic in TESTED]
+    return ", ".join(f"{100 * float(test['confidence_level']):g} %" if bool(test["significant"]) else "no" for test in tests)
 
 
-def _counted(row: xr.Dataset, statistic: str) -> str:
+def _count_text(tests: xr.Dataset, statistic: str) -> str:
     """Write how many speedups are significant, and the interval of that proportion."""
-    limits = f"{100 * float(row['lower']):.0f} to {100 * float(row['upper']):.0f} %"
-    return f"{float(row['accelerated']):g} of {row['significant'].size} of the {statistic} ({limits})"
+    limits = f"{100 * float(tests['lower']):.0f} to {100 * float(tests['upper']):.0f} %"
+    return f"{float(tests['accelerated']):g} of {tests['significant'].size} of the {statistic} ({limits})"

@@ -1,4 +1,4 @@
-"""Intervals of many replications of one experiment, side by side: how they scatter, and how many hold the truth."""
+"""Intervals of many replications of one experiment, side by side: how they scatter, and how many contain the true value."""
 
 from typing import Final
 
@@ -8,13 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import level_of_intervals
-from perfarray.plots.figure import COLOURS, DARK, axes_for, describe, selection, write_units
+from perfarray.plots.figure import COLOURS, DARK, Floats, axes_for, describe, selection, write_units
 
-ESTIMATES: Final = ("estimate", "speedup")
-"""Variables that are drawn, the first of them there is."""
-
-WIDTH: Final = 150.0
-"""Points of all intervals' widths together, each from one to twelve."""
+ESTIMATES: Final = ("estimate", "speedup")  # the first variable that a result has is drawn
+WIDTH: Final = 150.0  # points of the widths of all intervals together; each has one to twelve
 
 
 def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = None, truth: float | None = None) -> Axes:
@@ -29,7 +26,7 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
     along : str, optional
         The dim of the replications; default: the only one with several labels.
     truth : float, optional
-        What is known to be true: drawn as a line, and intervals without it in another colour. The title counts those that hold it.
+        The true value: drawn as a line; intervals that do not contain it have another colour. The title counts those that do.
 
     Returns
     -------
@@ -39,11 +36,10 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
     Raises
     ------
     ValueError
-        A result without estimates; several dims with several labels, none of which, or not the others, were chosen.
+        A result without estimates; several dims with several labels and none selected with `along`.
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.simulate(
@@ -63,48 +59,43 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
         raise ValueError(
             f"a strip lies along one dim, and {long} have several labels: give along= one of them, and select or facet the others"
         )
-    with_limits = {"lower", "upper"} <= set(result.data_vars)
-    result = (
-        result[[name, *(("lower", "upper") if with_limits else ())]].compute().squeeze([dim for dim in result[name].dims if dim != along])
-    )
+    has_limits = {"lower", "upper"} <= set(result.data_vars)
+    names = [name, "lower", "upper"] if has_limits else [name]
+    result = result[names].compute().squeeze([dim for dim in result[name].dims if dim != along])
     ax = axes_for(ax, (8.0, 4.0))
-    is_first = not ax.get_title(loc="left")  # what is drawn over another result leaves it its title
-    x = np.arange(result.sizes[along]) + 1.0
-    title = [f"{name.capitalize()} along {along}"]
-    if with_limits:
-        title = [_intervals(ax, result, x, along, truth)]
+    first_title = ax.get_title(loc="left")  # what is drawn over another result leaves it its title
+    x = np.arange(1.0, result.sizes[along] + 1)
+    title = f"{name.capitalize()} along {along}"
+    if has_limits:
+        title = _draw_intervals(ax, result, x, along, truth)
         ax.plot(x, result[name].values, "o", color=DARK, markersize=3, label="estimate", zorder=3)
     else:
-        ax.plot(x, result[name].values, "--", color=COLOURS[3], marker=".", linewidth=1, label=f"{name}, {_method(result)}", zorder=3)
+        label = f"{name}, {str(result.attrs.get('result', 'the result')).replace('_', ' ')}"
+        ax.plot(x, result[name].values, "--", color=COLOURS[3], marker=".", linewidth=1, label=label, zorder=3)
     if truth is not None:
         ax.axhline(truth, color=DARK, linewidth=1, linestyle=":", label="true")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(x[0] - 0.7, x[-1] + 0.7)
     ax.set_xlabel(along)
-    if is_first:
-        ax.set_ylabel(str(result[name].attrs.get("long_name", name)))
-        write_units(ax.yaxis, str(result[name].attrs.get("units", "1")))
-    describe(ax, ", ".join([*title, *selection(result[name])]) if is_first else ax.get_title(loc="left"))
-    return ax
+    if first_title:
+        return describe(ax, [first_title])
+    ax.set_ylabel(str(result[name].attrs.get("long_name", name)))
+    write_units(ax.yaxis, str(result[name].attrs.get("units", "1")))
+    return describe(ax, [title, *selection(result[name])])
 
 
-def _intervals(ax: Axes, result: xr.Dataset, positions: np.ndarray, along: str, truth: float | None) -> str:
-    """Draw the intervals, and say how many there are; those with an open or unknown end have no line."""
+def _draw_intervals(ax: Axes, result: xr.Dataset, x: Floats, along: str, truth: float | None) -> str:
+    """Draw the intervals that have two limits, and return a title that counts them."""
     lower, upper = result["lower"].values, result["upper"].values
     bounded = np.isfinite(lower) & np.isfinite(upper)
     covering = bounded if truth is None else bounded & (lower <= truth) & (truth <= upper)
     level = level_of_intervals(result) or "unknown level"
-    width = min(12.0, max(1.0, WIDTH / len(positions)))
+    width = min(12.0, max(1.0, WIDTH / len(x)))
     for mask, colour, label in ((covering, COLOURS[1], "interval"), (bounded & ~covering, COLOURS[5], "interval without it")):
         if mask.any():
-            ax.vlines(positions[mask], lower[mask], upper[mask], colors=colour, linewidth=width, label=label, zorder=2)
+            ax.vlines(x[mask], lower[mask], upper[mask], colors=colour, linewidth=width, label=label, zorder=2)
     number = int(np.count_nonzero(bounded))
-    lacking = f" ({len(positions) - number} more without limits)" if number < len(positions) else ""
+    lacking = f" ({len(x) - number} more without limits)" if number < len(x) else ""
     if truth is None:
         return f"{number} intervals of {level} along {along}{lacking}"
     return f"{int(np.count_nonzero(covering))} of {number} intervals of {level} along {along} hold {truth:g}{lacking}"
-
-
-def _method(result: xr.Dataset) -> str:
-    """Return which method gave a result."""
-    return str(result.attrs.get("result", "the result")).replace("_", " ")

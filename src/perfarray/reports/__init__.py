@@ -1,1 +1,1 @@
-"""One page about an archive: what was measured, what changed, how sure that is, and the code that says so."""
+"""One report about timings: what was measured, what changed, how sure that is, and the code that computes it."""

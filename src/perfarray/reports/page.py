@@ -1,15 +1,16 @@
-"""A report as one page for browsers: no file beside it, nothing fetched, no value ever markup."""
+"""A report as one self-contained page for browsers, in which no value is markup."""
 
 import base64
 from html import escape
+from typing import Final
 
 from perfarray.reports.sections import Content, Section
-from perfarray.reports.text import rows
+from perfarray.reports.text import titles_and_rows
 
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-"""What the browser may do: nothing is fetched."""
+# Nothing is fetched.
+POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
-STYLE = """
+STYLE: Final = """
 :root { color-scheme: light; --line: #d8dee4; --quiet: #57606a }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; color: #1f2328;
   overflow-wrap: anywhere }
@@ -23,9 +24,9 @@ img { max-width: 100%; height: auto } pre { overflow-x: auto; background: #f6f8f
 @media print { details:not([open]) { display: none } h2 { break-after: avoid } tr, img { break-inside: avoid } body { max-width: none } }
 """
 
-SCRIPT = r"""
+SCRIPT: Final = r"""
 const sizes = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600};
-const value = text => {
+const number = text => {
   if (text === "" || text === "-") return null;
   if (text.startsWith("unchanged")) return 0;
   const parts = [...text.replace(/^< /, "").matchAll(/(-?[0-9.]+(?:e[-+]?[0-9]+)?)(x faster)?(?: (ns|us|ms|s|min|h)\b)? ?/gy)];
@@ -42,10 +43,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
       table.querySelectorAll("thead th").forEach(other => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const text = row => row.cells[place].textContent;
-      const numeric = rest.every(row => !Number.isNaN(value(text(row))));
-      const order = (one, other) => numeric ? value(one) - value(other) : one.localeCompare(other);
-      const known = rest.filter(row => !numeric || value(text(row)) !== null), unknown = rest.filter(row => !known.includes(row));
-      known.sort((one, other) => (down ? -1 : 1) * order(text(one), text(other)));
+      const numeric = rest.every(row => !Number.isNaN(number(text(row))));
+      const order = (first, second) => numeric ? number(first) - number(second) : first.localeCompare(second);
+      const known = rest.filter(row => !numeric || number(text(row)) !== null), unknown = rest.filter(row => !known.includes(row));
+      known.sort((first, second) => (down ? -1 : 1) * order(text(first), text(second)));
       body.append(...known, ...unknown, ...last);
     });
   });
@@ -75,7 +76,6 @@ def as_html(content: Content) -> str:
 
 
 def _section(section: Section) -> str:
-    """Write one question and its answer."""
     blocks = [f"<h2>{escape(section.title)}</h2><p>{escape(section.about)}</p>"]
     if section.picture is not None:
         image = base64.b64encode(section.picture.encode()).decode()
@@ -87,9 +87,9 @@ def _section(section: Section) -> str:
 
 
 def _table(section: Section) -> str:
-    """Write the table of a section: rows of suites stay last when it is sorted."""
+    """Write the table of a section; its rows of suites stay last when it is sorted."""
     assert section.table is not None
-    titles, lines = rows(section.table)
+    titles, lines = titles_and_rows(section.table)
     end = len(lines) - int(section.table.attrs["suites"])
     head = "".join(f"<th scope=col>{escape(title)}</th>" for title in titles)
     body = "".join(f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n" for number, line in enumerate(lines))

@@ -1,9 +1,9 @@
-"""The sections of a report: each is a call of a public function, what it answered as a table, a picture, and notes."""
+"""The sections of a report: each is a call of a public function, its answer as a table, a picture, and notes."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 import xarray as xr
@@ -11,25 +11,31 @@ import xarray as xr
 import perfarray
 from perfarray.conventions import HISTORY, LEVELS, plural
 
+HALF_WIDTH: Final = 0.01  # of the intervals of the next experiment
+FEW: Final = 6  # labels of a dim that are described one by one
+SEED: Final = {"rng": 1}  # the same timings give the same report
+RULES: Final = ("perfarray", "pooled_t", "means_5_percent")  # the quick ones, which are calibrated on the timings
+ENOUGH: Final = 10  # repetitions whose order has information
+FEWEST: Final = 8  # commits in which a change can be detected
+MOST: Final = 300  # rows of a table
+
+UNDRAWN: Final = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
+ONE_SIDED: Final = "nothing was measured on both sides."
+FEW_OR_ALIKE: Final = "too little was measured, or nothing varies."
+
+
+class Question(NamedTuple):
+    """A call of a method of the accessor; the title asks, and `about` explains how to read the answer."""
+
+    title: str
+    about: str
+    method: str
+    choices: Mapping[str, Any]
+    baseline: tuple[object, ...] = ()
+
 
 class Section(NamedTuple):
-    """One question and its answer.
-
-    Attributes
-    ----------
-    title, about : str
-        The question, and how to read the answer.
-    code : str
-        The call that was made.
-    table : DataFrame or None
-        Texts for people.
-    notes : tuple of str
-        What there is to say beside the numbers; why there is no answer, if there is none.
-    picture : str or None
-        SVG.
-    result : Dataset or None
-        All numbers.
-    """
+    """A question and its answer: the call, a table of texts, notes (or why there is no answer), a picture as SVG, and all numbers."""
 
     title: str
     about: str
@@ -41,7 +47,7 @@ class Section(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What a report says, whatever its form."""
+    """The texts of a report, in whatever form."""
 
     title: str
     summary: tuple[str, ...]
@@ -50,52 +56,7 @@ class Content(NamedTuple):
     code: str
 
 
-class Question(NamedTuple):
-    """A call of a method of the accessor, and what it is good for."""
-
-    title: str
-    about: str
-    method: str
-    choices: Mapping[str, Any]
-    sort: str | None = None
-
-    def call(self, baseline: tuple[object, ...]) -> str:
-        """Return the call as code."""
-        arguments = [repr(label) for label in baseline] + [f"{name}={value!r}" for name, value in self.choices.items()]
-        return f"times.perf.{self.method}({', '.join(arguments)})"
-
-
-HALF_WIDTH = 0.01
-"""What the next experiment should reach: intervals of +- 1 %."""
-
-FEW = 6
-"""Labels of a dim that are described one by one."""
-
-SEED = {"rng": 1}
-"""The same timings give the same report."""
-
-SEEN_RULES = ("perfarray", "pooled_t", "means_5_percent")
-"""Rules that are tried on the timings: quick ones."""
-
-UNDRAWN = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
-
-ONE_SIDED = "nothing was measured on both sides."
-FEW_OR_ALIKE = "too little was measured, or nothing varies."
-
-VERDICTS = ("compare", "change_points")
-"""The results whose verdicts the summary counts."""
-
-ENOUGH = 10
-"""Repetitions whose order says something."""
-
-FEWEST = 8
-"""Commits of a history: of fewer, no change can be told."""
-
-MOST = 300
-"""Rows of a table."""
-
-
-def gathered(
+def content_of(
     times: xr.DataArray | xr.Dataset,
     baseline: object,
     *,
@@ -105,120 +66,106 @@ def gathered(
     dim: str | None,
     pictures: bool,
 ) -> Content:
-    """Ask every question; what a method warns of is a note of its section.
+    """Ask all questions of timings; warnings of a method become notes of its section.
 
     Parameters
     ----------
     times : DataArray or Dataset
         Timings.
     baseline : label or None
-        None compares nothing.
-    given, judged, priced : mapping
-        The choices of every method, those of verdicts, and those of plans, as far as they were given.
+        With None nothing is compared.
+    nest, judged, priced : mapping
+        The options of every method, of verdicts, and of plans, as far as they were given.
     dim : str or None
-        Where the baseline lies.
-    drawn : bool
+        The dim of the baseline.
+    pictures : bool
         Whether there are pictures.
-
-    Returns
-    -------
-    Content
     """
-    nest = dict(nest)
-    compared = nest if dim is None else nest | {"dim": dim}
-    bound = {name: value for name, value in judged.items() if name == "threshold"}
     pair = () if baseline is None else (baseline,)
-    questions = [Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)]
-    if pair:
-        about = f"Against {baseline}; the larger change first. Intervals and verdicts count independent units, never single values."
-        about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
-        about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
-        questions.append(Question("What changed", about, "compare", compared | dict(judged), "effect"))
-        about = "The same question asked of every method of the papers: where they disagree, look at the runs."
-        questions.append(Question("Do the methods agree", about, "agreement", compared | bound | SEED))
-    else:
-        questions.append(Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", nest))
-    questions += [
-        Question(
-            "Where the variation comes from",
-            "More repetitions of a level average away what varies at it and below it, never what varies above.",
-            "variance_components",
-            nest,
-        ),
-        Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", nest),
-        Question("Is there more than one mode", "Clusters of runs, where a mean describes none of them.", "variability_level", nest | SEED),
-        *_in_order(times, nest),
-        *_since_when(times, nest | {name: value for name, value in judged.items() if name in ("threshold", "correction")}),
-        Question(
-            "Can such answers be trusted",
-            "Halves of the same timings compared, where nothing differs: how often rules see a difference.",
-            "calibrate",
-            nest | bound | SEED | {"rules": SEEN_RULES, "n_splits": 40},
-        ),
-        Question(
-            "How many repetitions next time",
-            f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}.",
-            "plan_repetitions",
-            (compared if pair else nest) | dict(priced) | {"half_width": HALF_WIDTH},
-        ),
-    ]
-    with_baseline = ("compare", "agreement", "plan_repetitions")
-    sections = [_answered(times, question, pair if question.method in with_baseline else (), pictures) for question in questions]
-    verdicts = [
-        _changed(question) for question in sections if question.result is not None and question.result.attrs.get("result") in VERDICTS
-    ]
+    compared = dict(nest) if dim is None else {**nest, "dim": dim}
+    questions = list(_questions(times, pair, nest, compared, judged, priced))
+    sections = [_section(times, question, pictures) for question in questions]
+    judging = [section for question, section in zip(questions, sections, strict=True) if question.method in ("compare", "change_points")]
+    verdicts = [_verdicts(section) for section in judging if section.result is not None]
     missing = [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
     code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, dim)}"]
-    code += [f"print(perfarray.table({question.code}))" for question in sections if question.code]
-    return Content(
-        "Timings report", (*_counts(times, sections[0].result), *verdicts, *missing), _described(times, dim), sections, "\n".join(code)
-    )
+    code += [f"print(perfarray.table({section.code}))" for section in sections]
+    summary = (*_measured(times, sections[0].result), *verdicts, *missing)
+    return Content("Timings report", summary, _described(times, dim), sections, "\n".join(code))
 
 
-def _in_order(times: xr.DataArray | xr.Dataset, nest_options: Mapping[str, Any]) -> list[Question]:
-    """Return what is asked of the order of repetitions, as far as there are enough of them."""
-    nest = nest_options.get("levels") or [dim for dim in LEVELS if dim in times.dims]
-    outer, inner = (nest if isinstance(nest, str) else nest[index] for index in (0, -1)) if nest else ("", "")
-    questions = []
-    if times.sizes.get(outer, 0) >= ENOUGH:
-        about = (
-            f"{plural(outer).capitalize()} in the order measured: how alike neighbours are, and how many independent ones they are worth."
-        )
-        questions.append(Question("Do they depend on those before them", about, "autocorrelation", {**nest_options, "dim": outer}))
-    if inner != outer and times.sizes.get(inner, 0) >= ENOUGH:
-        about = f"How many series of {plural(inner)} are steady, and from where on."
-        questions.append(Question("Is there a warm-up left", about, "steady_state", {**nest_options, "dim": inner}))
-    return questions
+def _questions(
+    times: xr.DataArray | xr.Dataset,
+    pair: tuple[object, ...],
+    nest: Mapping[str, Any],
+    compared: Mapping[str, Any],
+    judged: Mapping[str, Any],
+    priced: Mapping[str, Any],
+) -> Iterator[Question]:
+    """Yield the questions in the order of the report."""
+    bound = {name: value for name, value in judged.items() if name == "threshold"}
+    yield Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)
+    if pair:
+        about = f"Against {pair[0]}; the larger change first. Intervals and verdicts count independent units, never single values."
+        about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
+        about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
+        yield Question("What changed", about, "compare", {**compared, **judged}, pair)
+        about = "The same question asked of every method of the papers: where they disagree, look at the runs."
+        yield Question("Do the methods agree", about, "agreement", {**compared, **bound, **SEED}, pair)
+    else:
+        yield Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", nest)
+    about = "More repetitions of a level average away what varies at it and below it, never what varies above."
+    yield Question("Where the variation comes from", about, "variance_components", nest)
+    yield Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", nest)
+    about = "Clusters of runs, where a mean describes none of them."
+    yield Question("Is there more than one mode", about, "variability_level", {**nest, **SEED})
+    yield from _of_order(times, nest)
+    for dim in HISTORY:
+        if times.sizes.get(dim, 0) >= FEWEST and dim not in nest.get("levels", ()):
+            causes = f"with the set of {plural(dim)} that may have made it; what these differ by anyway is no change"
+            about = f"Where a benchmark became slower or faster, {causes}."
+            yield Question("Since when", about, "change_points", {**nest, **judged, "dim": dim})
+    about = "Halves of the same timings compared, where nothing differs: how often rules see a difference."
+    yield Question("Can such answers be trusted", about, "calibrate", {**nest, **bound, **SEED, "rules": RULES, "n_splits": 40})
+    about = f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}."
+    options = {**(compared if pair else nest), **priced, "half_width": HALF_WIDTH}
+    yield Question("How many repetitions next time", about, "plan_repetitions", options, pair)
 
 
-def _since_when(times: xr.DataArray | xr.Dataset, nest_options: Mapping[str, Any]) -> list[Question]:
-    """Return what is asked of a history, where there is one that is long enough."""
-    along = [dim for dim in HISTORY if times.sizes.get(dim, 0) >= FEWEST and dim not in nest_options.get("levels", ())]
-    about = "Where a benchmark became slower or faster, with the set of {} that may have made it; what these differ by anyway is no change."
-    return [Question("Since when", about.format(plural(dim)), "change_points", {**nest_options, "dim": dim}) for dim in along]
+def _of_order(times: xr.DataArray | xr.Dataset, nest: Mapping[str, Any]) -> Iterator[Question]:
+    """Yield the questions about the order of repetitions, as far as there are enough of them."""
+    levels = nest.get("levels") or [dim for dim in LEVELS if dim in times.dims]
+    levels = [levels] if isinstance(levels, str) else [*levels]
+    if levels and times.sizes.get(levels[0], 0) >= ENOUGH:
+        worth = "how alike neighbours are, and how many independent ones they are worth"
+        about = f"{plural(levels[0]).capitalize()} in the order measured: {worth}."
+        yield Question("Do they depend on those before them", about, "autocorrelation", {**nest, "dim": levels[0]})
+    if len(set(levels)) > 1 and times.sizes.get(levels[-1], 0) >= ENOUGH:
+        about = f"How many series of {plural(levels[-1])} are steady, and from where on."
+        yield Question("Is there a warm-up left", about, "steady_state", {**nest, "dim": levels[-1]})
 
 
-def _answered(times: xr.DataArray | xr.Dataset, question: Question, pair: tuple[object, ...], pictures: bool) -> Section:
-    """Make one call; where it cannot answer, say why."""
-    call = question.call(pair)
-    empty = Section(question.title, question.about, call)
+def _section(times: xr.DataArray | xr.Dataset, question: Question, pictures: bool) -> Section:
+    """Make one call; where it has no answer, say why."""
+    arguments = [*map(repr, question.baseline), *(f"{name}={value!r}" for name, value in question.choices.items())]
+    section = Section(question.title, question.about, f"times.perf.{question.method}({', '.join(arguments)})")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
         try:
-            answer = getattr(times.perf, question.method)(*pair, **question.choices)
+            result: xr.Dataset = getattr(times.perf, question.method)(*question.baseline, **question.choices)
         except ValueError as error:
             if question.method in ("compare", "mean_interval"):
                 raise
-            return empty._replace(notes=(f"No answer: {error}",))
-        result: xr.Dataset = answer.to_dataset() if hasattr(answer, "to_dataset") else answer
-        table, remarks = _shown(perfarray.table(result, sort=question.sort))
-        if table.empty:
-            remarks = (_reason(question.method, result),)
-        return empty._replace(
+            return section._replace(notes=(f"No answer: {error}",))
+        table = perfarray.table(result, sort="effect" if question.method == "compare" else None)
+        remarks = () if len(table) <= MOST else (f"{len(table) - MOST} more rows are left out of the table.",)
+        remarks = (_reason(question.method, result),) if table.empty else remarks
+        is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",)
+        return section._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
-            table=table,
+            table=_first_rows(table),
             notes=(*table.attrs["notes"], *remarks),
-            picture=_picture(result) if pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) else None,
+            picture=_picture(result) if is_drawable else None,
             result=result.compute(),
         )
 
@@ -230,34 +177,18 @@ def _reason(method: str, result: xr.Dataset) -> str:
     return f"No answer: {ONE_SIDED if method in ('compare', 'agreement') else FEW_OR_ALIKE}"
 
 
-def _changed(section: Section) -> str:
-    """Return how many verdicts there are of each kind, and what became of suites; of a history, since when."""
-    table, result = section.table, section.result
-    assert table is not None
-    assert result is not None
-    suites = int(table.attrs["suites"])
-    cells, suite_rows = table.iloc[: len(table) - suites], table.iloc[len(table) - suites :]
-    history = result.attrs["result"] == "change_points"
-    if cells.empty:
-        return section.notes[-1] if history else _sentence(ONE_SIDED.removesuffix("."))
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in cells["verdict"].value_counts(sort=False).items())
-    counts = f"Changes along the {plural(str(result.attrs['dim']))}: {counts}" if history else counts
-    named = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in suite_rows.index]
-    return "; ".join([counts, *(f"{label} together {change}" for label, change in zip(named, suite_rows["change"], strict=True))]) + "."
-
-
-def _shown(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Leave out rows that nobody reads, and say how many."""
-    suites, rows = int(table.attrs["suites"]), len(table)
-    if rows <= MOST:
-        return table, ()
-    shortened = pd.concat([table.iloc[: MOST - suites], table.iloc[rows - suites :]])
+def _first_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the first rows of a long table, and those of suites."""
+    if len(table) <= MOST:
+        return table
+    end = len(table) - int(table.attrs["suites"])
+    shortened = pd.concat([table.iloc[: MOST - int(table.attrs["suites"])], table.iloc[end:]])
     shortened.attrs = table.attrs
-    return shortened, (f"{rows - len(shortened)} more rows are left out of the table.",)
+    return shortened
 
 
 def _picture(result: xr.Dataset) -> str | None:
-    """Draw a result, where there is a picture of it that has room for all it shows, and what draws it is installed."""
+    """Draw a result, where it has a picture, the picture has room for all labels, and matplotlib is installed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
@@ -266,46 +197,61 @@ def _picture(result: xr.Dataset) -> str | None:
             return None
 
 
+def _verdicts(section: Section) -> str:
+    """Return how many verdicts there are of each kind, and the changes of suites."""
+    table, result = section.table, section.result
+    assert table is not None
+    assert result is not None
+    end = len(table) - int(table.attrs["suites"])
+    is_history = result.attrs["result"] == "change_points"
+    if not end:
+        return section.notes[-1] if is_history else _sentence(ONE_SIDED.removesuffix("."))
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in table["verdict"].iloc[:end].value_counts(sort=False).items())
+    counts = f"Changes along the {plural(str(result.attrs['dim']))}: {counts}" if is_history else counts
+    labels = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in table.index[end:]]
+    suites = [f"{label} together {change}" for label, change in zip(labels, table["change"].iloc[end:], strict=True)]
+    return "; ".join([counts, *suites]) + "."
+
+
 def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _counts(times: xr.DataArray | xr.Dataset, counted: xr.Dataset | None) -> tuple[str, ...]:
+def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> list[str]:
     """Return what was measured, in sentences."""
-    lines = [", ".join(f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS)]
-    attrs = times.attrs | ({} if counted is None else counted.attrs)
-    if counted is not None:
-        most = counted["maximum"].max([dim for dim in counted["maximum"].dims if dim != "level"])
-        inside = zip(most["level"].values.tolist(), most.values.tolist(), strict=True)
-        nest = [f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in inside]
-        lines.append(f"at most {' of '.join(reversed(nest))}" if nest else "")
-    lines = [f"{'; '.join(filter(None, lines)) or 'one value'}."]
+    phrases = [", ".join(f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS)]
+    attrs = times.attrs if counts is None else times.attrs | counts.attrs
+    if counts is not None:
+        most = counts["maximum"].max([dim for dim in counts["maximum"].dims if dim != "level"])
+        numbers = zip(most["level"].values.tolist(), most.values.tolist(), strict=True)
+        nest = [f"{number:.0f} {level if number == 1 else plural(level)}" for level, number in numbers]
+        phrases.append(f"at most {' of '.join(reversed(nest))}" if nest else "")
+    sentences = [f"{'; '.join(filter(None, phrases)) or 'one value'}."]
     if "format" in attrs:
-        lines.append(f"Read as {attrs['format']}, files: {attrs.get('n_files', 1)}.")
+        sentences.append(f"Read as {attrs['format']}, files: {attrs.get('n_files', 1)}.")
     for name, description in {
-        "n_files_skipped": "files skipped", "n_files_broken": "broken files", "n_warmup": "values of warm-up left out",
-        "n_failed": "values of failed runs left out", "n_copied": "copied values left out", "n_censored": "runs stopped at a limit",
+        "n_files_skipped": "Files skipped", "n_files_broken": "Broken files", "n_warmup": "Values of warm-up left out",
+        "n_failed": "Values of failed runs left out", "n_copied": "Copied values left out", "n_censored": "Runs stopped at a limit",
     }.items():  # fmt: skip
         if attrs.get(name):
-            lines.append(f"{description[0].upper()}{description[1:]}: {attrs[name]}.")
-    return tuple(lines)
+            sentences.append(f"{description}: {attrs[name]}.")
+    return sentences
 
 
 def _reading(times: xr.DataArray | xr.Dataset, dim: str | None) -> str:
-    """Return how several places are read as labels of a dim."""
+    """Return how several inputs are read as labels of a dim."""
     if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
         return ""
     return f"; of several places: perfarray.read_archive({ {str(label): '...' for label in times[dim].values.tolist()} }, dim={dim!r})"
 
 
 def _described(times: xr.DataArray | xr.Dataset, dim: str | None) -> dict[str, str]:
-    """Return what all timings share, machine, versions, options; and in what the labels that are compared differ, if they are few."""
-    shared = {str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims}
+    """Return the descriptors that all timings share (machine, versions, options), and those in which a few compared labels differ."""
+    descriptors = {str(name): str(label.values[()]) for name, label in times.coords.items() if not label.dims}
     if dim is None or dim not in times.coords or times.sizes[dim] > FEW:
-        return shared
-    labels = list(map(str, times[dim].values.tolist()))
-    differing = {str(name): label.values.tolist() for name, label in times.coords.items() if label.dims == (dim,) and name != dim}
-    return shared | {
-        name: ", ".join(f"{label}: {value}" for label, value in zip(labels, values_of_labels, strict=True))
-        for name, values_of_labels in differing.items()
-    }
+        return descriptors
+    labels = times[dim].values.tolist()
+    for name, values in times.coords.items():
+        if values.dims == (dim,) and name != dim:
+            descriptors[str(name)] = ", ".join(f"{label}: {value}" for label, value in zip(labels, values.values.tolist(), strict=True))
+    return descriptors

@@ -1,6 +1,6 @@
-"""The report: questions asked of timings in turn, and written in one of three forms."""
+"""The report in three forms: HTML, Markdown and JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -9,15 +9,13 @@ import xarray as xr
 
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
-from perfarray.reports.sections import gathered
+from perfarray.reports.sections import Content, content_of
 from perfarray.reports.text import as_json, as_markdown
 from perfarray.timings.writing import replacing
 
-FORMATS: Final = {"html": as_html, "markdown": as_markdown, "json": as_json}
-
 
 class Text(str):
-    """A long text: a prompt that shows what a call returned is not flooded by it."""
+    """A long text that a prompt shows in one line."""
 
     __slots__ = ()
 
@@ -26,7 +24,7 @@ class Text(str):
 
 
 class Page(Text):
-    """A page, shown by notebooks inside a frame of its own."""
+    """A page that notebooks show inside a frame."""
 
     __slots__ = ()
 
@@ -35,7 +33,7 @@ class Page(Text):
 
 
 class Markdown(Text):
-    """Markdown, shown by notebooks as what it means."""
+    """Markdown that notebooks render."""
 
     __slots__ = ()
 
@@ -43,7 +41,9 @@ class Markdown(Text):
         return str(self)
 
 
-SHOWN: Final[Mapping[str, type[Text]]] = {"html": Page, "markdown": Markdown}
+FORMATS: Final[Mapping[str, tuple[Callable[[Content], str], type[Text]]]] = {
+    "html": (as_html, Page), "markdown": (as_markdown, Markdown), "json": (as_json, Text)
+}  # fmt: skip
 
 
 def report(
@@ -61,40 +61,40 @@ def report(
     format: str = "html",
     redact: bool = False,
 ) -> str:
-    """Write one page about timings: what was measured, where it varies, what changed, how sure that is, what to run next.
+    """Write one page about timings: what was measured, what varies, what changed, how sure that is, what to run next.
 
     Parameters
     ----------
     times : DataArray or Dataset
         Timings.
     baseline : label, optional
-        What the others are compared with; default: nothing is compared, and means are shown.
+        The label that the others are compared with; default: nothing is compared, and means are shown.
     dim : str, optional
-        Where the baseline lies; default: the one dim that holds it.
+        The dim of the baseline; default: the one dim that holds it.
     levels : str or tuple of str, optional
         The nest, outermost first; default: the repetition dims present.
     metric : str, optional
         Variable of a Dataset; default: `time`, or the only one.
     threshold : float, optional
-        A relative change that does not matter, as for `compare`.
+        The largest relative change that does not matter, as for `compare`.
     correction : {"holm", "bh"}, optional
-        Of the verdicts on many benchmarks, as for `compare`.
+        Correction of the verdicts on many benchmarks, as for `compare`.
     costs : mapping of str to float, optional
-        What starting one more repetition of a level costs, as for `plan_repetitions`; default: what the data say.
+        The cost of starting one more repetition of a level, as for `plan_repetitions`; default: from the data.
     cost_units : {"iterations", "s"}, optional
-        The unit of prices and of what is planned; default: that of `plan_repetitions`.
+        The unit of costs and of the plan; default: that of `plan_repetitions`.
     path : path-like, optional
-        Where to write it as well; the file is replaced as a whole.
+        A file to write as well; it is replaced as a whole.
     format : {"html", "markdown", "json"}
-        A page for browsers that needs nothing else (pictures inside where matplotlib is installed; tables sort by a click where scripts
-        run); Markdown; or the texts and all numbers as JSON.
+        A self-contained page for browsers (with pictures where matplotlib is installed; a click sorts tables where scripts run);
+        Markdown; or the texts and all numbers as JSON.
     redact : bool
         Whether machines and files are numbered instead of named, and users, hosts and paths left out.
 
     Returns
     -------
     str
-        The text; a prompt shows in a line what it is, and a notebook the page.
+        The text; a prompt shows it in one line, and a notebook renders it.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def report(
 
     Notes
     -----
-    A section whose method cannot answer says why, and the others stand. Every section shows the call that made it.
+    A section whose method has no answer says why. Every section shows the call that made it.
 
     Examples
     --------
@@ -116,24 +116,24 @@ def report(
     """
     if format not in FORMATS:
         raise ValueError(f"format={format!r} is not known; choose one of {', '.join(map(repr, FORMATS))}")
-    hidden = Redaction.of(times) if redact else None
-    label = hidden.label(baseline) if hidden else baseline
-    content = gathered(
-        hidden.times(times) if hidden else times,
-        label,
+    redaction = Redaction.of(times) if redact else None
+    content = content_of(
+        redaction.times(times) if redaction else times,
+        redaction.label(baseline) if redaction else baseline,
         nest=_given(levels=levels, metric=metric),
         judged=_given(threshold=threshold, correction=correction),
         priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
         dim=dim,
         pictures=format == "html",
     )
-    text = SHOWN.get(format, Text)(FORMATS[format](hidden.content(content) if hidden else content))
+    write, form = FORMATS[format]
+    text = form(write(redaction.content(content) if redaction else content))
     if path is not None:
         with replacing(Path(path)) as (fresh,):
             fresh.write_text(text, encoding="utf-8")
     return text
 
 
-def _given(**choices: Any) -> dict[str, Any]:
-    """Return the choices that were made: for the others the methods' own defaults hold."""
-    return {name: value for name, value in choices.items() if value is not None}
+def _given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given: for the others the defaults of the methods hold."""
+    return {name: value for name, value in options.items() if value is not None}

@@ -1,67 +1,74 @@
-"""Correlograms and lag plots."""
+"""Correlograms, lag plots and measurements against a coordinate."""
 
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib import pyplot as plt
 
 import perfarray  # noqa: F401  (registers .perf)
+from picture_parts import legend, lines, title
 
 
 def timings(cells):
     """Return two series for each of so many benchmarks; neighbours of the first benchmark are alike."""
     values = np.random.default_rng(1).normal(10, 0.1, (cells, 2, 41))
     values[0, :, 1:] += values[0, :, :-1]
-    return xr.DataArray(
-        values[..., 1:], dims=("benchmark", "execution", "iteration"), coords={"benchmark": [f"b{i}" for i in range(cells)]}
-    )
+    labels = {"benchmark": [f"b{number}" for number in range(cells)]}
+    return xr.DataArray(values[..., 1:], dims=("benchmark", "execution", "iteration"), coords=labels)
 
 
-@pytest.mark.parametrize(("cells", "named"), [(1, 1), (9, 7)])
-def test_cells_that_depend_most_are_in_colour(cells, named):
-    """Every cell has a line; the legend names those with the smallest p."""
-    ax = timings(cells).perf.autocorrelation(max_lag=4).perf.plot()
-    assert sum(line.get_gid() == "cell" for line in ax.lines) == cells
-    legend = [text.get_text() for text in ax.figure.legends[0].get_texts()] if ax.figure.legends else ax.get_legend_handles_labels()[1]
-    assert len(legend) == named
-    assert any(text.startswith("b0 (p " if cells > 1 else "all series (p ") for text in legend)
-    plt.close(ax.figure)
+@pytest.mark.parametrize(("cells", "coloured"), [(1, 1), (9, 7)])
+def test_cells_that_depend_most_are_in_colour(cells, coloured):
+    """Every cell has a line; the legend names those with the smallest p; the band contains 95 % of independent correlations."""
+    result = timings(cells).perf.autocorrelation(max_lag=4)
+    ax = result.perf.plot()
+    assert len(lines(ax, "cell")) == cells
+    assert len(legend(ax)) == coloured
+    assert any(text.startswith("b0 (p " if cells > 1 else "all series (p ") for text in legend(ax))
+    assert ("in colour 7 of 9: lowest p of dependence" in title(ax)) is (cells > 1)
+    edge = 1.959964 / result["pooled_n"].values.min() ** 0.5
+    assert [line.get_ydata()[0] for line in lines(ax, "band")] == pytest.approx([-edge, edge], rel=1e-4)
 
 
 def test_lag_pairs_values_of_one_series():
-    """No pair spans two executions; the title says how alike they are."""
+    """No pair spans two executions; the title has the correlation."""
     times = timings(1)[0]
     ax = times.perf.plot.lag(lag=2)
     offsets = [points.get_offsets().data for points in ax.collections]
-    assert [len(part) for part in offsets] == [38, 38]
+    assert [len(pairs) for pairs in offsets] == [38, 38]
     np.testing.assert_allclose(offsets[1], np.stack([times[1, :-2], times[1, 2:]], axis=-1))
-    assert "correlation" in ax.get_title(loc="left")
-    plt.close(ax.figure)
-
-
-def test_messages():
-    """One cell at a time; lags shorter than the series; something to pair."""
-    with pytest.raises(ValueError, match=r"several along benchmark: select one, as in .sel\(benchmark='b0'\)"):
-        timings(2).perf.plot.lag()
-    with pytest.raises(ValueError, match="lag=40 needs more than 40 repetitions"):
-        timings(1).perf.plot.lag(lag=40)
-    with pytest.raises(ValueError, match="lag has nothing to draw"):
-        (timings(1)[0] * np.nan).perf.plot.lag()
+    assert "correlation" in title(ax)
 
 
 def test_against_a_coordinate():
-    """Every measurement that counts at what was recorded with it, a colour for each outermost unit; other coordinates are named."""
-    load = np.array([[5.0, 80.0], [95.0, np.nan]])
-    times = xr.DataArray([[1.0, 2.0], [4.0, 8.0]], dims=("execution", "iteration"), name="time", attrs={"units": "s"})
-    times = times.assign_coords(load=(("iteration", "execution"), load.T, {"units": "%"}))
+    """Every measurement that counts at what was recorded with it, a colour for each outermost unit."""
+    times, warm = LOADED, LOADED.assign_coords(warmup=("iteration", [True, False]))
     ax = times.perf.plot.against("load")
     assert [points.get_offsets().tolist() for points in ax.collections] == [[[5.0, 1.0], [80.0, 2.0]], [[95.0, 4.0]]]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left")) == ("load", "time", "3 measurements")
-    warm = times.assign_coords(warmup=("iteration", [True, False]))
+    assert (ax.get_xlabel(), ax.get_ylabel(), title(ax)) == ("load", "time", "3 measurements")
     assert [points.get_offsets().tolist() for points in warm.perf.plot.against("load").collections] == [[[80.0, 2.0]]]
-    with pytest.raises(ValueError, match=r"coordinate 'lod' holds no numbers along \('execution', 'iteration'\); these do: 'load'"):
-        times.perf.plot.against("lod")
-    with pytest.raises(ValueError, match="draws one cell at a time"):
-        times.expand_dims(benchmark=["fft", "lu"]).perf.plot.against("load")
-    with pytest.raises(ValueError, match="no measurement has a number in 'load'"):
-        (times * np.nan).perf.plot.against("load")
+
+
+LOADED = xr.DataArray(
+    [[1.0, 2.0], [4.0, 8.0]],
+    dims=("execution", "iteration"),
+    coords={"load": (("iteration", "execution"), [[5.0, 95.0], [80.0, np.nan]], {"units": "%"})},
+    name="time",
+    attrs={"units": "s"},
+)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: timings(2).perf.plot.lag(), r"several along benchmark \(2\): select one, as in .sel\(benchmark='b0'\)"),
+        (lambda: timings(1).perf.plot.lag(lag=40), "lag=40 needs more than 40 repetitions"),
+        (lambda: (timings(1)[0] * np.nan).perf.plot.lag(), "lag has nothing to draw"),
+        (lambda: LOADED.perf.plot.against("lod"), r"'lod' holds no numbers along \('execution', 'iteration'\); these do: 'load'"),
+        (lambda: LOADED.expand_dims(benchmark=["fft", "lu"]).perf.plot.against("load"), "draws one cell at a time"),
+        (lambda: (LOADED * np.nan).perf.plot.against("load"), "no measurement has a number in 'load'"),
+    ],
+)
+def test_what_cannot_be_drawn(draw, message):
+    """One cell at a time; lags shorter than the series; something to pair; a coordinate with numbers."""
+    with pytest.raises(ValueError, match=message):
+        draw()

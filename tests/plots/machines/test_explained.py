@@ -1,95 +1,86 @@
-"""A model's pictures: bars in order, measured against predicted, partial dependence."""
+"""A model's pictures: bars in order, coefficients, measured against predicted, partial dependence."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 import perfarray
 from perfarray.plots import explained
+from picture_parts import legend, rows, segments, title
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model():
     """Variation that grows with cores and not with the clock."""
-    chance = np.random.default_rng(1)
-    cores = chance.integers(1, 30, 120).astype(float)
-    noise = 0.1 * chance.standard_normal(120)
-    table = pd.DataFrame(
-        {
-            "relative_variation": np.exp(0.1 * cores + noise),
-            "cpu_mhz": chance.uniform(2000, 4000, 120),
-            "cores": cores,
-            "os": pd.Categorical(["aix", "linux"] * 60),
-        }
-    )
-    return table.perf.explain_variation(model="ols", rng=1)
+    rng = np.random.default_rng(1)
+    cores = rng.integers(1, 30, 120).astype(float)
+    variation = np.exp(0.1 * cores + 0.1 * rng.standard_normal(120))
+    descriptors = {"cpu_mhz": rng.uniform(2000, 4000, 120), "cores": cores, "os": pd.Categorical(["aix", "linux"] * 60)}
+    return pd.DataFrame({"relative_variation": variation, **descriptors}).perf.explain_variation(model="ols", rng=1)
 
 
 def test_bars_are_sorted(model):
-    """The most influential on top; grey is what may be chance."""
+    """The most influential on top; grey may be chance; the title has the correlation in digits that tell it from 1."""
     ax = model.plot()
-    assert [text.get_text() for text in ax.get_yticklabels()] == model.influence.index.tolist()
-    widths = {patch.get_y() + patch.get_height() / 2: patch.get_width() for patch in ax.patches}
-    np.testing.assert_allclose([widths[place] for place in sorted(widths)], model.influence)
-    assert ax.get_legend().get_texts()[0].get_text() == "more than chance"
-    first, second = " ".join(ax.get_title(loc="left").splitlines()).split("? ")
-    assert first == "What explains log relative_variation"
-    found = model.to_dataset()
-    assert 0.99 < model.correlation < found["correlation_upper"] < 0.999  # three digits tell it from 1
-    limits = f"[{float(found['correlation_lower']):.3f}, {float(found['correlation_upper']):.3f}]"
-    assert second == f"Correlation {model.correlation:.3f} {limits} on {found.sizes['row']} rows not fitted"
+    assert rows(ax) == model.influence.index.tolist()
+    widths = {bar.get_y() + bar.get_height() / 2: bar.get_width() for bar in ax.patches}
+    np.testing.assert_allclose([widths[y] for y in sorted(widths)], model.influence)
+    result = model.to_dataset()
+    blue = {rows(ax)[round(bar.get_y() + bar.get_height() / 2)] for bar in ax.patches if to_hex(bar.get_facecolor()) == "#0072b2"}
+    assert blue == set(result["predictor"].values[result["lower"].values > 0]) == {"cores"}
+    assert legend(ax) == ["more than chance", "may be chance"]
+    assert 0.99 < model.correlation < result["correlation_upper"] < 0.999
+    limits = f"[{float(result['correlation_lower']):.3f}, {float(result['correlation_upper']):.3f}]"
+    correlation = f"Correlation {model.correlation:.3f} {limits} on {result.sizes['row']} rows not fitted"
+    assert title(ax) == f"What explains log relative_variation? {correlation}"
 
 
 def test_nothing_is_surely_more_than_chance_without_a_prediction():
-    """Where the interval of the correlation holds 0, every bar is grey and the title says so."""
-    chance = np.random.default_rng(8)
-    table = pd.DataFrame({"relative_variation": np.exp(chance.standard_normal(40)), "cores": chance.uniform(1, 9, 40)})
-    model = table.perf.explain_variation(model="ols", rng=1)
-    assert model.to_dataset().attrs["better_than_mean"] == 0
-    forced = model.to_dataset().assign(lower=("predictor", [0.1]))
-    ax = forced.perf.plot()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["may be chance"]
-    assert " ".join(ax.get_title(loc="left").splitlines()).endswith("rows not fitted, not shown to be better than the mean")
-    figure = ax.get_figure()
-    figure.canvas.draw()
-    assert ax._left_title.get_window_extent().x1 <= figure.bbox.x1
+    """Where the interval of the correlation contains 0, every bar is grey and the title says so, inside the figure."""
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"relative_variation": np.exp(rng.standard_normal(40)), "cores": rng.uniform(1, 9, 40)})
+    result = table.perf.explain_variation(model="ols", rng=1).to_dataset()
+    assert result.attrs["better_than_mean"] == 0
+    ax = result.assign(lower=("predictor", [0.1])).perf.plot()
+    assert legend(ax) == ["may be chance"]
+    assert title(ax).endswith("rows not fitted, not shown to be better than the mean")
+    ax.figure.canvas.draw()
+    assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
 
 
 def test_coefficients(model):
-    """A point at each coefficient but the intercept, a line between its limits; several responses have a colour each."""
-    found = model.to_dataset()
-    ax = model.plot(kind="coefficients")
-    np.testing.assert_allclose(ax.collections[1].get_offsets()[:, 0], found["coefficient"][1:])
-    ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
-    np.testing.assert_allclose(ends, np.stack([found["coefficient_lower"], found["coefficient_upper"]], axis=1)[1:])
-    times = perfarray.simulate(
-        sizes={"execution": 4, "iteration": 3}, variances={"execution": 0.1, "iteration": 0.1}, mean=10.0, dims={"machine": 20}, rng=1
-    )["time"].assign_coords(cores=("machine", np.arange(20.0)))
-    every = times.perf.explain_variation(response="levels", model="gamma", rng=1)
-    ax = every.plot()
-    places = [float(points.get_offsets()[0, 1]) for points in ax.collections[1::2]]
-    assert ax.get_ylim() == (0.5, -0.5)
-    assert all(-0.4 < place < 0.4 for place in places)  # none on the frame
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["performance", "execution_variance", "iteration_variance"]
-    with pytest.raises(ValueError, match="kind='influence' needs 'influence'"):
-        every.plot(kind="influence")
-
-
-def test_of_many_coefficients_the_extremes_are_drawn(model):
-    """A figure is no higher than a sheet: the lowest and the highest coefficients, and the title says how many there are."""
+    """A point at each but the intercept, a line between its limits; several responses have a colour each; of many the extremes."""
     result = model.to_dataset()
+    ax = model.plot(kind="coefficients")
+    np.testing.assert_allclose(ax.collections[1].get_offsets()[:, 0], result["coefficient"][1:])
+    limits = np.stack([result["coefficient_lower"], result["coefficient_upper"]], axis=1)[1:]
+    np.testing.assert_allclose([segment[:, 0] for segment in ax.collections[0].get_segments()], limits)
     many = result.isel(term=[0] + [1] * 80).assign_coords(term=["Intercept", *(f"t{number}" for number in range(80))])
     many["coefficient"].values[1:] = np.arange(80.0)
     ax = explained(many, kind="coefficients")
-    assert [text.get_text() for text in ax.get_yticklabels()] == [f"t{number}" for number in (*range(25), *range(55, 80))]
-    assert ax.get_title(loc="left").replace("\n", " ").endswith("50 of 80: lowest and highest coefficient")
+    assert rows(ax) == [f"t{number}" for number in (*range(25), *range(55, 80))]
+    assert title(ax).endswith("50 of 80: lowest and highest coefficient")
+
+
+def test_coefficients_of_several_responses():
+    """Beside each other in a row, none on the frame; the model has no influence."""
+    sizes, variances = {"execution": 4, "iteration": 3}, {"execution": 0.1, "iteration": 0.1}
+    times = perfarray.simulate(sizes=sizes, variances=variances, mean=10.0, dims={"machine": 20}, rng=1)["time"]
+    model = times.assign_coords(cores=("machine", np.arange(20.0))).perf.explain_variation(response="levels", model="gamma", rng=1)
+    ax = model.plot()
+    assert ax.get_ylim() == (0.5, -0.5)
+    assert all(-0.4 < y < 0.4 for y, _ in segments(ax, axis=1))
+    assert legend(ax) == ["performance", "execution_variance", "iteration_variance"]
+    with pytest.raises(ValueError, match="kind='influence' needs 'influence'"):
+        model.plot(kind="influence")
 
 
 def test_measured_against_predicted(model):
     """A point for each test row, and the correlation in the title."""
     ax = model.plot(kind="predicted")
     np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 1], model.to_dataset()["measured"])
-    assert f"Correlation {model.correlation:.3f}" in ax.get_title(loc="left")
+    assert f"Correlation {model.correlation:.3f}" in title(ax)
 
 
 def test_dependence(model):
@@ -98,13 +89,12 @@ def test_dependence(model):
     slope = model.result.params["cores"]
     np.testing.assert_allclose(np.diff(line.get_ydata()) / np.diff(line.get_xdata()), slope)
     assert slope == pytest.approx(0.1, abs=0.01)
-    ax = model.plot(kind="dependence", predictor="os")
-    assert sorted(text.get_text() for text in ax.get_yticklabels()) == ["aix", "linux"]
+    assert sorted(rows(model.plot(kind="dependence", predictor="os"))) == ["aix", "linux"]
 
 
 def test_messages(model):
     """What came and what there is."""
-    with pytest.raises(ValueError, match="kind='bars' is not known"):
+    with pytest.raises(ValueError, match="kind='bars' is not known; choose one of 'influence', 'predicted', 'dependence', 'coefficients'"):
         model.plot(kind="bars")
     with pytest.raises(ValueError, match="'speed' has no partial dependence; there is one of"):
         model.plot(kind="dependence", predictor="speed")

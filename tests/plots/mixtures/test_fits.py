@@ -3,19 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import kstest, norm
 
 import perfarray
 from perfarray.mixtures.curves import mixture_curves
-
-
-def mixture(fit, **keywords):
-    """Draw densities."""
-    return fit.perf.plot(**keywords)
-
-
-def cdf_fit(fit, **keywords):
-    """Draw distributions."""
-    return fit.perf.plot(kind="cdf", **keywords)
+from picture_parts import columns, legend, segments, title
 
 
 @pytest.fixture
@@ -28,26 +20,38 @@ def fit() -> xr.Dataset:
     """Two components for one version, a constant for the other."""
     weight = xr.DataArray([[0.5, 0.5], [1.0, 0.0]], dims=("version", "component"), coords={"version": ["old", "new"]})
     mean = weight.copy(data=[[1.1, 2.1], [1.0, np.nan]])
-    found = perfarray.GaussianMixture.from_parameters(weight, mean, weight.copy(data=[[0.1, 0.1], [1.0, np.nan]])).to_dataset()
-    found["standard_deviation"].loc[{"version": "new", "component": 1}] = 0.0
-    return found.assign_attrs(result="fit_mixture", levels="execution", value="execution")
+    mixture = perfarray.GaussianMixture.from_parameters(weight, mean, weight.copy(data=[[0.1, 0.1], [1.0, np.nan]])).to_dataset()
+    mixture["standard_deviation"].loc[{"version": "new", "component": 1}] = 0.0
+    return mixture.assign_attrs(result="fit_mixture", levels="execution", value="execution")
 
 
-def test_density_is_the_sum_of_its_components(times, fit):
-    """Bars have area 1, a tick stands for every run, and the solid line is the sum of the dashed ones."""
-    ax = mixture(fit.sel(version="old"), times=times.sel(version="old"))
+@pytest.fixture
+def runs(times):
+    return times.sel(version="old")
+
+
+@pytest.fixture
+def old(fit):
+    return fit.sel(version="old")
+
+
+def test_density_is_the_sum_of_its_components(runs, old):
+    """Bars have area 1, a tick stands for every run, and the solid line is the sum of the dashed ones; without runs it is alone."""
+    ax = old.perf.plot(times=runs)
     assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1.0)
     rug, *components, whole = ax.lines
-    np.testing.assert_allclose(rug.get_xdata(), times.sel(version="old"))
+    np.testing.assert_allclose(rug.get_xdata(), runs)
     np.testing.assert_allclose(sum(line.get_ydata() for line in components), whole.get_ydata())
     assert np.trapezoid(whole.get_ydata(), whole.get_xdata()) == pytest.approx(1.0, abs=1e-3)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["components", "mixture", "runs"]
+    assert legend(ax) == ["components", "mixture", "runs"]
+    ax = old.perf.plot()
+    assert (title(ax), ax.get_ylabel()) == ("Mixture of 2 components, old", "density per s")
+    assert old.assign_attrs(units="1").perf.plot().get_ylabel() == "density"
 
 
-def test_narrow_peaks_are_cut(times, fit):
+def test_narrow_peaks_are_cut(runs, old):
     """A spike does not press the histogram to the floor; how high it goes is written beside it."""
-    narrow = fit.sel(version="old").assign(standard_deviation=fit["standard_deviation"].sel(version="old") / 1000)
-    ax = mixture(narrow, times=times.sel(version="old"))
+    ax = old.assign(standard_deviation=old["standard_deviation"] / 1000).perf.plot(times=runs)
     assert ax.get_ylim()[1] == pytest.approx(3 * max(bar.get_height() for bar in ax.patches))
     notes = [text for text in ax.texts if text.get_gid() == "cut"]
     peak = 0.5 / (1e-4 * np.sqrt(2 * np.pi))
@@ -55,106 +59,84 @@ def test_narrow_peaks_are_cut(times, fit):
     assert [float(text.get_text().split()[-1]) for text in notes] == pytest.approx([peak, peak], rel=0.005)
 
 
-def test_largest_distance_is_that_of_kolmogorov_and_smirnov(times, fit):
-    """Both sides of every step count."""
-    from scipy.stats import kstest, norm
+@pytest.mark.parametrize("sign", [1, -1])
+def test_texts_at_cut_peaks_do_not_overlap(sign):
+    """Two narrow peaks in one place, at the left or the right border, have a line of text each, and none leaves the axes."""
+    rng = np.random.default_rng(3)
+    values = 1.25 + sign * (np.r_[rng.normal(1, 1e-5, 40), rng.normal(1.0004, 1e-5, 30), rng.normal(1.2, 0.05, 30)] - 1.25)
+    times = perfarray.from_samples({"a": values}, dim="benchmark")
+    ax = times.perf.fit_mixture(n_components=3).plot(times=times)
+    ax.figure.draw_without_rendering()
+    first, second = (text.get_window_extent() for text in ax.texts if text.get_gid() == "cut")
+    assert not first.overlaps(second)
+    assert all(ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 for box in (first, second))
 
-    ax = cdf_fit(fit.sel(version="old"), times=times.sel(version="old"))
-    law = kstest(times.sel(version="old"), lambda x: 0.5 * norm.cdf(x, 1.1, 0.1) + 0.5 * norm.cdf(x, 2.1, 0.1))
-    assert f"largest distance {law.statistic:.3g}" in [text.get_text() for text in ax.get_legend().get_texts()]
-    (segment,) = ax.collections[0].get_segments()
-    assert np.ptp(segment[:, 1]) == pytest.approx(law.statistic)
+
+def test_largest_distance_is_that_of_kolmogorov_and_smirnov(times, runs, fit, old):
+    """Both sides of every step count; a constant is a step without distance."""
+    ax = old.perf.plot(kind="cdf", times=runs)
+    law = kstest(runs, lambda x: 0.5 * norm.cdf(x, 1.1, 0.1) + 0.5 * norm.cdf(x, 2.1, 0.1))
+    assert f"largest distance {law.statistic:.3g}" in legend(ax)
+    assert np.ptp(segments(ax, axis=1)[0]) == pytest.approx(law.statistic)
+    new = fit.sel(version="new")
+    assert "mixture (constant)" in legend(new.perf.plot(times=times.sel(version="new")))
+    assert "largest distance 0" in legend(new.perf.plot(kind="cdf", times=times.sel(version="new")))
 
 
-def test_largest_distance_is_that_of_the_test_of_fit():
+@pytest.mark.parametrize("distribution", ["normal", "lognormal"])
+def test_largest_distance_is_that_of_the_test_of_fit(distribution):
     """Units with unequal numbers of runs, rounded and with ties: the statistic of `goodness_of_fit`."""
     rng = np.random.default_rng(1)
     ragged = xr.DataArray(rng.lognormal(0.0, 0.5, (8, 5)).round(1) + 0.1, dims=("execution", "iteration"), name="time")
     ragged = ragged.where((ragged["execution"] > 2) | (ragged["iteration"] < 2))
-    for distribution in ("normal", "lognormal"):
-        fit = ragged.perf.fit_mixture(n_components=2, value="iteration", distribution=distribution)
-        tested = ragged.perf.goodness_of_fit(fit, n_resamples=2, value="iteration", rng=1)
-        curves = mixture_curves(fit.to_dataset(), times=ragged)
-        assert abs(curves["gap_fitted"] - curves["gap_step"]).item() == pytest.approx(tested["statistic"].item())
+    fit = ragged.perf.fit_mixture(n_components=2, value="iteration", distribution=distribution)
+    tested = ragged.perf.goodness_of_fit(fit, n_resamples=2, value="iteration", rng=1)
+    curves = mixture_curves(fit.to_dataset(), times=ragged)
+    assert abs(curves["gap_fitted"] - curves["gap_step"]).item() == pytest.approx(tested["statistic"].item())
 
 
-def test_a_constant_is_a_line(times, fit):
-    """One component without spread; its distribution function is a step without distance."""
-    new = fit.sel(version="new")
-    assert mixture(new, times=times.sel(version="new")).get_legend() is not None
-    ax = cdf_fit(new, times=times.sel(version="new"))
-    assert "largest distance 0" in [text.get_text() for text in ax.get_legend().get_texts()]
-
-
-def test_a_result_draws_itself(fit):
-    """The picture of a fit is its density; `times` selects its own cell."""
-    ax = fit.sel(version="old").perf.plot()
-    assert ax.get_title(loc="left") == "Mixture of 2 components, old"
-    assert ax.get_ylabel() == "density per s"
-    assert fit.sel(version="old").assign_attrs(units="1").perf.plot().get_ylabel() == "density"
-
-
-def test_a_dataset_is_as_good_as_its_metric(times, fit):
-    """`times` may be the Dataset that was fitted; one without that metric is refused."""
-    cell = perfarray.GaussianMixture(dataset=fit.sel(version="old").assign_attrs(metric="time"))
-    ticks = [cell.plot(times=given).lines[0].get_xdata() for given in (times, times.to_dataset(name="time"))]
+def test_runs_are_those_that_were_fitted(times, runs, old):
+    """`times` may be the Dataset that was fitted, and selects its own cell; what the fit left out has no tick."""
+    model = perfarray.GaussianMixture(dataset=old.assign_attrs(metric="time"))
+    ticks = [model.plot(times=given).lines[0].get_xdata() for given in (times, times.to_dataset(name="time"))]
     np.testing.assert_array_equal(*ticks)
+    marked = runs.assign_coords(warmup=("execution", [True] + [False] * 5))
+    np.testing.assert_array_equal(old.perf.plot(times=marked).lines[0].get_xdata(), marked[1:])
     with pytest.raises(ValueError, match="metric 'time' not found"):
-        cell.plot(times=times.to_dataset(name="energy"))
+        model.plot(times=times.to_dataset(name="energy"))
 
 
-def test_marked_runs_are_not_drawn(times, fit):
-    """What the fit left out has no tick, though the timings hold it."""
-    marked = times.sel(version="old").assign_coords(warmup=("execution", [True] + [False] * 5))
-    np.testing.assert_array_equal(mixture(fit.sel(version="old"), times=marked).lines[0].get_xdata(), marked[1:])
-
-
-def test_modes_of_few_runs_are_doubted(times):
+def test_modes_of_few_runs_are_doubted(times, runs):
     """The title of a fit of two components to six runs says so; that of one component, or of sixty runs, does not."""
-    more = perfarray.from_samples({"old": np.tile([1.0, 1.1, 1.2, 2.0, 2.1, 2.2], 10)})["time"]
-    fits = times.sel(version="old").perf.fit_mixture(), times.sel(version="old").perf.fit_mixture(n_components=1), more.perf.fit_mixture()
-    axes = [fits[0].plot(times=times, kind="cdf"), *(one.plot() for one in fits)]
-    assert ["chance" in ax.get_title(loc="left") for ax in axes] == [True, True, False, False]
+    more = perfarray.from_samples({"old": np.tile(runs, 10)})["time"]
+    fits = runs.perf.fit_mixture(), runs.perf.fit_mixture(n_components=1), more.perf.fit_mixture()
+    axes = [fits[0].plot(times=times, kind="cdf"), *(model.plot() for model in fits)]
+    assert ["chance" in title(ax) for ax in axes] == [True, True, False, False]
 
 
-def test_what_cannot_be_drawn(times, fit):
-    """Several cells, other dims, no runs, another kind."""
-    with pytest.raises(ValueError, match="select one label along version"):
-        mixture(fit)
-    with pytest.raises(ValueError, match="times has dims that the mixture has not: machine"):
-        mixture(fit.sel(version="old"), times=times.sel(version="old").expand_dims(machine=["a", "b"]))
-    with pytest.raises(ValueError, match="give the timings with times="):
-        cdf_fit(fit.sel(version="old"))
-    with pytest.raises(ValueError, match="kind='pdf' is not known"):
-        fit.sel(version="old").perf.plot(kind="pdf")
-    with pytest.raises(ValueError, match="no mixture"):
-        mixture(fit.sel(version="old").where(False).assign(n_components=np.nan))
+def test_what_cannot_be_drawn(runs, fit, old):
+    """Several cells, other dims, no runs, another kind, no mixture."""
+    for result, keywords, message in (
+        (fit, {}, "select one label along version"),
+        (old, {"times": runs.expand_dims(machine=["a", "b"])}, "times has dims that the mixture has not: machine"),
+        (old, {"kind": "cdf"}, "give the timings with times="),
+        (old, {"kind": "pdf"}, "kind='pdf' is not known"),
+        (old.where(False).assign(n_components=np.nan), {}, "no mixture"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            result.perf.plot(**keywords)
 
 
 def test_ticks_of_hardly_differing_times_are_differences():
     """Where four digits would be the same at every tick, the axis counts from a round number; densities have no offset."""
     times = perfarray.from_samples({"old": 10 + 1e-7 * np.array([1.0, 1.1, 1.2, 2.0, 2.1, 2.2])})["time"]
     fit = perfarray.GaussianMixture.from_parameters([0.5, 0.5], [10 + 1.1e-7, 10 + 2.1e-7], [1e-8, 1e-8]).to_dataset()
-    ax = mixture(fit.assign_attrs(levels="execution", value="execution"), times=times.isel(version=0, drop=True))
+    ax = fit.assign_attrs(levels="execution", value="execution").perf.plot(times=times.isel(version=0, drop=True))
     ax.figure.canvas.draw()
     assert ax.get_xlabel() == "time, from 10 s"
-    labels = [text.get_text() for text in ax.get_xticklabels()]
-    assert len(set(labels)) == len(labels)
-    assert all("ns" in label or label == "0 s" for label in labels)
+    assert len(set(columns(ax))) == len(columns(ax))
+    assert all("ns" in label or label == "0 s" for label in columns(ax))
     assert ax.yaxis.get_offset_text().get_text() == ""
-
-
-def test_texts_at_cut_peaks_do_not_stand_on_each_other():
-    """Two narrow peaks in one place have a line of text each, and none leaves the axes."""
-    rng = np.random.default_rng(3)
-    runs = np.r_[rng.normal(1, 1e-5, 40), rng.normal(1.0004, 1e-5, 30), rng.normal(1.2, 0.05, 30)]
-    for values in (runs, 2.5 - runs):
-        times = perfarray.from_samples({"a": values}, dim="benchmark")
-        ax = times.perf.fit_mixture(n_components=3).plot(times=times)
-        ax.figure.draw_without_rendering()
-        first, second = (text.get_window_extent() for text in ax.texts if text.get_gid() == "cut")
-        assert not first.overlaps(second)
-        assert all(ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 for box in (first, second))
 
 
 def test_densities_are_per_unit_of_the_axis_of_runs():

@@ -1,4 +1,4 @@
-"""What repetitions depend on: a correlogram, every value beside an earlier one, and beside what else was recorded."""
+"""What repetitions depend on: a correlogram, every value against an earlier one, and against what else was recorded."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, Floats, Mask, axes_for, describe, number_format, selection
-from perfarray.plots.rows import named_cells, note_unmeasured
+from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, Floats, axes_for, describe, number_format, selection
+from perfarray.plots.rows import named_cells, note_rows
 
 
 def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw how alike repetitions are at every distance in their order, all series of a cell together.
+    """Draw the autocorrelation of the repetitions of every cell by lag, pooled over its series.
 
     Parameters
     ----------
@@ -25,13 +25,12 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the distance, from 1. Of more cells than colours all are drawn in grey, and those over them in colour whose
-        `dependence_pvalue` is smallest; the title says so. Between the dashed lines lie 95 % of the correlations of independent values,
-        where they are drawn: of the cell with the fewest.
+        Horizontal axis: the lag, from 1. Of more cells than colours all are drawn in grey, and those with the smallest
+        `dependence_pvalue` over them in colour; the title says so. The dashed lines contain 95 % of the correlations of independent
+        values, for the cell with the fewest.
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import numpy as np, perfarray
     >>> times = perfarray.from_samples({"fft": np.tile([1.0, 2.0, 3.0, 2.0], 10)}, dim="benchmark", level="iteration")
@@ -41,46 +40,45 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> plt.close(ax.figure)
     """
     result = result.compute()
-    pool, pvalue, dim = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"], str(result.attrs["dim"])
-    measured = np.isfinite(pool.transpose("lag", ...).values).any(axis=0)
+    correlations, pvalue = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"]
+    dims = plural(str(result.attrs["dim"]))
+    measured = np.isfinite(correlations.transpose("lag", ...).values).any(axis=0)
     order = np.argsort(np.where(measured, pvalue.values, np.inf), axis=None, kind="stable")[: min(len(COLOURS), np.count_nonzero(measured))]
     coloured = np.isin(np.arange(pvalue.size), order).reshape(pvalue.shape) & measured
     ax = axes_for(ax, (7.5, 4.0))
-    lag, notes = pool["lag"].values, []
+    lags, notes = correlations["lag"].values, []
     if (measured & ~coloured).any():
         for index, _ in named_cells(pvalue, measured & ~coloured):
-            ax.plot(lag, pool.isel(index), color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
+            ax.plot(lags, correlations.isel(index), color=GREY, alpha=0.5, linewidth=0.7, zorder=1, gid="cell")
         notes = [f"in colour {np.count_nonzero(coloured)} of {pvalue.size}: lowest p of dependence"]
     for (index, name), colour in zip(named_cells(pvalue, coloured), COLOURS, strict=False):
         label = f"{name or 'all series'} (p of the order, drift included: {float(pvalue.isel(index)):.2g})"
-        ax.plot(lag, pool.isel(index), color=colour, linewidth=1.3, marker="o", markersize=3.5, zorder=3, label=label, gid="cell")
+        ax.plot(lags, correlations.isel(index), color=colour, linewidth=1.3, marker="o", markersize=3.5, zorder=3, label=label, gid="cell")
     ax.axhline(0, color=DARK, linewidth=0.8)
     if not measured.any():
-        note_unmeasured(ax, [0.1], "no series has two repetitions that differ")
+        note_rows(ax, [0.1], "no series has two repetitions that differ")
     number = float(result["pooled_n"].values[measured].min(initial=np.inf))
     for edge in (-1.96 / number**0.5, 1.96 / number**0.5):
         ax.axhline(edge, color=GREY, linewidth=0.9, linestyle="--", zorder=0, gid="band")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel(f"{plural(dim)} apart")
-    ax.set_ylabel("correlation")
-    describe(ax, ", ".join([f"How alike {plural(dim)} are", *selection(pvalue), *notes]))
-    return ax
+    ax.set(xlabel=f"{dims} apart", ylabel="correlation")
+    return describe(ax, [f"How alike {dims} are", *selection(pvalue), *notes])
 
 
 def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw every value against an earlier one: a cloud where they are independent, a band where they are not, clumps of modes that stay.
+    """Draw every value against an earlier one: independent values give a cloud, correlated ones a band, lasting modes give clusters.
 
     Parameters
     ----------
     pairs : Dataset
-        What `diagnostics.curves.lagged` gives of timings of one cell.
+        What `diagnostics.curves.lagged` computes from timings of one cell.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
     Returns
     -------
     Axes
-        A colour for every series, in turn.
+        Series have different colours, in turn.
 
     Raises
     ------
@@ -89,7 +87,6 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark")
@@ -98,41 +95,30 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
     [[[1.0, 2.0], [2.0, 4.0]]]
     >>> plt.close(ax.figure)
     """
-    pairs = pairs.compute()
     outer, dim, distance = str(pairs.attrs["outer"]).split(), str(pairs.attrs["dim"]), int(pairs.attrs["lag"])
-    _check_one_cell("lag", pairs, (*outer, dim))
-    squeezed = pairs.squeeze([name for name in pairs["value"].dims if name not in (*outer, dim)], drop=True)
-    earlier, later = (squeezed[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim]) for name in ("earlier", "value"))
-    paired = np.isfinite(earlier) & np.isfinite(later)
-    if not paired.any():
-        raise ValueError(f"lag has nothing to draw: no two values are {distance} {plural(dim)} apart")
-    ax = axes_for(ax, (5.5, 5.0))
-    _draw_points(ax, earlier, later, paired)
-    formatter = number_format(str(pairs.attrs["units"]))
-    ax.xaxis.set_major_formatter(formatter)
-    ax.yaxis.set_major_formatter(formatter)
-    ax.xaxis.set_major_locator(MaxNLocator(TICKS))
-    ax.set_xlabel(f"{pairs.attrs['metric']}, {distance} {dim if distance == 1 else plural(dim)} before")
-    ax.set_ylabel(str(pairs.attrs["metric"]))
-    notes = [] if np.isnan(float(squeezed["correlation"])) else [f"correlation {float(squeezed['correlation']):.2f}"]
-    describe(ax, ", ".join([*selection(pairs["value"]), *notes]))
-    return ax
+    cell = one_cell("lag", pairs, [*outer, dim])
+    earlier, later = (cell[name].transpose(*outer, dim).values.reshape(-1, pairs.sizes[dim]) for name in ("earlier", "value"))
+    ax = _draw_points(ax, (5.5, 5.0), earlier, later, f"lag has nothing to draw: no two values are {distance} {plural(dim)} apart")
+    metric, units = str(pairs.attrs["metric"]), str(pairs.attrs["units"])
+    _label_axes(ax, (f"{metric}, {distance} {dim if distance == 1 else plural(dim)} before", units), (metric, units))
+    correlation = float(cell["correlation"])
+    return describe(ax, selection(pairs["value"]) + ([] if np.isnan(correlation) else [f"correlation {correlation:.2f}"]))
 
 
 def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
-    """Draw every measurement against what was recorded with it, such as the load: how times rise with it, and where they scatter.
+    """Draw every measurement against what was recorded with it, such as the load.
 
     Parameters
     ----------
     runs : Dataset
-        What `diagnostics.curves.against` gives of timings of one cell.
+        What `diagnostics.curves.against` computes from timings of one cell.
     ax : Axes, optional
         Where to draw; default: a new figure.
 
     Returns
     -------
     Axes
-        A colour for every unit of the outermost level, in turn, where there are several levels.
+        Where there are several levels, the units of the outermost have different colours, in turn.
 
     Raises
     ------
@@ -141,7 +127,6 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark").assign_coords(load=("execution", [5.0, 80.0, 95.0]))
@@ -150,38 +135,43 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     [[[5.0, 1.0], [80.0, 2.0], [95.0, 4.0]]]
     >>> plt.close(ax.figure)
     """
-    runs = runs.compute()
-    levels, coordinate = str(runs.attrs["levels"]).split(), str(runs.attrs["coordinate"])
-    _check_one_cell("against", runs, levels)
-    units = runs.sizes[levels[0]] if len(levels) > 1 else 1
-    cell = runs.squeeze([name for name in runs["value"].dims if name not in levels], drop=True)
-    x, y = (cell[name].transpose(*levels).values.reshape(units, -1) for name in ("beside", "value"))
-    paired = np.isfinite(x) & np.isfinite(y)
+    attrs, levels = runs.attrs, str(runs.attrs["levels"]).split()
+    coordinate = str(attrs["coordinate"])
+    cell = one_cell("against", runs, levels)
+    n_series = runs.sizes[levels[0]] if len(levels) > 1 else 1
+    x, y = (cell[name].transpose(*levels).values.reshape(n_series, -1) for name in ("beside", "value"))
+    ax = _draw_points(ax, (6.5, 4.5), x, y, f"against has nothing to draw: no measurement has a number in {coordinate!r}")
+    _label_axes(ax, (coordinate, str(attrs["coordinate_units"])), (str(attrs["metric"]), str(attrs["units"])))
+    return describe(ax, [*selection(runs["value"]), f"{np.count_nonzero(np.isfinite(x) & np.isfinite(y))} measurements"])
+
+
+def _draw_points(ax: Axes | None, size: tuple[float, float], x_values: Floats, y_values: Floats, message: str) -> Axes:
+    """Draw a cloud for every series (series, repetitions), with smaller points where there are many; raise where there is none."""
+    paired = np.isfinite(x_values) & np.isfinite(y_values)
     if not paired.any():
-        raise ValueError(f"against has nothing to draw: no measurement has a number in {coordinate!r}")
-    ax = axes_for(ax, (6.5, 4.5))
-    _draw_points(ax, x, y, paired)
-    ax.xaxis.set_major_formatter(number_format(str(runs.attrs["coordinate_units"])))
-    ax.yaxis.set_major_formatter(number_format(str(runs.attrs["units"])))
-    ax.xaxis.set_major_locator(MaxNLocator(TICKS))
-    ax.set_xlabel(coordinate)
-    ax.set_ylabel(str(runs.attrs["metric"]))
-    describe(ax, ", ".join([*selection(runs["value"]), f"{np.count_nonzero(paired)} measurements"]))
+        raise ValueError(message)
+    ax = axes_for(ax, size)
+    point_size = 12.0 if np.count_nonzero(paired) < 500 else 3.0
+    for number, (x, y, mask) in enumerate(zip(x_values, y_values, paired, strict=True)):
+        if mask.any():
+            ax.scatter(x[mask], y[mask], s=point_size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
     return ax
 
 
-def _draw_points(ax: Axes, x_values: Floats, y_values: Floats, paired: Mask) -> None:
-    """Draw a cloud for every series (series, repetitions), smaller points where there are many."""
-    size = 12.0 if np.count_nonzero(paired) < 500 else 3.0
-    for number, (x, y, mask) in enumerate(zip(x_values, y_values, paired, strict=True)):
-        if mask.any():
-            ax.scatter(x[mask], y[mask], s=size, color=COLOURS[number % len(COLOURS)], alpha=0.6, linewidths=0)
+def _label_axes(ax: Axes, x: tuple[str, str], y: tuple[str, str]) -> None:
+    """Write the label of each axis, and its numbers with their units."""
+    for axis, (label, units) in ((ax.xaxis, x), (ax.yaxis, y)):
+        axis.set_label_text(label)
+        axis.set_major_formatter(number_format(units))
+    ax.xaxis.set_major_locator(MaxNLocator(TICKS))
 
 
-def _check_one_cell(picture: str, runs: xr.Dataset, repeated: Sequence[str]) -> None:
-    """Raise when there is more than one cell."""
-    cells = [str(name) for name in runs["value"].dims if name not in repeated and runs.sizes[name] > 1]
-    if cells:
-        example = ", ".join(f"{name}={runs[name].values.tolist()[0]!r}" for name in cells)
-        several = f"the array has several along {', '.join(cells)}"
-        raise ValueError(f"{picture} draws one cell at a time; {several}: select one, as in .sel({example})")
+def one_cell(picture: str, data: xr.Dataset, repeated: Sequence[str]) -> xr.Dataset:
+    """Return the data of the one cell, without dims that are not repeated; raise when there are several cells."""
+    sizes = {str(dim): size for dim, size in data["value"].sizes.items() if dim not in repeated}
+    several = [dim for dim, size in sizes.items() if size > 1]
+    if several:
+        example = ", ".join(f"{dim}={data[dim].values.tolist()[0]!r}" for dim in several)
+        along = ", ".join(f"{dim} ({sizes[dim]})" for dim in several)
+        raise ValueError(f"{picture} draws one cell at a time; the array has several along {along}: select one, as in .sel({example})")
+    return data.compute().squeeze(list(sizes), drop=True)

@@ -1,7 +1,7 @@
-"""Names beside points: where each finds room, so that none stands on another, on a point, or outside the axes."""
+"""Names beside points, placed so that none covers another name, a point or the frame."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,42 +10,32 @@ from matplotlib.patheffects import withStroke
 
 from perfarray.plots.figure import NOTE_SIZE, Floats, text_width
 
-HEIGHT: Final = 10.0
-"""Height of a name, in points of 1/72 inch, as all lengths here."""
+# All lengths are in points of 1/72 inch.
+HEIGHT: Final = 10.0  # of a name
+AWAY: Final = 6.0  # distance of a name from its point
+MARKER: Final = 3.0  # half the width of a point
+FOOT: Final = 14.0  # room at the lower border for a note
+LOOSE: Final = 1.08  # a name on a screen, where letters have whole pixels, is at most so many times as wide as its outline
+MOVES: Final = tuple(sign * step for step in range(14) for sign in (1, -1))[1:]  # vertical shifts of a name, in its height
+HALO: Final = (withStroke(linewidth=2, foreground="white"),)  # keeps a name readable over an arrow
 
-HALO: Final = (withStroke(linewidth=2, foreground="white"),)
-"""What keeps a name readable where an arrow lies under it."""
-
-LOOSE: Final = 1.08
-"""By how much a name may be wider on a screen, where letters stand on whole dots, than its outline."""
-
-AWAY: Final = 6.0
-"""Distance of a name from its point."""
-
-MOVES: Final = tuple(sign * step for step in range(14) for sign in (1, -1))[1:]
-"""How far a name may be moved up or down to find room, in its own height."""
-
-MARKER: Final = 3.0
-"""Half the width of a point."""
-
-FOOT: Final = 14.0
-"""Room at the lower border for a note."""
+Box: TypeAlias = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 class Mark(NamedTuple):
-    """A point with a name, and the colour of the name; from the origin a line may lead to it."""
+    """A point with a name, and the colour of the name; an arrow may lead to the point from the origin."""
 
     name: str
     x: float
     y: float
     colour: str
-    arrow: bool
+    is_arrow: bool
 
 
 class Spot(NamedTuple):
-    """Where a name may stand: its box (left, bottom, right, top), and by how much it is moved from its point, sideways and up."""
+    """A place for a name: its box, the side of the point it is on (-1 or 1), and how far it is moved up."""
 
-    box: tuple[float, float, float, float]
+    box: Box
     side: int
     up: float
 
@@ -53,11 +43,11 @@ class Spot(NamedTuple):
 def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
     """Write names beside points, the farthest from the origin first, with a line to those moved; return how many found no room.
 
-    Both axes get one scale, or the vertical one so many times as long a unit.
+    Both axes get one scale, or the vertical unit is `stretch` times as long.
     """
     figure = ax.get_figure(root=True)
     if isinstance(figure, Figure):
-        figure.draw_without_rendering()  # the layout decides where points stand
+        figure.draw_without_rendering()  # the layout decides where points are
     widths = [LOOSE * text_width([mark.name], NOTE_SIZE) for mark in marks]
     _widen(ax, marks, widths, stretch)
     dots_per_point = ax.figure.dpi / 72
@@ -65,8 +55,9 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
     frame = (window.x0 / dots_per_point, window.y0 / dots_per_point + FOOT, window.x1 / dots_per_point, window.y1 / dots_per_point)
     positions = ax.transData.transform([(mark.x, mark.y) for mark in marks]) / dots_per_point
     origin = ax.transData.transform((0.0, 0.0)) / dots_per_point
-    obstacles = [_around(position) for position, mark in zip(positions, marks, strict=True) if not mark.arrow]
-    lines = [_around(point) for position, mark in zip(positions, marks, strict=True) if mark.arrow for point in _steps(origin, position)]
+    obstacles = [_around(position) for position, mark in zip(positions, marks, strict=True) if not mark.is_arrow]
+    shafts = [_steps(origin, position) for position, mark in zip(positions, marks, strict=True) if mark.is_arrow]
+    lines = [_around(point) for shaft in shafts for point in shaft]
     left_out = 0
     for index in np.argsort(-np.hypot(*(positions - origin).T), kind="stable").tolist():
         mark, position = marks[index], positions[index]
@@ -83,7 +74,7 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
 
 
 def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float], stretch: float) -> None:
-    """Widen the horizontal axis until every name has room on its own side of its point, and give the vertical one its scale."""
+    """Widen the horizontal axis until every name has room on its side of its point, and give the vertical axis its scale."""
     window = ax.get_window_extent()
     length = window.width * 72 / ax.figure.dpi
     first, last = ax.get_xlim()
@@ -102,20 +93,19 @@ def _widen(ax: Axes, marks: Sequence[Mark], widths: Sequence[float], stretch: fl
     ax.set_ylim((bottom + top) / 2 - half_height, (bottom + top) / 2 + half_height)
 
 
-def _around(position: Floats, half: float = MARKER) -> tuple[float, float, float, float]:
-    """Return the box around a point."""
+def _around(position: Floats, half: float = MARKER) -> Box:
     x, y = position
     return float(x - half), float(y - half), float(x + half), float(y + half)
 
 
 def _steps(start: Floats, end: Floats) -> Floats:
-    """Return points along a line, close enough that no name slips between them."""
+    """Return points along a line, so close that no name fits between them."""
     number = max(2, int(np.hypot(*(end - start)) / MARKER))
     return start + np.linspace(0, 1, number)[:, None] * (end - start)
 
 
 def _spots(position: Floats, width: float, outwards: int) -> Iterator[Spot]:
-    """Yield where a name may stand, the nearest first; away from the origin before towards it."""
+    """Yield the spots for a name, the nearest first; away from the origin before towards it."""
     x, y = position.tolist()
     for move in MOVES:
         for side in (outwards, -outwards):
@@ -131,37 +121,29 @@ def _leader(spot: Spot, position: Floats) -> Floats:
 
 
 def _first_free(
-    spots: Sequence[Spot],
-    position: Floats,
-    frame: tuple[float, ...],
-    obstacles: Sequence[tuple[float, ...]],
-    lines: Sequence[tuple[float, ...]],
-) -> Spot | None:
-    """Return the first spot inside the frame that no name, point or line covers; else the first that lines alone cross."""
+    spots: Sequence[Spot], position: Floats, frame: Box, obstacles: Sequence[Box], lines: Sequence[Box]
+) -> Spot | None:  # fmt: skip
+    """Return the first spot inside the frame that no name, point or line covers; else the first that only lines cross."""
     left, bottom, right, top = frame
     inside = [spot for spot in spots if left <= spot.box[0] and spot.box[2] <= right and bottom <= spot.box[1] and spot.box[3] <= top]
     obstacle_boxes = np.array(obstacles).reshape(-1, 4)
     for occupied in (np.array([*obstacles, *lines]).reshape(-1, 4), obstacle_boxes):
         for spot in inside:
-            if not _covered(occupied, np.array(spot.box)) and not (spot.up and _covered(obstacle_boxes, _boxes(_leader(spot, position)))):
+            points = _leader(spot, position) if spot.up else np.empty((0, 2))
+            leader = np.concatenate([points - 0.5, points + 0.5], axis=-1)
+            if not _overlaps(occupied, np.array([spot.box])) and not _overlaps(obstacle_boxes, leader):
                 return spot
     return None
 
 
-def _boxes(points: Floats) -> Floats:
-    """Return the boxes around points of a thin line."""
-    return np.concatenate([points - 0.5, points + 0.5], axis=-1)
-
-
-def _covered(occupied: Floats, boxes: Floats) -> bool:
-    """Return whether any of some boxes overlaps any that is taken."""
+def _overlaps(occupied: Floats, boxes: Floats) -> bool:
+    """Return whether any of the boxes (n, 4) overlaps any of those occupied (m, 4)."""
     left, bottom, right, top = occupied.T
-    of_left, of_bottom, of_right, of_top = boxes.T[..., None]
-    return bool(((left < of_right) & (of_left < right) & (bottom < of_top) & (of_bottom < top)).any())
+    box_left, box_bottom, box_right, box_top = boxes.T[..., None]
+    return bool(((left < box_right) & (box_left < right) & (bottom < box_top) & (box_bottom < top)).any())
 
 
 def _write(ax: Axes, mark: Mark, spot: Spot) -> None:
-    """Write one name."""
     line = {"arrowstyle": "-", "color": mark.colour, "alpha": 0.8, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0} if spot.up else None
     ax.annotate(
         mark.name, (mark.x, mark.y), (spot.side * AWAY, spot.up), textcoords="offset points", ha="left" if spot.side > 0 else "right",

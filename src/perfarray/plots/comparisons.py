@@ -1,4 +1,4 @@
-"""How much faster, how sure: forest plots of ratios and of means."""
+"""How much faster, and how sure: forest plots of ratios, of ratios of scores, and of means."""
 
 from typing import Any, Final
 
@@ -7,23 +7,15 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK, BY_PVALUE, HIGHER, LOWER, THROUGHPUT, TIME, level_of_intervals, percentage
-from perfarray.plots.comparisons.interval_marks import Interval, draw_intervals, view_of
-from perfarray.plots.figure import DARK, axes_for, compared, describe, elided, number_format, selection, write_units
-from perfarray.plots.rows import GAP, Row, beside_rows, label_rows, shown_rows, size_for, suite_rows
+from perfarray.plots.figure import DARK, capitalized, compared, elided, number_format, selection, write_units
+from perfarray.plots.interval_marks import Interval, draw_intervals
+from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, suite_rows
 from perfarray.plots.significance import pvalues
 
-KINDS: Final = ("intervals", "pvalues")
-
 SUITE: Final = "suite (geometric mean)"
-
-WITHOUT: Final = "without"
-"""The dim of a ratio of scores along which each benchmark is left out in turn; its first label leaves out none."""
-
-APART: Final = 20.0
-"""Means this many times as far apart as most intervals are wide are drawn in percent of their own."""
-
-SHORT: Final = 30
-"""Letters of a benchmark's name behind `without`."""
+WITHOUT: Final = "without"  # dim of a ratio of scores along which each benchmark is left out; its first label leaves out none
+APART: Final = 20.0  # means this many times as far apart as most intervals are wide are drawn in percent of their own
+SHORT: Final = 30  # letters of a benchmark's name behind `without`
 
 
 def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "intervals") -> Axes:
@@ -32,8 +24,8 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     Parameters
     ----------
     result : Dataset
-        What `compare`, `pairwise` or `ratio_interval` returned, or a selection of it. Of `pairwise` each pair is drawn once, the label
-        that stands later in the data over the earlier one; `result.sel(baseline=...)` draws all against one.
+        What `compare`, `pairwise` or `ratio_interval` returned, or a selection of it. Of `pairwise` each pair is drawn once, the later
+        label over the earlier; `result.sel(baseline=...)` draws all against one.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
     kind : {"intervals", "pvalues"}
@@ -47,18 +39,17 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     Raises
     ------
     ValueError
-        An unknown kind.
+        An unknown kind; no cell with a ratio.
 
     Notes
     -----
-    Colour and marker say the verdict; the grey band is 1 - threshold to 1 + threshold. A hollow point has no limits (one independent
-    unit). An arrow at the border: the set goes on, to a far limit or without end. A set drawn in two parts is everything outside an
-    interval. Right of the rows stands the change from the baseline in percent, "at least" or "at most" where stopped runs leave no more
-    known.
+    Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold. A hollow point has no limits (one independent
+    unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts is everything outside an
+    interval. The column at the right has the change from the baseline in percent; it says "at least" or "at most" where stopped runs
+    make it a bound.
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
@@ -67,7 +58,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     'time, candidate / baseline (<1 is faster)'
     >>> plt.close(ax.figure)
     """
-    if kind not in KINDS:
+    if kind not in ("intervals", "pvalues"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues'")
     result = _each_pair_once(result.compute())
     if kind == "pvalues":
@@ -75,20 +66,16 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     estimate = result["estimate"]
     _check_measured(result, "on both sides: another baseline or dim may have values there")
     rows, left_out = shown_rows(estimate, "ratio")
-    intervals = [_interval(result, row) for row in rows]
     suite = suite_rows(result, "estimate", rows, SUITE)
-    intervals += [_interval(result, row, "suite_") for row in suite]
-    everything = rows + suite
-    ax = axes_for(ax, size_for(everything))
-    log = not bool((estimate <= 0).any())
-    view = view_of(intervals, _draw_reference(ax, result), log)
-    draw_intervals(ax, intervals, view, log)
-    label_rows(ax, everything)
-    _set_suite_apart(ax, suite)
-    beside_rows(ax, everything, [interval.side + _change(interval.estimate) + interval.mark for interval in intervals], "change")
-    ax.set_xlabel(f"{_quantity(result)}\n{_confidence(result, intervals)}")
-    describe(ax, _ratio_title(result, estimate, left_out))
-    return ax
+    intervals = [*(_interval(result, row) for row in rows), *(_interval(result, row, "suite_") for row in suite)]
+    frame = RowFrame(ax, rows + suite, left_out)
+    draw_intervals(frame.ax, intervals, _draw_reference(frame.ax, result), log=not bool((estimate <= 0).any()))
+    _finish_ratios(frame, result, intervals, _quantity(result))
+    if suite:
+        frame.ax.axhline(suite[0].y - 0.5 - GAP / 2, color="black", linewidth=0.8, gid="suite")
+        for label in frame.ax.get_yticklabels()[-len(suite) :]:
+            label.set_fontweight("bold")
+    return frame.ax
 
 
 def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -104,12 +91,16 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the ratio, logarithmic. The answer of the whole suite is the larger point, and of a single cell a dotted line: a
-        benchmark without which the answer moves far decides it.
+        Horizontal axis: the ratio, logarithmic. The ratio of the whole suite is the larger point, and of a single cell a dotted line: a
+        benchmark without which the ratio moves far decides it.
+
+    Raises
+    ------
+    ValueError
+        No cell with a ratio.
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]]}
@@ -121,28 +112,33 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     result = result.compute()
     _check_measured(result, "on both sides: another baseline or dim may have values there")
+    is_single = result["estimate"].size == 1
     ratios = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
     rows, left_out = shown_rows(ratios["estimate"], "ratio")
-    if left_out and result["estimate"].size == 1 and all(row.cell[WITHOUT] for row in rows):  # the answer itself is no extreme
+    if left_out and is_single and all(row.cell[WITHOUT] for row in rows):  # the ratio of the whole suite is no extreme
         suite_cell = dict.fromkeys(rows[0].cell, 0)
         rows = [Row(suite_cell, str(ratios[WITHOUT].values[0]), "", rows[0].y - 1 - GAP), *rows]
-    intervals = [_interval(ratios, row)._replace(suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
-    ax = axes_for(ax, size_for(rows))
-    view = view_of(intervals, _draw_reference(ax, result), log=True)
-    draw_intervals(ax, intervals, view, log=True)
-    label_rows(ax, rows)
-    if WITHOUT in ratios.dims and result["estimate"].size == 1:
-        ax.axvline(float(result["estimate"].values.item()), color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
-    beside_rows(ax, rows, [interval.side + _change(interval.estimate) for interval in intervals], "change")
+    intervals = [_interval(ratios, row)._replace(is_suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
+    frame = RowFrame(ax, rows, left_out)
+    draw_intervals(frame.ax, intervals, _draw_reference(frame.ax, result), log=True)
+    if WITHOUT in ratios.dims and is_single:
+        whole_suite = float(result["estimate"].values.item())
+        frame.ax.axvline(whole_suite, color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
     sampled = "; the benchmarks are a sample" if result.attrs.get("benchmarks") == "a sample" else ""
-    score = f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}"
-    ax.set_xlabel(f"{score}\n{_confidence(result, intervals)}{sampled}")
-    describe(ax, _ratio_title(result, result["estimate"], left_out))
-    return ax
+    return _finish_ratios(frame, result, intervals, f"{result.attrs.get('mean', 'geometric')} mean of {_quantity(result)}", sampled)
+
+
+def _finish_ratios(frame: RowFrame, result: xr.Dataset, intervals: list[Interval], quantity: str, remark: str = "") -> Axes:
+    """Write the changes beside the rows, and the title: the candidate, the baseline, and what all rows share."""
+    is_paired = "pair" in result.dims
+    title_parts = ["every pair compared", *selection(result["estimate"])] if is_paired else compared(result, result["estimate"])
+    texts = [interval.bound + _change(interval.estimate) + interval.mark for interval in intervals]
+    label = f"{quantity}\n{_confidence(result, intervals)}{remark}"
+    return frame.finish(capitalized(title_parts), label, texts, "change")
 
 
 def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
-    """Put the answers without each benchmark behind that of the whole suite, along one dim."""
+    """Put the ratios without each benchmark behind that of the whole suite, along one dim."""
     across = str(result.attrs.get("across", BENCHMARK))
     variables = {}
     for name in ("estimate", "lower", "upper"):
@@ -171,16 +167,20 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     -------
     Axes
         Horizontal axis: the mean in the units of the data, logarithmic when the means span more than a factor of ten; or how far the
-        limits are from the mean, in percent. Right of the rows stands the mean.
+        limits are from the mean, in percent. The column at the right has the mean.
+
+    Raises
+    ------
+    ValueError
+        No cell with a mean.
 
     Notes
     -----
-    A hollow point has no limits (one independent unit). Of more cells than a figure has room for those with the narrowest and the widest
-    intervals are drawn.
+    A hollow point has no limits (one independent unit). Of more cells than a figure has room for, those with the narrowest and the
+    widest intervals are drawn.
 
     Examples
     --------
-    >>> import matplotlib; matplotlib.use("Agg")
     >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
@@ -192,28 +192,24 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     result = result.compute()
     estimate = result["estimate"]
     _check_measured(result, "at all")
-    rows, left_out = shown_rows(_widths(result) / estimate, "width relative to the mean")
-    ax = axes_for(ax, size_for(rows))
+    frame = RowFrame(ax, *shown_rows(_widths(result) / estimate, "width relative to the mean"))
     log = bool((estimate.min() > 0) & (estimate.max() > 10 * estimate.min()))
     relative = _far_apart(result, log) if relative is None else relative
-    means = [_interval(result, row) for row in rows]
+    means = [_interval(result, row) for row in frame.rows]
     intervals = [mean.in_percent() for mean in means] if relative else means
-    draw_intervals(ax, intervals, view_of(intervals, (), log and not relative), log and not relative)
-    label_rows(ax, rows)
-    units = str(estimate.attrs.get("units", "1"))
-    format_number = number_format(units)
-    write_units(ax.xaxis, units)
+    draw_intervals(frame.ax, intervals, (), log and not relative)
+    units, metric = str(estimate.attrs.get("units", "1")), str(result.attrs.get("metric", TIME))
+    write_units(frame.ax.xaxis, units)
     if relative:
-        ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):+g} %".replace("-", "−"))
-    metric = str(result.attrs.get("metric", TIME))
-    beside_rows(ax, rows, [mean.side + format_number(mean.estimate) for mean in means], "mean")
-    ax.set_xlabel(f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}")
-    describe(ax, ", ".join([f"Mean {metric}", *selection(result), *left_out]))
-    return ax
+        frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):+g} %".replace("-", "−"))
+    format_number = number_format(units)
+    texts = [mean.bound + format_number(mean.estimate) for mean in means]
+    label = f"{metric}{', relative to the mean' * relative}\n{_confidence(result, intervals)}"
+    return frame.finish([f"Mean {metric}", *selection(result)], label, texts, "mean")
 
 
 def _check_measured(result: xr.Dataset, where: str) -> None:
-    """Raise where there is no answer to draw, and say which picture shows what there is."""
+    """Raise where there is nothing to draw, and name the picture that shows what was measured."""
     if not any(bool(result[name].notnull().any()) for name in ("estimate", "lower", "upper")):
         number = result["estimate"].size
         raise ValueError(
@@ -222,17 +218,17 @@ def _check_measured(result: xr.Dataset, where: str) -> None:
 
 
 def _widths(result: xr.Dataset) -> xr.DataArray:
-    """Return how wide intervals are, NaN where there is none or one without end."""
+    """Return the widths of intervals, NaN where there is none or an unbounded one."""
     width = result["upper"] - result["lower"]
     return width.where(np.isfinite(width))
 
 
 def _far_apart(result: xr.Dataset, log: bool) -> bool:
-    """Return whether means are all positive and so far apart that most intervals would be no longer than a point on their axis."""
+    """Return whether means are all positive and so far apart that most intervals would hide behind their points."""
     estimate, width = result["estimate"], _widths(result)
     low, high = estimate.min(), estimate.max()
-    span, shown = (np.log(high / low), width / estimate) if log else (high - low, width)
-    return bool(low > 0) and bool(2 * np.count_nonzero(APART * shown < span) > np.count_nonzero(np.isfinite(shown)))
+    span, lengths = (np.log(high / low), width / estimate) if log else (high - low, width)
+    return bool(low > 0) and bool(2 * np.count_nonzero(APART * lengths < span) > np.count_nonzero(np.isfinite(lengths)))
 
 
 def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
@@ -254,12 +250,8 @@ def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
 
 
 def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
-    """Take the numbers of one row."""
-    cell = {
-        name: result[prefix + name].isel(row.cell).item()
-        for name in ("estimate", "lower", "upper", "kind", "verdict", "interval_agrees")
-        if prefix + name in result
-    }
+    names = ("estimate", "lower", "upper", "kind", "verdict", "interval_agrees")
+    cell = {name: result[prefix + name].isel(row.cell).item() for name in names if prefix + name in result}
     return Interval(
         row.y,
         float(cell["estimate"]),
@@ -267,14 +259,14 @@ def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
         float(cell["upper"]),
         str(cell.get("kind", "bounded")),
         str(cell.get("verdict", "")),
-        bool(prefix),
-        side=_side(result, cell),
+        is_suite=bool(prefix),
+        bound=_bound(result, cell),
         mark="" if cell.get("interval_agrees", True) else f" {BY_PVALUE}",
     )
 
 
-def _side(result: xr.Dataset, cell: dict[str, Any]) -> str:
-    """Return what stands before an estimate that is a bound, since stopped runs leave no more known: the set is open to that side."""
+def _bound(result: xr.Dataset, cell: dict[str, Any]) -> str:
+    """Return what stands before an estimate that stopped runs make a bound: the set is open to that side."""
     is_one_sided = result.attrs.get("alternative", "two-sided") != "two-sided"
     if is_one_sided or result.attrs.get("censored") != "bound" or np.isnan(cell["estimate"]):
         return ""
@@ -283,17 +275,8 @@ def _side(result: xr.Dataset, cell: dict[str, Any]) -> str:
     return {"at_least": "at least ", "at_most": "at most "}.get(str(kind), "")
 
 
-def _set_suite_apart(ax: Axes, suite: list[Row]) -> None:
-    """Draw a line above the suite, and write its label in bold."""
-    if not suite:
-        return
-    ax.axhline(suite[0].y - 0.5 - GAP / 2, color="black", linewidth=0.8, gid="suite")
-    for label in ax.get_yticklabels()[-len(suite) :]:
-        label.set_fontweight("bold")
-
-
 def _draw_reference(ax: Axes, result: xr.Dataset) -> tuple[float, float]:
-    """Draw the line of no change and the band that does not matter; return the ends of the band."""
+    """Draw the line of no change and the band of the threshold; return the ends of the band."""
     threshold = float(result.attrs.get("threshold", 0.0))
     limits, label = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"
     if result.attrs.get("band") == "log":
@@ -305,7 +288,7 @@ def _draw_reference(ax: Axes, result: xr.Dataset) -> tuple[float, float]:
 
 
 def _change(ratio: float) -> str:
-    """Write a ratio as a change in percent; beyond tenfold as a factor."""
+    """Write a ratio as a change in percent, from tenfold on as a factor."""
     if np.isnan(ratio):
         return "–"
     percent = round(100 * (ratio - 1), 1) + 0.0  # no minus before a zero
@@ -313,7 +296,7 @@ def _change(ratio: float) -> str:
 
 
 def _quantity(result: xr.Dataset) -> str:
-    """Write what the ratio is of, and which side of 1 is good."""
+    """Write what the ratio compares, and which side of 1 is good."""
     metric, better = str(result.attrs.get("metric", TIME)), result.attrs.get("better")
     word = "faster" if metric in (TIME, THROUGHPUT) else "better"
     hint = {LOWER: f" (<1 is {word})", HIGHER: f" (>1 is {word})"}.get(str(better), "")
@@ -322,21 +305,14 @@ def _quantity(result: xr.Dataset) -> str:
 
 
 def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:
-    """Write what the bars are, and why some points have none."""
+    """Write the level of the bars, and why some points have none."""
     level, attrs = level_of_intervals(result), result.attrs
     bars = f"{level} confidence intervals" if level else "intervals"
     notes, corrected = [], attrs.get("correction", "none") != "none"
     if corrected:
         requested_level = percentage(attrs["confidence_level"])
         bars += f", corrected{'' if level else f' from {requested_level} %'} for many benchmarks ({attrs['correction']})"
-        notes += [f"of the suite {requested_level} %"] if any(row.suite for row in intervals) else []
+        notes += [f"of the suite {requested_level} %"] if any(row.is_suite for row in intervals) else []
     notes += ["hollow: one unit, no interval"] if any(not row.segments() and np.isfinite(row.estimate) for row in intervals) else []
     notes += [f"{BY_PVALUE} the p-value decides, the interval is wider"] if any(row.mark for row in intervals) else []
     return ("\n" if corrected else "; ").join(filter(None, [bars, "; ".join(notes)]))
-
-
-def _ratio_title(result: xr.Dataset, estimate: xr.DataArray, left_out: list[str]) -> str:
-    """Name the candidate, where there is one, the baseline, what all rows share, and what is not drawn."""
-    phrases = ["every pair compared", *selection(estimate)] if "pair" in result.dims else compared(result, estimate)
-    title = ", ".join([*phrases, *left_out])
-    return title[:1].upper() + title[1:] if title.startswith(("compared", "every")) else title

@@ -1,0 +1,125 @@
+"""Plans of experiments: half-width against cost, beside the experiment that repeats the outermost level alone."""
+
+from typing import Final
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
+from perfarray.plots.rows import RowFrame, named_cells, shown_rows
+
+TIME_STEPS: Final = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0))
+
+
+def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw the half-width by budget, and the plan as a point on its line.
+
+    Parameters
+    ----------
+    result : Dataset
+        A plan, or a selection of it: `half_width_by_budget`, `default_half_width_by_budget` along
+        `budget_factor`, `cost`, `half_width`, `default_half_width`, and along `level` the repetitions. Every other dim gives lines, a
+        colour each; more than seven cells have a row each.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Logarithmic axes: cost, and half-width in percent of the mean. Solid lines are plans (before rounding), dashed lines one-level
+        experiments; a point is the plan in whole counts, which stand beside it. In rows the filled point is the plan and the hollow point
+        the one-level experiment of the same cost; the column at the right has counts and costs.
+
+    Raises
+    ------
+    ValueError
+        When no cell has a plan.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
+    >>> ax = times.perf.plan_repetitions(costs={"execution": 10}, budget=200).perf.plot()
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('cost, iterations', 'half-width (95 %), percent of the mean')
+    >>> plt.close(ax.figure)
+    """
+    result = result.compute()
+    cells = named_cells(result["cost"], np.isfinite(result["cost"].values))
+    if not cells:
+        raise ValueError("no cell has a plan; nothing to draw")
+    is_suite = result.attrs.get("result") == "plan_suite"
+    title = "Precision of the suite's geometric mean" if is_suite else "Precision against cost"
+    title_parts = [title, *compared(result, result["cost"])]
+    level = 100 * float(result.attrs.get("confidence_level", 0.95))
+    label = f"half-width ({level:g} %), percent of the {'ratio' if 'baseline' in result.attrs else 'mean'}"
+    unit, factor = _cost_unit(float(result["cost"].max()), str(result.attrs.get("cost_units", "iterations")))
+    if len(cells) > len(COLOURS):
+        return _draw_rows(ax, result, title_parts, label, unit, factor)
+    ax = axes_for(ax, (7.5, 4.5))
+    for (index, name), colour in zip(cells, COLOURS, strict=False):
+        _draw_cell(ax, name, result.isel(index), colour, factor)
+    if len(cells) > 1:
+        ax.plot([], [], color=GREY, linestyle="--", linewidth=1, label="one-level experiments")
+    ax.set(xscale="log", yscale="log", xlabel=f"cost, {unit}", ylabel=label)
+    for axis in (ax.xaxis, ax.yaxis):
+        _write_plain_ticks(axis)
+    ax.grid(which="major", color="#e6e6e6", linewidth=0.6)
+    return describe(ax, title_parts)
+
+
+def _draw_rows(ax: Axes | None, result: xr.Dataset, title_parts: list[str], label: str, unit: str, factor: float) -> Axes:
+    """Draw one row per cell: the half-width of its plan, that of the one-level experiment of the same cost, and the plan."""
+    half_width = 100 * result["half_width"]
+    frame = RowFrame(ax, *shown_rows(half_width, "half-width"))
+    ax, heights = frame.ax, frame.heights
+    plans, defaults = frame.values(half_width), frame.values(100 * result["default_half_width"])
+    ax.hlines(heights, plans, defaults, color=GREY, linewidth=1.2, zorder=1)
+    ax.plot(defaults, heights, "o", color=GREY, markerfacecolor="white", markersize=6, label="one-level experiment of the same cost")
+    ax.plot(plans, heights, "o", color=COLOURS[0], markersize=6, label="plan")
+    frame.note(np.isnan(plans), "no plan")
+    ax.set_xscale("log")
+    _write_plain_ticks(ax.xaxis)
+    ax.grid(axis="x", which="major", color="#e6e6e6", linewidth=0.6)
+    texts = []
+    for row, cost in zip(frame.rows, frame.values(result["cost"]), strict=True):
+        counts = result["repetitions"].isel(row.cell, missing_dims="ignore")
+        counts_text = " × ".join(f"{number:.0f}" for number in counts.values) + ", " if counts.dims == ("level",) else ""
+        texts.append("–" if np.isnan(cost) else f"{counts_text}{cost / factor:.3g} {unit}")
+    return frame.finish(title_parts, label, texts, f"{' × '.join(str(level) for level in result['level'].values)}, cost")
+
+
+def _cost_unit(cost: float, units: str) -> tuple[str, float]:
+    """Return the unit in which costs are written: minutes, hours or days for many seconds."""
+    if units != "s":
+        return units, 1.0
+    return next(((name, size) for name, size in reversed(TIME_STEPS) if cost >= 2 * size), TIME_STEPS[0])
+
+
+def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float) -> None:
+    """Draw the two lines of one cell and its plan; of a single cell the counts beside it."""
+    cost, half_width = float(cell["cost"]) / factor, 100 * float(cell["half_width"])
+    costs = cost * cell["budget_factor"].values
+    best_label, default_label, plan_label = (None, None, None) if name else ("best plan", "one-level experiment", "plan")
+    default_colour = colour if name else GREY
+    ax.plot(costs, 100 * cell["half_width_by_budget"].values, color=colour, linewidth=1.6, label=best_label)
+    ax.plot(costs, 100 * cell["default_half_width_by_budget"].values, "--", color=default_colour, linewidth=1, label=default_label)
+    ax.plot([cost], [half_width], "o", color=colour, markersize=6, label=plan_label)
+    counts = cell["repetitions"]
+    if name:
+        ax.plot([], [], color=colour, marker="o", markersize=5, linewidth=1.6, label=name)
+    elif counts.dims == ("level",):  # the counts of a suite's plan differ between benchmarks
+        text = " × ".join(f"{number:.0f} {level}" for level, number in zip(counts["level"].values, counts.values, strict=True))
+        ax.annotate(text, (cost, half_width), (-6, -6), textcoords="offset points", fontsize=NOTE_SIZE, ha="right", va="top")
+
+
+def _write_plain_ticks(axis: Axis) -> None:
+    """Write 0.5, 1, 2, 5 instead of powers of ten."""
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_tick_params(labelsize=LABEL_SIZE)

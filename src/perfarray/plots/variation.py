@@ -1,0 +1,146 @@
+"""Where the variation comes from, and how much estimators vary between groups of runs."""
+
+from typing import Final
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, compared, describe, level_colours, selection
+from perfarray.plots.rows import RowFrame, mark_border, shown_rows
+
+WRITTEN: Final = 9.0  # bars of this many percent have room for their number
+DODGE: Final = 0.16  # distance of the marks of a row, in rows: many estimators need groups of the same size
+
+
+def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw each level's share of the variance as a stacked bar, and beside it the total coefficient of variation.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.variance_components` returned, or a selection of it: `variance` and `share` along `level`, and
+        `total_coefficient_of_variation`. Every other dim gives rows: one bar per benchmark, or per benchmark and version.
+    ax : Axes, optional
+        Where to draw; default: a new figure, as high as its rows need.
+
+    Returns
+    -------
+    Axes
+        Horizontal axis: share of the variance in percent.
+
+    Notes
+    -----
+    A negative component is drawn as zero, and its row has a star. A level that is NaN (merged, or a single repetition) is absent: its
+    variance is part of the level it was merged into, or of the level above.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import xarray as xr, perfarray
+    >>> times = xr.DataArray([[9.0, 11.0], [19.0, 21.0], [14.0, 16.0]], dims=("execution", "iteration"), name="time")
+    >>> components = times.perf.variance_components()
+    >>> components["variance"].values.tolist()
+    [24.0, 2.0]
+    >>> ax = variance_components(components)
+    >>> [round(float(bar.get_width()), 1) for bar in ax.patches]
+    [92.3, 7.7]
+    >>> plt.close(ax.figure)
+    """
+    result = result.compute()
+    spread, shares, negative = result["total_coefficient_of_variation"], 100 * result["share"].fillna(0.0), result["variance"] < 0
+    rows, left_out = shown_rows(spread, "coefficient of variation")
+    starred = [row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows]
+    frame = RowFrame(ax, starred, left_out)
+    colours = level_colours([str(level) for level in shares["level"].values])
+    layers = [(level, colour, frame.values(shares, level=number)) for number, (level, colour) in enumerate(colours.items())]
+    ends = frame.stack_bars(layers, lambda width: f"{width:.0f} %" if width >= WRITTEN else "", edge="white")
+    for y in frame.heights[ends == 0]:
+        frame.ax.text(1, y, "no variation estimated", va="center", fontsize=NOTE_SIZE, color=GREY)
+    frame.ax.set_xlim(0, 100)
+    label = f"share of the variance of {result.attrs.get('metric', 'time')}, percent"
+    if bool(negative.any()):
+        is_negative = negative.any([dim for dim in negative.dims if dim != "level"]).values
+        label += "\n* negative component drawn as zero: " + ", ".join(str(level) for level in negative["level"].values[is_negative])
+    texts = [_percent(value) for value in frame.values(spread)]
+    return frame.finish(["Where the variation comes from", *selection(result)], label, texts, "coefficient\nof variation")
+
+
+def _percent(value: float) -> str:
+    """Write a coefficient of variation in percent, with two digits."""
+    if np.isnan(value):
+        return "–"
+    return f"{100 * value:.0f} %" if value >= 0.0995 else f"{100 * value:#.2g} %"
+
+
+def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw the variation of estimators by group size; of several cells, the required group size.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `perfarray.estimator_stability` or `perfarray.ordering_stability` returned, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Of estimators of one cell: the standard deviation in percent of the estimate; full lines are the paper's, dashed lines are
+        adjusted for groups that overlap; below the dotted line programs with the requested difference can be told apart. Of orders: the
+        percentage of pairs of groups in the right order; the dotted line is the requested percentage. Of several cells, in rows: the
+        smallest sufficient group size; an arrow at the border where no size is large enough.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import perfarray
+    >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0, 10.0] * 3}, dim="benchmark")
+    >>> ax = times.perf.estimator_stability(group_sizes=[1, 2], statistics="mean").perf.plot()
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('runs in a group', 'standard deviation, percent of the estimate')
+    >>> plt.close(ax.figure)
+    """
+    result = result.compute()
+    is_order = "right" in result
+    required = result["required" if is_order else "required_group_size"]
+    cells = required.isel(statistic=0, drop=True)
+    colours = dict(zip((str(name) for name in result["statistic"].values), COLOURS, strict=False))
+    if is_order:
+        goal = f"{100 * float(result.attrs['share']):g} % are in the right order"
+    else:
+        goal = f"{100 * float(result.attrs['difference']):g} % can be told apart"
+    if cells.size > 1:
+        return _draw_required(ax, required, colours, float(result["group_size"].max()), goal)
+    ax = axes_for(ax, (7.5, 4.5))
+    curves = 100 * result.squeeze(list(cells.dims))["right" if is_order else "relative_standard_deviation"]
+    for statistic, colour in colours.items():
+        ax.plot(result["group_size"], curves.sel(statistic=statistic), "o-", color=colour, markersize=3.5, label=statistic)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    target = float(result.attrs["share"]) if is_order else float(result.attrs["difference"]) / float(result.attrs["deviations"])
+    ax.axhline(100 * target, color=DARK, linewidth=0.8, linestyle=":", label=goal)
+    if is_order:
+        ax.axhline(50, color=GREY, linewidth=0.8, label="chance")
+        ax.set(xlabel="runs of each program", ylabel="pairs of groups in the right order, percent")
+        return describe(ax, ["Stability of the order", *compared(result, cells.squeeze())])
+    adjusted = 100 * result.squeeze(list(cells.dims))["adjusted_standard_deviation"]
+    for statistic, colour in colours.items():
+        ax.plot(result["group_size"], adjusted.sel(statistic=statistic), "--", color=colour, linewidth=1, gid="adjusted")
+    ax.plot([], [], "--", color=DARK, linewidth=1, label="adjusted for overlap")
+    ax.set(xlabel="runs in a group", ylabel="standard deviation, percent of the estimate")
+    ax.set_ylim(bottom=0)
+    return describe(ax, ["Stability of estimators", *selection(cells)])
+
+
+def _draw_required(ax: Axes | None, required: xr.DataArray, colours: dict[str, str], largest: float, goal: str) -> Axes:
+    """Draw one row per cell, with a mark for every estimator."""
+    frame = RowFrame(ax, *shown_rows(required.isel(statistic=0, drop=True), "size of a group"))
+    for number, (statistic, colour) in enumerate(colours.items()):
+        sizes = frame.values(required, statistic=number)
+        heights = frame.heights + DODGE * (number - (len(colours) - 1) / 2)
+        frame.ax.plot(sizes, heights, "o", color=colour, markersize=4.5, label=statistic)
+        mark_border(frame.ax, heights[np.isnan(sizes)], ">", colour, markersize=4)
+    frame.ax.set_xlim(0, largest + 1)
+    frame.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return frame.finish(["Size of a group", *selection(required.isel(statistic=0))], f"runs in a group, so that {goal}")

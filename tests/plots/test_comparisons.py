@@ -1,0 +1,320 @@
+"""Forest plots: points, bars, verdicts, unbounded sets, the suite, and the texts that explain them."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.colors import to_rgba
+from matplotlib.text import Text
+
+import perfarray
+from perfarray.plots import mean_intervals, ratio_intervals
+from perfarray.plots.interval_marks import VERDICTS
+from picture_parts import beside, legend, lines, points, rows, segments, texts, title
+
+INF, NAN = np.inf, np.nan
+
+
+def compared(cells, suite=None, **attrs):
+    """Return a comparison of benchmarks given as (estimate, lower, upper, kind, verdict)."""
+    columns = dict(zip(("estimate", "lower", "upper", "kind", "verdict"), zip(*cells, strict=True), strict=True))
+    labels = {"benchmark": [f"b{number}" for number in range(len(cells))]}
+    result = xr.Dataset({name: ("benchmark", list(values)) for name, values in columns.items()}, labels)
+    if suite:
+        names = ("suite_estimate", "suite_lower", "suite_upper", "suite_verdict")
+        result = result.assign(dict(zip(names, suite, strict=True)))
+    return result.assign_attrs({"result": "compare", "metric": "time", "baseline": "old", "better": "lower", **attrs})
+
+
+CELLS = [
+    (0.8, 0.7, 0.9, "bounded", "faster"),
+    (1.3, 1.2, 1.4, "bounded", "slower"),
+    (1.0, 0.99, 1.01, "bounded", "equivalent"),
+    (1.02, 0.9, 1.1, "bounded", "inconclusive"),
+]
+
+
+def bars(ax):
+    """Return (y, left, right) of every bar."""
+    return sorted((y, *ends) for ends, (y, _) in zip(segments(ax), segments(ax, axis=1), strict=True))
+
+
+def arrows(ax):
+    """Return (x, y) of every arrow; x is 0 at the left border and 1 at the right."""
+    return sorted((line.get_xdata()[0], line.get_ydata()[0]) for line in lines(ax, "arrow"))
+
+
+def test_points_and_bars_stand_in_rows_with_the_marks_of_their_verdicts():
+    """The first row is on top; each verdict has its own colour, marker and legend entry."""
+    ax = ratio_intervals(compared(CELLS))
+    assert points(ax) == [0.8, 1.3, 1.0, 1.02]
+    assert bars(ax) == [(0, 0.7, 0.9), (1, 1.2, 1.4), (2, 0.99, 1.01), (3, 0.9, 1.1)]
+    assert (rows(ax), ax.yaxis_inverted(), ax.get_xscale()) == (["b0", "b1", "b2", "b3"], True, "log")
+    marks = {line.get_label(): (line.get_color(), line.get_marker()) for line in lines(ax)}
+    assert marks == {name: VERDICTS[name] for name in VERDICTS if name}
+    assert len({colour for colour, _ in VERDICTS.values()}) == len({marker for _, marker in VERDICTS.values()}) == 4
+    assert legend(ax) == ["faster", "slower", "equivalent", "inconclusive"]
+    assert {tuple(strokes.get_edgecolor()[0]) for strokes in ax.collections} == {to_rgba(colour) for colour, _ in VERDICTS.values()}
+
+
+@pytest.mark.parametrize(
+    ("attrs", "ends", "entry"),
+    [
+        ({"threshold": 0.05}, (0.95, 1.05), "within ±5 %"),
+        ({"threshold": 0.25, "band": "log"}, (0.8, 1.25), "within a factor of 1.25"),
+        ({"threshold": 0.0}, None, None),
+    ],
+)
+def test_the_threshold_is_a_band_around_1(attrs, ends, entry):
+    """From 1 - threshold to 1 + threshold, or symmetric for the inverse."""
+    ax = ratio_intervals(compared(CELLS, **attrs))
+    assert [(band.get_x(), band.get_x() + band.get_width()) for band in ax.patches] == ([pytest.approx(ends)] if ends else [])
+    assert (entry in legend(ax)) is (entry is not None)
+
+
+def test_the_line_of_no_change_is_always_visible():
+    """Ratios far from 1 do not push 1 out of the axis, whose ticks are plain numbers."""
+    ax = ratio_intervals(compared([(0.1, 0.09, 0.11, "bounded", "faster")]))
+    assert ax.get_xlim()[0] < 0.09
+    assert ax.get_xlim()[1] > 1
+    assert [1, 1] in [list(line.get_xdata()) for line in ax.lines]
+
+
+@pytest.mark.parametrize(
+    ("cells", "ticks"), [(CELLS, {"0.7", "0.8", "0.9", "1"}), ([(0.02, 0.01, 0.03, "bounded", "")], {"0.01", "0.1", "1"})]
+)
+def test_ticks_are_plain_ratios(cells, ticks):
+    """No powers of ten, no logarithms."""
+    ax = ratio_intervals(compared(cells))
+    ax.figure.canvas.draw()
+    assert ticks <= {text.get_text() for text in ax.get_xticklabels()}
+
+
+def test_changes_stand_beside_in_percent():
+    """A ratio of 0.8 is 20 percent less; from tenfold on it is a factor; no minus before a zero."""
+    cells = [(estimate, NAN, NAN, "bounded", "inconclusive") for estimate in (0.8, 1.125, 0.99999, 25.0, NAN)]
+    assert beside(ratio_intervals(compared(cells))) == ["−20.0 %", "+12.5 %", "+0.0 %", "×25", "–"]
+
+
+def test_without_limits_a_point_is_hollow():
+    """NaN limits: no bar, and a note; a row without an estimate says so; without any estimate the counts are recommended."""
+    cells = [(0.9, NAN, NAN, "bounded", "inconclusive"), (NAN, NAN, NAN, "bounded", "inconclusive"), CELLS[3]]
+    ax = ratio_intervals(compared(cells))
+    assert {line.get_xdata()[0]: line.get_markerfacecolor() for line in lines(ax)} == {0.9: "white", 1.02: VERDICTS["inconclusive"][0]}
+    assert [y for y, _, _ in bars(ax)] == [2]
+    assert ax.get_xlabel().endswith("; hollow: one unit, no interval")
+    assert "not measured on both sides" in texts(ax)
+    with pytest.raises(ValueError, match=r"none of 3 cells is measured on both sides.*times\.perf\.plot\.counts\(\)"):
+        ratio_intervals(compared([cells[1]] * 3))
+
+
+@pytest.mark.parametrize(
+    ("cell", "bar", "ends"),
+    [
+        ((1.1, -INF, INF, "unbounded", "inconclusive"), [("left", "right")], [0, 1]),
+        ((1.1, -0.5, 1000.0, "bounded", "inconclusive"), [("left", "right")], [0, 1]),
+        ((1.25, 0.9, 1.2, "exclusive", "inconclusive"), [("left", 0.9), (1.2, "right")], [0, 1]),
+        ((1.25, -2.0, -1.0, "exclusive", "inconclusive"), [("left", "right")], [0, 1]),
+    ],
+)
+def test_sets_end_in_arrows_at_the_border(cell, bar, ends):
+    """The whole line, far limits, everything outside an interval, and outside a negative one: the axis is not stretched."""
+    ax = ratio_intervals(compared([cell, CELLS[0]]))
+    borders = dict(zip(("left", "right"), ax.get_xlim(), strict=True))
+    assert [ends for y, *ends in bars(ax) if y == 0] == [[borders.get(end, end) for end in part] for part in bar]
+    assert {x for x, y in arrows(ax) if y == 0} == set(ends)
+    assert ax.get_xlim()[1] < 2
+
+
+def test_limits_within_a_factor_of_ten_stretch_the_axis():
+    """An upper limit of five times the ratio is drawn in its place."""
+    ax = ratio_intervals(compared([(1.1, 0.9, 5.5, "bounded", "inconclusive")]))
+    assert (bars(ax), arrows(ax)) == ([(0, 0.9, 5.5)], [])
+
+
+def test_negative_ratios_have_a_linear_axis():
+    """A ratio below zero cannot stand on a logarithmic axis."""
+    ax = ratio_intervals(compared([(-0.5, -0.7, -0.3, "bounded", "")], result="ratio_interval"))
+    assert (ax.get_xscale(), bars(ax), arrows(ax)) == ("linear", [(0, -0.7, -0.3)], [])
+
+
+def test_the_suite_stands_at_the_bottom():
+    """Its row is last, bold, larger, below a line, in the colour of its verdict; of a single benchmark there is none."""
+    ax = ratio_intervals(compared(CELLS, suite=(0.95, 0.92, 0.98, "faster")))
+    assert rows(ax)[-1] == "suite (geometric mean)"
+    assert [label.get_fontweight() for label in ax.get_yticklabels()] == ["normal"] * 4 + ["bold"]
+    largest = max(lines(ax), key=lambda line: line.get_markersize())
+    assert (list(largest.get_xdata()), largest.get_color()) == ([0.95], VERDICTS["faster"][0])
+    (rule,) = lines(ax, "suite")
+    assert 3 < rule.get_ydata()[0] < largest.get_ydata()[0]
+    assert legend(ax).count("faster") == 1
+    times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
+    assert rows(times.perf.compare("old").perf.plot()) == ["new"]
+    selected = xr.concat([times, times], "benchmark").assign_coords(benchmark=["fft", "sort"]).perf.compare("old").sel(benchmark="fft")
+    assert len(selected.perf.plot().get_yticks()) == 1
+
+
+def test_many_suites_take_a_third_of_the_rows_of_cells():
+    """Of a hundred candidates the extremes: sixty cells, and twenty suites, whose group says how many there are."""
+    ratios = np.linspace(0.9, 1.1, 100)
+    columns = {"estimate": ratios, "lower": ratios - 0.01, "upper": ratios + 0.01}
+    cells = {name: (("benchmark", "version"), np.stack([values, values])) for name, values in columns.items()}
+    suites = {f"suite_{name}": ("version", values) for name, values in columns.items()}
+    labels = {"benchmark": ["fft", "sort"], "version": [f"v{number}" for number in range(100)]}
+    ax = ratio_intervals(xr.Dataset(cells | suites, labels, attrs={"result": "compare", "baseline": "old", "dim": "version"}))
+    assert (len(rows(ax)), texts(ax, "group")) == (80, ["suite (geometric mean), 20 of 100"])
+    assert "60 of 200: lowest and highest ratio" in title(ax)
+
+
+@pytest.fixture
+def candidates():
+    """Return timings of three versions and two benchmarks."""
+    values = np.array([[1.0, 1.1, 1.5], [2.0, 1.8, 2.1]])[:, :, None] * np.array([0.99, 1.0, 1.02, 1.01])
+    labels = {"benchmark": ["fft", "sort"], "version": ["a", "b", "c"]}
+    return xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=labels, name="time", attrs={"units": "s"})
+
+
+def test_several_candidates_stand_in_groups(candidates):
+    """Each benchmark is a group of its candidates, the suite one more; without verdicts there is one colour and no legend."""
+    result = candidates.perf.compare("a")
+    ax = ratio_intervals(result)
+    assert rows(ax) == ["b", "c"] * 3
+    assert texts(ax, "group") == ["fft", "sort", "suite (geometric mean)"]
+    assert title(ax) == "Compared with a"
+    assert points(ax) == pytest.approx([*result["estimate"].values.ravel(), *result["suite_estimate"].values])
+    ax = ratio_intervals(candidates.perf.ratio_interval("a"))
+    assert {line.get_color() for line in lines(ax)} == {VERDICTS[""][0]}
+    assert (legend(ax), len(rows(ax))) == ([], 4)
+
+
+def test_each_pair_is_drawn_once(candidates):
+    """The later version over the earlier; against a selected baseline all; of a table that is not square those without a reverse."""
+    pairs = candidates.perf.pairwise(dim="version")
+    ax = ratio_intervals(pairs.isel(benchmark=[0]))
+    assert (rows(ax), title(ax)) == (["b / a", "c / a", "c / b"], "Every pair compared, fft")
+    assert points(ax) == pytest.approx([1.1, 1.5, 1.5 / 1.1])
+    ax = ratio_intervals(pairs.sel(baseline="b", benchmark="fft"))
+    assert (rows(ax), title(ax)) == (["a", "b", "c"], "Compared with b, fft")
+    assert rows(ratio_intervals(pairs.sel(version=["a", "c"], benchmark="fft"))) == ["a / b", "c / a", "c / b"]
+
+
+def test_a_score_without_each_benchmark():
+    """The whole suite is first and largest, with a line at its ratio; a benchmark of one side has no row."""
+    samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]], "zip": [[5.0, 5.1], [4.5, 4.6]]}
+    times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
+    times["time"][{"benchmark": 2, "version": 1}] = NAN
+    with pytest.warns(UserWarning, match="'zip'"):
+        result = times.perf.score_ratio_interval("old", sensitivity=True, random_benchmarks=False)
+    ax = result.perf.plot()
+    assert rows(ax) == ["all benchmarks", "without fft", "without sort"]
+    whole, others = sorted(lines(ax), key=lambda line: line.get_ydata()[0])
+    assert whole.get_xdata().tolist() == result["estimate"].values.ravel().tolist()
+    np.testing.assert_array_equal(others.get_xdata(), result["estimate_without"].dropna("benchmark").values.ravel())
+    assert whole.get_markersize() > others.get_markersize()
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == ":"] == [result["estimate"].item()]
+    assert ax.get_xlabel().startswith("geometric mean of time, candidate / baseline (<1 is faster)\n95 % confidence intervals")
+
+
+def test_the_whole_suite_is_drawn_above_the_extremes():
+    """Without each of a hundred benchmarks in turn: sixty rows, and over them that of all."""
+    labels = {"benchmark": [f"b{number}" for number in range(100)], "version": ["new"]}
+    ratios = xr.DataArray(np.linspace(0.9, 1.0, 100)[:, None], dims=("benchmark", "version"), coords=labels)
+    whole = {name: ("version", [value]) for name, value in (("estimate", 0.95), ("lower", 0.9), ("upper", 1.1))}
+    result = xr.Dataset(whole | {f"{name}_without": ratios for name in ("estimate", "lower", "upper")})
+    ax = result.assign_attrs(result="score_ratio_interval", baseline="old", dim="version").perf.plot()
+    assert [rows(ax)[0], rows(ax)[1], rows(ax)[-1], len(rows(ax))] == ["all benchmarks", "without b0", "without b99", 61]
+    assert [line.get_xdata()[0] for line in lines(ax) if line.get_markersize() == 9] == [0.95]
+
+
+def test_long_titles_are_broken_into_lines_that_fit():
+    """A plain savefig cuts nothing: every line of the title ends inside the figure."""
+    names = ["Cisco UCS B420 M3 (Intel Xeon E5-4607 v2, 2.60 GHz)", "ACTINA SOLAR 200 S5+ (Intel Xeon E5-2620 v2, 2.10 GHz)"]
+    ax = perfarray.from_samples({names[0]: [10.0, 10.1, 9.9], names[1]: [9.0, 9.1, 8.9]}).perf.compare(names[0]).perf.plot()
+    ax.figure.draw_without_rendering()
+    heading = next(text for text in ax.findobj(Text) if text.get_text() == ax.get_title(loc="left"))
+    assert title(ax) == f"{names[1]} compared with {names[0]}"
+    assert heading.get_window_extent().x1 <= ax.figure.bbox.x1
+    assert heading.get_window_extent().y1 <= ax.figure.bbox.y1
+
+
+@pytest.mark.parametrize(
+    ("attrs", "label"),
+    [
+        ({}, "time, candidate / baseline (<1 is faster)"),
+        ({"metric": "throughput", "better": "higher"}, "throughput, candidate / baseline (>1 is faster)"),
+        ({"metric": "energy"}, "energy, candidate / baseline (<1 is better)"),
+        ({"better": ""}, "time, candidate / baseline"),
+        ({"statistic": "median"}, "median time, candidate / baseline (<1 is faster)"),
+    ],
+)
+def test_the_axis_says_which_side_is_good(attrs, label):
+    """By `better`; below stand the confidence level and the correction."""
+    first, second = ratio_intervals(compared(CELLS, confidence_level=0.99, correction="holm", **attrs)).get_xlabel().splitlines()
+    assert first == label
+    assert "99 %" in second
+    assert "(holm)" in second
+
+
+@pytest.mark.filterwarnings("ignore:.*was stopped at a limit:UserWarning")
+@pytest.mark.parametrize(("label", "side"), [("new", "at least +"), ("old", "at most +")])
+def test_bounds_are_called_bounds(label, side):
+    """What stopped runs make a bound: ratios, suites, scores and means; not the others, and not one-sided limits."""
+    times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.2], "new": [41.0, 40.1, 40.3, 40.8]})["time"]
+    times = xr.concat([times, times], "benchmark").assign_coords(benchmark=["fft", "sort"])
+    times = times.assign_coords(censored=(times["benchmark"] == "fft") & (times["version"] == label) & (times["execution"] == 0))
+    assert [text.startswith(side) for text in beside(times.perf.plot.intervals("old"))] == [True, False, True]
+    assert [text.startswith(side) for text in beside(times.perf.score_ratio_interval("old").perf.plot())] == [True]
+    means = beside(times.perf.mean_interval().perf.plot())
+    assert [text.startswith("at least") for text in means] == [label == "old", label == "new", False, False]
+    one_sided = times.perf.score_ratio_interval("old", alternative="greater")
+    assert one_sided.attrs["alternative"] == "greater"
+    assert not beside(one_sided.perf.plot())[0].startswith("at")
+
+
+def test_open_sets_without_stopped_runs_have_no_bound():
+    """A set that is cut to the positive numbers is open; its estimate bounds nothing."""
+    assert beside(ratio_intervals(compared([(0.8, 0.7, INF, "at_least", "faster")]))) == ["−20.0 %"]
+
+
+@pytest.mark.parametrize(
+    ("samples", "scale", "means"),
+    [
+        ({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, "linear", ["10 s", "5 s"]),
+        ({"fft": [9.0, 10.0, 11.0], "sort": [0.4, 0.5, 0.6]}, "log", ["10 s", "500 ms"]),
+        ({"fft": [0.99, 1.0, 1.01], "sort": [0.99e-6, 1e-6, 1.01e-6]}, "percent", ["1 s", "1 µs"]),
+        # Two of three means would hide their intervals.
+        ({"fft": [9.9, 10.0, 10.1], "sort": [0.99e-3, 1e-3, 1.01e-3], "zip": [4.0, 5.0, 6.0]}, "percent", ["10 s", "1 ms", "5 s"]),
+        # Within a factor of ten the widths count: 20 times .05 is less than the difference of 5, and 20 times .4 more than that of 6.
+        ({"fft": [9.99, 10.0, 10.01], "sort": [4.99, 5.0, 5.01]}, "percent", ["10 s", "5 s"]),
+        ({"fft": [9.92, 10.0, 10.08], "sort": [3.92, 4.0, 4.08]}, "linear", ["10 s", "4 s"]),
+        # Beyond it the widths relative to the means count: 20 times .5 is more than ln 100, so that none hides, though the two small
+        # ones are as narrow as 5 and 10 seconds in 990 ...
+        ({"fft": [900.0, 1000.0, 1100.0], "sort": [9.0, 10.0, 11.0], "zip": [18.0, 20.0, 22.0]}, "log", ["1 ks", "10 s", "20 s"]),
+        # ... and 20 times .2 is less, so that both hide, though the larger is as wide as 199 seconds in 990.
+        ({"fft": [960.0, 1000.0, 1040.0], "sort": [9.6, 10.0, 10.4]}, "percent", ["1 ks", "10 s"]),
+    ],
+)
+def test_means_have_the_axis_that_shows_their_intervals(samples, scale, means):
+    """Units; a logarithmic axis beyond a factor of ten; percent of each mean where most intervals would hide behind their points."""
+    result = perfarray.from_samples(samples, dim="benchmark").perf.mean_interval()
+    ax = mean_intervals(result)
+    limits = np.stack([result["lower"], result["upper"]], axis=1)
+    centres = result["estimate"].values
+    if scale == "percent":
+        own_units = mean_intervals(result, relative=False)
+        assert (points(own_units), own_units.get_xscale()) == (centres.tolist(), "log" if max(centres) > 10 * min(centres) else "linear")
+        limits, centres = 100 * (limits / centres[:, None] - 1), np.zeros(len(means))
+        assert ax.get_xlabel().startswith("time, relative to the mean")
+    np.testing.assert_allclose(segments(ax), limits)
+    assert points(ax) == centres.tolist()
+    assert beside(ax) == means
+    assert title(ax) == "Mean time"
+    assert ax.get_xscale() == ("log" if scale == "log" else "linear")
+
+
+@pytest.mark.filterwarnings("ignore:the replicates have no coordinate")
+def test_limits_without_an_estimate_are_drawn():
+    """Replicates without the observed statistic have limits: a bar, and nothing says that they were not measured."""
+    replicates = xr.DataArray([np.arange(1.0, 100.0)] * 2, dims=("benchmark", "replicate"), coords={"benchmark": ["fft", "sort"]})
+    ax = replicates.perf.bootstrap_interval(confidence_level=0.9).perf.plot()
+    np.testing.assert_allclose(segments(ax), [[5, 95]] * 2)
+    assert "not measured on both sides" not in texts(ax)

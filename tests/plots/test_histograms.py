@@ -1,0 +1,144 @@
+"""Histograms in rows: bars count the values of a result, marks stand at its numbers, and empty cells say so."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.colors import to_hex
+
+import perfarray
+from perfarray.plots.figure import COLOURS, DARK
+from picture_parts import bars, beside, columns, histogram, legend, rows, segments, texts, title
+
+pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")  # few units draw faster
+
+TIMES = perfarray.simulate(
+    sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 3, "benchmark": 4, "version": ["old", "new"]}, rng=1
+)["time"]
+ONE = TIMES.isel(machine=0)
+
+
+@pytest.fixture(scope="module")
+def replicates():
+    """Two benchmarks with two versions, 200 replicates each."""
+    times = perfarray.simulate(
+        sizes={"execution": 8, "iteration": 3},
+        variances={"execution": 0.01, "iteration": 0.01},
+        mean=10.0,
+        dims={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
+        rng=1,
+    )
+    return times.perf.bootstrap_distribution(resample="all", n_resamples=200, rng=1)
+
+
+def scaled(replicates, factor):
+    """Return replicates and their statistics times a factor."""
+    return (replicates * factor).assign_coords(observed=replicates["observed"] * factor).assign_attrs(replicates.attrs)
+
+
+@pytest.mark.parametrize("baseline", [None, "old"])
+def test_bars_count_the_replicates(replicates, baseline):
+    """The highest bar fills its row, and the bar under it spans 90 %; a ratio is that of replicates of the same number."""
+    cell = replicates.sel(benchmark="fft")
+    new, old = (cell.sel(version=version) for version in ("new", "old"))
+    values, observed = (new, new["observed"]) if baseline is None else (new.values / old.values, new["observed"] / old["observed"])
+    ax = new.perf.plot(bins=10, confidence_level=0.9) if baseline is None else cell.perf.plot(baseline="old", bins=10, confidence_level=0.9)
+    np.testing.assert_allclose(bars(ax), histogram(values, 10))
+    np.testing.assert_allclose(ax.patches[0].get_data().edges, np.histogram_bin_edges(values, 10))
+    assert [to_hex(strokes.get_color()[0]) for strokes in ax.collections] == [COLOURS[0].lower(), DARK]
+    np.testing.assert_allclose(segments(ax), [np.quantile(values, [0.05, 0.95]), [float(observed)] * 2])
+    assert [line.get_xdata()[0] for line in ax.lines] == ([] if baseline is None else [1.0])
+    assert title(ax) == f"Bootstrap distribution, new{' compared with old' if baseline else ''}, fft".replace("new, fft", "fft, new")
+    assert ax.get_xlabel().startswith(f"mean of time{', candidate / baseline' if baseline else ''};")
+
+
+def test_each_cell_has_a_row(replicates):
+    """Rows stand in groups with one legend; the label says what was redrawn; an empty cell keeps its row."""
+    ax = replicates.perf.plot()
+    assert (rows(ax), title(ax)) == (["old", "new"] * 2, "Bootstrap distribution")
+    assert all(fact in ax.get_xlabel() for fact in ("mean of time", "execution, iteration", "95 %", "200"))
+    assert legend(ax) == ["replicates", "95 % of them", "data"]
+    assert texts(replicates.where(replicates["benchmark"] != "sort").perf.plot()).count("not measured") == 2
+    times = perfarray.from_samples({"a": [1.0, 1.2, 1.1], "b": [2.0, 2.2, 1.9]})
+    flat = times.perf.plot.distribution(resample="flat", statistic="median", n_resamples=50, rng=1).get_xlabel()
+    assert all(fact in flat for fact in ("median of time", "nest ignored", "95 %", "50"))
+    assert "execution" not in flat
+
+
+def test_cells_far_apart_share_a_relative_axis(replicates):
+    """Microseconds beside seconds: each histogram about its own 100 %, the statistic written at the right in its unit."""
+    ax = scaled(replicates.sel(version="old"), xr.DataArray([2e-6, 0.4], dims="benchmark")).perf.plot(bins=10)
+    assert ax.get_xlabel().startswith("mean of time, relative to the data's;\nlevels redrawn")
+    np.testing.assert_allclose(segments(ax, "data"), 100)
+    assert [text.rpartition(" ")[2] for text in beside(ax)] == ["µs", "s"]
+    ax.figure.canvas.draw()
+    assert "+0 %" in columns(ax)
+    assert np.ptp(ax.get_xlim()) < 20
+
+
+def test_ticks_have_the_unit_and_the_label_does_not(replicates):
+    """Milliseconds on the ticks do not stand beside seconds in the label; cells within a factor of two share the axis."""
+    ax = scaled(replicates.sel(version="old"), xr.DataArray([1e-3, 1.9e-3], dims="benchmark")).perf.plot()
+    ax.figure.canvas.draw()
+    assert all(label.endswith("ms") for label in columns(ax))
+    assert ax.get_xlabel().startswith("mean of time; ")
+
+
+def test_what_is_no_single_distribution(replicates, tmp_path):
+    """A file gives the same picture; two distributions, one label, bad bins and levels are refused; equal replicates have no bars."""
+    replicates.to_netcdf(tmp_path / "replicates.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "replicates.nc", engine="h5netcdf") as stored:
+        assert stored.perf.plot().get_xlabel() == replicates.perf.plot().get_xlabel()
+    with pytest.raises(ValueError, match="no picture for an object without the attr 'result'"):
+        xr.Dataset({"one": replicates, "two": replicates}).perf.plot()
+    with pytest.raises(ValueError, match="'old' is the only label along 'version'"):
+        replicates.sel(version=["old"], benchmark="fft").perf.plot(baseline="old")
+    with pytest.raises(ValueError, match="confidence_level=95 is out of range; give a number between 0 and 1"):
+        replicates.perf.plot(confidence_level=95)
+    with pytest.raises(ValueError, match="bins=0: give a whole number of at least 1"):
+        replicates.perf.plot(bins=0)
+    # Equal but for rounding.
+    assert not (replicates.sel(benchmark="fft", version="old") * 0 + 0.1 + np.arange(200) * 1e-17).perf.plot().patches
+
+
+def test_exchanges_with_the_observed_ratio():
+    """Irving's figure 3: the histogram, one line at the ratio, one at 1, p beside; without the distribution p-values."""
+    result = ONE.perf.randomization_test("old", distribution=True, rng=1)
+    ax = result.perf.plot(bins=20)
+    np.testing.assert_allclose(bars(ax), histogram(result["null_distribution"], 20))
+    np.testing.assert_allclose(segments(ax), [[result["statistic"].item()] * 2])
+    assert [line.get_xdata()[0] for line in ax.lines] == [1]
+    assert beside(ax) == [f"{result['pvalue'].item():.3f}"]
+    assert ax.get_xlabel() == "geometric mean of time, candidate / baseline\n500 random exchanges of units"
+    assert title(ax) == "Randomization test, new compared with old"
+    exact = ONE.perf.randomization_test("old", method="exact", distribution=True, shared="execution")
+    assert exact.perf.plot().get_xlabel().endswith("all exchanges of units")
+    assert exact.drop_vars("null_distribution").perf.plot().get_xlabel() == "two-sided p, all exchanges"
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("t", "distribution that the t interval is read off"), ("percentile", "units redrawn 500 times (percentile)")],
+)
+def test_redrawn_scores_with_the_limits(method, words):
+    """Irving's figure 4: a bar from limit to limit below every histogram, the observed ratio in it."""
+    result = TIMES.perf.score_ratio_interval("old", method=method, distribution=True, rng=1)
+    ax = result.perf.plot()
+    np.testing.assert_allclose(segments(ax, "95 % interval"), np.stack([result["lower"].values.ravel(), result["upper"].values.ravel()], 1))
+    np.testing.assert_allclose([ends[0] for ends in segments(ax, "observed")], result["estimate"].values.ravel())
+    assert ax.get_xlabel().endswith(words)
+    assert [len(patch.get_data()[0]) for patch in ax.patches] == [40] * 3
+
+
+def test_an_open_side_ends_with_the_histogram_and_one_unit_has_none():
+    """A one-sided interval; a cell of one unit is a mark, one without data says so; of a hundred cells thirty have room."""
+    result = ONE.perf.score_ratio_interval("old", alternative="less", distribution=True)
+    np.testing.assert_allclose(segments(result.perf.plot())[0], [result["distribution"].min(), result["upper"].item()])
+    few = TIMES.where((TIMES["machine"] != "machine1") | (TIMES["execution"] == 0)).where(TIMES["machine"] != "machine2")
+    ax = few.perf.score_ratio_interval("old", distribution=True).perf.plot()
+    assert len(ax.patches) == 1
+    assert [text for text in texts(ax) if text not in beside(ax)] == ["not measured on both sides", "ratio"]
+    many = xr.concat([ONE] * 100, "machine").assign_coords(machine=[f"m{number}" for number in range(100)])
+    many = many * xr.DataArray(np.where(np.arange(100) < 50, 1.0, 1.1), dims="machine").where(many["version"] == "new", 1.0)
+    ax = many.assign_attrs(TIMES.attrs).perf.score_ratio_interval("old", distribution=True).perf.plot()
+    assert "30 of 100: lowest and highest ratio" in title(ax)
+    assert ax.figure.get_figheight() < 17

@@ -1,0 +1,80 @@
+"""Half-width against cost: lines, the plan's point, units, and what cannot be drawn."""
+
+import numpy as np
+import pytest
+
+import perfarray
+from perfarray.plots import plan
+from picture_parts import beside, legend, points, rows, texts, title
+
+COSTS = {"binary": 60.0, "execution": 5.0}
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    return perfarray.simulate(
+        sizes={"binary": 8, "execution": 6, "iteration": 5},
+        variances={"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4},
+        dims={"benchmark": ["a", "b"]},
+        shared={"binary": 0.5},
+        rng=2,
+    )
+
+
+@pytest.fixture(scope="module")
+def result(pilot):
+    return pilot.perf.plan_repetitions(costs=COSTS, budget=5000, cost_units="s")
+
+
+def test_one_plan(result):
+    """A solid line through the plan's point, a dashed one above it, and the counts with their levels."""
+    cell = result.sel(benchmark="a")
+    ax = cell.perf.plot()
+    lines = {line.get_label(): np.array(line.get_data()) for line in ax.lines}
+    assert set(lines) == {"best plan", "one-level experiment", "plan"}
+    np.testing.assert_allclose(lines["best plan"][1], 100 * cell["half_width_by_budget"])
+    middle = cell["budget_factor"].values.tolist().index(1.0)
+    assert (lines["one-level experiment"][1] > lines["best plan"][1])[middle:].all()
+    np.testing.assert_allclose(lines["plan"][:, 0], [cell["cost"].item() / 60, 100 * cell["half_width"].item()])
+    assert (ax.get_xlabel(), ax.get_xscale(), ax.get_yscale()) == ("cost, min", "log", "log")
+    counts = cell["repetitions"].values
+    assert texts(ax) == [f"{counts[0]:.0f} binary × {counts[1]:.0f} execution × {counts[2]:.0f} iteration"]
+    assert title(ax) == "Precision against cost, a"
+
+
+def test_several_plans(pilot):
+    """A colour each; dashed lines share one entry of the legend; titles say what is planned."""
+    ax = pilot.perf.plan_repetitions(costs=COSTS, budget=5000).perf.plot()
+    assert (legend(ax), ax.get_xlabel(), texts(ax)) == (["a", "b", "one-level experiments"], "cost, iterations", [])
+    assert "suite's geometric mean" in title(pilot.perf.plan_suite(costs=COSTS, budget=5000).perf.plot())
+    pair = pilot.expand_dims(version=["old", "new"]).sel(benchmark="a")
+    ax = pair.perf.plan_repetitions("old", costs=COSTS, budget=9000).perf.plot()
+    assert title(ax).endswith(", new compared with old, a")
+    assert ax.get_ylabel() == "half-width (95 %), percent of the ratio"
+
+
+def test_many_plans_have_a_row_each(result):
+    """More cells than colours: the plan and the one-level experiment on a line, counts and cost beside; one without a plan says so."""
+    many = result.isel(benchmark=[0, 1] * 10).assign_coords(benchmark=[f"b{i}" for i in range(20)])
+    names = ("cost", "half_width", "default_half_width")
+    many = many.assign({name: many[name].where(many["benchmark"] != "b19") for name in names})
+    ax = plan(many)
+    assert rows(ax) == [f"b{i}" for i in range(20)]
+    np.testing.assert_array_equal(points(ax, "plan"), 100 * many["half_width"])
+    np.testing.assert_array_equal(points(ax, "one-level experiment of the same cost"), 100 * many["default_half_width"])
+    counts = many["repetitions"].values.astype(int)
+    assert beside(ax)[0] == f"{counts[0, 0]} × {counts[0, 1]} × {counts[0, 2]}, {float(many['cost'][0]) / 60:.3g} min"
+    assert beside(ax)[-1] == "–"
+    assert "no plan" in texts(ax)
+    ax.figure.draw_without_rendering()
+    (header,) = (text for text in ax.texts if text.get_gid() == "header")
+    assert header.get_text() == "binary × execution × iteration, cost"
+    assert ax.get_legend().get_window_extent().x1 < header.get_window_extent().x0
+    with pytest.raises(ValueError, match="no cell has a plan"):
+        plan(result.assign(cost=result["cost"] * np.nan))
+
+
+@pytest.mark.parametrize(("cost", "unit"), [(90.0, "s"), (150.0, "min"), (8 * 3600.0, "h"), (3 * 86400.0, "days")])
+def test_units_of_time(result, cost, unit):
+    """From two of a unit on it is used."""
+    assert plan(result.sel(benchmark="a").assign(cost=cost)).get_xlabel() == f"cost, {unit}"
