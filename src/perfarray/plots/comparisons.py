@@ -81,13 +81,6 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
 def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw ratios of suite scores with their intervals; with `sensitivity`, also those without each benchmark in turn.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `score_ratio_interval` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes

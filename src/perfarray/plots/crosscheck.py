@@ -22,13 +22,6 @@ NARROWEST: Final = 6.5  # inches that the legend needs
 def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the verdict of every method on every cell: a row for each cell, a column for each method.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.agreement` returned, or a selection of it that keeps `method`.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes

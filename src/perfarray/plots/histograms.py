@@ -19,13 +19,6 @@ HEIGHT: Final = 0.85  # height of the highest bar, in rows
 def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the replicates of every cell as a histogram, with the statistic of the data and the percentiles of the replicates.
 
-    Parameters
-    ----------
-    curves : Dataset
-        What `comparisons.curves.histograms` computes from a `bootstrap_distribution`. Every dim but those of the histograms gives rows.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes
@@ -97,13 +90,6 @@ def _statistic(attrs: dict[str, Any], relative: bool) -> str:
 def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the ratios of redrawn scores of every cell as a histogram, the observed ratio, and the limits of its interval.
 
-    Parameters
-    ----------
-    curves : Dataset
-        What `suites.curves.ratio_histograms` computes from a result with its distribution.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes
@@ -158,13 +144,6 @@ def _resampling(attrs: dict[str, Any], is_test: bool) -> str:
 
 def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the distances of parametric bootstrap samples from their mixtures, the distance of the data, and the critical value.
-
-    Parameters
-    ----------
-    curves : Dataset
-        What `mixtures.curves.distance_histograms` computes from a result with its distribution.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
 
     Returns
     -------

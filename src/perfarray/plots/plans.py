@@ -17,15 +17,6 @@ TIME_STEPS: Final = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0)
 def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the half-width by budget, and the plan as a point on its line.
 
-    Parameters
-    ----------
-    result : Dataset
-        A plan, or a selection of it: `half_width_by_budget`, `default_half_width_by_budget` along
-        `budget_factor`, `cost`, `half_width`, `default_half_width`, and along `level` the repetitions. Every other dim gives lines, a
-        colour each; more than seven cells have a row each.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes

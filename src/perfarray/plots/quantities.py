@@ -14,13 +14,6 @@ from perfarray.plots.rows import RowFrame, shown_rows
 def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw how many repetitions of each level every cell has inside one parent: a point, or a line from the fewest to the most.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.counts` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes
@@ -78,13 +71,6 @@ RANGE: Final = 10.0  # positive numbers that span more than this factor have a l
 
 def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the number of every cell in a row, with its interval, where it has one.
-
-    Parameters
-    ----------
-    result : Dataset
-        What `prob_faster`, `prob_fastest`, `mean_difference`, `speedup` or `relative_variation` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
 
     Returns
     -------

@@ -24,13 +24,6 @@ DODGE: Final = 0.2  # distance of cells at one number of runs, as a share of the
 def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the smallest change that experiments of each size detect; of several cells, how many units each needs.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.required_units` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes
@@ -85,14 +78,6 @@ def _number_ticks(axis: Axis) -> None:
 def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the relative half-width after each further unit, the target, and where the rule stops.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.stopping` returned, or a selection of it. Up to seven cells have a line each; more have a row each, with the
-        number of units that are enough.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes
@@ -140,14 +125,6 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the estimate and its interval at every number of runs, and the number from which the interval is narrow enough.
-
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.required_runs` returned, or a selection of it: `estimate`, `lower` and `upper` along `runs`, and `required`. Up to
-        seven cells stand beside each other; more have a row each, with the numbers alone.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
 
     Returns
     -------

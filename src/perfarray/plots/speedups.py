@@ -39,13 +39,6 @@ COLUMN: Final = 1.25  # inches that a step adds to the width of the figure, so t
 def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw a row per benchmark: one box per step of the protocol, with its p-value and outcome.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `speedup_test` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes
@@ -101,13 +94,6 @@ def _speedup_text(cell: xr.Dataset) -> str:
 
 def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     r"""Draw the speedups of a report in a row per benchmark, filled where they are significant; below them those of the whole suite.
-
-    Parameters
-    ----------
-    result : Dataset
-        What `speedup_report` returned.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
 
     Returns
     -------

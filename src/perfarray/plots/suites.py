@@ -17,13 +17,6 @@ HEIGHT: Final = 0.85  # height of a density, in rows
 def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the density of every cell's scores, and its suite score as a dotted line.
 
-    Parameters
-    ----------
-    curves : Dataset
-        What `suites.curves.densities` computes from a `score_distribution`.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes
@@ -86,13 +79,6 @@ def _score_label(attrs: dict[Hashable, object]) -> str:
 def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the five numbers of every cell as a box plot: whiskers from the least to the largest score, the box between the quartiles.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.five_number_summary` returned, or a selection of it. Every dim gives rows on one axis.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes
@@ -126,13 +112,6 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def suite_scores(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the suite score of every cell.
-
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.suite_score` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
 
     Returns
     -------

@@ -17,14 +17,6 @@ DODGE: Final = 0.16  # distance of the marks of a row, in rows: many estimators 
 def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw each level's share of the variance as a stacked bar, and beside it the total coefficient of variation.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.variance_components` returned, or a selection of it: `variance` and `share` along `level`, and
-        `total_coefficient_of_variation`. Every other dim gives rows: one bar per benchmark, or per benchmark and version.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes
@@ -76,13 +68,6 @@ def _percent(value: float) -> str:
 
 def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the variation of estimators by group size; of several cells, the required group size.
-
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.estimator_stability` or `perfarray.ordering_stability` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
 
     Returns
     -------

@@ -15,13 +15,6 @@ from perfarray.plots.rows import named_cells, note_rows
 def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the autocorrelation of the repetitions of every cell by lag, pooled over its series.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `autocorrelation` returned.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes
@@ -68,13 +61,6 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw every value against an earlier one: independent values give a cloud, correlated ones a band, lasting modes give clusters.
 
-    Parameters
-    ----------
-    pairs : Dataset
-        What `diagnostics.curves.lagged` computes from timings of one cell.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes
@@ -107,13 +93,6 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw every measurement against what was recorded with it, such as the load.
-
-    Parameters
-    ----------
-    runs : Dataset
-        What `diagnostics.curves.against` computes from timings of one cell.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
 
     Returns
     -------

@@ -153,13 +153,6 @@ def _draw_line(ax: Axes, line: Line, start: float, has_points: bool) -> None:
 def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw how many executions of every cell are flat, warm up, slow down, or reach no steady state.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `steady_state` returned.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes

@@ -18,13 +18,6 @@ COMPONENT_COLOURS: Final = COLOURS[2:]
 def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw a mixture: its density and those of its components over a histogram of the runs, or its distribution over theirs.
 
-    Parameters
-    ----------
-    curves : Dataset
-        What `mixtures.curves.mixture_curves` computes; the attr `kind` says which picture.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes

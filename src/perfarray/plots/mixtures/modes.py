@@ -16,13 +16,6 @@ WRITTEN: Final = 0.09  # shares from here on have room for their number
 def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw how many modes the runs of every cell support, and how many the density fitted to them has.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.variability_level` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-
     Returns
     -------
     Axes
@@ -61,13 +54,6 @@ def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def mode_origins(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw which factors the modes of a cell go with: the share of each mode in the runs of every label.
-
-    Parameters
-    ----------
-    result : Dataset
-        What `perfarray.modes_by` returned, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
 
     Returns
     -------

@@ -23,13 +23,6 @@ NARROWEST: Final = 0.3  # inches that a violin takes at least
 def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the runs of all cells over each other: their densities, or their cumulative distributions.
 
-    Parameters
-    ----------
-    curves : Dataset
-        What `mixtures.curves.overlaid` computes.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes
