@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import perfarray
-from perfarray.cli.app import app, spoken
+from perfarray.cli.app import app, with_command
 
 SHIPPED = str(perfarray.dataset_path("python_malloc"))
 
@@ -72,13 +72,13 @@ def test_what_was_said_of_files_is_said_again(tmp_path, monkeypatch):
 
 def test_a_place_is_asked_about(tmp_path, monkeypatch):
     """A word that is no command and exists or looks like a place; a command stays one, even where a file bears its name."""
-    assert spoken([SHIPPED, "--format", "pyperf"]) == ["about", SHIPPED, "--format", "pyperf"]
+    assert with_command([SHIPPED, "--format", "pyperf"]) == ["about", SHIPPED, "--format", "pyperf"]
     for place in ("nowhere.json", "results/*", "../x"):
-        assert spoken([place]) == ["about", place]
+        assert with_command([place]) == ["about", place]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plan").touch()
     for words in (["plan"], ["pln"], ["--help"], []):
-        assert spoken(words) == words
+        assert with_command(words) == words
 
 
 def test_what_cannot_be_read_is_an_error(tmp_path):

@@ -169,7 +169,7 @@ class TestExitCodes:
         result = run("compare", old, new)
         assert result.exit_code == 2
         assert "3.00x faster (no interval)" in result.stdout
-        assert "No answer: nothing has an interval" in result.stdout
+        assert "No answer: there are no intervals; each side needs at least two executions" in result.stdout
         (line,) = result.stderr.splitlines()
         assert line.startswith("warning: all 2 benchmarks rest on one execution on a side")
         assert "-f 10" in line
@@ -427,7 +427,7 @@ class TestText:
     )
     def test_packages_are_named_once(self, texts, package):
         """Only what is a package is taken off the names."""
-        assert grid.package_of(texts) == package
+        assert grid.common_package(texts) == package
 
     @pytest.mark.parametrize(
         ("texts", "settings", "short"),
@@ -443,8 +443,8 @@ class TestText:
     )
     def test_settings_that_all_have_are_named_once(self, texts, settings, short):
         """Names stay apart by what distinguishes them."""
-        assert grid.settings_of(texts) == settings
-        assert [grid._without(text, settings) for text in texts] == short
+        assert grid.common_settings(texts) == settings
+        assert [grid.without_settings(text, settings) for text in texts] == short
 
     def test_a_limit_never_seems_to_lie_on_the_edge(self):
         """Digits are added until the reader sees on which side of the band a limit lies."""
@@ -553,7 +553,7 @@ class TestOnePlace:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            ((), "say what in it is compared: --dim machine ('m1', 'm2'); --dim compiler ('gcc', 'clang')"),
+            ((), "choose what is compared in it: --dim machine ('m1', 'm2'); --dim compiler ('gcc', 'clang')"),
             (("--dim", "machine"), "--baseline LABEL, one of 'm1', 'm2'"),
             (("--dim", "machine", "--baseline", "m3"), "--baseline 'm3' is no machine; there is 'm1', 'm2'"),
             (("--dim", "tuning", "--baseline", "m1"), "--dim 'tuning' not found; what was read has 'benchmark', "),
@@ -569,7 +569,7 @@ class TestOnePlace:
     def test_nothing_to_compare(self, tmp_path):
         """One version of everything."""
         path = write(tmp_path / "a.csv", {"a": OLD})
-        assert "nothing in it has two labels to compare" in run("compare", path).stderr
+        assert "no dim of it has two labels to compare" in run("compare", path).stderr
         assert "--dim benchmark" not in run("compare", path).stderr
         assert "are for the labels in one file" in run("compare", path, path, "--dim", "machine").stderr
 
@@ -656,7 +656,7 @@ def test_the_method_is_chosen_as_a_warning_says(sides, tmp_path):
     assert first == again != run("compare", *sides, "--output", "csv").stdout
     assert "95 % interval (method studentized)" in run("compare", *sides, "--method", "studentized").stdout
     assert "(method" not in run("compare", *sides).stdout
-    assert "for want of more executions on each side" in run("compare", *sides, "--method", "batch_means").stdout
+    assert "each side needs more executions" in run("compare", *sides, "--method", "batch_means").stdout
     assert "--method 'none' is not known; choose one of 'fieller', " in run("compare", *sides, "--method", "none").stderr
 
 

@@ -160,8 +160,8 @@ def test_a_link_stays_one(archive, tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out.txt", "the end of the name says what is written, and '.txt' is none of '.nc', '.zarr'"),
-        ("out", "the end of the name says what is written, and '' is none of '.nc', '.zarr'"),
+        ("out.txt", "the suffix says what is written, and '.txt' is none of '.nc', '.zarr'"),
+        ("out", "the suffix says what is written, and '' is none of '.nc', '.zarr'"),
         ("no/such/out.nc", "there is no folder"),
         ("folder.zarr", "is a folder and no Zarr store, and is not replaced"),
         ("folder.nc", "is a folder and no Zarr store, and is not replaced"),

@@ -197,15 +197,15 @@ def test_a_grid_of_a_result_without_labels():
     """One cell is one row."""
     times = perfarray.from_samples({"old": [10.0, 10.2, 9.9], "new": [9.0, 9.1, 8.9]})
     grid = grid_of(times.perf.compare("old").perf.table())
-    assert (grid.labels, len(grid.rows), grid.titles[0]) == (0, 1, "old -> new")
+    assert (grid.n_labels, len(grid.rows), grid.titles[0]) == (0, 1, "old -> new")
 
 
 def test_a_label_commands_no_terminal(monkeypatch, capsys):
     """What a file holds is shown as `?` where it would clear the screen or name the window; the colours used here stay."""
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    console.show([console.styled("slower", console.STYLES["slower"]), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])
-    assert capsys.readouterr().out == "\x1b[1;31mslower\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
+    console.show([console.styled("slower\x1b[2J", "bold red"), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])
+    assert capsys.readouterr().out == "\x1b[1;31mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
 
 

@@ -105,7 +105,7 @@ def test_hashes_without_dates(tmp_path):
 def test_no_answer(results, tmp_path):
     """No dim of a history; fewer commits than any change needs: what columns mean is not said where there are none."""
     result = run("history", write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]}))
-    assert (result.exit_code, "--dim says which" in result.stderr) == (2, True)
+    assert (result.exit_code, "name it with --dim" in result.stderr) == (2, True)
     few = str(results / f"{HASHES[0][:2]}*.json")
     code, answer = found(few)
     assert (code, answer["exit_reason"].split(":")[0]) == (2, "no answer")

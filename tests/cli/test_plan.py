@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 import perfarray
 from perfarray.cli import app as cli
-from perfarray.cli.plan import amount
-from perfarray.cli.plan_words import money
+from perfarray.cli.prices import amount
+from perfarray.results.words import duration
 from readers.files_of_our_own import bench, suite, write
 from readers.files_of_our_own import run as pyperf_run
 
@@ -275,8 +275,8 @@ def test_amounts(text, seconds):
 
 
 @pytest.mark.parametrize(
-    ("cost", "text"), [(28799.5, "7 h 59 min"), (3600, "1 h"), (200, "3 min 20 s"), (12.34, "12 s"), (0.5, "0.5 s"), (float("nan"), "-")]
+    ("cost", "text"), [(28799.5, "7 h 59 min"), (3600, "1 h"), (200, "3 min 20 s"), (12.34, "12.3 s"), (0.5, "500 ms"), (float("nan"), "-")]
 )
 def test_prices_in_words(cost, text):
     """Rounded down to the smaller unit."""
-    assert money(cost, "s") == text
+    assert duration(cost) == text

@@ -66,7 +66,7 @@ def test_prices_that_are_missing_are_asked_for(tmp_path):
     ("arguments", "message"),
     [
         ((OLD, "-o", "report.pdf"), "'.pdf' is none of .html"),
-        ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two places came"),
+        ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two inputs are compared"),
         ((OLD, NEW, "--cost", "fork=3", "-o", "report.md"), "'fork', a word of 'jmh'"),
         ((OLD, NEW, "--threshold=-2%", "-o", "report.md"), "--threshold -2% is out of range"),
     ],
