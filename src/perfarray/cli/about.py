@@ -87,7 +87,7 @@ def _commands(
     path, read_as = shlex.quote(archive), "".join(_option(name, value) for name, value in reading.items())
     repeated = units is not None and int(units.max()) > 1
     commands = {}
-    if repeated:
+    if units is not None and repeated:
         commands[f"components {path}{read_as}"] = "where the variation comes from"
         for dim, label in _comparisons(units):
             question = f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"

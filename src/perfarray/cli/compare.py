@@ -21,7 +21,7 @@ SEED = 1  # the same files give the same answer
 
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
 
-OPTIONS = options.spoken("threshold", "correction", "statistic", "value", "method", "shared", "paired", "by")
+OPTIONS = options.spoken("threshold correction statistic value method shared paired by")
 
 
 def compare(

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -15,6 +15,8 @@ from perfarray.cli.grid import Grid
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+    Part = str | Text | Table
 
 WIDTH: Final = 120
 
@@ -36,7 +38,7 @@ def screen_width() -> int:
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
 
 
-def show(parts: "Iterable[str | Text | Table]") -> None:
+def show(parts: "Iterable[Part]") -> None:
     """Print strings as they are, texts and tables as wide as the screen.
 
     A reader who closes the pipe (`| head`) does not change the exit code, which has a meaning here.
@@ -49,7 +51,7 @@ def show(parts: "Iterable[str | Text | Table]") -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def render(parts: "Iterable[str | Text | Table]", width: int = WIDTH, *, colours: bool = False, terminal: bool = False) -> str:
+def render(parts: "Iterable[Part]", width: int = WIDTH, *, colours: bool = False, terminal: bool = False) -> str:
     """Return what `show` prints."""
     from rich.console import Console
 
@@ -59,19 +61,19 @@ def render(parts: "Iterable[str | Text | Table]", width: int = WIDTH, *, colours
             lines.append(CONTROLS.sub("?", part) if terminal else part)
             continue
         page = Console(file=StringIO(), width=width, color_system="standard" if colours else None, force_terminal=colours)
-        page.print(part, crop=False)
+        page.print(part, soft_wrap=getattr(part, "no_wrap", False))
         lines += [line.rstrip() for line in page.file.getvalue().splitlines()]  # type: ignore[attr-defined]
     return "\n".join(lines)
 
 
-def styled(text: str, style: str = "", *, wrap: Literal["words", "anywhere", "nowhere"] = "words") -> "Text":
-    """Return a text in a style; paths stay whole where words wrap."""
+def styled(text: str, style: str = "", *, no_wrap: bool = False) -> "Text":
+    """Return a text in a style."""
     from rich.text import Text
 
-    return Text(CONTROLS.sub("?", text), style, overflow="fold" if wrap == "anywhere" else "ignore", no_wrap=wrap == "nowhere")
+    return Text(CONTROLS.sub("?", text), style, no_wrap=no_wrap)
 
 
-def table(grid: Grid, width: int) -> "Iterator[Table | Text]":
+def table(grid: Grid, width: int) -> "Iterator[Part]":
     """Yield a table that fits the width and, where columns had to be dropped, a line that names them."""
     from rich.box import Box
     from rich.table import Table
@@ -87,11 +89,11 @@ def table(grid: Grid, width: int) -> "Iterator[Table | Text]":
     for column, (title, *cells) in enumerate(grid.columns):
         flexible = column < grid.n_labels or grid.wraps(column)  # rich shares the room that the others leave
         widest = _widest([*([title] if fits else title.split()), *cells])
-        shown.add_column(styled(title, wrap="anywhere"), justify=grid.side(column), width=widest if fits or not flexible else None)
+        shown.add_column(styled(title), overflow="fold", justify=grid.side(column), width=widest if fits or not flexible else None)
     for number, row in enumerate(grid.rows):
         if grid.n_suites and number == len(grid.rows) - grid.n_suites:
             shown.add_row()
-        shown.add_row(*(styled(text, STYLES.get(text, ""), wrap="anywhere") for text in row))
+        shown.add_row(*(styled(text, STYLES.get(text, "")) for text in row))
     yield shown
     if dropped:
         yield styled(f"Not shown in {width} columns: {', '.join(dropped)}.", "dim")

@@ -1,5 +1,6 @@
 """`perfarray files` and `perfarray formats`: what came of each file of an archive, and what can be read."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -43,7 +44,7 @@ def files(
     give(answer, target, [])
 
 
-def _reasons(row: dict[str, Any]) -> str:
+def _reasons(row: Mapping[Any, Any]) -> str:
     """Return why a file is left out and what is odd in it, without its path, which has a column."""
     lines = [row["reason"], *row["notes"].split("\n")]
     return in_line(" ".join(line.partition(f"{row['file']}: ")[2] or line for line in lines if line), options.SPOKEN)

@@ -20,8 +20,8 @@ from perfarray.cli.problems import NO_ANSWER, in_line, reporting
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from rich.table import Table
-    from rich.text import Text
+
+    from perfarray.cli.console import Part
 
 Row = dict[str, Any]
 
@@ -85,7 +85,7 @@ class Answer:
     """
 
     table: "pd.DataFrame"
-    rows: Sequence[Row]
+    rows: Sequence[Mapping[Any, Any]]
     content: Mapping[str, Any]
     outcome: str
     code: int
@@ -154,13 +154,13 @@ def _write(file: Path, text: str) -> None:
         fresh.write_text(text, encoding="utf-8")
 
 
-def _screen(answer: Answer, width: int) -> "list[str | Text | Table]":
+def _screen(answer: Answer, width: int) -> "list[Part]":
     """Return what a screen shows: blocks with blank lines between them."""
     grid = grid_of(answer.table)
     legend = [console.styled(line, "dim") for line in (*grid.remarks(), *answer.legend)]
-    table = console.table(grid, width) if grid.rows else ()
-    blocks = [answer.heading, table, [*answer.lines, *legend], [console.styled(answer.sentence, "bold", wrap="nowhere")]]
-    return [part for block in map(list, blocks) if block for part in ("", *block)][1:]
+    table = [*console.table(grid, width)] if grid.rows else []
+    blocks: list[list[Part]] = [[*answer.heading], table, [*answer.lines, *legend], [console.styled(answer.sentence, "bold", no_wrap=True)]]
+    return [part for block in blocks if block for part in ("", *block)][1:]
 
 
 def _as_text(answer: Answer, _: Sequence[str]) -> str:

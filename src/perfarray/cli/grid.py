@@ -98,7 +98,7 @@ def grid_of(frame: "pd.DataFrame") -> Grid:
 
 def labels_of(frame: "pd.DataFrame") -> tuple[list[str], list[tuple[object, ...]]]:
     """Return the dims that the rows of a table are labelled by, and the labels of each row."""
-    dims = [name for name in frame.index.names if name is not None]
+    dims = [str(name) for name in frame.index.names if name is not None]
     if not dims:
         return [], [()] * len(frame)
     return dims, [key if len(dims) > 1 else (key,) for key in frame.index.tolist()]

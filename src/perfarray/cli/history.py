@@ -21,7 +21,7 @@ CODE = "code"  # the cause of a change that is not another host's
 
 SHOWN = ("change", "estimate", "lower", "upper", "pvalue", "verdict", "earliest", "latest", "cause", "common")
 
-OPTIONS = options.spoken("threshold", "alpha", "correction")
+OPTIONS = options.spoken("threshold alpha correction")
 
 
 def history(

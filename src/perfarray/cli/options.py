@@ -166,11 +166,10 @@ class Selection:
 Selected = Annotated[Selection, Group(Selection)]
 
 
-def spoken(*arguments: str, **options: str) -> dict[str, str]:
-    """Return which options stand for arguments of the library that its messages name: the usual ones, and those of a command."""
-    usual = ("dims", "pattern", "encoding", "format", "layout", "levels", "metric", "dim")
-    named = {argument: f"--{argument.replace('_', '-')}" for argument in (*usual, *arguments)}
-    return named | {"confidence_level": "--confidence"} | options
+def spoken(arguments: str = "", **options: str) -> dict[str, str]:
+    """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
+    names = f"dims pattern encoding format layout levels metric dim {arguments}".split()
+    return {name: f"--{name.replace('_', '-')}" for name in names} | {"confidence_level": "--confidence"} | options
 
 
 SPOKEN: Final = spoken()

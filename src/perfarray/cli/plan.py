@@ -18,7 +18,7 @@ from perfarray.results.words import duration
 if TYPE_CHECKING:
     import xarray as xr
 
-OPTIONS = options.spoken("budget", "half_width", "assurance", "min_units", "baseline", costs="--cost", cost_units="--units")
+OPTIONS = options.spoken("budget half_width assurance min_units baseline", costs="--cost", cost_units="--units")
 
 
 def plan(

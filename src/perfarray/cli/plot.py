@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
-OPTIONS = options.spoken("threshold", "baseline", "select")
+OPTIONS = options.spoken("threshold baseline select")
 
 LEFT_OUT = ("against", "plan", "svg")  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
 

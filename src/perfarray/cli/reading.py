@@ -3,10 +3,10 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import perfarray
-from perfarray.cli.options import Selection
+from perfarray.cli.options import FilesAre, Selection
 from perfarray.cli.problems import quoted
 from perfarray.conventions import BENCHMARK, LEVELS, MARKS, VERSION
 
@@ -35,7 +35,7 @@ def paths_read(old: str, new: str | None) -> dict[str, str]:
     return {"archive": old} if new is None else {OLD: old, NEW: new}
 
 
-def read_one(archive: str, reading: dict[str, Any], files_are: str | None, sentences: list[str]) -> "xr.Dataset":
+def read_one(archive: str, reading: dict[str, Any], files_are: FilesAre, sentences: list[str]) -> "xr.Dataset":
     """Read an archive; `files_are` says what several files of it are, otherwise they are labels."""
     times = read_archive(archive, reading)
     return times if files_are is None else _merge_files(times, Selection(reading=reading, files_are=files_are), sentences)
@@ -126,8 +126,7 @@ def _merge_files(times: "xr.Dataset", selected: Selection, sentences: list[str],
     times = times.rename(file="session").assign_coords(session=np.arange(times.sizes["file"]))
     if files_are == "session":
         return times.assign_attrs(shared_levels="session")  # a run of the whole harness serves every benchmark
-    merged: xr.Dataset = perfarray.merge_level(times, "session")
-    return merged
+    return cast("xr.Dataset", perfarray.merge_level(times, "session"))
 
 
 def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:

@@ -17,7 +17,7 @@ from perfarray.conventions import SECONDS
 
 FORMS = ("html", "markdown", "json")
 
-OPTIONS = options.spoken("threshold", "correction", costs="--cost", cost_units="--units")
+OPTIONS = options.spoken("threshold correction", costs="--cost", cost_units="--units")
 
 
 def report(

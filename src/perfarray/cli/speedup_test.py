@@ -14,7 +14,7 @@ from perfarray.conventions import BENCHMARK
 if TYPE_CHECKING:
     import xarray as xr
 
-OPTIONS = options.spoken("precision", "correction", confidence_level="--conf-level", weights="--weight", output="--prefix")
+OPTIONS = options.spoken("precision correction", confidence_level="--conf-level", weights="--weight", output="--prefix")
 
 STATISTICS = {"mean": "means", "median": "medians"}  # those that are tested: there is no test of the least time
 

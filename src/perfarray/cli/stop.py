@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ENOUGH: Final = 0
 GO_ON: Final = 1
 
-OPTIONS = options.spoken("rule", "start", "paired", "baseline", "half_width")
+OPTIONS = options.spoken("rule start paired baseline half_width")
 
 
 def stop(
