@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 import perfarray
-from perfarray.speedups.numerics.enough import runs_for_ranks, runs_for_t
+from perfarray.speedups.numerics.tests import runs_for_ranks, runs_for_t
 
 OLD, NEW = [10.0, 10.3, 9.8, 10.2, 10.1], [10.0, 9.7, 10.2, 10.1, 9.9]
 
