@@ -62,19 +62,18 @@ def speedup_report(
     Parameters
     ----------
     config_csv : path-like
-        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the samples are names of text files with one time per line, looked for
-        in the current folder, then in that of the configuration (a name that both have is noted), and must be regular files in one of
-        them unless `set_options(allow_outside=True)`. ConfLevel and Coef may be empty or NA.
+        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; ConfLevel and Coef may be empty or NA. Samples are names of text files
+        with one time per line, in the current folder or that of the configuration, and outside them with `set_options(allow_outside=True)`.
     confidence_level : float, optional
-        For benchmarks without a ConfLevel of their own; None searches for the highest above 50 % that can be declared. Also that of the
+        For benchmarks without a ConfLevel; None searches for the highest above 50 % at which the speedup is significant. Also that of the
         proportion's interval, 0.95 by default.
     weights : {"custom", "equal", "fraction"}
         Those of the column Coef (equal ones, with a note, where it is incomplete); the same for all; shares of the first program's time.
     precision : float
         The half-width for which the number of benchmarks needed is reported.
     correction : {None, "holm", "bh"}
-        As for `speedup_test`: over the benchmarks, of means and of medians apart; those whose level is searched for are no members. What is
-        significant in the files, and the proportion, is then so after correction, and PREFIX.report says it in its second line.
+        As for `speedup_test`: over the benchmarks with given levels, of means and of medians apart. It decides what is significant in the
+        files, and the proportion; PREFIX.report says so in its second line.
     output : path-like, optional
         What the names of the files begin with; default: the path of the configuration.
 
@@ -82,11 +81,10 @@ def speedup_report(
     -------
     Dataset
         Along `benchmark` and `statistic` (min, mean, median): `speedup`, `weight`, and of `speedup_test` `significant`, `confidence_level`,
-        `pvalue`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested), with a correction
-        `pvalue_adjusted`. Along `statistic`:
-        `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is significant `accelerated_speedup`, `accelerated_gain`; and
-        `proportion` of these with `accelerated` (their number), `lower`, `upper`, `reliable`, `required_benchmarks`. The attr `files` is
-        what the names of the files begin with.
+        `pvalue`, `pvalue_adjusted`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested).
+        Along `statistic`: `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is significant `accelerated_speedup`,
+        `accelerated_gain`; and `proportion` of these with `accelerated` (their number), `lower`, `upper`, `reliable`,
+        `required_benchmarks`. The attr `files` is what the names of the files begin with.
 
     Raises
     ------
@@ -95,7 +93,7 @@ def speedup_report(
 
     Notes
     -----
-    Written are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report, PREFIX.warning and PREFIX.error (the paper
+    The files are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report, PREFIX.warning and PREFIX.error (the paper
     calls it status). A sample file that is missing, empty or not numbers is a warning for its benchmark, and the others go on.
 
     References

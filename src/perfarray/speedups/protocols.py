@@ -54,47 +54,42 @@ def speedup_test(
 ) -> xr.Dataset:
     """Test whether each candidate is faster than the baseline, by the Speedup-Test's protocols.
 
-    Mean: Shapiro-Wilk on each sample; if a small one (30 values or fewer) is not normal, no conclusion. An F test then chooses Student's t
-    or Welch's, one-sided. Median: Kolmogorov-Smirnov on the samples less their medians; if they differ and a sample is small, no
-    conclusion. Then Mann-Whitney, one-sided, which also speaks of the probability that a run of the candidate is the faster one.
+    Mean: Shapiro-Wilk on each sample; an F test then chooses Student's t or Welch's, one-sided. Median: Kolmogorov-Smirnov on the samples
+    less their medians; then Mann-Whitney, one-sided. Where a condition fails and a sample has 30 values or fewer, there is no conclusion.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; dims that are not levels broadcast. A coordinate `confidence_level` gives cells a level of their own, which wins over the
-        call's; where it is NaN the call's holds.
+        Timings; dims that are not levels broadcast. A coordinate `confidence_level` gives cells a level, which wins over the call's.
     baseline, dim, levels, unit, metric
         As for `speedup`; `unit` names the level whose repetitions count as independent.
     statistic : {"mean", "median"}
         Which speedup is tested.
     confidence_level : float or DataArray, optional
-        1 - risk, of every test of the protocol; an array gives cells their own. None, or NaN in an array, searches for the highest level
-        from 50 to 99 % at which the speedup is significant.
+        1 - risk, of every test of the protocol, or one for each cell. None, or NaN in an array, searches for the highest level from 50 to
+        99 % at which the speedup is significant.
     search : {"exhaustive", "tool"}
-        Find that level wherever there is one, to a whole percent where the speedup is significant there, too; or search as the original
-        tool does, by bisection, which misses some.
+        Find that level wherever there is one, or by the original tool's bisection, which misses some.
     ties : {"limit", "exact"}
-        The p-value of Kolmogorov and Smirnov's test where values are equal (which those of odd samples less their medians always are): of
-        the limit law, as the original tool has it, too large where it is small; or exact, given the ties. Differences that only rounding
-        tells apart are equal, whatever the unit of time, but for "tool" with "limit": the original tool lets rounding decide.
+        The p-value of Kolmogorov and Smirnov's test where values are equal: of the limit law, as the original tool has it, or exact, given
+        the ties. Differences no larger than rounding are ties, but for "tool" with "limit".
     correction : {None, "holm", "bh"}
-        For many benchmarks at once, at given levels: Holm keeps the chance of any false speedup at the risk, Benjamini and Hochberg the
-        share of false ones. The family is every cell of the call that was tested.
+        For many benchmarks at given levels: bound the chance of any false speedup (Holm) or the share of false ones (Benjamini and
+        Hochberg). The family is every cell of the call that was tested.
     censored : {"bound", "drop"}
-        With "bound", only speedups that are significant whatever stopped runs would have taken: means of candidates with stopped runs
-        cannot conclude, ranks take their runs as the slowest; stopped runs of the baseline count as their limit.
+        With "bound", a speedup is significant only if it is so whatever stopped runs would have taken: means of candidates with stopped
+        runs allow no conclusion, ranks take these runs as the slowest; stopped runs of the baseline count as their limit.
 
     Returns
     -------
     Dataset
-        `speedup`; `significant` (bool); `confidence_level` (the one given, or found; NaN where the search found none); `pvalue`
-        and `test` of the last step ("Student t", "Welch t", "Mann-Whitney", or "cannot conclude" with NaN); `warnings` (the tool's
-        sentences, joined by "; ", Sample1 is the baseline; "" where there are none); `prob_faster` = P[X > Y] (statistic="median" only);
-        `n_baseline`, `n_candidate`, `n`; `searched` (bool); `judged_level`, at which all steps were judged: the one reported, or where the
-        search found none 0.99 (the tool's: 0.5); `protocol`, the way through the protocol as text; and along `step`, `step_pvalue` and
-        `step_outcome`. With a correction `pvalue_adjusted`, by which `significant` is then decided; the steps are as without it.
-        `required`, where a speedup is not significant: the runs a side that would show one of the observed size at the level given (at
-        95 %, where levels are searched for), uncorrected, in 80 % of experiments; 31 or more where a small sample allows no conclusion.
+        `speedup`; `significant` (bool); `confidence_level` (given or found; NaN where the search found none); `pvalue` and `test` of the
+        last step ("Student t", "Welch t", "Mann-Whitney", or "cannot conclude" with NaN); `warnings` of the original tool, whose Sample1
+        is the baseline; `prob_faster` = P[X > Y] (of medians); `n_baseline`, `n_candidate`, `n`; `searched` (bool); `judged_level` of the
+        steps (where the search found none 0.99, or the tool's 0.5); `protocol` as text; `step_pvalue` and `step_outcome` along `step`.
+        With a correction `pvalue_adjusted`, which decides `significant`.
+        `required`, where a speedup is not significant: the runs a side with which one of the observed size would be significant in 80 %
+        of experiments, uncorrected, at the level given (else 95 %); at least 31 where a small sample allows no conclusion.
 
     Raises
     ------
@@ -103,14 +98,10 @@ def speedup_test(
 
     Notes
     -----
-    The chained tests do not keep the risk exactly: docs/how-to/speedup_test.md has the measured one. A level found by the search was chosen
-    by looking at the data: without any effect, every second benchmark is then called significant at some level above 50 %, and one in
-    twenty at 95 % or more. Where the tool's search ends in a plain no, the level reported is 0.99. With `unit="iteration"` iterations of
-    one execution count as independent; where executions differ, that raises false alarms.
-
-    `required` takes the observed speedup for the true one, which is as likely smaller as larger: of means it counts with normal values of
-    the samples' variances, of medians with `prob_faster` and the rank statistic's normal law (Noether). `required_units` plans for a
-    change that matters instead.
+    The chained tests do not keep the risk exactly, and a level that was searched for is no confidence, since the data chose it: see "How
+    often it errs" in the how-to on the Speedup-Test. With `unit="iteration"` iterations of one execution count as independent; where
+    executions differ, that raises false alarms. `required` takes the observed speedup for the true one (normal values for means; for
+    medians `prob_faster` and Noether's formula); `required_units` plans for a change that matters.
 
     References
     ----------
