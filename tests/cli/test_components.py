@@ -11,11 +11,6 @@ from perfarray.timings.notes import collecting
 FOLDER = perfarray.dataset_path("python_malloc")
 
 
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-
 def test_components_of_a_file():
     """A row for each benchmark, what lies at which level, and where most of it lies."""
     result = run("components", FOLDER / "malloc.json")

@@ -8,18 +8,12 @@ from html.parser import HTMLParser
 import pytest
 
 import perfarray
-from cli.test_compare import OLD, run, times, write
+from cli.test_compare import OLD, refused, run, times, write
 from perfarray.cli import console
 from perfarray.cli.forms import _code
 from perfarray.cli.grid import grid_of
 from perfarray.cli.problems import in_line
 from perfarray.timings.writing import plain_markdown
-
-
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 @pytest.fixture
@@ -31,8 +25,8 @@ def sides(tmp_path):
     return old, new, "--threshold", "2%"
 
 
-def test_markdown_is_read_at_a_glance(sides):
-    """The outcome first, then what changed with absolute values, then what has not, folded and counted; no label is markup."""
+def test_markdown(sides):
+    """The outcome comes first, then what changed with absolute values, then what has not, folded and counted; no label is markup."""
     result = run("compare", *sides, "--output", "markdown")
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
@@ -47,20 +41,10 @@ def test_markdown_is_read_at_a_glance(sides):
     assert result.stdout.count("<b>") == 1
 
 
-def test_warnings_are_in_markdown(tmp_path):
-    """Whoever reads a comment does not see stderr."""
-    old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
-    assert "\n> 'b' rests on one execution on a side: " in run("compare", old, new, "--output", "markdown").stdout
-
-
 @pytest.mark.parametrize(("text", "code"), [("a", "`a`"), ("a`b", "`` a`b ``"), ("a|b", "`a\\|b`"), ("a\nb", "`a b`"), ("", "")])
-def test_labels_in_markdown_are_code(text, code):
-    """Whatever is in them."""
+def test_labels_and_texts_in_markdown(text, code):
+    """Labels are code, whatever is in them; texts are no markup."""
     assert _code(text) == code
-
-
-def test_plain_text_in_markdown():
-    """Is no markup."""
     assert plain_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
 
 
@@ -77,9 +61,10 @@ def test_csv_has_every_digit(sides):
 PRICES = ("--cost", "execution=1", "--budget", "1000")
 
 
-def test_json_holds_notes_as_data(tmp_path):
-    """Their code, their sentence and their numbers, beside the warnings of the command line."""
+def test_notes_and_warnings(tmp_path):
+    """JSON holds notes as data beside the warnings; Markdown quotes the warnings, since readers of a comment do not see stderr."""
     old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
+    assert "\n> 'b' rests on one execution on a side: " in run("compare", old, new, "--output", "markdown").stdout
     content = json.loads(run("compare", old, new, "--output", "json").stdout)
     assert [(note["code"], note["values"].get("cells")) for note in content["notes"]] == [("one_session", None), ("single_unit", 1)]
     assert [note.get("aside", False) for note in content["notes"]] == [True, False]
@@ -128,25 +113,25 @@ def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
 
 
 def test_files_that_cannot_be_written(sides, tmp_path):
-    """Are refused before anything is read."""
-    for options, said in (
+    """Wrong outputs are errors before anything is read."""
+    for options, text in (
         (("-o", tmp_path), "this is a folder; name a file"),
         (("-o", "markdown"), "-o markdown names a file; --output markdown says the form"),
         (("-o", tmp_path / "no" / "a.md"), "there is no folder"),
         (("--json", "--output", "csv"), "ask for two forms"),
     ):
-        result = run("compare", "nothing", "nowhere", *options)
-        assert result.exit_code == 2
-        assert said in result.stderr
+        assert text in refused("compare", "nothing", "nowhere", *options)
 
 
-def test_what_is_read_is_not_written_to(sides):
-    """A slip of the -o costs no measurements."""
+def test_inputs_and_failures_leave_files(sides, tmp_path):
+    """An input is not overwritten, and the file of an answer that fails stays as it was."""
     before = sides[1].read_text()
-    result = run("compare", *sides, "-o", sides[1])
-    assert result.exit_code == 2
-    assert "this is what would be read; give another name" in result.stderr
+    assert "this is what would be read; give another name" in refused("compare", *sides, "-o", sides[1])
     assert sides[1].read_text() == before
+    file = tmp_path / "a.json"
+    file.write_text("before")
+    refused("compare", tmp_path / "no.csv", tmp_path / "no.csv", "-o", file)
+    assert file.read_text() == "before"
 
 
 def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
@@ -157,14 +142,6 @@ def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
     assert "and 30 more (`--output csv` has all)" in said
     assert "No change shown: 230 equivalent" in said
     assert said.index("| **all 230** |") < said.index("<details>")
-
-
-def test_an_answer_that_fails_leaves_the_file(tmp_path):
-    """The reason is on stderr."""
-    file = tmp_path / "a.json"
-    file.write_text("before")
-    assert run("compare", tmp_path / "no.csv", tmp_path / "no.csv", "-o", file).exit_code == 2
-    assert file.read_text() == "before"
 
 
 def test_order_and_only_changes(sides):
@@ -209,22 +186,25 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
 
 
-def test_names_in_messages_stay_what_they_are():
-    """What is quoted is a label; what is not is an argument, for which the command has an option."""
-    said = "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's metric='time' and threshold=0.02 aren't, say metric="
-    options = {"metric": "--metric", "format": "--format", "threshold": "--threshold"}
-    told = "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric"
-    assert in_line(said, options) == told
-
-
-def test_of_the_ways_a_message_names_the_option_is_said():
-    """A function of the library is none of the command line."""
-    text = in_line("merge_level(\"execution\") or levels=('iteration',) take the repetitions inside it", {"levels": "--levels"})
-    assert text == "--levels iteration takes the repetitions inside it"
-    order = in_line("look at the order; autocorrelation(dim='execution') shows how far", {"dim": "--dim"})
-    assert order == "look at the order; perfarray plot run-sequence shows how far"
-    several = 'one mean is taken over two suites; times.groupby("suite") or by="suite" gives each its own'
-    assert in_line(several, {"by": "--by"}) == "one mean is taken over two suites; --by suite gives each its own"
-    assert in_line(several, {"metric": "--metric"}) == "one mean is taken over two suites"
-    several = in_line("select one, as in .sel(benchmark='a b', version='old')", {"select": "--select"})
-    assert several == "select one, as in --select 'benchmark=a b' --select 'version=old'"
+@pytest.mark.parametrize(
+    ("message", "options", "line"),
+    [
+        (  # what is quoted is a label; what is not is an argument, for which the command has an option
+            "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's metric='time' and threshold=0.02 aren't, say metric=",
+            ("metric", "format", "threshold"),
+            "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric",
+        ),
+        (  # of the ways that a message names, the one that is an option
+            "merge_level(\"execution\") or levels=('iteration',) take the repetitions inside it",
+            ("levels",),
+            "--levels iteration takes the repetitions inside it",
+        ),
+        ("autocorrelation(dim='execution') shows how far", ("dim",), "perfarray plot run-sequence shows how far"),
+        ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("by",), "of two suites; --by suite gives each its own"),
+        ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("metric",), "of two suites"),
+        ("as in .sel(benchmark='a b', version='old')", ("select",), "as in --select 'benchmark=a b' --select 'version=old'"),
+    ],
+)
+def test_messages_name_options(message, options, line):
+    """Functions and arguments of the library are none of the command line."""
+    assert in_line(message, {name: f"--{name}" for name in options}) == line

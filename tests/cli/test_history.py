@@ -17,11 +17,6 @@ HASHES = [f"{place * 2654435761 % 2**32:08x}{'0' * 32}" for place in range(1, 25
 """Commits in the order they were made, which is not that of their names."""
 
 
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Results of asv: time_sort is 20 % slower from the tenth commit on, and 30 % faster from the eighteenth; time_fft stays."""

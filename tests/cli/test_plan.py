@@ -13,13 +13,6 @@ from readers.files_of_our_own import bench, suite, write
 from readers.files_of_our_own import run as pyperf_run
 
 
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("TERMINAL_WIDTH", "120")
-
-
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory):
     """A pilot of two benchmarks, 8 builds, 5 executions, 4 iterations."""

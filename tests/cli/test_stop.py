@@ -11,11 +11,6 @@ from perfarray.cli.problems import in_line
 PYPERF = perfarray.dataset_path("python_malloc") / "malloc.json"
 
 
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-
 def test_what_is_still_to_be_run():
     """The numbers are those of `stopping`: what would do less what there is, nothing where the rule stops; the exit code says go on."""
     shown = run("stop", PYPERF, "--half-width", "1%")
