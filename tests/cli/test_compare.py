@@ -141,7 +141,7 @@ class TestExitCodes:
         loose = [0.9, 1.1, 0.95, 1.05, 1.0, 1.0]
         names = [f"b{i}" for i in range(40)]
         result = run(
-            "compare", *write_sides(tmp_path, dict.fromkeys(names, loose), dict.fromkeys(names, [1.05 * value for value in loose]))
+            "compare", *write_sides(tmp_path, dict.fromkeys(names, loose), {name: [1.05 * value for value in loose] for name in names})
         )
         assert "40 compared: 0 slower, 0 faster, 0 equivalent, 40 inconclusive; all together 1.050x slower (" in result.stdout
         assert result.exit_code == 1

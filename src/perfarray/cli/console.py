@@ -78,18 +78,21 @@ def table(grid: Grid, width: int) -> "Iterator[Part]":
     from rich.box import Box
     from rich.table import Table
 
+    grid = grid._replace(rows=[[CONTROLS.sub("?", text) for text in row] for row in grid.rows])
     dropped = []
     for title in grid.droppable:
         if _least_width(grid) <= width:
             break
         grid = grid.without(title)
         dropped.append(title)
-    fits = sum(_widest(column) + GAP for column in grid.columns) - GAP <= width
+    titles_fit = sum(_widest(column) + GAP for column in grid.columns) - GAP <= width
+    numbers_fit = _least_width(grid) <= width
     shown = Table(box=Box(RULE_BELOW_TITLES, ascii=True), show_edge=False, padding=(0, GAP - 1, 0, 0), pad_edge=False, header_style="none")
     for column, (title, *cells) in enumerate(grid.columns):
-        flexible = column < grid.n_labels or grid.wraps(column)  # rich shares the room that the others leave
-        widest = _widest([*([title] if fits else title.split()), *cells])
-        shown.add_column(styled(title), overflow="fold", justify=grid.side(column), width=widest if fits or not flexible else None)
+        widest = _widest([*([title] if titles_fit else title.split()), *cells])
+        # rich shares the room that is left among columns without a width: labels and sentences, or all where nothing else helps.
+        fixed = titles_fit or (numbers_fit and not (column < grid.n_labels or grid.wraps(column)))
+        shown.add_column(styled(title), overflow="fold", justify=grid.side(column), width=widest if fixed else None)
     for number, row in enumerate(grid.rows):
         if grid.n_suites and number == len(grid.rows) - grid.n_suites:
             shown.add_row()

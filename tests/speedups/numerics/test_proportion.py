@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
 
@@ -35,3 +36,9 @@ def test_none_all_and_nothing(method):
     assert (lower[0], upper[1]) == (0.0, 1.0)
     assert upper[0] == pytest.approx(1 - lower[1])
     assert np.isnan([estimate[2], lower[2], upper[2]]).all()
+
+
+def test_half_of_the_benchmarks():
+    """There is no correction of Wilson's limits at a share of 1/2: it takes the count no farther than there."""
+    _, *limits = proportion_limits(4, 8, 0.95, "wilson")
+    assert limits == pytest.approx(proportion_confint(4, 8, 0.05, method="wilson"), rel=1e-12)
