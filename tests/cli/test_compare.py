@@ -206,6 +206,7 @@ class TestExitCodes:
         ("options", "text"),
         [
             (("--threshold", "2"), "percentage (2%)"),
+            (("--threshold", "1"), "would be 100 %"),
             (("--threshold", "much"), "not a number"),
             (("--confidence", "95"), "percentage (95%)"),
             (("--correction", "tukey"), "holm"),

@@ -48,12 +48,14 @@ def test_labels_and_texts_in_markdown(text, code):
     assert plain_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
 
 
-def test_csv_has_every_digit(sides):
-    """A row for each benchmark, and one of all; a variable along levels has a column for each."""
+def test_csv(sides, tmp_path):
+    """Rows have full precision: one for each benchmark, and one of several; a variable along levels has a column for each."""
     rows = list(csv.DictReader(io.StringIO(run("compare", *sides, "--output", "csv").stdout)))
     content = json.loads(run("compare", *sides, "--output", "json").stdout)
     assert [row["benchmark"] for row in rows] == [row["benchmark"] for row in content["benchmarks"]] + ["all 4"]
     assert [float(row["upper"]) for row in rows[:4]] == [row["upper"] for row in content["benchmarks"]]
+    alone = write(tmp_path / "alone.csv", {"a": OLD})
+    assert len(run("compare", alone, alone, "--output", "csv").stdout.splitlines()) == 2
     counted = list(csv.DictReader(io.StringIO(run("plan", sides[0], *PRICES, "--output", "csv").stdout)))
     assert float(counted[0]["repetitions.execution"]) > 0
 
@@ -98,7 +100,7 @@ def test_html_is_one_page(sides):
 
 @pytest.mark.parametrize("name", ["a.md", "a.csv", "a.json", "a.html", "a.txt"])
 def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
-    """It holds what would be printed; printed is the outcome, and what was there is replaced as a whole."""
+    """The file holds the answer, replaced as a whole; the command prints the outcome."""
     file = tmp_path / "out" / name
     file.parent.mkdir()
     file.write_text("before")
@@ -135,17 +137,17 @@ def test_inputs_and_failures_leave_files(sides, tmp_path):
 
 
 def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
-    """The first of them, and how many there are; what has not changed at all is one folded table."""
+    """It has the first rows and the number of the others; what has not changed is one folded table."""
     old, new = (write(tmp_path / f"{side}.csv", {f"b{i}": own for i in range(230)}) for side, own in (("old", OLD), ("new", times(1.0))))
-    said = run("compare", old, new, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
-    assert said.count("| `b") == 200
-    assert "and 30 more (`--output csv` has all)" in said
-    assert "No change shown: 230 equivalent" in said
-    assert said.index("| **all 230** |") < said.index("<details>")
+    text = run("compare", old, new, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
+    assert text.count("| `b") == 200
+    assert "and 30 more (`--output csv` has all)" in text
+    assert "No change shown: 230 equivalent" in text
+    assert text.index("| **all 230** |") < text.index("<details>")
 
 
 def test_order_and_only_changes(sides):
-    """In every form alike; the outcome still counts all."""
+    """They are alike in every form; the outcome still counts all."""
     found = run("compare", *sides, "--sort", "name", "--only-changes", "--json")
     assert [row["benchmark"] for row in json.loads(found.stdout)["benchmarks"]] == ["better", "worse"]
     assert found.exit_code == 1
@@ -178,7 +180,7 @@ def test_a_grid_of_a_result_without_labels():
 
 
 def test_a_label_commands_no_terminal(monkeypatch, capsys):
-    """What a file holds is shown as `?` where it would clear the screen or name the window; the colours used here stay."""
+    """Control characters of a file are shown as `?`; the colours of the command stay."""
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     console.show([console.styled("slower\x1b[2J", "bold red"), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])

@@ -66,6 +66,15 @@ def test_observed_speedups(example, statistic, value):
     assert result.attrs["statistic"] == statistic
 
 
+@pytest.mark.parametrize(("wild", "limits"), [("old", (0.0, 8.7266)), ("new", (0.1146, np.inf))])
+def test_limits_at_the_ends(wild, limits):
+    """A side that varies as much as its mean leaves a limit of 0, or of infinity, and a note."""
+    times = perfarray.from_samples({"old": [1.0, 1.01, 0.99], "new": [1.0, 1.01, 0.99], wild: [0.1, 5.0, 0.2]})
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 1 cells have a limit at 95 % that is 0 or infinite: measure more executions"):
+        found = times.perf.speedup("old", confidence_level=0.95).squeeze()
+    assert (found["lower"].item(), found["upper"].item()) == pytest.approx(limits, rel=1e-4)
+
+
 def test_example_1(example):
     """The steps of the paper's first example, and as a sentence; P[X > Y] comes with the median only."""
     result = example.perf.speedup_test("old", confidence_level=0.95).squeeze()
