@@ -403,6 +403,16 @@ class TestSides:
         assert result.exit_code == 0
         assert "old.csv  (machine m1)" in result.stdout
         assert "1.250x faster" in result.stdout
+        both = write_rows(
+            tmp_path / "both.csv",
+            "benchmark,machine,execution,time",
+            [f"a,{name},{i},{t}" for name in ("m1", "m2") for i, t in enumerate(OLD)],
+        )
+        result = run("compare", both, paths[1])  # m2 is on both sides: only its times are compared
+        assert "(machine" not in result.stdout
+        assert [(row["machine"], row["n_old"], row["n_new"]) for row in as_json("compare", both, paths[1])[1]["benchmarks"]] == [
+            ("m1", 6, 0), ("m2", 6, 6)
+        ]  # fmt: skip
 
     def test_two_inputs_with_the_same_versions(self, tmp_path):
         """They are compared version by version."""

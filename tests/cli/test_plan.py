@@ -226,7 +226,18 @@ class TestErrors:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("8h", 28800), ("1.5 min", 90), ("95", 95), ("0.8s", 0.8), ("250ms", 0.25), ("2d", 172800), ("1e3", 1000)]
+    ("text", "seconds"),
+    [
+        ("8h", 28800),
+        ("1.5 min", 90),
+        ("95", 95),
+        ("0.8s", 0.8),
+        ("250ms", 0.25),
+        ("2d", 172800),
+        ("1 day", 86400),
+        ("2 days", 172800),
+        ("1e3", 1000),
+    ],
 )
 def test_amounts(text, seconds):
     """Numbers have a unit or none."""

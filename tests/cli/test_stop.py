@@ -40,6 +40,8 @@ def test_two_inputs_and_options(tmp_path):
     shown = run("stop", old, new, "--half-width", "1%", "--start", "7", "--output", "csv")
     assert shown.exit_code == 1
     assert shown.stdout.splitlines()[1].endswith(",6.0,1")
+    (row,) = json.loads(run("stop", old, new, "--half-width", "0.1%", "--start", "6", "--json").stdout)["rows"]
+    assert row["more"] == row["extrapolated"] - 6 > 0
     enough = run("stop", old, new, "--half-width", "5%", "--start", "3", "--rule", "t")
     assert "then: candidate / baseline, with its interval, where the rule stops" in enough.stdout
     assert (enough.exit_code, enough.stdout.splitlines()[-1]) == (0, "Stop: the one cell is within ±5 %")

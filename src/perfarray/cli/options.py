@@ -157,10 +157,10 @@ Nest = Annotated[dict[str, Any], Group(_nest)]
 class Selection:
     """How files are read, what several of them are, and what is compared in one place."""
 
-    reading: Reading
-    files_are: FilesAre = None
     dim: Dim = None
     baseline: Baseline = None
+    files_are: FilesAre = None
+    reading: Reading
 
 
 Selected = Annotated[Selection, Group(Selection)]
