@@ -53,6 +53,8 @@ def test_it_writes_what_was_read(archive, tmp_path, name):
     xr.testing.assert_equal(back, expected)
     assert back.attrs == expected.attrs
     assert {path.name for path in tmp_path.iterdir()} == {"results", name}
+    compared = run("compare", tmp_path / name, "--dim", "version", "--baseline", "old", "--levels", "iteration")
+    assert (compared.exit_code, "old -> new" in compared.stdout) == (0, True), compared.output
 
 
 def test_options_of_reading(tmp_path):
