@@ -51,6 +51,21 @@ def test_what_changed_and_when(results):
     assert answer["changes"][0]["lower"] < 1.2 < answer["changes"][0]["upper"]
 
 
+def test_another_host(tmp_path):
+    """A benchmark that is slower since another host measures is a row with that cause, and no reason for exit code 1."""
+    rng = np.random.default_rng(1)
+    rows = [
+        f"fft,2026-03-{day:02},{'h1' if day < 13 else 'h2'},{execution},{(1.0 if day < 13 else 1.2) * rng.normal(1, 0.005)}"
+        for day in range(1, 25)
+        for execution in range(2)
+    ]
+    path = write(tmp_path / "nights.csv", "\n".join(["benchmark,date,host,execution,time", *rows]) + "\n")
+    code, answer = found(path, "--dims", "date=date")
+    assert [(row["date"], row["verdict"], row["cause"]) for row in answer["changes"]] == [("2026-03-13", "slower", "host")]
+    assert code == 0
+    assert answer["exit_reason"].endswith(": 0 slower, 0 faster, 0 equivalent, 0 inconclusive; 1 with another host")
+
+
 def test_since_a_commit(results):
     """Changes since a commit are shown and judged, and found from all commits. A hash may be abbreviated, or longer."""
     for name in (HASHES[12][:5], HASHES[12]):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    Part = str | Text | Table
+    Renderable = str | Text | Table
 
 WIDTH: Final = 120
 
@@ -38,30 +38,30 @@ def screen_width() -> int:
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
 
 
-def show(parts: "Iterable[Part]") -> None:
+def show(blocks: "Iterable[Renderable]") -> None:
     """Print strings as they are, texts and tables as wide as the screen.
 
     A reader who closes the pipe (`| head`) does not change the exit code, which has a meaning here.
     """
     terminal = sys.stdout.isatty()
-    text = render(parts, screen_width(), colours=terminal and "NO_COLOR" not in os.environ, terminal=terminal)
+    text = render(blocks, screen_width(), colours=terminal and "NO_COLOR" not in os.environ, terminal=terminal)
     try:
         typer.echo(text)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def render(parts: "Iterable[Part]", width: int = WIDTH, *, colours: bool = False, terminal: bool = False) -> str:
+def render(blocks: "Iterable[Renderable]", width: int = WIDTH, *, colours: bool = False, terminal: bool = False) -> str:
     """Return what `show` prints."""
     from rich.console import Console
 
     lines = []
-    for part in parts:
-        if isinstance(part, str):
-            lines.append(CONTROLS.sub("?", part) if terminal else part)
+    for block in blocks:
+        if isinstance(block, str):
+            lines.append(CONTROLS.sub("?", block) if terminal else block)
             continue
         page = Console(file=StringIO(), width=width, color_system="standard" if colours else None, force_terminal=colours)
-        page.print(part, soft_wrap=getattr(part, "no_wrap", False))
+        page.print(block, soft_wrap=getattr(block, "no_wrap", False))
         lines += [line.rstrip() for line in page.file.getvalue().splitlines()]  # type: ignore[attr-defined]
     return "\n".join(lines)
 
@@ -73,7 +73,7 @@ def styled(text: str, style: str = "", *, no_wrap: bool = False) -> "Text":
     return Text(CONTROLS.sub("?", text), style, no_wrap=no_wrap)
 
 
-def table(grid: Grid, width: int) -> "Iterator[Part]":
+def table(grid: Grid, width: int) -> "Iterator[Renderable]":
     """Yield a table that fits the width and, where columns had to be dropped, a line that names them."""
     from rich.box import Box
     from rich.table import Table
@@ -87,17 +87,17 @@ def table(grid: Grid, width: int) -> "Iterator[Part]":
         dropped.append(title)
     titles_fit = sum(_widest(column) + GAP for column in grid.columns) - GAP <= width
     numbers_fit = _least_width(grid) <= width
-    shown = Table(box=Box(RULE_BELOW_TITLES, ascii=True), show_edge=False, padding=(0, GAP - 1, 0, 0), pad_edge=False, header_style="none")
+    layout = Table(box=Box(RULE_BELOW_TITLES, ascii=True), show_edge=False, padding=(0, GAP - 1, 0, 0), pad_edge=False, header_style="none")
     for column, (title, *cells) in enumerate(grid.columns):
         widest = _widest([*([title] if titles_fit else title.split()), *cells])
         # rich shares the room that is left among columns without a width: labels and sentences, or all where nothing else helps.
         fixed = titles_fit or (numbers_fit and not (column < grid.n_labels or grid.wraps(column)))
-        shown.add_column(styled(title), overflow="fold", justify=grid.side(column), width=widest if fixed else None)
+        layout.add_column(styled(title), overflow="fold", justify=grid.side(column), width=widest if fixed else None)
     for number, row in enumerate(grid.rows):
         if grid.n_suites and number == len(grid.rows) - grid.n_suites:
-            shown.add_row()
-        shown.add_row(*(styled(text, STYLES.get(text, "")) for text in row))
-    yield shown
+            layout.add_row()
+        layout.add_row(*(styled(text, STYLES.get(text, "")) for text in row))
+    yield layout
     if dropped:
         yield styled(f"Not shown in {width} columns: {', '.join(dropped)}.", "dim")
 

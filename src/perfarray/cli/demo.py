@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from perfarray.cli.console import Part
+    from perfarray.cli.console import Renderable
 
 WHAT = """Five small C programs compiled with gcc -O2 and -O3. Each suite was built 15 times, its object files linked in random order and
 its environment of random size (binary); each build was started 10 times per benchmark (execution) and timed 20 times in each
@@ -45,7 +45,7 @@ def demo() -> None:
 
 def _show_step(title: str, text: str, frame: "pd.DataFrame", legend: Sequence[str] = ()) -> None:
     """Print a question, the answer, and how to read it."""
-    lines: list[Part] = [*(styled(sentence, "dim") for sentence in legend), ""] if legend else []
+    lines: list[Renderable] = [*(styled(sentence, "dim") for sentence in legend), ""] if legend else []
     show([styled(title, "bold"), styled(" ".join(text.split())), "", *table(grid_of(frame), screen_width()), "", *lines])
 
 

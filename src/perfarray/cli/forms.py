@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from perfarray.cli.console import Part
+    from perfarray.cli.console import Renderable
 
 Row = dict[str, Any]
 
@@ -154,13 +154,18 @@ def _write(file: Path, text: str) -> None:
         fresh.write_text(text, encoding="utf-8")
 
 
-def _screen(answer: Answer, width: int) -> "list[Part]":
+def _screen(answer: Answer, width: int) -> "list[Renderable]":
     """Return what a screen shows: blocks with blank lines between them."""
     grid = grid_of(answer.table)
     legend = [console.styled(line, "dim") for line in (*grid.remarks(), *answer.legend)]
     table = [*console.table(grid, width)] if grid.rows else []
-    blocks: list[list[Part]] = [[*answer.heading], table, [*answer.lines, *legend], [console.styled(answer.sentence, "bold", no_wrap=True)]]
-    return [part for block in blocks if block for part in ("", *block)][1:]
+    blocks: list[list[Renderable]] = [
+        [*answer.heading],
+        table,
+        [*answer.lines, *legend],
+        [console.styled(answer.sentence, "bold", no_wrap=True)],
+    ]
+    return [line for block in blocks if block for line in ("", *block)][1:]
 
 
 def _as_text(answer: Answer, _: Sequence[str]) -> str:

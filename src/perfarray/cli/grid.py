@@ -121,8 +121,8 @@ def without_settings(name: str, shared: list[str]) -> str:
     settings = _settings(name)
     if not shared or not settings:
         return name
-    others = ",".join(setting for setting in settings if setting not in shared)
-    return name.removesuffix(f"[{','.join(settings)}]") + (f"[{others}]" if others else "")
+    distinct = ",".join(setting for setting in settings if setting not in shared)
+    return name.removesuffix(f"[{','.join(settings)}]") + (f"[{distinct}]" if distinct else "")
 
 
 def common_package(names: Iterable[str]) -> str:

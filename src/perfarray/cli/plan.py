@@ -139,14 +139,14 @@ def _suite_sentence(name: str, cell: "xr.Dataset") -> str:
     """Write what the plan of one suite costs and reaches."""
     if math.isnan(float(cell["cost"])):
         return f"No plan{f' for {name}' if name else ''}: too few units, or no variation."
-    what = "Run every benchmark"
+    instruction = "Run every benchmark"
     if "shared" in cell.attrs:
         units = f"{float(cell['repetitions'].isel(level=0).max()):.0f} {plural(str(cell['level'].values[0]))}"
         old = float(cell["baseline_repetitions"].isel(level=0).max()) if "baseline_repetitions" in cell else math.nan
         of_old = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
-        what = f"Make {units}{of_old} and run every benchmark on each"
+        instruction = f"Make {units}{of_old} and run every benchmark on each"
     promise = _promise(cell, "suite's geometric mean", "on each")
-    return " ".join([f"{f'{name}: ' if name else ''}{what} as the table says: {promise}.", *_advice(cell)])
+    return " ".join([f"{f'{name}: ' if name else ''}{instruction} as the table says: {promise}.", *_advice(cell)])
 
 
 def _promise(cell: "xr.Dataset", subject: str, where: str) -> str:

@@ -177,11 +177,11 @@ def _without_constant_dims(times: "xr.Dataset", dim: str) -> "tuple[xr.Dataset, 
     variables = [*times.data_vars, *(name for name in MARKS if name in times.coords)]
     measured = [times[name] if name in MARKS else times[name].notnull() for name in variables]
     indexers: dict[str, Any] = {}
-    for other in (str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim) and times.sizes[name] > 1):
-        masks = [mask for mask in measured if {dim, other} <= set(mask.dims)]
-        cells = [mask.any([name for name in mask.dims if name not in (dim, other)]).transpose(dim, other).values for mask in masks]
+    for label_dim in (str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim) and times.sizes[name] > 1):
+        masks = [mask for mask in measured if {dim, label_dim} <= set(mask.dims)]
+        cells = [mask.any([name for name in mask.dims if name not in (dim, label_dim)]).transpose(dim, label_dim).values for mask in masks]
         present = np.any(cells, axis=0) if cells else np.zeros((1, 1), dtype=bool)
         positions = present.argmax(axis=1)
         if (present.sum(axis=1) == 1).all() and len(set(positions.tolist())) > 1:
-            indexers[other] = xr.DataArray(positions, dims=dim)
+            indexers[label_dim] = xr.DataArray(positions, dims=dim)
     return (times.isel({dim: np.arange(times.sizes[dim])} | indexers) if indexers else times), list(indexers)
