@@ -173,6 +173,7 @@ def _test(x: Floats, y: Floats, level: Floats, statistic: str, search: str, *, t
     """Test whether x, of the baseline, is larger than y; rates come with a negative sign."""
     steps: tests.MeanSteps | tests.MedianSteps
     verdict_at: Callable[[Floats], Integers]
+    turns: tuple[Floats, ...]
     if statistic == "mean":
         steps, summary = tests.mean_steps(x, y), mean_of_measured
         verdict_at, turns = partial(tests.mean_verdict, steps), (steps.student, steps.welch, steps.equal_variances)
@@ -277,7 +278,8 @@ def _with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: 
         risk = 1 - np.where(np.isnan(level), USUAL_LEVEL, level)[cells]
         if statistic == "mean":
             sides = [sign * one_value_per_unit(side, len(nest), depth) for side in (old, new)]
-            needed = tests.runs_for_t(*(np.broadcast_to(side, (*cells.shape, side.shape[-1]))[cells] for side in sides), risk)
+            x, y = (np.broadcast_to(side, (*cells.shape, side.shape[-1]))[cells] for side in sides)
+            needed = tests.runs_for_t(x, y, risk)
         else:
             needed = tests.runs_for_ranks(prob_faster[0][cells], risk)
         runs[cells] = np.where(failed[cells] > 0, np.maximum(needed, tests.LARGE), needed)
