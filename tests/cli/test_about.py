@@ -44,6 +44,13 @@ def test_proposed_commands_have_an_answer(tmp_path, monkeypatch, executions):
             assert CliRunner().invoke(app, words).exit_code == 0, words
 
 
+def test_proposed_baseline(tmp_path):
+    """It is the first label that was measured more than once."""
+    rows = [f"a,{version},{i},{1 + i / 50}" for version, n in (("1.0", 1), ("1.1", 3), ("1.2", 3)) for i in range(n)]
+    (tmp_path / "runs.csv").write_text("\n".join(["benchmark,version,execution,time", *rows]) + "\n")
+    assert "--dim version --baseline 1.1  " in CliRunner().invoke(app, ["about", str(tmp_path / "runs.csv")]).output
+
+
 def test_several_files_under_a_long_path(tmp_path):
     """A line explains --files-are; long commands are proposed, too, and there is no warning."""
     folder = tmp_path / ("long" * 40)

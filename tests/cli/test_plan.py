@@ -205,6 +205,8 @@ class TestErrors:
         result = run(single, code=2)
         assert "What does" not in result.stderr
         assert "error: no plan: the pilot has one execution of each" in result.stderr
+        single.write_text(single.read_text() + "fft,1,0,1.2\nfft,1,1,1.1\n")
+        assert "no answer to: What does starting and warming up one more execution cost" in run(single, code=2).stderr
 
     @pytest.mark.parametrize(
         ("options", "message"),
