@@ -59,11 +59,12 @@ def test_every_case_of_the_reference(cases, statistic):
 
 @pytest.mark.parametrize(("statistic", "value"), [("mean", 10.225 / 5.225), ("median", 2.046 / 1.046), ("min", 1.259 / 0.259)])
 def test_observed_speedups(example, statistic, value):
-    """Baseline divided by candidate, of the mean, the median or the minimum."""
+    """A speedup is baseline divided by candidate, of the mean, the median or the minimum; n is of the smaller side."""
     result = example.perf.speedup("old", statistic=statistic)
     assert result["estimate"].item() == pytest.approx(value)
     assert result["n"].item() == 5
     assert result.attrs["statistic"] == statistic
+    assert perfarray.from_samples({"old": OLD[:3], "new": NEW}).perf.speedup("old", statistic=statistic)["n"].item() == 3
 
 
 @pytest.mark.parametrize(("wild", "limits"), [("old", (0.0, 8.7266)), ("new", (0.1146, np.inf))])
