@@ -172,6 +172,15 @@ def test_any_number_of_benchmarks(tmp_path, monkeypatch, count, width):
     assert sum("benchmark_" in line and "unchanged (" in line for line in table) == count
 
 
+def test_a_screen_that_is_too_narrow(tmp_path, monkeypatch):
+    """Numbers fold where they leave no room for the labels."""
+    monkeypatch.setenv("COLUMNS", "40")
+    path = write(tmp_path / "a.csv", dict.fromkeys(("fft", "sort"), OLD))
+    lines = run("compare", path, path).stdout.splitlines()
+    assert {line.split()[0] for line in lines if line.startswith(("fft ", "sort ", "all 2 "))} == {"fft", "sort", "all"}
+    assert max(len(line) for line in lines if line.startswith(("fft ", "sort ", "---"))) <= 40
+
+
 def test_a_grid_of_a_result_without_labels():
     """One cell is one row."""
     times = perfarray.from_samples({"old": [10.0, 10.2, 9.9], "new": [9.0, 9.1, 8.9]})
@@ -186,6 +195,7 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
     console.show([console.styled("slower\x1b[2J", "bold red"), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])
     assert capsys.readouterr().out == "\x1b[1;31mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
+    assert console.render(["\x1b[2J"]) == "\x1b[2J"  # in a file it commands nothing
 
 
 @pytest.mark.parametrize(
