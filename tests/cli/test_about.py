@@ -7,13 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 import perfarray
-from perfarray.cli.app import app, spoken
+from perfarray.cli.app import app, with_command
 
 SHIPPED = str(perfarray.dataset_path("python_malloc"))
 
 
-def test_what_is_in_it_and_what_can_be_asked():
-    """Labels, repetitions, metrics; every command that is proposed is there and takes its options."""
+def test_content_and_commands():
+    """The command lists labels, repetitions and metrics, and proposes commands that exist and take their options."""
     done = CliRunner().invoke(app, ["about", SHIPPED])
     assert done.exit_code == 0, done.output
     assert "6 benchmarks: 'create_objects', " in done.output
@@ -27,8 +27,8 @@ def test_what_is_in_it_and_what_can_be_asked():
 
 
 @pytest.mark.parametrize("executions", [1, 3])
-def test_what_is_proposed_has_an_answer(tmp_path, monkeypatch, executions):
-    """Each command ends well once its capitals are filled in; of one execution nothing is compared or planned, and that is said."""
+def test_proposed_commands_have_an_answer(tmp_path, monkeypatch, executions):
+    """Each command succeeds once its capitals are filled in; one execution has no comparison and no plan, and a line says why."""
     monkeypatch.chdir(tmp_path)
     rows = [f"{name},{i},{j},{1 + i / 50 + j / 90}" for name in ("a b", "c") for i in range(executions) for j in range(2)]
     (tmp_path / "runs.csv").write_text("\n".join(["benchmark,execution,iteration,time", *rows]) + "\n")
@@ -44,8 +44,15 @@ def test_what_is_proposed_has_an_answer(tmp_path, monkeypatch, executions):
             assert CliRunner().invoke(app, words).exit_code == 0, words
 
 
-def test_several_files_of_one_run_each_under_a_long_path(tmp_path):
-    """What they may be is said, as is what to call it; no command is too long to be proposed, and nothing is warned of."""
+def test_proposed_baseline(tmp_path):
+    """It is the first label that was measured more than once."""
+    rows = [f"a,{version},{i},{1 + i / 50}" for version, n in (("1.0", 1), ("1.1", 3), ("1.2", 3)) for i in range(n)]
+    (tmp_path / "runs.csv").write_text("\n".join(["benchmark,version,execution,time", *rows]) + "\n")
+    assert "--dim version --baseline 1.1  " in CliRunner().invoke(app, ["about", str(tmp_path / "runs.csv")]).output
+
+
+def test_several_files_under_a_long_path(tmp_path):
+    """A line explains --files-are; long commands are proposed, too, and there is no warning."""
     folder = tmp_path / ("long" * 40)
     folder.mkdir()
     for name in ("x", "y"):
@@ -57,32 +64,32 @@ def test_several_files_of_one_run_each_under_a_long_path(tmp_path):
     assert done.stderr == ""
 
 
-def test_what_was_said_of_files_is_said_again(tmp_path, monkeypatch):
-    """A command that is proposed reads what was read."""
+def test_proposed_commands_repeat_options(tmp_path, monkeypatch):
+    """A proposed command reads the files as they were read."""
     monkeypatch.chdir(tmp_path)
     rows = [f"{name};{i};{1000 + i}" for name in ("a", "b") for i in range(4)]
     (tmp_path / "runs.csv").write_text("\n".join(["program;run;duration", *rows]) + "\n")
-    said = ["--dims", "benchmark=program,execution=run,time_ms=duration", "--encoding", "latin-1"]
-    done = CliRunner().invoke(app, ["about", "runs.csv", *said])
+    options = ["--dims", "benchmark=program,execution=run,time_ms=duration", "--encoding", "latin-1"]
+    done = CliRunner().invoke(app, ["about", "runs.csv", *options])
     proposed = [shlex.split(line) for line in re.findall(r"^  perfarray (.*?)  ", done.output, re.M)]
-    assert all(set(said) <= set(words) for words in proposed)
+    assert all(set(options) <= set(words) for words in proposed)
     assert [CliRunner().invoke(app, words).exit_code for words in proposed if words[0] in ("components", "counts")] == [0, 0]
     assert "encoding='latin-1'); times.perf" in done.output
 
 
-def test_a_place_is_asked_about(tmp_path, monkeypatch):
-    """A word that is no command and exists or looks like a place; a command stays one, even where a file bears its name."""
-    assert spoken([SHIPPED, "--format", "pyperf"]) == ["about", SHIPPED, "--format", "pyperf"]
+def test_a_path_is_short_for_about(tmp_path, monkeypatch):
+    """A word that is no command and exists or looks like a path; a command stays one, even where a file has its name."""
+    assert with_command([SHIPPED, "--format", "pyperf"]) == ["about", SHIPPED, "--format", "pyperf"]
     for place in ("nowhere.json", "results/*", "../x"):
-        assert spoken([place]) == ["about", place]
+        assert with_command([place]) == ["about", place]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plan").touch()
     for words in (["plan"], ["pln"], ["--help"], []):
-        assert spoken(words) == words
+        assert with_command(words) == words
 
 
-def test_what_cannot_be_read_is_an_error(tmp_path):
-    """In a line that names it."""
+def test_a_file_that_cannot_be_read(tmp_path):
+    """An error names it."""
     (tmp_path / "a.json").write_text("{}")
     done = CliRunner().invoke(app, ["about", str(tmp_path / "a.json")])
     assert done.exit_code == 2
@@ -90,7 +97,7 @@ def test_what_cannot_be_read_is_an_error(tmp_path):
 
 
 def test_a_folder_with_a_broken_file_is_described(tmp_path):
-    """What can be read is, and what cannot is named; one broken file alone is an error."""
+    """The files that can be read are described, and the others are named; one broken file alone is an error."""
     good = "benchmark,execution,time_s\nfft,0,1.0\nfft,1,1.1\n"
     (tmp_path / "good.csv").write_text(good)
     (tmp_path / "bad.csv").write_text(good + "fft,2,none of it\n")

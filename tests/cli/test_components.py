@@ -1,4 +1,4 @@
-"""`perfarray components`, `counts` and `formats`: one question of one archive."""
+"""`perfarray components`, `counts` and `formats`: results by level, and the formats."""
 
 import json
 
@@ -11,13 +11,8 @@ from perfarray.timings.notes import collecting
 FOLDER = perfarray.dataset_path("python_malloc")
 
 
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-
 def test_components_of_a_file():
-    """A row for each benchmark, what lies at which level, and where most of it lies."""
+    """There is a row for each benchmark, with a column for each level; the outcome says where most of the variance lies."""
     result = run("components", FOLDER / "malloc.json")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -25,10 +20,10 @@ def test_components_of_a_file():
     assert lines[0].endswith("mean  between executions  between iterations")
     assert any(line.endswith("in percent of the mean; in brackets its share of the variance.") for line in lines)
     assert lines[-1] == "6 cells: most of the variance lies between executions in 3, between iterations in 3"
-    with collecting() as told:
+    with collecting() as notes:
         expected = perfarray.variance_components(perfarray.read(FOLDER / "malloc.json"))["share"]
-    assert [note.code for note in told] == ["carried", "uneven"]
-    assert " ".join(told[0].message.split()[:9]) in " ".join((result.stdout + result.stderr).split())
+    assert [note.code for note in notes] == ["carried", "uneven"]
+    assert " ".join(notes[0].message.split()[:9]) in " ".join((result.stdout + result.stderr).split())
     first = json.loads(run("components", FOLDER / "malloc.json", "--json").stdout)["rows"][0]
     assert first["share"] == expected.sel(benchmark=first["benchmark"]).squeeze().to_series().to_dict()
     assert first["share"]["execution"] > 0.5
@@ -44,8 +39,8 @@ def test_options_reach_the_components():
 
 
 @pytest.mark.parametrize("command", ["components", "counts"])
-def test_several_files_are_what_is_said(command):
-    """Rows of their own, or the outermost repetitions."""
+def test_several_files(command):
+    """Files have a row each, or are the outermost repetitions."""
     found = {kind: json.loads(run(command, FOLDER, *words, "--json").stdout) for kind, words in
              {"files": (), "separate": ("--files-are", "separate"), "sessions": ("--files-are", "session")}.items()}  # fmt: skip
     assert [row["file"] for row in found["files"]["rows"]][:2] == ["malloc.json", "pymalloc.json"]
@@ -54,8 +49,8 @@ def test_several_files_are_what_is_said(command):
     assert "file" not in found["sessions"]["rows"][0]
 
 
-def test_one_execution_tells_no_share(tmp_path):
-    """What lies between executions is not known, and so not how much of all lies between iterations: no bracket says 100 %."""
+def test_one_execution_has_no_share(tmp_path):
+    """The variance between executions is not known, nor the share of iterations: no bracket says 100 %."""
     times = perfarray.simulate(sizes={"execution": 1, "iteration": 8}, variances={"iteration": 1e-4}, dims={"benchmark": ["a", "b"]}, rng=1)
     times.perf.to_frame().rename(columns={"time": "time_s"}).to_csv(tmp_path / "one.csv", index=False)
     result = run("components", tmp_path / "one.csv")
@@ -66,14 +61,14 @@ def test_one_execution_tells_no_share(tmp_path):
 
 
 def test_nothing_repeated(tmp_path):
-    """No answer, and nothing about what columns mean that are not there."""
+    """There is no answer, and no legend of columns that are not there."""
     result = run("components", write(tmp_path / "a.csv", {"a": OLD[:1]}))
     assert result.exit_code == 2
     assert result.stdout == "No answer: nothing is repeated, or nothing varies\n"
 
 
 def test_counts(tmp_path):
-    """Level by level; whether all cells are alike is said."""
+    """Repetitions are counted level by level; the outcome says whether all cells are alike."""
     result = run("counts", FOLDER)
     assert result.exit_code == 0
     assert "3 (60 in all)" in result.stdout
@@ -85,7 +80,7 @@ def test_counts(tmp_path):
 
 
 def test_counts_of_nothing(tmp_path):
-    """An archive whose runs have all failed."""
+    """Runs that all failed are no answer."""
     path = tmp_path / "a.csv"
     path.write_text("benchmark,execution,time,failed\na,0,1.0,1\na,1,1.0,1\n")
     result = run("counts", path)
@@ -94,7 +89,7 @@ def test_counts_of_nothing(tmp_path):
 
 
 def test_formats():
-    """All of them, or one with its details."""
+    """The command lists all formats, or one with its details, in which arguments are written as options."""
     every = json.loads(run("formats", "--json").stdout)["formats"]
     assert {"pyperf", "jmh", "tidy_csv", "custom"} <= {row["format"] for row in every}
     assert all(row["what"].endswith(".") for row in every)
@@ -106,9 +101,5 @@ def test_formats():
     wrong = run("formats", "xml")
     assert wrong.exit_code == 2
     assert "--format 'xml' is not known; choose one of" in wrong.stderr
-
-
-def test_a_format_is_explained_in_options():
-    """What its page says in Python is written as it is typed here."""
-    shown = " ".join(run("formats", "custom").stdout.split())
-    assert "`--dims benchmark=0,time_ms=1` names the columns" in shown
+    printed = " ".join(run("formats", "custom").stdout.split())
+    assert "`--dims benchmark=0,time_ms=1` names the columns" in printed

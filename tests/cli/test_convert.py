@@ -1,4 +1,4 @@
-"""`perfarray convert`: what it writes, what it says, and what it refuses."""
+"""`perfarray convert`: files and stores, their summary, and errors."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def opened(path):
 
 @KINDS
 def test_it_writes_what_was_read(archive, tmp_path, name):
-    """The file holds the archive; the line says what it is, and nothing else is left beside it."""
+    """The file holds the archive; a line summarises it, and no other file is left."""
     result = run("convert", archive, tmp_path / name, "--layout", "{version}.json")
     assert result.exit_code == 0, result.output
     kind = {"out.nc": "netCDF", "out.zarr": "Zarr"}[name]
@@ -53,10 +53,12 @@ def test_it_writes_what_was_read(archive, tmp_path, name):
     xr.testing.assert_equal(back, expected)
     assert back.attrs == expected.attrs
     assert {path.name for path in tmp_path.iterdir()} == {"results", name}
+    compared = run("compare", tmp_path / name, "--dim", "version", "--baseline", "old", "--levels", "iteration")
+    assert (compared.exit_code, "old -> new" in compared.stdout) == (0, True), compared.output
 
 
-def test_files_of_our_own(tmp_path):
-    """What is said of columns and places in Python can be said here, and errors name the options."""
+def test_options_of_reading(tmp_path):
+    """Options describe columns and positions, in every command, and errors name them."""
     table = write(tmp_path / "a.csv", "fft,5.0\nfft,6.0\n".encode("utf-16"))
     options = ("--dims", "benchmark=0,time_ms=1", "--encoding", "utf-16")
     assert run("convert", table, tmp_path / "a.nc", *options).exit_code == 0
@@ -65,16 +67,16 @@ def test_files_of_our_own(tmp_path):
     assert run("convert", nested, tmp_path / "b.nc", "--pattern", "{version}/{execution}").exit_code == 0
     assert "--dims benchmark=0,time_ms=1 for one without" in run("convert", write(tmp_path / "c.csv", "fft,x\n"), tmp_path / "c.nc").stderr
     assert run("convert", table, tmp_path / "d.nc", "--dims", "benchmark").exit_code == 2
-    said = ("--pattern", "{benchmark}/{execution}")
-    assert [run("files", nested, *own).exit_code for own in ((), said)] == [2, 0]
+    options = ("--pattern", "{benchmark}/{execution}")
+    assert [run("files", nested, *words).exit_code for words in ((), options)] == [2, 0]
     for command in (("compare", nested, nested), ("plan", nested)):
         assert "no reader" in run(*command).stderr
-        assert "no reader" not in run(*command, *said).stderr
+        assert "no reader" not in run(*command, *options).stderr
 
 
 @KINDS
 def test_it_replaces_only_when_asked(archive, tmp_path, name):
-    """What is there stays, unless --overwrite is given."""
+    """An output is replaced only with --overwrite."""
     assert run("convert", archive / "old.json", tmp_path / name).exit_code == 0
     refused = run("convert", archive, tmp_path / name)
     assert refused.exit_code == 2
@@ -108,7 +110,7 @@ run(old, nc)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="sizes of files are limited there only as here")
 def test_a_full_disk_and_a_sudden_end_leave_what_was_there(archive, tmp_path):
-    """No room: one line, exit code 2, nothing half-written left, and files of the user of whatever name are not touched."""
+    """Without room there is one line, exit code 2 and no partial file, and files of the user are not touched."""
     outputs = [tmp_path / "out.nc", tmp_path / "out.zarr"]
     mine = [write(tmp_path / f"out.partial{path.suffix}", "mine") for path in outputs]
     assert [run("convert", archive, output).exit_code for output in outputs] == [0, 0]
@@ -145,7 +147,7 @@ def test_a_failed_move_brings_the_old_back(archive, tmp_path, monkeypatch):
 
 @KINDS
 def test_a_link_stays_one(archive, tmp_path, name):
-    """What it leads to is replaced, in its own folder."""
+    """Its target is replaced, in the folder of the target."""
     far = tmp_path / "far"
     far.mkdir()
     link = tmp_path / name
@@ -160,8 +162,8 @@ def test_a_link_stays_one(archive, tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out.txt", "the end of the name says what is written, and '.txt' is none of '.nc', '.zarr'"),
-        ("out", "the end of the name says what is written, and '' is none of '.nc', '.zarr'"),
+        ("out.txt", "the suffix says what is written, and '.txt' is none of '.nc', '.zarr'"),
+        ("out", "the suffix says what is written, and '' is none of '.nc', '.zarr'"),
         ("no/such/out.nc", "there is no folder"),
         ("folder.zarr", "is a folder and no Zarr store, and is not replaced"),
         ("folder.nc", "is a folder and no Zarr store, and is not replaced"),
@@ -180,7 +182,7 @@ def test_wrong_outputs(archive, tmp_path, name, message):
 
 
 def test_archives_that_cannot_be_read(archive, tmp_path):
-    """Broken files follow --on-error; what is said is that of `read_archive`."""
+    """--on-error decides about broken files; messages are those of `read_archive`."""
     write(archive / "cut.json", '{"benchmarks": [{"runs"')
     result = run("convert", archive, tmp_path / "out.nc")
     assert result.exit_code == 2
@@ -194,7 +196,7 @@ def test_archives_that_cannot_be_read(archive, tmp_path):
 
 
 def test_a_missing_package_is_named(archive, tmp_path, monkeypatch):
-    """With the extra that has it, before anything is read."""
+    """The error names the extra that has it, before anything is read."""
     monkeypatch.setattr(perfarray, "read_archive", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     result = run("convert", archive, tmp_path / "out.zarr", "--format", "pyperf")
@@ -203,14 +205,14 @@ def test_a_missing_package_is_named(archive, tmp_path, monkeypatch):
 
 
 def test_progress(archive, tmp_path):
-    """The bar counts files, beside the output."""
+    """The bar counts files, on stderr."""
     result = run("convert", archive, tmp_path / "out.nc", "--progress")
     assert result.exit_code == 0
     assert "2/2" in result.stderr
 
 
 def test_levels_are_whole_in_every_chunk(tmp_path):
-    """A store that is opened lazily answers at once, whatever its size: only dims that are not levels are split."""
+    """Only dims that are not levels are split, so that a store that is opened lazily needs no rechunking."""
     pytest.importorskip("dask.array")
     times = perfarray.simulate(
         sizes={"execution": 40, "iteration": 100}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"machine": 600}, rng=1
@@ -226,7 +228,7 @@ def test_levels_are_whole_in_every_chunk(tmp_path):
 
 @KINDS
 def test_empty_cells_take_no_room(tmp_path, name):
-    """Most cells of an archive are empty: a file is far smaller than its array."""
+    """Most cells of an archive are empty; its file is far smaller than its array."""
     values = np.full((100, 20, 200), np.nan)
     values[::10, 0, 0] = 1.5
     times = xr.Dataset({"time": (("machine", "flags", "execution"), values)})
@@ -236,7 +238,7 @@ def test_empty_cells_take_no_room(tmp_path, name):
 
 
 def test_every_chunk_is_written(tmp_path):
-    """Chunks without a single measured value are in the store too: one that is missing was lost."""
+    """Chunks without a measured value are stored, too, so that a missing chunk is one that was lost."""
     zarr = pytest.importorskip("zarr")
     times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1.0}, rng=1)
     writing.write(times.where(False), tmp_path / "a.zarr")
@@ -254,7 +256,7 @@ def test_chunk_sizes():
 
 @KINDS
 def test_descriptors_have_the_chunks_of_the_timings(tmp_path, monkeypatch, name):
-    """What was converted and is opened lazily has consistent chunks; a suite is asked, and the answer goes into another store."""
+    """A converted file that is opened lazily has consistent chunks, and its results can be stored."""
     pytest.importorskip("dask.array")
     monkeypatch.setattr(writing, "LARGEST", 120)
     rows = [f"m{m},b{b},{b + 1 + m % 7 + x / 10},{2 ** (m % 3)},{m % 4}" for m in range(90) for b in range(2) for x in range(2)]
@@ -271,7 +273,7 @@ def test_descriptors_have_the_chunks_of_the_timings(tmp_path, monkeypatch, name)
 
 @KINDS
 def test_a_store_that_is_not_there(tmp_path, name):
-    """Its name is said plainly, and the one in its folder that is nearly so."""
+    """The error names it, and the most similar name in its folder."""
     result = run("about", tmp_path / name)
     assert result.stderr == f"error: {tmp_path / name}: there is no such file\n"
     (tmp_path / f"my{name}").touch()

@@ -18,8 +18,8 @@ def archive(tmp_path):
 
 
 @pytest.mark.parametrize("parallel", [1, 2])
-def test_it_says_what_came_of_each_file(archive, parallel):
-    """One row each; that a file is broken is an answer here, and no failure."""
+def test_a_row_for_each_file(archive, parallel):
+    """A broken file is an answer here, and no failure."""
     result = run("files", archive, "--parallel", parallel)
     assert result.exit_code == 0, result.output
     rows = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
@@ -29,18 +29,18 @@ def test_it_says_what_came_of_each_file(archive, parallel):
     assert result.stdout.splitlines()[-1] == "1 skipped, 1 broken, 1 read"
 
 
-def test_what_would_help_is_said_in_options(tmp_path, monkeypatch):
-    """Of a file that is named alone; its name stands in its own column only."""
+def test_advice_names_options(tmp_path, monkeypatch):
+    """A file that is named alone gets advice; its name stands in its column only."""
     monkeypatch.setenv("COLUMNS", "1000")
     write(tmp_path / "own.csv", "alg,ms\nsort,2\n")
-    said = " ".join(run("files", tmp_path / "own.csv").stdout.split())
-    assert "own.csv broken 0 0 0 no reader recognises its content" in said
-    assert "--dims benchmark=program,time_ms=duration for CSV with a header" in said
-    assert "perfarray files FILE" not in said
+    printed = " ".join(run("files", tmp_path / "own.csv").stdout.split())
+    assert "own.csv broken 0 0 0 no reader recognises its content" in printed
+    assert "--dims benchmark=program,time_ms=duration for CSV with a header" in printed
+    assert "perfarray files FILE" not in printed
 
 
 def test_names_of_files_are_whole(tmp_path, monkeypatch):
-    """However narrow the terminal; where nothing was read, it is said how to be told more."""
+    """They are whole in a narrow terminal; where nothing was read, a line says how to get advice."""
     monkeypatch.setenv("COLUMNS", "80")
     for number in range(2):
         write(tmp_path / f"{'long' * 30}{number}.md", "# Results\n")
@@ -50,7 +50,7 @@ def test_names_of_files_are_whole(tmp_path, monkeypatch):
 
 
 def test_json(archive):
-    """Every column of every file."""
+    """The object has every column of every file."""
     answer = json.loads(run("files", archive, "--json").stdout)
     assert answer["archive"] == str(archive)
     assert [row["status"] for row in answer["files"]] == ["skipped", "broken", "read"]
@@ -58,7 +58,7 @@ def test_json(archive):
 
 
 def test_nothing_read(tmp_path):
-    """No file of a known format, a file that is not there, and no file at all, are no answer."""
+    """There is no answer without a file of a known format, where the file is missing, and without any file."""
     write(tmp_path / "README.md", "# Results\n")
     assert run("files", tmp_path).exit_code == 2
     missing = run("files", tmp_path / "none")

@@ -8,18 +8,12 @@ from html.parser import HTMLParser
 import pytest
 
 import perfarray
-from cli.test_compare import OLD, run, times, write
+from cli.test_compare import OLD, refused, run, times, write
 from perfarray.cli import console
 from perfarray.cli.forms import _code
 from perfarray.cli.grid import grid_of
 from perfarray.cli.problems import in_line
 from perfarray.timings.writing import plain_markdown
-
-
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 @pytest.fixture
@@ -31,8 +25,8 @@ def sides(tmp_path):
     return old, new, "--threshold", "2%"
 
 
-def test_markdown_is_read_at_a_glance(sides):
-    """The outcome first, then what changed with absolute values, then what has not, folded and counted; no label is markup."""
+def test_markdown(sides):
+    """The outcome comes first, then what changed with absolute values, then what has not, folded and counted; no label is markup."""
     result = run("compare", *sides, "--output", "markdown")
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
@@ -47,29 +41,21 @@ def test_markdown_is_read_at_a_glance(sides):
     assert result.stdout.count("<b>") == 1
 
 
-def test_warnings_are_in_markdown(tmp_path):
-    """Whoever reads a comment does not see stderr."""
-    old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
-    assert "\n> 'b' rests on one execution on a side: " in run("compare", old, new, "--output", "markdown").stdout
-
-
 @pytest.mark.parametrize(("text", "code"), [("a", "`a`"), ("a`b", "`` a`b ``"), ("a|b", "`a\\|b`"), ("a\nb", "`a b`"), ("", "")])
-def test_labels_in_markdown_are_code(text, code):
-    """Whatever is in them."""
+def test_labels_and_texts_in_markdown(text, code):
+    """Labels are code, whatever is in them; texts are no markup."""
     assert _code(text) == code
-
-
-def test_plain_text_in_markdown():
-    """Is no markup."""
     assert plain_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
 
 
-def test_csv_has_every_digit(sides):
-    """A row for each benchmark, and one of all; a variable along levels has a column for each."""
+def test_csv(sides, tmp_path):
+    """Rows have full precision: one for each benchmark, and one of several; a variable along levels has a column for each."""
     rows = list(csv.DictReader(io.StringIO(run("compare", *sides, "--output", "csv").stdout)))
     content = json.loads(run("compare", *sides, "--output", "json").stdout)
     assert [row["benchmark"] for row in rows] == [row["benchmark"] for row in content["benchmarks"]] + ["all 4"]
     assert [float(row["upper"]) for row in rows[:4]] == [row["upper"] for row in content["benchmarks"]]
+    alone = write(tmp_path / "alone.csv", {"a": OLD})
+    assert len(run("compare", alone, alone, "--output", "csv").stdout.splitlines()) == 2
     counted = list(csv.DictReader(io.StringIO(run("plan", sides[0], *PRICES, "--output", "csv").stdout)))
     assert float(counted[0]["repetitions.execution"]) > 0
 
@@ -77,9 +63,10 @@ def test_csv_has_every_digit(sides):
 PRICES = ("--cost", "execution=1", "--budget", "1000")
 
 
-def test_json_holds_notes_as_data(tmp_path):
-    """Their code, their sentence and their numbers, beside the warnings of the command line."""
+def test_notes_and_warnings(tmp_path):
+    """JSON holds notes as data beside the warnings; Markdown quotes the warnings, since readers of a comment do not see stderr."""
     old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
+    assert "\n> 'b' rests on one execution on a side: " in run("compare", old, new, "--output", "markdown").stdout
     content = json.loads(run("compare", old, new, "--output", "json").stdout)
     assert [(note["code"], note["values"].get("cells")) for note in content["notes"]] == [("one_session", None), ("single_unit", 1)]
     assert [note.get("aside", False) for note in content["notes"]] == [True, False]
@@ -113,7 +100,7 @@ def test_html_is_one_page(sides):
 
 @pytest.mark.parametrize("name", ["a.md", "a.csv", "a.json", "a.html", "a.txt"])
 def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
-    """It holds what would be printed; printed is the outcome, and what was there is replaced as a whole."""
+    """The file holds the answer, replaced as a whole; the command prints the outcome."""
     file = tmp_path / "out" / name
     file.parent.mkdir()
     file.write_text("before")
@@ -128,47 +115,39 @@ def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
 
 
 def test_files_that_cannot_be_written(sides, tmp_path):
-    """Are refused before anything is read."""
-    for options, said in (
+    """Wrong outputs are errors before anything is read."""
+    for options, text in (
         (("-o", tmp_path), "this is a folder; name a file"),
         (("-o", "markdown"), "-o markdown names a file; --output markdown says the form"),
         (("-o", tmp_path / "no" / "a.md"), "there is no folder"),
         (("--json", "--output", "csv"), "ask for two forms"),
     ):
-        result = run("compare", "nothing", "nowhere", *options)
-        assert result.exit_code == 2
-        assert said in result.stderr
+        assert text in refused("compare", "nothing", "nowhere", *options)
 
 
-def test_what_is_read_is_not_written_to(sides):
-    """A slip of the -o costs no measurements."""
+def test_inputs_and_failures_leave_files(sides, tmp_path):
+    """An input is not overwritten, and the file of an answer that fails stays as it was."""
     before = sides[1].read_text()
-    result = run("compare", *sides, "-o", sides[1])
-    assert result.exit_code == 2
-    assert "this is what would be read; give another name" in result.stderr
+    assert "this is what would be read; give another name" in refused("compare", *sides, "-o", sides[1])
     assert sides[1].read_text() == before
-
-
-def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
-    """The first of them, and how many there are; what has not changed at all is one folded table."""
-    old, new = (write(tmp_path / f"{side}.csv", {f"b{i}": own for i in range(230)}) for side, own in (("old", OLD), ("new", times(1.0))))
-    said = run("compare", old, new, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
-    assert said.count("| `b") == 200
-    assert "and 30 more (`--output csv` has all)" in said
-    assert "No change shown: 230 equivalent" in said
-    assert said.index("| **all 230** |") < said.index("<details>")
-
-
-def test_an_answer_that_fails_leaves_the_file(tmp_path):
-    """The reason is on stderr."""
     file = tmp_path / "a.json"
     file.write_text("before")
-    assert run("compare", tmp_path / "no.csv", tmp_path / "no.csv", "-o", file).exit_code == 2
+    refused("compare", tmp_path / "no.csv", tmp_path / "no.csv", "-o", file)
     assert file.read_text() == "before"
 
 
+def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
+    """It has the first rows and the number of the others; what has not changed is one folded table."""
+    old, new = (write(tmp_path / f"{side}.csv", {f"b{i}": own for i in range(230)}) for side, own in (("old", OLD), ("new", times(1.0))))
+    text = run("compare", old, new, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
+    assert text.count("| `b") == 200
+    assert "and 30 more (`--output csv` has all)" in text
+    assert "No change shown: 230 equivalent" in text
+    assert text.index("| **all 230** |") < text.index("<details>")
+
+
 def test_order_and_only_changes(sides):
-    """In every form alike; the outcome still counts all."""
+    """They are alike in every form; the outcome still counts all."""
     found = run("compare", *sides, "--sort", "name", "--only-changes", "--json")
     assert [row["benchmark"] for row in json.loads(found.stdout)["benchmarks"]] == ["better", "worse"]
     assert found.exit_code == 1
@@ -193,38 +172,51 @@ def test_any_number_of_benchmarks(tmp_path, monkeypatch, count, width):
     assert sum("benchmark_" in line and "unchanged (" in line for line in table) == count
 
 
+def test_a_screen_that_is_too_narrow(tmp_path, monkeypatch):
+    """Numbers fold where they leave no room for the labels."""
+    monkeypatch.setenv("COLUMNS", "40")
+    path = write(tmp_path / "a.csv", dict.fromkeys(("fft", "sort"), OLD))
+    lines = run("compare", path, path).stdout.splitlines()
+    assert {line.split()[0] for line in lines if line.startswith(("fft ", "sort ", "all 2 "))} == {"fft", "sort", "all"}
+    assert max(len(line) for line in lines if line.startswith(("fft ", "sort ", "---"))) <= 40
+
+
 def test_a_grid_of_a_result_without_labels():
     """One cell is one row."""
     times = perfarray.from_samples({"old": [10.0, 10.2, 9.9], "new": [9.0, 9.1, 8.9]})
     grid = grid_of(times.perf.compare("old").perf.table())
-    assert (grid.labels, len(grid.rows), grid.titles[0]) == (0, 1, "old -> new")
+    assert (grid.n_labels, len(grid.rows), grid.titles[0]) == (0, 1, "old -> new")
 
 
 def test_a_label_commands_no_terminal(monkeypatch, capsys):
-    """What a file holds is shown as `?` where it would clear the screen or name the window; the colours used here stay."""
+    """Control characters of a file are shown as `?`; the colours of the command stay."""
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    console.show([console.styled("slower", console.STYLES["slower"]), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])
-    assert capsys.readouterr().out == "\x1b[1;31mslower\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
+    console.show([console.styled("slower\x1b[2J", "bold red"), "\x1b]0;evil\x07 \x1b[2J\tfft\x9b1m"])
+    assert capsys.readouterr().out == "\x1b[1;31mslower?[2J\x1b[0m\n?]0;evil? ?[2J\tfft?1m\n"
     assert in_line("a\x1b[2J\nb") == "a?[2J b"
+    assert console.render(["\x1b[2J"]) == "\x1b[2J"  # in a file it commands nothing
 
 
-def test_names_in_messages_stay_what_they_are():
-    """What is quoted is a label; what is not is an argument, for which the command has an option."""
-    said = "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's metric='time' and threshold=0.02 aren't, say metric="
-    options = {"metric": "--metric", "format": "--format", "threshold": "--threshold"}
-    told = "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric"
-    assert in_line(said, options) == told
-
-
-def test_of_the_ways_a_message_names_the_option_is_said():
-    """A function of the library is none of the command line."""
-    text = in_line("merge_level(\"execution\") or levels=('iteration',) take the repetitions inside it", {"levels": "--levels"})
-    assert text == "--levels iteration takes the repetitions inside it"
-    order = in_line("look at the order; autocorrelation(dim='execution') shows how far", {"dim": "--dim"})
-    assert order == "look at the order; perfarray plot run-sequence shows how far"
-    several = 'one mean is taken over two suites; times.groupby("suite") or by="suite" gives each its own'
-    assert in_line(several, {"by": "--by"}) == "one mean is taken over two suites; --by suite gives each its own"
-    assert in_line(several, {"metric": "--metric"}) == "one mean is taken over two suites"
-    several = in_line("select one, as in .sel(benchmark='a b', version='old')", {"select": "--select"})
-    assert several == "select one, as in --select 'benchmark=a b' --select 'version=old'"
+@pytest.mark.parametrize(
+    ("message", "options", "line"),
+    [
+        (  # what is quoted is a label; what is not is an argument, for which the command has an option
+            "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's metric='time' and threshold=0.02 aren't, say metric=",
+            ("metric", "format", "threshold"),
+            "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric",
+        ),
+        (  # of the ways that a message names, the one that is an option
+            "merge_level(\"execution\") or levels=('iteration',) take the repetitions inside it",
+            ("levels",),
+            "--levels iteration takes the repetitions inside it",
+        ),
+        ("autocorrelation(dim='execution') shows how far", ("dim",), "perfarray plot run-sequence shows how far"),
+        ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("by",), "of two suites; --by suite gives each its own"),
+        ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("metric",), "of two suites"),
+        ("as in .sel(benchmark='a b', version='old')", ("select",), "as in --select 'benchmark=a b' --select 'version=old'"),
+    ],
+)
+def test_messages_name_options(message, options, line):
+    """Functions and arguments of the library are none of the command line."""
+    assert in_line(message, {name: f"--{name}" for name in options}) == line

@@ -1,4 +1,4 @@
-"""`perfarray history`: what changed since when, in an order that is told, and what the exit code says."""
+"""`perfarray history`: changes along commits, their order, and exit codes."""
 
 import json
 
@@ -15,11 +15,6 @@ from readers.files_of_our_own import write
 
 HASHES = [f"{place * 2654435761 % 2**32:08x}{'0' * 32}" for place in range(1, 25)]
 """Commits in the order they were made, which is not that of their names."""
-
-
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +36,7 @@ def found(*words):
 
 
 def test_what_changed_and_when(results):
-    """A row for each change, commits in the order of their dates; something was slower: exit code 1."""
+    """There is a row for each change, with commits in the order of their dates; exit code 1 says that something became slower."""
     result = run("history", results)
     assert result.exit_code == 1
     lines = [line.split() for line in result.stdout.splitlines()]
@@ -56,8 +51,23 @@ def test_what_changed_and_when(results):
     assert answer["changes"][0]["lower"] < 1.2 < answer["changes"][0]["upper"]
 
 
+def test_another_host(tmp_path):
+    """A benchmark that is slower since another host measures is a row with that cause, and no reason for exit code 1."""
+    rng = np.random.default_rng(1)
+    rows = [
+        f"fft,2026-03-{day:02},{'h1' if day < 13 else 'h2'},{execution},{(1.0 if day < 13 else 1.2) * rng.normal(1, 0.005)}"
+        for day in range(1, 25)
+        for execution in range(2)
+    ]
+    path = write(tmp_path / "nights.csv", "\n".join(["benchmark,date,host,execution,time", *rows]) + "\n")
+    code, answer = found(path, "--dims", "date=date")
+    assert [(row["date"], row["verdict"], row["cause"]) for row in answer["changes"]] == [("2026-03-13", "slower", "host")]
+    assert code == 0
+    assert answer["exit_reason"].endswith(": 0 slower, 0 faster, 0 equivalent, 0 inconclusive; 1 with another host")
+
+
 def test_since_a_commit(results):
-    """All commits are looked at; what is shown and judged came later. A hash may be abbreviated, or longer."""
+    """Changes since a commit are shown and judged, and found from all commits. A hash may be abbreviated, or longer."""
     for name in (HASHES[12][:5], HASHES[12]):
         code, answer = found(results, "--since", name)
         assert (code, [row["verdict"] for row in answer["changes"]]) == (0, ["faster"])
@@ -73,8 +83,8 @@ def test_after_each_commit(results):
     assert "at 1 per 1,000 commits of a stable history" in " ".join(run("history", results, "--online").stdout.split())
 
 
-def test_an_order_that_is_told(results, tmp_path):
-    """A list of commits, the newest first, in a file or on stdin; those that are not in it are named."""
+def test_order_of_a_list(results, tmp_path):
+    """The list begins with the newest commit, in a file or on stdin; commits that are not in it are named."""
     order = write(tmp_path / "order.txt", "\n".join(f"{commit} words" for commit in reversed(HASHES)))
     assert found(results, "--order", order)[1]["changes"] == found(results)[1]["changes"]
     write(order, "\n".join(HASHES[:22]))  # the oldest first: what was slower first is faster now
@@ -89,7 +99,7 @@ def test_an_order_that_is_told(results, tmp_path):
 
 
 def test_hashes_without_dates(tmp_path):
-    """The order of hashes is no order in time: there is no answer, unless an order is told; the one benchmark that changed is named."""
+    """The order of hashes is no order in time: there is no answer without a list. One benchmark that changed is named."""
     for place, commit in enumerate(HASHES[:12]):
         shown = [{"command": name, "times": [level, 1.01 * level]} for name, level in (("sort", 1.0 + (place >= 6)), ("fft", 1.0))]
         write(tmp_path / commit[:8] / "h.json", {"results": shown})
@@ -98,14 +108,14 @@ def test_hashes_without_dates(tmp_path):
     assert refused.exit_code == 2
     assert "order of the 12 commits is not known" in " ".join(refused.stderr.split())
     order = write(tmp_path / "order.txt", "\n".join(reversed(HASHES)))
-    told = run("history", str(tmp_path / "*" / "h.json"), "--order", order, *layout)
-    assert ("hashes" in told.stderr, told.stdout.splitlines()[2].split()[:2]) == (False, ["sort", HASHES[6][:8]])
+    result = run("history", str(tmp_path / "*" / "h.json"), "--order", order, *layout)
+    assert ("hashes" in result.stderr, result.stdout.splitlines()[2].split()[:2]) == (False, ["sort", HASHES[6][:8]])
 
 
 def test_no_answer(results, tmp_path):
-    """No dim of a history; fewer commits than any change needs: what columns mean is not said where there are none."""
+    """There is no dim of a history, or fewer commits than a change needs; no legend explains columns that are not there."""
     result = run("history", write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]}))
-    assert (result.exit_code, "--dim says which" in result.stderr) == (2, True)
+    assert (result.exit_code, "name it with --dim" in result.stderr) == (2, True)
     few = str(results / f"{HASHES[0][:2]}*.json")
     code, answer = found(few)
     assert (code, answer["exit_reason"].split(":")[0]) == (2, "no answer")
@@ -137,7 +147,7 @@ def nights(tmp_path):
 
 
 def test_files_that_are_one_commit_each(nights, tmp_path):
-    """Such files lie along the commits alone, at once and appended; a second file of a commit is told apart by its name."""
+    """Such files lie along the commits alone, at once and appended; with a second file of a commit, files are a dim."""
     needs_appending()
     code, answer = found(nights, "--dims", "commit=commit")
     assert (code, [change["commit"] for change in answer["changes"]]) == (1, ["c06"])
@@ -154,7 +164,7 @@ def test_files_that_are_one_commit_each(nights, tmp_path):
 
 
 def test_appended_commits_have_dates_of_their_own(tmp_path):
-    """A date that a file has for its one commit lies along the commits once there are more."""
+    """The date of a file with one commit lies along the commits once there are more."""
     needs_appending()
     store, dates = tmp_path / "history.zarr", [f"2026-03-0{day} 10:00:00" for day in (1, 2, 3)]
     for night, date in enumerate(dates):

@@ -1,4 +1,4 @@
-"""`perfarray plot`: pictures in files, and what is refused before anything is read."""
+"""`perfarray plot`: pictures in files, and errors before anything is read."""
 
 import inspect
 
@@ -19,7 +19,7 @@ def _matplotlib():
 
 
 def test_one_place(tmp_path):
-    """The form is that of the name; nothing else is left beside it."""
+    """The suffix decides the form; no other file is left."""
     result = run("plot", "variance-components", FOLDER / "malloc.json", "-o", tmp_path / "a.svg")
     assert result.exit_code == 0, result.output
     assert result.stdout == f"{tmp_path / 'a.svg'}: variance_components\n"
@@ -28,14 +28,14 @@ def test_one_place(tmp_path):
 
 
 def test_a_comparison(tmp_path):
-    """Two places, the old one the baseline."""
+    """The old one of two inputs is the baseline."""
     result = run("plot", "intervals", FOLDER / "malloc.json", FOLDER / "pymalloc.json", "--threshold", "2%", "-o", tmp_path / "a.png")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_picture_of_one_benchmark(tmp_path):
-    """What the library says of selecting is said in options, and the option does it."""
+    """The library's advice to select a label names the option that does it."""
     command = ("plot", "run_sequence", FOLDER / "malloc.json", "-o", tmp_path / "a.svg")
     asked = run(*command)
     assert asked.exit_code == 2
@@ -46,7 +46,7 @@ def test_a_picture_of_one_benchmark(tmp_path):
 
 
 def test_a_label_by_its_end_or_a_pattern(tmp_path):
-    """As people call it: without package and settings; where that is not one label, those that are like it."""
+    """Package and settings may be left out; an error lists the labels where several match, or similar ones."""
     names = ["org.example.Copy.small[size=1]", "org.example.Copy.large[size=1]", "org.example.Large.large[size=1]"]
     (tmp_path / "a.csv").write_text(
         "benchmark,execution,time\n" + "".join(f'"{name}",{i},{1 + i / 50}\n' for name in names for i in range(4))
@@ -61,7 +61,7 @@ def test_a_label_by_its_end_or_a_pattern(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("nothing", "no.json", "-o", "a.svg"), "there is no picture 'nothing'; there are 'biplot', "),
         (("violin", "no.json", "-o", "a.gif"), "'.gif' is none of '.svg', '.png', '.pdf'"),
@@ -70,22 +70,22 @@ def test_a_label_by_its_end_or_a_pattern(tmp_path):
         (("violin", "no.json", "--threshold", "2%", "-o", "a.svg"), "--threshold: the picture violin takes no such option"),
     ],
 )
-def test_what_is_refused_before_reading(words, said):
-    """With what there is."""
+def test_errors_before_reading(words, message):
+    """An error names what there is."""
     result = run("plot", *words)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert "no such file" not in result.stderr
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    """With the extra that has it."""
+    """The error names the extra that has it."""
     monkeypatch.setattr("perfarray.cli.plot.find_spec", lambda _: None)
     assert "install perfarray[plots]" in run("plot", "violin", "no.json", "-o", "a.svg").stderr
 
 
-def test_every_picture_is_asked_for_by_options():
-    """What a picture needs, the command has an option for."""
+def test_every_picture_has_its_options():
+    """The command has an option for every required argument of a picture."""
     pictures = xr.Dataset().perf.plot
     for name in dir(type(pictures)):
         if name.startswith("_") or name in LEFT_OUT:

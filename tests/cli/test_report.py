@@ -1,4 +1,4 @@
-"""`perfarray report`: files to a page."""
+"""`perfarray report`: one page of an archive, or of two."""
 
 import json
 
@@ -18,8 +18,8 @@ def run(*arguments):
     return CliRunner().invoke(app, ["report", *map(str, arguments)])
 
 
-def test_two_places_are_compared(tmp_path):
-    """And the result says where it is."""
+def test_two_inputs_are_compared(tmp_path):
+    """The command prints the name of the file."""
     done = run(OLD, NEW, "-o", tmp_path / "report.json")
     assert done.exit_code == 0, done.output
     assert "report.json" in done.output
@@ -27,7 +27,7 @@ def test_two_places_are_compared(tmp_path):
     assert "5 faster, 1 inconclusive" in found["summary"][-1]
 
 
-def test_one_place_is_described(tmp_path):
+def test_one_input_is_described(tmp_path):
     """Without a baseline nothing is compared."""
     assert run(OLD, "-o", tmp_path / "report.md").exit_code == 0
     text = (tmp_path / "report.md").read_text()
@@ -35,8 +35,8 @@ def test_one_place_is_described(tmp_path):
     assert "What changed" not in text
 
 
-def test_prices_and_verdicts_are_asked_as_elsewhere(tmp_path):
-    """Prices in seconds and in the words of the format, as of `plan`; threshold and correction as of `compare`; printed or written."""
+def test_options_of_plan_and_compare(tmp_path):
+    """Prices are in seconds and in the words of the format, as for `plan`; threshold and correction are those of `compare`."""
     chosen = ("--cost", "process=3", "--threshold", "5%", "--correction", "holm")
     assert run(OLD, NEW, *chosen, "-o", tmp_path / "report.json").exit_code == 0
     sections = {one["title"]: one for one in json.loads((tmp_path / "report.json").read_text())["sections"]}
@@ -48,8 +48,8 @@ def test_prices_and_verdicts_are_asked_as_elsewhere(tmp_path):
     assert run(OLD, NEW, *chosen, "--output", "json").stdout == (tmp_path / "report.json").read_text() + "\n"
 
 
-def test_prices_that_are_missing_are_asked_for(tmp_path):
-    """Of data that do not say them; the report is written nevertheless."""
+def test_missing_prices(tmp_path):
+    """A warning names the prices that the data do not have; the report is written nevertheless."""
     rows = [f"a,{i},{j},{1 + i / 50 + j / 90}" for i in range(4) for j in range(2)]
     (tmp_path / "runs.csv").write_text("\n".join(["benchmark,execution,iteration,time", *rows]) + "\n")
     done = run(tmp_path / "runs.csv", "-o", tmp_path / "report.md")
@@ -66,13 +66,13 @@ def test_prices_that_are_missing_are_asked_for(tmp_path):
     ("arguments", "message"),
     [
         ((OLD, "-o", "report.pdf"), "'.pdf' is none of .html"),
-        ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two places came"),
+        ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two inputs are compared"),
         ((OLD, NEW, "--cost", "fork=3", "-o", "report.md"), "'fork', a word of 'jmh'"),
         ((OLD, NEW, "--threshold=-2%", "-o", "report.md"), "--threshold -2% is out of range"),
     ],
 )
-def test_what_cannot_be_written_is_said(arguments, message, tmp_path, monkeypatch):
-    """In a line, and nothing is written."""
+def test_errors(arguments, message, tmp_path, monkeypatch):
+    """An error is one line, and nothing is written."""
     monkeypatch.chdir(tmp_path)
     done = run(*arguments)
     assert done.exit_code == 2
@@ -108,7 +108,7 @@ def history_of(*arguments, path):
 
 
 def test_a_nightly_archive_has_a_history(tmp_path):
-    """Dates of the files, or a list, order the commits; summary and section agree. Without an order there is no history, and a remedy."""
+    """Dates of the files, or a list, order the commits; summary and section agree. Without an order a note names the remedy."""
     lines, section = history_of(nightly(tmp_path / "dated", dated=True), path=tmp_path / "report.json")
     assert lines[-1] == "Changes along the commits: 1 slower, 1 faster."
     assert [(row["commit"], row["verdict"]) for row in section["rows"]] == [(HASHES[9], "slower"), (HASHES[16], "faster")]
@@ -123,7 +123,7 @@ def test_a_nightly_archive_has_a_history(tmp_path):
 
 
 def test_a_stable_history_has_no_change(tmp_path):
-    """Summary and section say so in the same words; no pictures and tables of nothing."""
+    """Summary and section say so in the same words."""
     rows = [f"a,c{place:02},{1 + (place * 7919 % 31) / 1000}" for place in range(20)]
     write(tmp_path / "t.csv", "\n".join(["benchmark,commit,time", *rows]))
     assert run(tmp_path / "t.csv", "--dims", "commit=commit", "-o", tmp_path / "report.json").exit_code == 0

@@ -1,4 +1,4 @@
-"""Reports of SPEC on the command line: the published ratio decides, and results of different suites are declined."""
+"""Reports of SPEC on the command line: the published ratio decides, and different suites are not compared."""
 
 import json
 
@@ -19,7 +19,7 @@ def run(*arguments):
 
 
 def report(path, copies, slower=1.0, score="SPECint_rate_base2006", machine="Box 1"):
-    """Write a report of so many copies, whose runs take so many times as long."""
+    """Write a report of some copies, whose runs take `slower` times as long."""
     rows = [spec_pair(name, copies, slower * time, None, k) for name, times in SECONDS.items() for k, time in enumerate(times, 1)]
     return write(path, spec_result(rows, score=score, after=SPEC_HARDWARE.replace("Box 1 (Model 7, 2.10 GHz)", machine)))
 
@@ -49,7 +49,7 @@ def test_rates_are_compared_by_what_spec_publishes(tmp_path, machine):
 
 
 def test_different_suites_have_no_verdict(tmp_path):
-    """A speed report beside a rate report is no answer: exit code 2, and both are named."""
+    """A speed report and a rate report have no answer: exit code 2, and both are named."""
     old, new = report(tmp_path / "old.csv", 1, score="SPECint_base2006"), report(tmp_path / "new.csv", 24)
     for command in ("compare", "report"):
         result = run(command, old, new)
@@ -58,7 +58,7 @@ def test_different_suites_have_no_verdict(tmp_path):
 
 
 def test_a_folder_of_several_suites_is_described(tmp_path):
-    """`perfarray FOLDER` names the suites and the published measure, and proposes no comparison that would be declined."""
+    """`perfarray FOLDER` names the suites and the published measure, and proposes no comparison of different suites."""
     report(tmp_path / "a.csv", 24)
     report(tmp_path / "b.csv", 4, score="SPECint_base2006", machine="Box 2")
     shown = run("about", tmp_path).stdout
@@ -71,7 +71,7 @@ def test_a_folder_of_several_suites_is_described(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_a_plan_of_rates_is_priced_by_their_times(tmp_path):
-    """What one more execution takes stands beside the rate: the plan costs what that of times costs, of one side and of two."""
+    """The price of an execution comes with the rate: the plan costs as much as that of times, of one side and of two."""
     old, new = report(tmp_path / "old.csv", 24), report(tmp_path / "new.csv", 24, slower=1.1, machine="Box 2")
     result = run("plan", old, "--half-width", "1%", "--json")
     assert result.exit_code == 0, result.stderr

@@ -1,4 +1,4 @@
-"""`perfarray speedup-test`: what is printed, and where."""
+"""`perfarray speedup-test`: its table, its data and its files."""
 
 import json
 
@@ -14,7 +14,7 @@ def write(folder):
 
 
 def test_its_answer_has_the_forms_of_all_commands(tmp_path):
-    """As data, and in a file; the tool's own files are beside the configuration, or where --prefix says."""
+    """It is data in a file; the tool's files are beside the configuration, or where --prefix says."""
     result = run("speedup-test", write(tmp_path), "-o", tmp_path / "answer.json", "--prefix", tmp_path / "own")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0] == "significant: 1 of 2 speedups of means, 1 of 2 speedups of medians"

@@ -1,4 +1,4 @@
-"""What the command line loads before it knows what is asked."""
+"""What the command line loads before it reads its arguments."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ print(json.dumps(found), file=sys.stderr)
 
 
 def test_version_and_help_load_neither_pandas_nor_xarray():
-    """Nor NumPy; the first public name that is asked for registers the accessor."""
+    """They do not load NumPy, either; the first use of a public name registers the accessor."""
     code = "import sys; sys.argv = ['/usr/bin/perfarray']\n" + LOADED
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     found = json.loads(child.stderr)
@@ -33,7 +33,7 @@ def test_version_and_help_load_neither_pandas_nor_xarray():
 
 
 def test_what_the_command_is(monkeypatch):
-    """The script, and `python -m perfarray`; no other program that imports the package, be it run with -m, loads less than all."""
+    """The script and `python -m perfarray` are the command; any other program that imports the package loads all of it."""
     for argv, orig, command in (
         (["/usr/bin/perfarray", "--help"], [], True),
         (["-m", "--help"], ["python", "-X", "dev", "-m", "perfarray", "--help"], True),

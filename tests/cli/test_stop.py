@@ -11,13 +11,8 @@ from perfarray.cli.problems import in_line
 PYPERF = perfarray.dataset_path("python_malloc") / "malloc.json"
 
 
-@pytest.fixture(autouse=True)
-def _width(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-
-
 def test_what_is_still_to_be_run():
-    """The numbers are those of `stopping`: what would do less what there is, nothing where the rule stops; the exit code says go on."""
+    """It is the number that `stopping` extrapolates less the number measured, and 0 where the rule stops; exit code 1 says go on."""
     shown = run("stop", PYPERF, "--half-width", "1%")
     assert shown.exit_code == 1
     assert shown.stdout.splitlines()[-1] == "Go on: 5 of 6 cells are not within ±1 % yet; 143 to 1,252 more executions each"
@@ -39,12 +34,14 @@ def test_enough():
     assert (shown.exit_code, shown.stdout.splitlines()[-1]) == (0, "Stop: all 6 cells are within ±20 %")
 
 
-def test_two_places_and_options(tmp_path):
-    """Of two places it is the ratio that is to be known; fewer units than to begin with are missing first."""
+def test_two_inputs_and_options(tmp_path):
+    """The half-width of two inputs is that of their ratio; --start units are needed first."""
     old, new = (write(tmp_path / f"{name}.csv", {"fft": [factor * value for value in OLD]}) for name, factor in (("old", 1), ("new", 0.9)))
     shown = run("stop", old, new, "--half-width", "1%", "--start", "7", "--output", "csv")
     assert shown.exit_code == 1
     assert shown.stdout.splitlines()[1].endswith(",6.0,1")
+    (row,) = json.loads(run("stop", old, new, "--half-width", "0.1%", "--start", "6", "--json").stdout)["rows"]
+    assert row["more"] == row["extrapolated"] - 6 > 0
     enough = run("stop", old, new, "--half-width", "5%", "--start", "3", "--rule", "t")
     assert "then: candidate / baseline, with its interval, where the rule stops" in enough.stdout
     assert (enough.exit_code, enough.stdout.splitlines()[-1]) == (0, "Stop: the one cell is within ±5 %")
@@ -56,7 +53,7 @@ def test_two_places_and_options(tmp_path):
     [((), "say how narrow the interval has to be: --half-width 1%"), (("--half-width", "1%", "--start", "1"), "--start 1")],
 )
 def test_no_answer(options, message):
-    """Exit code 2, so that a loop that goes on at 1 ends."""
+    """Exit code 2 ends a loop that goes on at 1."""
     shown = run("stop", PYPERF, *options)
     assert shown.exit_code == 2
     assert message in in_line(shown.stderr)

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy import stats
 
 import perfarray
-from perfarray.speedups.numerics.enough import runs_for_ranks, runs_for_t
+from perfarray.speedups.numerics.tests import runs_for_ranks, runs_for_t
 
 OLD, NEW = [10.0, 10.3, 9.8, 10.2, 10.1], [10.0, 9.7, 10.2, 10.1, 9.9]
 
@@ -36,6 +36,7 @@ def test_noether_by_hand():
     assert found.tolist()[:3] == [104.0, math.inf, math.inf]
     assert math.isnan(found[3])
     assert found[4] == 5
+    assert runs_for_ranks(np.array(1.0), np.array(0.5)) == 2  # the formula gives 1: of one run there is no test
 
 
 @pytest.mark.parametrize("shift", [0.5, 1.0])
@@ -53,8 +54,8 @@ def test_planned_runs_are_enough(shift):
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
-def test_where_a_number_is_named(statistic):
-    """Not where the speedup is significant, not where there is none, not of one run; the fewer, the lower the level."""
+def test_where_a_number_is_given(statistic):
+    """There is none where the speedup is significant, or 1 or less, or of one run; a lower level needs fewer runs."""
     assert outcome(statistic)["required"] > 5
     assert (
         outcome(statistic, confidence_level=0.99)["required"]
@@ -68,14 +69,14 @@ def test_where_a_number_is_named(statistic):
 
 
 def test_small_samples_without_a_conclusion_need_31():
-    """From there on the protocol goes on where a condition fails."""
+    """From 31 runs on the protocol goes on where a condition fails."""
     found = outcome(old=[10.0] * 9 + [19.0], new=[8.0] * 9 + [16.0])
     assert found["test"].item() == "cannot conclude"
     assert found["required"].item() == 31
 
 
 def test_a_searched_level_is_planned_for_at_95():
-    """Where the search finds one the speedup is significant, and no number is named."""
+    """Where the search finds a level the speedup is significant, and there is no number."""
     close = {"old": [2.0, 2.1, 1.9, 2.05], "new": [1.99, 2.09, 1.9, 2.06]}
     found, fixed = (outcome(**close, confidence_level=level) for level in (None, 0.95))
     assert bool(found["significant"]) == math.isnan(found["required"])
@@ -83,7 +84,7 @@ def test_a_searched_level_is_planned_for_at_95():
 
 
 def test_rates_and_lazy_arrays():
-    """A rate counts as its sign turned; a lazy array is answered lazily."""
+    """A rate counts with a negative sign; the result of a lazy array is lazy."""
     pytest.importorskip("dask")
     values = xr.DataArray([[OLD, NEW]], dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}, name="time")
     rates = (-values + 30).rename("throughput").assign_attrs(better="higher")
@@ -95,7 +96,7 @@ def test_rates_and_lazy_arrays():
 
 
 def test_the_table_shows_them():
-    """A column where a number is named, none where all are significant; infinite is a word."""
+    """The table has a column where there is a number, and none where all are significant; infinite is a word."""
     assert outcome().perf.table()["runs needed"].item() == f"{outcome()['required'].item():.0f}"
     assert "runs needed" not in outcome(new=[value - 2 for value in NEW]).perf.table()
     even = outcome("median", [10.0, 10.0, 10.0, 13.0, 13.1, 13.2, 13.3], [9.9, 10.0, 10.1, 12.9, 99.0, 99.0, 99.0])

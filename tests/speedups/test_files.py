@@ -152,7 +152,7 @@ def test_custom_and_fraction_weights(config, cells):
 
 @pytest.mark.parametrize("content", [None, "", "1.0\nfast\n", "1.0 inf"])
 def test_a_sample_that_cannot_be_read(config, cells, content):
-    """Missing, empty, not numbers: a warning for that benchmark, NA in the table, and the others go on."""
+    """A sample that is missing, empty or not numbers is a warning for its benchmark, NA in the table, and the others go on."""
     broken = config.parent / "slow.new"
     broken.unlink()
     if content is not None:
@@ -171,7 +171,7 @@ def test_a_sample_that_cannot_be_read(config, cells, content):
 
 
 def test_samples_are_looked_for_where_the_tool_does(config, tmp_path, monkeypatch):
-    """In the current folder first, then beside the configuration; a name that both have is said."""
+    """They are looked for in the current folder first, then beside the configuration; a note names those that both have."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "fast.old").write_text("".join(f"{2 * value}\n" for value in OLD))
@@ -194,7 +194,7 @@ def outside(config):
 
 
 def test_samples_are_files_of_the_folder(config):
-    """A configuration of somebody else reads nothing outside its folder, unless the caller allows it; and never what is no file."""
+    """A configuration reads regular files alone, and nothing outside its folder unless the caller allows it."""
     os.mkfifo(config.parent / "pipe")
     names = outside(config)
     for name in [*names, "/dev/zero", "pipe", "9" * 300, "."]:
@@ -211,35 +211,39 @@ def test_samples_are_files_of_the_folder(config):
         perfarray.read(config)
 
 
+@pytest.mark.parametrize("function", [perfarray.read, perfarray.speedup_report])
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "its first line must be Name,Sample1,Sample2,ConfLevel,Coef"),
         (HEAD, "has a header and no benchmark"),
         (f"{HEAD}\na,b\n", "benchmark 1 has 2 fields, not 5"),
         (f"{HEAD}\na,x\0y,z,,\n", "is not text: character .* is NUL"),
-        (f"{HEAD}\na,x,y,,\n", "no benchmark has both samples"),
+        (f"{HEAD}\na,x,y,,\n", "no benchmark has both samples|none of its sample files can be read"),
         (f"{HEAD}\na,fast.old,fast.new,,\na,fast.old,fast.new,,\n", "benchmark 2 is called 'a', as another one is"),
     ],
 )
-def test_a_configuration_that_cannot_be_used(config, text, message):
-    """The message names the file and the place."""
+def test_a_configuration_that_cannot_be_used(config, function, text, message):
+    """The message names the file and the line."""
     config.write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
-        perfarray.speedup_report(config)
+        function(config)
     assert str(caught.value).startswith(str(config))
 
 
-def test_wrong_arguments(config, tmp_path):
-    """What came, and what is needed."""
-    with pytest.raises(ValueError, match="weights='even' is not known"):
-        perfarray.speedup_report(config, weights="even")
-    with pytest.raises(ValueError, match="precision=5 is out of range"):
-        perfarray.speedup_report(config, precision=5)
-    with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
-        perfarray.speedup_report(config, confidence_level=95)
-    with pytest.raises(ValueError, match=r"none\.cfg: there is no such file"):
-        perfarray.speedup_report(tmp_path / "none.cfg")
+@pytest.mark.parametrize(
+    ("name", "choices", "message"),
+    [
+        ("bench.cfg", {"weights": "even"}, "weights='even' is not known"),
+        ("bench.cfg", {"precision": 5}, "precision=5 is out of range"),
+        ("bench.cfg", {"confidence_level": 95}, "confidence_level=95 is out of range"),
+        ("none.cfg", {}, r"none\.cfg: there is no such file"),
+        ("fast.old", {}, "its first line must be Name,Sample1,Sample2,ConfLevel,Coef"),
+    ],
+)
+def test_wrong_arguments(config, name, choices, message):
+    """Errors name what came and what is needed."""
+    with pytest.raises(ValueError, match=message):
+        perfarray.speedup_report(config.parent / name, **choices)
 
 
 def test_reports_are_written_whole_or_not_at_all(config, monkeypatch):
@@ -275,49 +279,21 @@ class TestReader:
             assert np.array_equal(found[name].values, report[name].values), name
 
     def test_a_sample_that_is_missing(self, config):
-        """It is named in a warning; without any sample there is nothing to read."""
+        """A warning names it."""
         (config.parent / "slow.new").unlink()
         with pytest.warns(UserWarning, match="sample file 'slow.new' is missing, empty or not numbers"):
             times = perfarray.read(config)
         assert times["time"].sel(benchmark="slow", version="Sample2").isnull().all()
-        for name in ("fast.old", "fast.new", "slow.old"):
-            (config.parent / name).unlink()
-        with pytest.raises(ValueError, match="none of its sample files can be read"):
-            perfarray.read(config)
-
-    @pytest.mark.parametrize(
-        ("rows", "message"),
-        [
-            ("", "has a header and no benchmark"),
-            ("a,b\n", "has 2 fields, not 5"),
-            ("a,b,c,,\na,b,c,,\n", "is called 'a', as another one is"),
-        ],
-    )
-    def test_broken(self, tmp_path, rows, message):
-        """The message names the file and the place."""
-        path = tmp_path / "bench.cfg"
-        path.write_text(f"{HEAD}\n{rows}")
-        with pytest.raises(ValueError, match=message):
-            perfarray.read(path)
 
 
-class TestCommandLine:
-    """`perfarray speedup-test`."""
-
-    def test_report_and_table(self, config, tmp_path):
-        """The report is printed, the files are written where --prefix says, options mean what they mean in Python."""
-        answer = CliRunner().invoke(
-            app, ["speedup-test", str(config), "--conf-level", "95%", "--weight", "equal", "--prefix", str(tmp_path / "x")]
-        )
-        assert answer.exit_code == 0
-        assert "Overall speedup (ExecutionTime=mean) = 1\n" in answer.stdout
-        assert "The confidence level for computing proportion confidence interval is 0.95." in answer.stdout
-        assert "Student t" in answer.stdout
-        assert {path.suffix for path in tmp_path.glob("x.*")} == {".out", ".report", ".warning", ".error"}
-
-    def test_no_answer(self, tmp_path):
-        """A configuration that cannot be read exits 2 with one line."""
-        answer = CliRunner().invoke(app, ["speedup-test", str(tmp_path / "none.cfg")])
-        assert answer.exit_code == 2
-        assert answer.stderr.startswith("error: ")
-        assert answer.stderr.count("\n") == 1
+def test_command_line(config, tmp_path):
+    """The command prints the report, writes the files where --prefix says, and its options mean what they mean in Python."""
+    words = ["speedup-test", str(config), "--conf-level", "95%", "--weight", "equal", "--prefix", str(tmp_path / "x")]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 0
+    assert "Overall speedup (ExecutionTime=mean) = 1\n" in answer.stdout
+    assert "The confidence level for computing proportion confidence interval is 0.95." in answer.stdout
+    assert "Student t" in answer.stdout
+    assert {path.suffix for path in tmp_path.glob("x.*")} == {".out", ".report", ".warning", ".error"}
+    answer = CliRunner().invoke(app, ["speedup-test", str(tmp_path / "none.cfg")])
+    assert (answer.exit_code, answer.stderr[:7], answer.stderr.count("\n")) == (2, "error: ", 1)

@@ -59,15 +59,25 @@ def test_every_case_of_the_reference(cases, statistic):
 
 @pytest.mark.parametrize(("statistic", "value"), [("mean", 10.225 / 5.225), ("median", 2.046 / 1.046), ("min", 1.259 / 0.259)])
 def test_observed_speedups(example, statistic, value):
-    """Baseline divided by candidate, of the mean, the median or the minimum."""
+    """A speedup is baseline divided by candidate, of the mean, the median or the minimum; n is of the smaller side."""
     result = example.perf.speedup("old", statistic=statistic)
     assert result["estimate"].item() == pytest.approx(value)
     assert result["n"].item() == 5
     assert result.attrs["statistic"] == statistic
+    assert perfarray.from_samples({"old": OLD[:3], "new": NEW}).perf.speedup("old", statistic=statistic)["n"].item() == 3
+
+
+@pytest.mark.parametrize(("wild", "limits"), [("old", (0.0, 8.7266)), ("new", (0.1146, np.inf))])
+def test_limits_at_the_ends(wild, limits):
+    """A side that varies as much as its mean leaves a limit of 0, or of infinity, and a note."""
+    times = perfarray.from_samples({"old": [1.0, 1.01, 0.99], "new": [1.0, 1.01, 0.99], wild: [0.1, 5.0, 0.2]})
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 1 cells have a limit at 95 % that is 0 or infinite: measure more executions"):
+        found = times.perf.speedup("old", confidence_level=0.95).squeeze()
+    assert (found["lower"].item(), found["upper"].item()) == pytest.approx(limits, rel=1e-4)
 
 
 def test_example_1(example):
-    """The way of the paper's first example, step by step, and as a sentence."""
+    """The steps of the paper's first example, and as a sentence; P[X > Y] comes with the median only."""
     result = example.perf.speedup_test("old", confidence_level=0.95).squeeze()
     assert result["step"].values.tolist() == ["normal_baseline", "normal_candidate", "equal_variances", "faster"]
     assert result["step_outcome"].values.tolist() == ["normal", "normal", "equal variances", "significant"]
@@ -77,12 +87,8 @@ def test_example_1(example):
         "n = 5 (baseline) and 5 (candidate), risk 5 %. Shapiro-Wilk, baseline: p = 0.965, normal. Shapiro-Wilk, candidate: p = 0.965, "
         "normal. F test: p = 1, equal variances. Student t, one-sided: p = 0.0112, significant."
     )
-
-
-def test_probability_of_the_faster_run(example):
-    """With the median comes the share of pairs in which the candidate's run is the faster one; with the mean it does not."""
     assert example.perf.speedup_test("old", statistic="median")["prob_faster"].item() == 0.96
-    assert "prob_faster" not in example.perf.speedup_test("old")
+    assert "prob_faster" not in result
 
 
 def test_small_and_large_samples_that_are_not_normal():
@@ -101,18 +107,22 @@ def test_small_and_large_samples_that_are_not_normal():
     ]
 
 
-def test_shapes_that_differ():
-    """A narrow and a wide sample are no shift of each other: small ones stop, large ones go on with a warning."""
+@pytest.mark.parametrize(
+    ("n", "m", "outcome", "warning"),
+    [
+        (20, 20, "not a shift, small sample", "too small for applying the Wilcoxon"),
+        (20, 40, "not a shift, small sample", "Sample1 too small for applying the Wilcoxon"),
+        (40, 40, "not a shift, large samples", "shift model"),
+    ],
+)
+def test_shapes_that_differ(n, m, outcome, warning):
+    """A narrow and a wide sample are no shift of each other: there is no conclusion if one is small, else a warning."""
     rng = np.random.default_rng(3)
-    for n, outcome, said in (
-        (20, "not a shift, small sample", "too small for applying the Wilcoxon"),
-        (40, "not a shift, large samples", "shift model"),
-    ):
-        times = perfarray.from_samples({"old": 10 + rng.normal(0, 0.05, n), "new": 9 + rng.normal(0, 1, n)})
-        result = times.perf.speedup_test("old", statistic="median", confidence_level=0.95).squeeze()
-        assert result["step_outcome"].values[0] == outcome
-        assert said in result["warnings"].item()
-        assert result["significant"].item() is (n == 40)
+    times = perfarray.from_samples({"old": 10 + rng.normal(0, 0.05, n), "new": 9 + rng.normal(0, 1, m)})
+    result = times.perf.speedup_test("old", statistic="median", confidence_level=0.95).squeeze()
+    assert result["step_outcome"].values[0] == outcome
+    assert warning in result["warnings"].item()
+    assert result["significant"].item() is (n == 40)
 
 
 def test_ties_have_an_exact_p():
@@ -140,7 +150,7 @@ def test_constant_and_tiny_samples():
     assert same["warnings"].item().startswith("All values of both samples are equal")
 
 
-def test_levels_of_their_own(suite):
+def test_levels_of_benchmarks(suite):
     """A benchmark's level wins over the call's, the call's over the search."""
     own = suite.assign_coords(confidence_level=("benchmark", [0.8, np.nan, np.nan, np.nan, np.nan]))
     called = own.perf.speedup_test("old", confidence_level=0.9)
@@ -156,7 +166,7 @@ def test_levels_of_their_own(suite):
 
 @pytest.mark.parametrize("statistic", ["mean", "median"])
 def test_a_level_found_is_one(statistic):
-    """Given as a level, what the search found is significant; without a find there is no level, and 99 % is what was judged."""
+    """At the level that the search found, the speedup is significant; where it found none, the steps are those at 99 %."""
     rng = np.random.default_rng(4)
     values = 1 + 0.05 * rng.lognormal(0, 0.5, (2, 200, 12))
     coords = {"version": ["old", "new"]}
@@ -182,13 +192,6 @@ def test_a_level_that_few_runs_just_reach():
     assert found["significant"].item()
 
 
-def test_slower_is_said(suite):
-    """What is slower is no speedup, and the protocol says which of the two it is not."""
-    found = suite.perf.speedup_test("old", confidence_level=0.95).squeeze()
-    assert found["step_outcome"].sel(benchmark="e", step="faster").item() == "not significant, slower"
-    assert found["protocol"].sel(benchmark="e").item().endswith("not significant, slower.")
-
-
 def test_one_value_per_unit():
     """Executions are the sample unless iterations are asked for; the attrs say which."""
     times = perfarray.simulate(
@@ -211,8 +214,8 @@ def test_throughput_is_better_when_higher(example):
     assert rates.perf.speedup("old", statistic="median")["estimate"].item() == pytest.approx(times["speedup"].item())
 
 
-def test_missing_sample_is_one_warning(suite):
-    """A benchmark without values on one side is NaN, named once, and the others go on."""
+def test_a_missing_sample_and_a_slower_benchmark(suite):
+    """A benchmark without values on one side is NaN and named once; of a slower one the protocol says so; the others are significant."""
     suite.loc[{"benchmark": "c", "version": "new"}] = np.nan
     with pytest.warns(
         UserWarning, match=r"1 of 5 cells have no measured value on one side; their answers are NaN: 'new, c'|'c, new'"
@@ -224,9 +227,12 @@ def test_missing_sample_is_one_warning(suite):
     assert missing["protocol"].item().endswith("nothing to compare")
     assert np.isnan([missing["speedup"].item(), missing["confidence_level"].item()]).all()
     assert result["significant"].squeeze().values.tolist()[:2] == [True, True]
+    slower = result.sel(benchmark="e").squeeze()
+    assert slower["step_outcome"].sel(step="faster").item() == "not significant, slower"
+    assert "not significant, slower" in slower["protocol"].item()
 
 
-def test_one_unit_is_said():
+def test_one_unit():
     """A single execution shows no spread; the warning names the remedy."""
     with pytest.warns(UserWarning, match="1 of 1 cells rest on one execution.*measure more of them"):
         perfarray.from_samples({"old": [1.0], "new": [1.0, 2.0, 4.0]}).perf.speedup_test("old")
@@ -256,7 +262,7 @@ def test_objects_dims_and_metrics(suite):
 
 @given(st.floats(1e-3, 1e3), st.permutations(range(5)))
 def test_neither_units_nor_order_matter(factor, order):
-    """Scaled times in another order take the same way with the same p-values."""
+    """Scaled times in another order have the same steps and p-values."""
     one = perfarray.from_samples({"old": OLD, "new": NEW}).perf.speedup_test("old", confidence_level=0.95)
     other = perfarray.from_samples({"old": [factor * OLD[i] for i in order], "new": [factor * value for value in NEW]})
     two = other.perf.speedup_test("old", confidence_level=0.95)
@@ -305,27 +311,23 @@ class TestOverall:
             assert times.perf.overall_speedup("old", weights=weights)["speedup"].item() == pytest.approx(expected)
 
     @pytest.mark.parametrize(
-        ("weights", "message"),
+        ("choices", "message"),
         [
-            ([1, 2], "weights has 2 numbers for 5 labels of 'benchmark'"),
-            ([1, 1, 1, 1, -1], "weights are missing or negative for 'e'"),
-            ({"a": 1}, "weights are missing or negative for 'b', 'c', 'd', 'e'"),
-            ([0] * 5, "weights are all zero"),
-            ("custom", "takes the coordinate 'weight', which the data do not have"),
-            ("even", "weights='even' is not known"),
+            ({"weights": [1, 2]}, "weights has 2 numbers for 5 labels of 'benchmark'"),
+            ({"weights": [1, 1, 1, 1, -1]}, "weights are missing or negative for 'e'"),
+            ({"weights": {"a": 1}}, "weights are missing or negative for 'b', 'c', 'd', 'e'"),
+            ({"weights": [0] * 5}, "weights are all zero"),
+            ({"weights": "custom"}, "takes the coordinate 'weight', which the data do not have"),
+            ({"weights": "even"}, "weights='even' is not known"),
+            ({"across": "version"}, "across='version' is the dim compared"),
         ],
     )
-    def test_wrong_weights(self, suite, weights, message):
-        """What came, and what is needed."""
+    def test_wrong_arguments(self, suite, choices, message):
+        """Errors name what came and what is needed; rates do not add up."""
         with pytest.raises(ValueError, match=message):
-            suite.perf.overall_speedup("old", weights=weights)
-
-    def test_rates_and_wrong_dims(self, suite):
-        """Rates do not add up; a dim that is compared is not summed over."""
+            suite.perf.overall_speedup("old", **choices)
         with pytest.raises(ValueError, match="rates do not add up"):
             suite.assign_attrs(better="higher").perf.overall_speedup("old")
-        with pytest.raises(ValueError, match="across='version' is the dim compared"):
-            suite.perf.overall_speedup("old", across="version")
 
 
 class TestProportion:
@@ -341,24 +343,24 @@ class TestProportion:
         assert (found["lower"].item(), found["upper"].item()) == pytest.approx((0.219426520065363, 0.986808838176273), rel=1e-12)
         assert not found["reliable"].item()
         assert found["by_chance"].item() == pytest.approx(4 * 0.05)
+        with pytest.warns(UserWarning, match="no measured value"):  # a level that was searched for counts with the risk of 0.5
+            assert suite.perf.speedup_test("old").perf.accelerated_proportion()["by_chance"].item() == 4 * 0.5
 
-    def test_search_counts_with_half(self, suite):
-        """A level that was searched for may have gone to a risk of 0.5."""
-        assert suite.perf.speedup_test("old").perf.accelerated_proportion()["by_chance"].item() == 2.5
-
-    def test_remarks(self):
-        """What the number does not mean is in the result."""
-        found = perfarray.accelerated_proportion(xr.DataArray([True, False], dims="benchmark"))
-        assert "without any effect" in found.attrs["remark_risk"]
-        assert "drawn at random" in found.attrs["remark_selection"]
-        assert np.isnan(found["by_chance"].item())
-
-    def test_other_dims_broadcast_and_nan_is_left_out(self):
-        """Two candidates, one with a benchmark nothing is known of."""
+    def test_of_flags(self):
+        """Two candidates, one with a benchmark nothing is known of; the attrs say what the number does not mean."""
         flags = xr.DataArray([[1.0, 0.0, 1.0], [1.0, np.nan, 1.0]], dims=("version", "program"))
         found = perfarray.accelerated_proportion(flags, across="program", method="exact")
         assert found["n"].values.tolist() == [3, 2]
         assert found["estimate"].values == pytest.approx([2 / 3, 1.0])
+        assert found["by_chance"].isnull().all()
+        assert "without any effect" in found.attrs["remark_risk"]
+        assert "drawn at random" in found.attrs["remark_selection"]
+
+    @pytest.mark.parametrize(("accelerated", "n", "reliable"), [(18, 26, True), (10, 20, False)])
+    def test_reliable(self, accelerated, n, reliable):
+        """The normal approximation is accurate where a (1 - a/b) is above 5: here 5.54, and 5."""
+        flags = xr.DataArray(np.arange(n) < accelerated, dims="benchmark")
+        assert perfarray.accelerated_proportion(flags)["reliable"].item() is reliable
 
     @pytest.mark.parametrize(
         ("call", "message"),
@@ -375,7 +377,7 @@ class TestProportion:
         ],
     )
     def test_wrong_arguments(self, call, message):
-        """What came, and what is needed."""
+        """Errors name what came and what is needed."""
         with pytest.raises(ValueError, match=re.escape(message)):
             call()
 
@@ -396,6 +398,6 @@ class TestProportion:
     ],
 )
 def test_wrong_arguments(suite, keywords, message):
-    """What came, and what is needed."""
+    """Errors name what came and what is needed."""
     with pytest.raises(ValueError, match=re.escape(message)):
         suite.perf.speedup_test("old", **keywords)

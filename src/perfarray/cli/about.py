@@ -1,43 +1,31 @@
-"""`perfarray ARCHIVE`: what is in it, and what can be asked of it."""
+"""`perfarray ARCHIVE`: what is in it, and commands that have an answer."""
 
 import shlex
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import perfarray
 from perfarray.cli import options
+from perfarray.cli.compare import MORE
 from perfarray.cli.console import show
 from perfarray.cli.prices import without_price
-from perfarray.cli.problems import quoted, reporting
-from perfarray.cli.reading import read_one
+from perfarray.cli.problems import counted, quoted, reporting
+from perfarray.cli.reading import read_archive
 from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, METRIC, SUITE, UNKNOWN, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import xarray as xr
 
-MOST = 12
-"""Descriptors that are shown."""
+MOST: Final = 12  # descriptors that are shown
 
-FEW = 9
-"""Benchmarks that somebody may want to compare with each other."""
+FEW: Final = 9  # benchmarks that may be alternatives of each other
 
-WIDE = 90
-"""Columns of the longest command that questions are aligned with."""
-
-MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}
-"""How a harness is told to repeat its outermost level."""
+LONGEST: Final = 90  # characters of the longest command that the texts are aligned with
 
 
-def about(
-    archive: options.Archive,
-    format: options.Format = None,
-    layout: options.Layout = None,
-    dims: options.Dims = None,
-    pattern: options.Pattern = None,
-    encoding: options.Encoding = None,
-) -> None:
+def about(archive: options.Archive, *, reading: options.Reading) -> None:
     """Say what is in a file or folder and what can be asked of it; `perfarray ARCHIVE` is short for it.
 
     Exit code 0: it was read.
@@ -45,75 +33,86 @@ def about(
 
     Example: perfarray results.json
     """
-    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    skipping = {"on_error": "warn"} if Path(archive).is_dir() else {}
     with reporting(options=options.SPOKEN):
-        times = read_one(archive, reading | ({"on_error": "warn"} if Path(archive).is_dir() else {}))  # skips what cannot be read
+        times = read_archive(archive, reading | skipping)
     show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times, reading)])
 
 
-def _content(archive: str, times: "xr.Dataset") -> "Iterator[str]":
-    """Yield what an archive holds: labels, repetitions, metrics, what all of it shares."""
+def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
+    """Yield what an archive holds: labels, repetitions, metrics, descriptors of all of it."""
     yield f"{archive}: {times.attrs.get('format', 'timings')}"
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
-        yield f"  {times.sizes[dim]} {dim if times.sizes[dim] == 1 else plural(dim)}: {labels}"
-    nest = [f"{times.sizes[dim]} {dim if times.sizes[dim] == 1 else plural(dim)}" for dim in LEVELS if dim in times.sizes]
+        yield f"  {counted(times.sizes[dim], dim)}: {labels}"
+    nest = [counted(times.sizes[dim], dim) for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     if SUITE in times.coords and times.coords[SUITE].size > 1:
         suites = list(dict.fromkeys(label for label in times[SUITE].values.ravel().tolist() if label != UNKNOWN))
-        yield f"  {len(suites)} {SUITE if len(suites) == 1 else plural(SUITE)}: {quoted(suites, 9)}"
+        yield f"  {counted(len(suites), SUITE)}: {quoted(suites)}"
     for name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
-        unit = metric.attrs.get("units", "1")
-        yield f"  measured: {name}{'' if unit == '1' else f' in {unit}'}, {metric.attrs.get(BETTER, 'lower')} is better"
+        units = metric.attrs.get("units", "1")
+        yield f"  measured: {name}{'' if units == '1' else f' in {units}'}, {metric.attrs.get(BETTER, 'lower')} is better"
     shared = [f"{name} {label.item()}" for name, label in times.coords.items() if not label.dims]
     yield from (f"  all of it: {text}" for text in shared[:MOST])
     if len(shared) > MOST:
         yield f"  and {len(shared) - MOST} more descriptors"
 
 
-def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> "Iterator[str]":
+def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> Iterator[str]:
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
-    name, units = f"{shlex.quote(archive)}{''.join(map(_option, reading, reading.values()))}", _units(times)
-    commands = {}
-    if units is not None and int(units.max()) > 1:
-        commands[f"components {name}"] = "where the variation comes from"
-        commands |= {f"compare {name} --dim {dim} --baseline {shlex.quote(label)}": text for dim, label, text in _comparisons(units)}
-    several = times.sizes.get("file", 1) > 1
-    commands[
-        f"compare {shlex.quote(archive)} OTHER{name.removeprefix(shlex.quote(archive))}{' --files-are session' if several else ''}"
-    ] = "whether other timings are faster"
-    if units is not None and int(units.max()) > 1:
-        prices = "".join(f" --cost {level}=SECONDS" for level in without_price(times))
-        commands |= {} if several else {f"plan {name} --half-width 1%{prices}": "how many repetitions to run next"}
-        commands[f"plot violin {name} -o violin.svg"] = "a picture of what was measured"
-    commands[f"counts {name}"] = "how much was measured"
-    commands[f"report {name} -o report.html"] = "all of it on one page"
-    commands[f"convert {name} timings.nc"] = "a file for xarray"
-    width = max((len(command) for command in commands if len(command) <= WIDE), default=0)
+    units = _units(times)
+    several_files = times.sizes.get("file", 1) > 1
+    commands = _commands(archive, times, units, reading, several_files=several_files)
+    width = max((len(command) for command in commands if len(command) <= LONGEST), default=0)
     yield from (f"  perfarray {command:<{width}}  {text}" for command, text in commands.items())
     arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
     yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
-    if units is not None and int(units.max()) == 1:
-        unit = str(units["level"].item())
-        more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
-        inside = [dim for dim in LEVELS[LEVELS.index(unit) + 1 :] if times.sizes.get(dim, 1) > 1] if unit in LEVELS else []
-        alternative = f", or take {plural(inside[0])} as independent, if they are: --levels {','.join(inside)}" if inside else ""
-        none = "there is no interval and no verdict"
-        yield f"One {unit} of each shows no spread between {plural(unit)}: {none}; measure several{more}{alternative}."
-        if several:
-            yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
+    if units is None or int(units.max()) != 1:
+        return
+    unit = str(units["level"].item())
+    more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
+    inside = [dim for dim in LEVELS[LEVELS.index(unit) + 1 :] if times.sizes.get(dim, 1) > 1] if unit in LEVELS else []
+    alternative = f", or take {plural(inside[0])} as independent, if they are: --levels {','.join(inside)}" if inside else ""
+    missing = f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict"
+    yield f"{missing}; measure several{more}{alternative}."
+    if several_files:
+        yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
+
+
+def _commands(
+    archive: str, times: "xr.Dataset", units: "xr.DataArray | None", reading: dict[str, Any], *, several_files: bool
+) -> dict[str, str]:
+    """Return commands, and the question that each answers."""
+    path, read_as = shlex.quote(archive), "".join(_option(name, value) for name, value in reading.items())
+    repeated = units is not None and int(units.max()) > 1
+    commands = {}
+    if units is not None and repeated:
+        commands[f"components {path}{read_as}"] = "where the variation comes from"
+        for dim, label in _comparisons(units):
+            question = f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
+            commands[f"compare {path}{read_as} --dim {dim} --baseline {shlex.quote(label)}"] = question
+    files_are = " --files-are session" if several_files else ""
+    commands[f"compare {path} OTHER{read_as}{files_are}"] = "whether other timings are faster"
+    if repeated:
+        prices = "".join(f" --cost {level}=SECONDS" for level in without_price(times))
+        if not several_files:
+            commands[f"plan {path}{read_as} --half-width 1%{prices}"] = "how many repetitions to run next"
+        commands[f"plot violin {path}{read_as} -o violin.svg"] = "a picture of what was measured"
+    commands[f"counts {path}{read_as}"] = "how much was measured"
+    commands[f"report {path}{read_as} -o report.html"] = "all of it on one page"
+    commands[f"convert {path}{read_as} timings.nc"] = "a file for xarray"
+    return commands
 
 
 def _option(name: str, value: Any) -> str:
-    """Write what was said of the files as it was typed."""
+    """Write an option of reading as it was typed."""
     text = ",".join(f"{dim}={column}" for dim, column in value.items()) if isinstance(value, dict) else str(value)
     return f" --{name} {shlex.quote(text)}"
 
 
 def _units(times: "xr.Dataset") -> "xr.DataArray | None":
-    """Return how many independent units each cell has; None where nothing is repeated, or it is not said what was measured."""
-    import perfarray
-
+    """Return how many independent units each cell has; None where nothing is repeated, or several metrics leave open what is meant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)  # each command says itself what it leaves out
         try:
@@ -122,20 +121,17 @@ def _units(times: "xr.Dataset") -> "xr.DataArray | None":
             return None
 
 
-def _comparisons(units: "xr.DataArray") -> "Iterator[tuple[str, str, str]]":
-    """Yield the dims along which cells were measured more than once, and a baseline that has partners; benchmarks, if nothing else."""
-    several = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords and not _suites_along(units, str(dim))]
-    further_dims = [dim for dim in several if dim != BENCHMARK]
-    for dim in further_dims or [dim for dim in several if units.sizes[dim] <= FEW]:
+def _comparisons(units: "xr.DataArray") -> Iterator[tuple[str, str]]:
+    """Yield the dims along which cells were measured more than once, and a baseline for each; benchmarks, if there is no other."""
+    dims = [str(dim) for dim, size in units.sizes.items() if size > 1 and dim in units.coords and not _separates_suites(units, str(dim))]
+    for dim in [dim for dim in dims if dim != BENCHMARK] or [dim for dim in dims if units.sizes[dim] <= FEW]:
         measured = (units > 1).transpose(dim, ...)
-        alone = measured.any([name for name in measured.dims if name != dim])
-        on_both_sides = measured.isel({dim: int(alone.argmax(dim))}) & (measured.sum(dim) > 1)
-        if bool(on_both_sides.any()):
-            label = str(units[dim].values[int(alone.argmax(dim))])
-            yield dim, label, f"which {dim} {'are' if plural(dim) == dim else 'is'} faster, by how much, how sure"
+        first = int(measured.any([name for name in measured.dims if name != dim]).argmax(dim))
+        if bool((measured.isel({dim: first}) & (measured.sum(dim) > 1)).any()):  # another label was measured in the same cell
+            yield dim, str(units[dim].values[first])
 
 
-def _suites_along(units: "xr.DataArray", dim: str) -> bool:
+def _separates_suites(units: "xr.DataArray", dim: str) -> bool:
     """Return whether labels of a dim are of different suites, which are not compared."""
     if SUITE not in units.coords or dim not in units.coords[SUITE].dims:
         return False

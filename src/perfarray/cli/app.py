@@ -1,4 +1,4 @@
-"""The command line: one file per command, gathered here."""
+"""The command line: a file holds one command, or two that are alike, and all are gathered here."""
 
 import re
 import sys
@@ -11,13 +11,12 @@ import typer
 import perfarray
 from perfarray.cli.about import about
 from perfarray.cli.compare import compare
-from perfarray.cli.components import components
 from perfarray.cli.convert import convert
-from perfarray.cli.counts import counts
 from perfarray.cli.demo import demo
-from perfarray.cli.files import files
-from perfarray.cli.formats import formats
+from perfarray.cli.files import files, formats
 from perfarray.cli.history import history
+from perfarray.cli.levels import components, counts
+from perfarray.cli.options import expand_groups
 from perfarray.cli.plan import plan
 from perfarray.cli.plot import plot
 from perfarray.cli.problems import NO_ANSWER
@@ -27,20 +26,19 @@ from perfarray.cli.stop import stop
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-PLACE = re.compile(r"^(?!-).*[*?/.\\]")
-"""What may be a place, and is no misspelt command."""
+LIKE_A_PATH = re.compile(r"^(?!-).*[*?/.\\]")  # and unlike a misspelt command
 
 COMMANDS = (compare, history, report, components, plan, stop, counts, plot, files, formats, convert, speedup_test, about, demo)
 
 for command in COMMANDS:
-    app.command()(command)
+    app.command()(expand_groups(command))
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong exits 2, because 1 means that something is slower."""
+    """Run the command line; any failure exits with 2, because 1 means that something is slower."""
     try:
-        app(args=spoken(sys.argv[1:]), prog_name="perfarray")
-    except OSError as error:  # of what is printed; files are read and written where an error is reported
+        app(args=with_command(sys.argv[1:]), prog_name="perfarray")
+    except OSError as error:  # of the output; errors of files are reported where they are read and written
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(NO_ANSWER) from None
     except Exception:
@@ -49,14 +47,14 @@ def main() -> None:
         raise SystemExit(NO_ANSWER) from None
 
 
-def spoken(words: list[str]) -> list[str]:
-    """Return the words of a command line: a place where a command should stand is asked what is in it."""
-    command_names = {command.__name__.replace("_", "-") for command in COMMANDS}
-    return ["about", *words] if words and words[0] not in command_names and (Path(words[0]).exists() or PLACE.search(words[0])) else words
+def with_command(arguments: list[str]) -> list[str]:
+    """Return the arguments of the command line; a path where a command should stand gets the command `about`."""
+    names = {command.__name__.replace("_", "-") for command in COMMANDS}
+    is_path = bool(arguments) and arguments[0] not in names and (Path(arguments[0]).exists() or LIKE_A_PATH.search(arguments[0]))
+    return ["about", *arguments] if is_path else arguments
 
 
 def _print_version(requested: bool) -> None:
-    """Print the version and leave."""
     if requested:
         typer.echo(f"perfarray {perfarray.__version__}")
         raise typer.Exit

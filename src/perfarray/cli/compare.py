@@ -1,30 +1,27 @@
-"""`perfarray compare`: read two sides, compare them, say what changed; the exit code says whether anything is slower."""
+"""`perfarray compare`: whether each benchmark is faster or slower; the exit code says whether anything is slower."""
 
 import math
-from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.about import MORE
-from perfarray.cli.comparison import Comparison, changes, comparison, first, in_words, legend, measured
-from perfarray.cli.forms import Answer, form, give, give_failure, noted
-from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SHOWN, SOMETHING_SLOWER, quoted, reporting
-from perfarray.cli.sides import Sources, absent, read_sides
+from perfarray.cli.comparison import Comparison, changes, comparison, first, legend, measured, verdict_counts
+from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
+from perfarray.cli.reading import paths_read, read_sides
 from perfarray.conventions import BENCHMARK, plural
 
-MOST = 30
-"""Rows that are shown where none has an answer."""
+MOST = 30  # rows that are shown where none has an answer
 
-SEED = 1
-"""The same files give the same answer."""
+MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone has
 
-OPTIONS = options.SPOKEN | {
-    name: f"--{name}" for name in ("threshold", "correction", "statistic", "value", "method", "shared", "paired", "by")
-}
-"""The options that stand for arguments of the comparison."""
+SEED = 1  # the same files give the same answer
+
+MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
+
+OPTIONS = options.spoken("threshold correction statistic value method shared paired by")
 
 
 def compare(
@@ -33,8 +30,8 @@ def compare(
         str | None,
         typer.Argument(help="The same; without it, labels in the first are compared: see --dim, --baseline.", show_default=False),
     ] = None,
-    dim: options.Dim = None,
-    baseline: options.Baseline = None,
+    *,
+    selected: options.Selected,
     threshold: options.Threshold = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
@@ -49,22 +46,13 @@ def compare(
             "rank (of medians, if both sides have one shape); a bootstrap draws the same each time."
         ),
     ] = None,
-    levels: options.Levels = None,
-    metric: options.Metric = None,
-    format: options.Format = None,
-    layout: options.Layout = None,
-    dims: options.Dims = None,
-    pattern: options.Pattern = None,
-    encoding: options.Encoding = None,
-    files_are: options.FilesAre = None,
+    nest: options.Nest,
     shared: Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")] = None,
-    paired: Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")] = None,
+    paired: options.Paired = None,
     by: Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: a suite row for each of its values.")] = None,
     sort: options.Sort = None,
     only_changes: Annotated[bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")] = False,
-    output: options.Output = None,
-    file: options.File = None,
-    json: options.Json = False,
+    target: Target,
 ) -> None:
     """Compare every benchmark in NEW with OLD: whether it is faster or slower, by how much, and how sure that is.
 
@@ -76,45 +64,35 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
-    target = form(output, file, old, new, json=json)
-    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    sources = Sources(old=old, new=new, reading=reading, files_are=files_are, dim=dim, baseline=baseline)
-    nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
-        threshold=threshold, confidence_level=confidence, correction=correction, shared=options.names(shared), paired=paired, by=by
-    )
-    choices |= {"statistic": statistic} | options.given(value=value)
-    choices |= {} if method is None else {"method": method, "rng": SEED}
-    failing = partial(give_failure, {**sources.paths, "benchmarks": [], "suites": [], "attrs": {}, "notes": []}, target)
-    with reporting(failing, own_words=SHOWN, options=OPTIONS) as sentences:
-        sides = read_sides(sources, sentences)
-        counted = perfarray.counts(sides.times, censored="bound", **nest)
+        threshold=threshold, confidence_level=confidence, correction=correction, statistic=statistic, value=value,
+        shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
+    )  # fmt: skip
+    paths, keys = paths_read(old, new), ("benchmarks", "suites", "attrs", "notes")
+    with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
+        sides = read_sides(old, new, selected, sentences)
+        counts = perfarray.counts(sides.times, censored="bound", **nest)
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
-        compared = comparison(result, counted)
+        compared = comparison(result, counts)
         _check_both_sides(compared)
         sentences += _single_units(compared, str(sides.times.attrs.get("format", "several")))
     order = sort or ("effect" if target.kind == "markdown" else None)
     frame = measured(perfarray.table(result, sort=order), compared)
-    code, outcome = _outcome(compared, in_words(compared, frame))
-    lines = _lines_of_one_side(compared)
-    legends = legend(compared)
+    code, outcome = _outcome(compared, verdict_counts(compared, frame))
+    lines, explanation = _one_sided(compared), legend(compared)
     frame = changes(frame) if only_changes else frame
     frame, n_left_out = first(frame, MOST) if code == NO_ANSWER else (frame, 0)
     lines += [f"and {n_left_out} more benchmarks without an answer (--output csv has all)"] if n_left_out else []
-    compared = compared.as_in(frame, only=only_changes)
-    attrs, notes = noted(result)
+    compared = compared.in_order_of(frame, only=only_changes)
     answer = Answer(
         table=frame,
-        rows=[
-            *compared.rows,
-            *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1),
-        ],
-        content={**sources.paths, "benchmarks": compared.rows, "suites": compared.suites, "attrs": attrs, "notes": notes},
+        rows=[*compared.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1)],
+        content={**paths, "benchmarks": compared.rows, "suites": compared.suites, **described(result)},
         outcome=outcome,
         code=code,
         heading=sides.heading,
         lines=lines,
-        legend=legends,
+        legend=explanation,
     )
     give(answer, target, sentences)
 
@@ -146,22 +124,25 @@ def _single_units(compared: Comparison, format: str) -> list[str]:
     ]
 
 
-def _outcome(compared: Comparison, words: str) -> tuple[int, str]:
+def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:
     """Return the exit code and its reason."""
     rows = list(compared.named().values())
     all_rows = (*rows, *compared.suites)
     if all(math.isnan(row["lower"]) for row in all_rows):
-        remedy = f"more {plural(compared.unit)}" if any(row["n"] > 1 for row in rows) else f"more than one {compared.unit}"
-        return NO_ANSWER, f"no answer: nothing has an interval, for want of {remedy} on each side"
+        needed = f"more {plural(compared.unit)}" if any(row["n"] > 1 for row in rows) else f"at least two {plural(compared.unit)}"
+        return NO_ANSWER, f"no answer: there are no intervals; each side needs {needed}"
     if all(math.isnan(row["estimate"]) for row in all_rows):
         return NO_ANSWER, "no answer: nothing is known of any ratio, since runs were stopped"
-    judged = [row["verdict"] for row in (*rows, *(row for row in compared.suites if row["benchmarks"] > 1))]
-    return (SOMETHING_SLOWER if "slower" in judged else NOTHING_SLOWER), words
+    verdicts = [row["verdict"] for row in (*rows, *(row for row in compared.suites if row["benchmarks"] > 1))]
+    return (SOMETHING_SLOWER if "slower" in verdicts else NOTHING_SLOWER), counts
 
 
-def _lines_of_one_side(compared: Comparison) -> list[str]:
-    """Name the benchmarks that were not measured on both sides."""
-    alone = zip(compared.labels, (compared.named(new=False), compared.named(old=False)), strict=True)
-    lines = [line for label, rows in alone for line in absent(list(rows), label)]
+def _one_sided(compared: Comparison) -> list[str]:
+    """Name the benchmarks that were not measured on both sides, of many the first."""
+    lines = []
+    for label, rows in zip(compared.labels, (compared.named(new=False), compared.named(old=False)), strict=True):
+        names = list(rows)
+        lines += [f"measured only in {label}, {len(names)}:", *(f"    {name}" for name in names[:MOST_NAMES])] if names else []
+        lines += [f"    and {len(names) - MOST_NAMES} more (--output json names all)"] if len(names) > MOST_NAMES else []
     neither = len(compared.named(old=False, new=False))
     return lines + ([f"no {compared.attrs['metric']} on either side: {neither}"] if neither else [])

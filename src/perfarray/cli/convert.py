@@ -7,24 +7,20 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.problems import quoted, reporting
-from perfarray.conventions import HISTORY, MACHINE, plural
+from perfarray.cli.problems import counted, quoted, reporting
+from perfarray.conventions import HISTORY, MACHINE
 
 if TYPE_CHECKING:
     import xarray as xr
 
 KINDS = {".nc": "netCDF", ".zarr": "Zarr"}
-"""What is written, by the end of its name."""
 
 
 def convert(
     archive: options.Archive,
     output: Annotated[Path, typer.Argument(help="What to write: a name that ends in .nc (netCDF) or .zarr (Zarr 3).", show_default=False)],
-    layout: options.Layout = None,
-    format: options.Format = None,
-    dims: options.Dims = None,
-    pattern: options.Pattern = None,
-    encoding: options.Encoding = None,
+    *,
+    reading: options.Reading,
     on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     add: Annotated[bool, typer.Option("--append", help="Add the machines, or commits, to the Zarr store that is there.")] = False,
@@ -46,55 +42,42 @@ def convert(
     from perfarray.tables.stores.writing import check_installed, opened, write
     from perfarray.timings.writing import restore
 
-    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     with reporting(options=options.SPOKEN):
         restore(output)
-        check_output(output, overwrite, add)
+        _check_output(output, overwrite, add)
         check_installed(output)
-        times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=options.workers(parallel), **reading)
+        workers = False if parallel == 1 else parallel
+        times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=workers, **reading)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():
             dim = grows_along(opened(output), times)
-            sizes, n = _sizes(append(times, output)), times[dim].size
-            line = f"{output}: Zarr, {n} {dim if n == 1 else plural(dim)} added, now {sizes}"
+            sizes = _sizes(append(times, output))
+            line = f"{output}: Zarr, {counted(times[dim].size, dim)} added, now {sizes}"
         else:
             write(times, output)
-            line = summary(times, output)
+            values = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
+            line = f"{output}: {KINDS[output.suffix]}, {values}, {_sizes(times)}, from {counted(int(times.attrs['n_files']), 'file')}"
     typer.echo(line)
 
 
-def check_output(output: Path, overwrite: bool, add: bool = False) -> None:
-    """Raise where the kind of a file is not known, or it exists and is not to be overwritten: before anything is read.
-
-    Raises
-    ------
-    ValueError
-        With what would be right.
-    """
+def _check_output(output: Path, overwrite: bool, add: bool) -> None:
+    """Raise where an output cannot be written or is not to be replaced, before anything is read."""
     if add and (overwrite or output.suffix != ".zarr"):
         raise ValueError(f"{output}: --append adds to a Zarr store, and {'--overwrite replaces one' if overwrite else 'this is none'}")
     if output.suffix not in KINDS:
-        raise ValueError(f"{output}: the end of the name says what is written, and {output.suffix!r} is none of {quoted(list(KINDS), 2)}")
+        raise ValueError(f"{output}: the suffix says what is written, and {output.suffix!r} is none of {quoted(list(KINDS))}")
     if not output.parent.is_dir():
         raise ValueError(f"{output}: there is no folder {str(output.parent)!r} to write to")
     if not output.exists():
         return
     if not (overwrite or add):
         raise ValueError(f"{output} exists; --overwrite replaces it{', --append adds to it' if output.suffix == '.zarr' else ''}")
-    if output.is_dir() and not (output / "zarr.json").is_file():
-        raise ValueError(f"{output} is a folder and no Zarr store, and is not replaced; give another name")
-    if output.suffix == ".zarr" and output.is_file():
-        raise ValueError(f"{output} is a file and no Zarr store, and is not replaced; give another name")
-
-
-def summary(times: "xr.Dataset", output: Path) -> str:
-    """Return in a line what was written."""
-    measured = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
-    files = int(times.attrs["n_files"])
-    return f"{output}: {KINDS[output.suffix]}, {measured}, {_sizes(times)}, from {files} {'file' if files == 1 else 'files'}"
+    replaceable = (output / "zarr.json").is_file() if output.is_dir() else output.suffix != ".zarr"
+    if not replaceable:
+        kind = "folder" if output.is_dir() else "file"
+        raise ValueError(f"{output} is a {kind} and no Zarr store, and is not replaced; give another name")
 
 
 def _sizes(times: "xr.Dataset") -> str:
-    """Return how large timings are."""
     return " x ".join(f"{size} {dim}" for dim, size in times.sizes.items())

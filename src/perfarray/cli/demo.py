@@ -1,16 +1,18 @@
-"""`perfarray demo`: four steps on timings that come with the package, and what to do next."""
+"""`perfarray demo`: three questions on timings that come with the package, and what to do next."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import perfarray
 from perfarray.cli.comparison import comparison, legend, measured
-from perfarray.cli.console import BOLD, DIM, screen_width, show, styled, table_lines, wrapped
+from perfarray.cli.console import screen_width, show, styled, table
 from perfarray.cli.grid import grid_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from perfarray.cli.console import Renderable
 
 WHAT = """Five small C programs compiled with gcc -O2 and -O3. Each suite was built 15 times, its object files linked in random order and
 its environment of random size (binary); each build was started 10 times per benchmark (execution) and timed 20 times in each
@@ -19,8 +21,8 @@ its environment of random size (binary); each build was started 10 times per ben
 WHERE = """How much timings vary between binaries, between executions of one binary, between iterations of one execution: the standard
 deviation as a percentage of the mean, and in brackets the share of the variance of one timing (0 %: too small to be seen here)."""
 
-FASTER = """A change below 2 % shall not matter. The sample of a side are its 15 builds, not its 3000 timings: those of one build are alike,
-and counting them as independent would claim more than was measured."""
+FASTER = """A change below 2 % does not matter. The sample of each side is its 15 builds, not its 3000 timings: those of one build are
+alike, and counting them as independent would claim more than was measured."""
 
 
 def demo() -> None:
@@ -28,32 +30,27 @@ def demo() -> None:
     from perfarray.timings.notes import collecting
 
     times = perfarray.load_dataset("c_suite")
-    counted = perfarray.counts(times)
-    with collecting() as emitted:
+    counts = perfarray.counts(times)
+    with collecting() as notes:
         components = perfarray.variance_components(times)
-    remarks = [_widest(components), *(note.message for note in emitted if not note.aside)]
+    remarks = [_largest_share(components), *(note.message for note in notes if not note.aside)]
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
-    compared = comparison(result, counted)
-    _story("1. What was measured", WHAT, perfarray.table(counted.isel(flags=0)))
-    _story("2. Where does the variation come from?", WHERE, perfarray.table(components), remarks)
-    _story(
-        "3. Is -O3 faster than -O2, by how much, how sure?",
-        FASTER,
-        measured(perfarray.table(result), compared),
-        legend(compared),
-    )
-    show([styled("4. What to do next", BOLD), "", *_next_steps()])
+    compared = comparison(result, counts)
+    _show_step("1. What was measured", WHAT, perfarray.table(counts.isel(flags=0)))
+    _show_step("2. Where does the variation come from?", WHERE, perfarray.table(components), remarks)
+    verdicts = measured(perfarray.table(result), compared)
+    _show_step("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, verdicts, legend(compared))
+    show([styled("4. What to do next", "bold"), "", *_next_steps()])
 
 
-def _story(title: str, text: str, table: "pd.DataFrame", sentences: Sequence[str] = ()) -> None:
-    """Print one step of the demonstration: what it asks, the answer, and how to read it."""
-    width = screen_width()
-    legend = [line for sentence in sentences for line in wrapped(sentence, width, DIM)]
-    show([styled(title, BOLD), *wrapped(text, width), "", *table_lines(grid_of(table), width), "", *legend, *([""] if legend else [])])
+def _show_step(title: str, text: str, frame: "pd.DataFrame", legend: Sequence[str] = ()) -> None:
+    """Print a question, the answer, and how to read it."""
+    lines: list[Renderable] = [*(styled(sentence, "dim") for sentence in legend), ""] if legend else []
+    show([styled(title, "bold"), styled(" ".join(text.split())), "", *table(grid_of(frame), screen_width()), "", *lines])
 
 
-def _widest(components: "xr.Dataset") -> str:
-    """Return what it means for the benchmark whose builds differ most."""
+def _largest_share(components: "xr.Dataset") -> str:
+    """Return what the components mean for the benchmark whose builds differ most."""
     variance = components["variance"].clip(min=0)
     share = (variance / variance.sum("level")).sel(level="binary")
     cell = share.isel(share.argmax(...))

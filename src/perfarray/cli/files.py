@@ -1,28 +1,25 @@
-"""`perfarray files`: what came of each file of an archive."""
+"""`perfarray files` and `perfarray formats`: what came of each file of an archive, and what can be read."""
 
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.forms import Answer, form, give, give_failure
-from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, in_line, reporting
+from perfarray.cli.forms import Answer, Target, answering, give
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, in_line
 
 READ = "read"
 
 
 def files(
     archive: options.Archive,
-    layout: options.Layout = None,
-    format: options.Format = None,
-    dims: options.Dims = None,
-    pattern: options.Pattern = None,
-    encoding: options.Encoding = None,
+    *,
+    reading: options.Reading,
     parallel: options.Parallel = 1,
     progress: options.Progress = False,
-    output: options.Output = None,
-    file: options.File = None,
-    json: options.Json = False,
+    target: Target,
 ) -> None:
     """List what was read of each file of an archive, and why a file is left out.
 
@@ -31,26 +28,51 @@ def files(
 
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
-    target = form(output, file, archive, json=json)
-    choices = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    with reporting(partial(give_failure, {"archive": archive, "files": [], "attrs": {}}, target), options=options.SPOKEN):
-        table = perfarray.archive_table(archive, parallel=options.workers(parallel), progress=progress, **choices)
+    with answering(target, {"archive": archive}, "files", "attrs"):
+        table = perfarray.archive_table(archive, parallel=False if parallel == 1 else parallel, progress=progress, **reading)
     counts = table["status"].value_counts(sort=False).to_dict()
-    rows = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
-    columns_shown = table.drop(columns=["reason", "notes"]).assign(why=list(map(_why, rows))).set_index("file")
-    nothing = READ not in counts and len(rows) > 1
+    rows = table.to_dict("records")
+    advice = "perfarray files FILE, of one of these files, says what would help to read it."
     answer = Answer(
-        table=columns_shown,
+        table=table.drop(columns=["reason", "notes"]).assign(why=list(map(_reasons, rows))).set_index("file"),
         rows=rows,
         content={"archive": archive, "files": rows, "attrs": counts},
         outcome=", ".join(f"{count} {status}" for status, count in counts.items()),
         code=NOTHING_SLOWER if READ in counts else NO_ANSWER,
-        lines=["perfarray files FILE, of one of these files, says what would help to read it."] if nothing else (),
+        lines=[advice] if READ not in counts and len(rows) > 1 else (),
     )
     give(answer, target, [])
 
 
-def _why(row: dict[str, Any]) -> str:
-    """Return why a file is left out and what is odd in it, without its path, which stands in a column of its own."""
+def _reasons(row: Mapping[Any, Any]) -> str:
+    """Return why a file is left out and what is odd in it, without its path, which has a column."""
     lines = [row["reason"], *row["notes"].split("\n")]
     return in_line(" ".join(line.partition(f"{row['file']}: ")[2] or line for line in lines if line), options.SPOKEN)
+
+
+def formats(
+    name: Annotated[str | None, typer.Argument(help="One format, with its details; default: all.", show_default=False)] = None,
+    *,
+    target: Target,
+) -> None:
+    """List the formats that can be read, and what becomes of each.
+
+    Exit code 0: there is a list.
+    Exit code 2: there is no such format.
+
+    Example: perfarray formats jmh
+    """
+    with answering(target, {}, "formats"):
+        table = perfarray.formats(name)
+    rows = table.reset_index().to_dict("records")
+    details = str(table["details"].iloc[0]) if name else ""
+    advice = f"--format {name} says so where content is not enough"
+    answer = Answer(
+        table=table[["what"]],
+        rows=rows,
+        content={"formats": rows},
+        legend=[in_line(details, options.SPOKEN)] if details else [],
+        outcome=advice if name else f"{len(rows)} formats; perfarray formats NAME says more of one",
+        code=NOTHING_SLOWER,
+    )
+    give(answer, target, [])

@@ -1,78 +1,65 @@
 """An answer in the form that was asked for: on the screen, as Markdown, CSV, JSON or HTML, on stdout or in a file."""
 
-import json
+import json as json_format
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from perfarray.cli.console import BOLD, DIM, WIDTH, screen_width, show, styled, table_lines, unstyled, wrapped
+from perfarray.cli import console
 from perfarray.cli.grid import CHANGED, VERDICT, Grid, grid_of
-from perfarray.cli.options import SPOKEN
+from perfarray.cli.options import SPOKEN, Group
 from perfarray.cli.problems import NO_ANSWER, in_line, reporting
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from perfarray.cli.console import Renderable
+
 Row = dict[str, Any]
 
 TABLE: Final = "table"
 SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
-"""The forms that the end of a file's name stands for."""
 
-
-MOST: Final = 200
-"""Rows of a table in Markdown: what comments on a change may hold is limited."""
+MOST: Final = 200  # rows of a table in Markdown: the length of comments on a change is limited
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """In which form an answer is given, and to which file; None is stdout."""
+    """The form of an answer, and the file it is written to; None is stdout."""
 
     kind: str
     file: Path | None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a command has to say.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Texts, as `perfarray.table` makes them.
-    rows : sequence of dict
-        The same in full precision: one for each row of CSV.
-    content : mapping
-        What JSON holds besides warnings and the outcome.
-    outcome : str
-        The answer in a sentence.
-    code : int
-        The exit code.
-    heading, lines, legend : sequence of str
-        What stands above the table, below it, and how to read it.
-    """
-
-    table: "pd.DataFrame"
-    rows: Sequence[Row]
-    content: Mapping[str, Any]
-    outcome: str
-    code: int
-    heading: Sequence[str] = ()
-    lines: Sequence[str] = ()
-    legend: Sequence[str] = ()
+    def refuse(self, *paths: str | None) -> None:
+        """Raise where the answer would be written to one of the paths that are read."""
+        if (
+            self.file is not None
+            and self.file.exists()
+            and any(path and Path(path).exists() and self.file.samefile(path) for path in paths)
+        ):
+            raise ValueError(f"-o {self.file}: this is what would be read; give another name")
 
 
-def form(output: str | None, file: Path | None, *reads: str | None, json: bool = False) -> Form:
-    """Return the form that was asked for, by name or by the end of the file's name; leave where that cannot be, before anything is read.
-
-    `reads` are the places that are read, none of which is written to.
-    """
+def form(
+    output: Annotated[
+        Literal["table", "markdown", "csv", "json", "html"] | None,
+        typer.Option(help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")] = False,
+) -> Form:
+    """Return the form that was asked for, by name or by the suffix of the file; exit where it cannot be written."""
     with reporting():
         if json and output not in (None, "json"):
             raise ValueError(f"--json and --output {output} ask for two forms; give one of them")
@@ -82,36 +69,82 @@ def form(output: str | None, file: Path | None, *reads: str | None, json: bool =
             raise ValueError(f"-o {file}: this is a folder; name a file")
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
-        if file is not None and file.exists() and any(path and Path(path).exists() and file.samefile(path) for path in reads):
-            raise ValueError(f"-o {file}: this is what would be read; give another name")
     by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
     return Form(output or ("json" if json else by_suffix), file)
 
 
-def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
-    """Print an answer, or write it to a file and print its outcome; leave with its exit code. Without any answer no column is explained.
+Target = Annotated[Form, Group(form)]
 
-    Notes that are not warned of stand below what explains the columns.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer of a command.
+
+    `table` holds texts, as `perfarray.table` makes them, and `rows` the same in full precision, one for each row of CSV. `content` is
+    what JSON holds besides warnings and the outcome. `heading` stands above the table, `lines` and `legend` below it.
+    """
+
+    table: "pd.DataFrame"
+    rows: Sequence[Mapping[Any, Any]]
+    content: Mapping[str, Any]
+    outcome: str
+    code: int
+    heading: Sequence[str] = ()
+    lines: Sequence[str] = ()
+    legend: Sequence[str] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome with a capital letter."""
+        return self.outcome[:1].upper() + self.outcome[1:]
+
+
+@contextmanager
+def answering(
+    target: Form, paths: Mapping[str, str], *keys: str, own_words: tuple[str, ...] = (), options: Mapping[str, str] = SPOKEN
+) -> Iterator[list[str]]:
+    """Report problems as `reporting` does; where JSON was asked for, print an error as an object that has nothing under `keys`.
+
+    `paths` are those that are read, by the names that they have in JSON.
+    """
+    empty = {**paths, **{key: {} if key == "attrs" else [] for key in keys}}
+    with reporting(partial(_give_error, target, empty), own_words=own_words, options=options) as sentences:
+        target.refuse(*paths.values())
+        yield sentences
+
+
+def _give_error(target: Form, empty: Mapping[str, Any], warned: Sequence[str], error: str) -> None:
+    if target == Form("json", None):
+        console.show([_json(empty, warned, NO_ANSWER, error)])
+
+
+def described(result: "xr.Dataset") -> dict[str, Any]:
+    """Return the attrs and the notes of a result as data."""
+    import perfarray
+    from perfarray.timings.notes import as_data
+
+    attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
+    return {"attrs": attrs, "notes": [as_data(note) for note in perfarray.notes(result)]}
+
+
+def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
+    """Print an answer, or write it to a file and print its outcome; exit with its code.
+
+    Notes that are no warnings stand below the legend; without any answer there is no legend.
     """
     aside = [in_line(note["message"], SPOKEN) for note in answer.content.get("notes", ()) if note.get("aside")]
     answer = replace(answer, legend=() if answer.code == NO_ANSWER and answer.table.empty else (*answer.legend, *aside))
     if target.file is None:
-        show(_lines(answer, screen_width()) if target.kind == TABLE else [WRITERS[target.kind](answer, warned).removesuffix("\n")])
+        console.show(_screen(answer, console.screen_width()) if target.kind == TABLE else [WRITERS[target.kind](answer, warned)])
     else:
         with reporting():
-            _write(target.file, WRITERS[target.kind](answer, warned))
-        show([answer.outcome, f"{target.file}: {target.kind}"])
+            _write(target.file, WRITERS[target.kind](answer, warned) + "\n")
+        console.show([answer.outcome, f"{target.file}: {target.kind}"])
     raise typer.Exit(answer.code)
 
 
-def give_failure(empty: Mapping[str, Any], target: Form, warned: Sequence[str], reason: str) -> None:
-    """Print why there is no answer as JSON, where JSON was asked for; a file stays as it was."""
-    if target == Form("json", None):
-        show([_json(empty, warned, NO_ANSWER, reason).removesuffix("\n")])
-
-
 def _write(file: Path, text: str) -> None:
-    """Write a file as a whole; what is no file (a pipe, a device) is written to."""
+    """Write a file as a whole; a pipe or a device is written to."""
     if file.exists() and not file.is_file():
         file.write_text(text, encoding="utf-8")
         return
@@ -121,37 +154,32 @@ def _write(file: Path, text: str) -> None:
         fresh.write_text(text, encoding="utf-8")
 
 
-def _lines(answer: Answer, width: int) -> list[str]:
-    """Return what is shown on a screen."""
+def _screen(answer: Answer, width: int) -> "list[Renderable]":
+    """Return what a screen shows: blocks with blank lines between them."""
     grid = grid_of(answer.table)
-    legend = [line for text in (*_package(grid), *answer.legend) for line in wrapped(text, width, DIM)]
-    blocks = [answer.heading, table_lines(grid, width) if grid.rows else (), [*answer.lines, *legend], [styled(_outcome(answer), BOLD)]]
-    return [line for block in map(list, blocks) if block for line in ("", *block)][1:]
-
-
-def _outcome(answer: Answer) -> str:
-    """Return the outcome as a sentence begins."""
-    return answer.outcome[:1].upper() + answer.outcome[1:]
-
-
-def _package(grid: Grid) -> list[str]:
-    """Return the lines on what all names begin with, and which settings all have."""
-    lines = [f"Names of benchmarks begin with {grid.package}"] if grid.package else []
-    return lines + ([f"All benchmarks have {grid.settings}"] if grid.settings else [])
+    legend = [console.styled(line, "dim") for line in (*grid.remarks(), *answer.legend)]
+    table = [*console.table(grid, width)] if grid.rows else []
+    blocks: list[list[Renderable]] = [
+        [*answer.heading],
+        table,
+        [*answer.lines, *legend],
+        [console.styled(answer.sentence, "bold", no_wrap=True)],
+    ]
+    return [line for block in blocks if block for line in ("", *block)][1:]
 
 
 def _as_text(answer: Answer, _: Sequence[str]) -> str:
     """Return what a screen of the usual width shows."""
-    return unstyled("\n".join(_lines(answer, WIDTH))) + "\n"
+    return console.render(_screen(answer, console.WIDTH))
 
 
 def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
-    """Return the outcome, a table of what has changed, what has not folded below it, and a note."""
+    """Return the outcome, a table of what has changed, a folded table of what has not, and the legend."""
     from perfarray.timings.writing import plain_markdown
 
     grid = grid_of(answer.table)
     changed, unchanged = grid.split()
-    blocks = [f"**{plain_markdown(_outcome(answer))}**"]
+    blocks = [f"**{plain_markdown(answer.sentence)}**"]
     blocks += [_markdown_table(changed)] if changed.rows else []
     if unchanged.rows:
         column = unchanged.titles.index(VERDICT)
@@ -159,25 +187,23 @@ def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
         blocks.append(f"<details><summary>No change shown: {counts}</summary>\n\n{_markdown_table(unchanged)}\n\n</details>")
     blocks += ["\n".join(f"> {plain_markdown(text)}" for text in warned)] if warned else []
-    lines = [line.strip() for line in (*answer.heading, *answer.lines, *_package(grid), *answer.legend)]
-    note = "<br>\n".join(plain_markdown(line) for line in lines if line)
-    return "\n\n".join([*blocks, f"<sub>{note}</sub>"] if note else blocks) + "\n"
+    note = "<br>\n".join(map(plain_markdown, _remarks(answer, grid)))
+    return "\n\n".join([*blocks, f"<sub>{note}</sub>"] if note else blocks)
 
 
 def _markdown_table(grid: Grid) -> str:
-    """Return a table in Markdown: labels as code, so that nothing in them is markup; of many rows the first."""
+    """Return a table in Markdown, of many rows the first; labels are code, so that nothing in them is markup."""
     from perfarray.timings.writing import plain_markdown
 
-    end = len(grid.rows) - grid.suites
-    n_left_out = max(0, end - MOST)
+    end = len(grid.benchmark_rows)
     lines = [[plain_markdown(title) for title in grid.titles]]
     lines.append([":--" if side == "left" else "--:" for side in grid.sides])
     for number, row in enumerate(grid.rows):
         if end > number >= MOST:
             continue
-        labels = [_code(text) if number < end else f"**{plain_markdown(text)}**" if text else "" for text in row[: grid.labels]]
-        lines.append(labels + [f"**{text}**" if text in CHANGED else plain_markdown(text) for text in row[grid.labels :]])
-    more = f"\n\nand {n_left_out} more (`--output csv` has all)" if n_left_out else ""
+        labels = [_code(text) if number < end else f"**{plain_markdown(text)}**" if text else "" for text in row[: grid.n_labels]]
+        lines.append(labels + [f"**{text}**" if text in CHANGED else plain_markdown(text) for text in row[grid.n_labels :]])
+    more = f"\n\nand {end - MOST} more (`--output csv` has all)" if end > MOST else ""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
 
 
@@ -188,13 +214,19 @@ def _code(text: str) -> str:
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`" if text else ""
 
 
+def _remarks(answer: Answer, grid: Grid) -> list[str]:
+    """Return the lines around a table."""
+    lines = [line.strip() for line in (*answer.heading, *answer.lines, *grid.remarks(), *answer.legend)]
+    return [line for line in lines if line]
+
+
 def _as_csv(answer: Answer, _: Sequence[str]) -> str:
-    """Return a line for each row, in full precision; what lies along levels has columns `variable.level`."""
+    """Return a line for each row, in full precision; a variable along levels has columns `variable.level`."""
     import pandas as pd
 
     from perfarray.timings.writing import plain
 
-    return str(pd.json_normalize([plain(row) for row in answer.rows]).to_csv(index=False))
+    return str(pd.json_normalize([plain(row) for row in answer.rows]).to_csv(index=False)).removesuffix("\n")
 
 
 def _as_json(answer: Answer, warned: Sequence[str]) -> str:
@@ -205,7 +237,8 @@ def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: 
     """Return one JSON object: the answer, the warnings, and the exit code with its reason."""
     from perfarray.timings.writing import plain
 
-    return json.dumps(plain({**content, "warnings": warned, "exit_code": code, "exit_reason": reason}), indent=2, allow_nan=False) + "\n"
+    answer = plain({**content, "warnings": warned, "exit_code": code, "exit_reason": reason})
+    return json_format.dumps(answer, indent=2, allow_nan=False)
 
 
 PAGE = """<!doctype html>
@@ -219,36 +252,23 @@ div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ paddi
 <h1>{title}</h1>
 <div>{table}</div>
 {below}
-</html>
-"""
+</html>"""
 
 
 def _as_html(answer: Answer, warned: Sequence[str]) -> str:
     """Return one page that needs nothing else."""
     grid = grid_of(answer.table)
-    sides = grid.sides
-    head = "".join(f'<th class="{side}">{escape(title)}' for side, title in zip(sides, grid.titles, strict=True))
-    body = "\n".join(
-        f"<tr{' class=suite' if number >= len(grid.rows) - grid.suites else ''}>"
-        + "".join(f'<td class="{side} {text if text in CHANGED else ""}">{escape(text)}' for side, text in zip(sides, row, strict=True))
-        for number, row in enumerate(grid.rows)
-    )
-    lines = [*answer.heading, *answer.lines, *_package(grid), *answer.legend]
-    below = [f"<p>{escape(text)}</p>" for text in warned] + [f'<p class="note">{escape(line)}</p>' for line in lines if line.strip()]
-    outcome = _outcome(answer)
-    table = f"<table>\n<tr>{head}\n{body}\n</table>" if grid.rows else ""
-    return PAGE.format(title=escape(outcome), table=table, below="\n".join(below))
+    sides, end = grid.sides, len(grid.benchmark_rows)
+    rows = ["<tr>" + "".join(f'<th class="{side}">{escape(title)}' for side, title in zip(sides, grid.titles, strict=True))]
+    for number, row in enumerate(grid.rows):
+        classes = [f"{side} {text if text in CHANGED else ''}" for side, text in zip(sides, row, strict=True)]
+        cells = [f'<td class="{names}">{escape(text)}' for names, text in zip(classes, row, strict=True)]
+        rows.append("".join([f"<tr{'' if number < end else ' class=suite'}>", *cells]))
+    below = [f"<p>{escape(text)}</p>" for text in warned] + [f'<p class="note">{escape(line)}</p>' for line in _remarks(answer, grid)]
+    table = "\n".join(["<table>", *rows, "</table>"]) if grid.rows else ""
+    return PAGE.format(title=escape(answer.sentence), table=table, below="\n".join(below))
 
 
 WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {
     TABLE: _as_text, "markdown": _as_markdown, "csv": _as_csv, "json": _as_json, "html": _as_html
 }  # fmt: skip
-
-
-def noted(result: "xr.Dataset") -> tuple[dict[str, Any], list[Row]]:
-    """Return the attrs of a result, and what it has to say beside its numbers, as data."""
-    import perfarray
-    from perfarray.timings.notes import as_data
-
-    attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
-    return attrs, [as_data(note) for note in perfarray.notes(result)]

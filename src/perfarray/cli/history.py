@@ -1,34 +1,32 @@
-"""`perfarray history`: what changed along the commits of an archive, when, by how much; the exit code says whether anything is slower."""
+"""`perfarray history`: at which commits of an archive performance changed; the exit code says whether a benchmark became slower."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.forms import Answer, Row, form, give, give_failure, noted
+from perfarray.cli.commits import commit_index, history_dim, in_order
+from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.options import percent
-from perfarray.cli.ordering import history_dim, in_order, since
-from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, reporting
-from perfarray.cli.reading import read_one
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, counted
+from perfarray.cli.reading import read_archive
 from perfarray.conventions import BENCHMARK, HIGHER, plural
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-CODE = "code"
-"""The cause of a change that is not another host's."""
+CODE = "code"  # the cause of a change that is not another host's
 
-SAID = ("estimate", "lower", "upper", "pvalue", "verdict", "earliest", "latest", "cause", "common")
-"""What a row says of a change."""
+SHOWN = ("change", "estimate", "lower", "upper", "pvalue", "verdict", "earliest", "latest", "cause", "common")
 
-OPTIONS = options.SPOKEN | {name: f"--{name}" for name in ("threshold", "alpha", "correction")}
+OPTIONS = options.spoken("threshold alpha correction")
 
 
 def history(
     archive: options.Archive,
+    *,
     dim: Annotated[str | None, typer.Option(help="What the history is along; default: commit, date or build.")] = None,
     order: options.Order = None,
     from_commit: Annotated[
@@ -37,24 +35,14 @@ def history(
     online: Annotated[
         bool, typer.Option("--online", help="Judge commits by those up to them alone, as a job after each does: 1 false alarm in 1,000.")
     ] = False,
-    alpha: Annotated[
-        float | None,
-        typer.Option(parser=options.fraction, metavar="SHARE", help="The chance of any change in a stable history: 5% (default)."),
-    ] = None,
+    alpha: Annotated[float | None, options.share("The chance of any change in a stable history: 5% (default).")] = None,
     threshold: options.Threshold = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
-    levels: options.Levels = None,
-    metric: options.Metric = None,
-    format: options.Format = None,
-    layout: options.Layout = None,
-    dims: options.Dims = None,
-    pattern: options.Pattern = None,
-    encoding: options.Encoding = None,
+    nest: options.Nest,
+    reading: options.Reading,
     sort: options.Sort = None,
-    output: options.Output = None,
-    file: options.File = None,
-    json: options.Json = False,
+    target: Target,
 ) -> None:
     """Say since when a benchmark is slower or faster: at which commits it changed, by how much, and how sure that is.
 
@@ -64,26 +52,27 @@ def history(
 
     Example: git log --format=%H | perfarray history results/ --order - --since v2.1
     """
-    target = form(output, file, archive, json=json)
-    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
     choices = options.given(
-        alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, levels=options.names(levels), metric=metric
+        alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, online=True if online else None
     )
-    choices |= {"online": True} if online else {}
-    failing = partial(give_failure, {"archive": archive, "changes": [], "attrs": {}, "notes": []}, target)
-    with reporting(failing, options=OPTIONS) as sentences:
-        times = read_one(archive, reading)
+    with answering(target, {"archive": archive}, "changes", "attrs", "notes", options=OPTIONS) as sentences:
+        times = read_archive(archive, reading)
         along = history_dim(times, dim)
         times = in_order(times, along, order, sentences)
-        start = 0 if from_commit is None else since(times, along, from_commit)
-        changes = perfarray.change_points(times, dim=along, **choices)
+        start = 0 if from_commit is None else commit_index(times, along, from_commit)
+        changes = perfarray.change_points(times, dim=along, **nest, **choices)
         recent = changes.isel({along: slice(start, None)})
     rows = _rows(recent, along)
-    table, (attrs, notes) = _labelled(perfarray.table(recent, sort=sort), rows, recent), noted(changes)
     code, outcome = _outcome(changes, rows, along)
-    outcome += "" if from_commit is None or code == NO_ANSWER else f" since {recent[along].values[0]}"
-    content = {"archive": archive, "changes": rows, "attrs": attrs, "notes": notes}
-    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=_legend(recent, along)), target, sentences)
+    answer = Answer(
+        table=_with_labels(perfarray.table(recent, sort=sort), rows, recent),
+        rows=rows,
+        content={"archive": archive, "changes": rows, **described(changes)},
+        outcome=outcome if from_commit is None or code == NO_ANSWER else f"{outcome} since {recent[along].values[0]}",
+        code=code,
+        legend=_legend(recent, along),
+    )
+    give(answer, target, sentences)
 
 
 def _rows(changes: "xr.Dataset", dim: str) -> list[Row]:
@@ -91,16 +80,15 @@ def _rows(changes: "xr.Dataset", dim: str) -> list[Row]:
     from perfarray.timings.writing import rows_of
 
     dims = [*(str(name) for name in changes["change"].dims if name != dim), dim]
-    rows = rows_of(changes[["change", *SAID]], dims)
-    return [{name: value for name, value in row.items() if name != "change"} for row in rows if row["change"]]
+    return [row for row in rows_of(changes[list(SHOWN)], dims) if row.pop("change")]
 
 
-def _labelled(table: "pd.DataFrame", rows: list[Row], changes: "xr.Dataset") -> "pd.DataFrame":
-    """Put back the labels that all rows share, where there were others to be found: a table of one change says of which benchmark."""
+def _with_labels(table: "pd.DataFrame", rows: list[Row], changes: "xr.Dataset") -> "pd.DataFrame":
+    """Add the labels that all rows share where the archive has others: a table of one change names its benchmark."""
     dims = [str(dim) for dim in changes["change"].dims if rows and changes.sizes[dim] > 1]
     plain = table.reset_index(drop=table.index.names == [None])
-    absent = {dim: rows[0][dim] for dim in dims if dim not in plain}
-    return plain.assign(**absent).set_index(dims) if absent else table
+    shared = {dim: rows[0][dim] for dim in dims if dim not in plain}
+    return plain.assign(**shared).set_index(dims) if shared else table
 
 
 def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str]:
@@ -109,36 +97,32 @@ def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str
     if not n_series:
         return NO_ANSWER, f"no answer: too few {plural(dim)}, or nothing was measured"
     judged = [row["verdict"] for row in rows if row["cause"] == CODE]
-    counts = ", ".join(f"{judged.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
-    hosts = len(rows) - len(judged)
-    words = f"{len(rows)} {'change' if len(rows) == 1 else 'changes'} in {n_series} series of up to {int(changes['n'].max())} {plural(dim)}"
-    words += f": {counts}" if rows else ""
-    words += f"; {hosts} with another host" if hosts else ""
-    return (SOMETHING_SLOWER if "slower" in judged else NOTHING_SLOWER), words
+    text = f"{counted(len(rows), 'change')} in {n_series} series of up to {int(changes['n'].max())} {plural(dim)}"
+    if rows:
+        text += ": " + ", ".join(f"{judged.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
+    if len(judged) < len(rows):
+        text += f"; {len(rows) - len(judged)} with another host"
+    return (SOMETHING_SLOWER if "slower" in judged else NOTHING_SLOWER), text
 
 
 def _legend(changes: "xr.Dataset", dim: str) -> list[str]:
-    """Write what the columns mean and what changes rest on."""
+    """Write what the columns mean and how changes are judged."""
     attrs: dict[Any, Any] = dict(changes.attrs)
-    many, good = plural(dim), "more" if attrs["better"] == HIGHER else "less"
-    threshold, name = float(attrs["threshold"]), {"bh": "Benjamini and Hochberg", "holm": "Holm"}.get(str(attrs.get("correction")))
-    stable = (
-        f"alpha = {percent(attrs['alpha'])} for a stable history"
-        if "alpha" in attrs
-        else f"{attrs['false_alarms']:g} per 1,000 {many} of a stable history"
-    )
-    over = f", corrected for the number of series ({name})" if name and BENCHMARK in changes.dims else ""
-    return [
-        f"change: of the mean {attrs['metric']} after / before, of which {good} is faster, with its {percent(attrs['confidence_level'])} "
-        f"interval; found at {stable}{over}.",
-        f"The {dim} named is the most likely; the range holds it at 95 %. What {many} differ by though nothing changed is taken from the "
-        "history itself.",
-        f"{many.capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}, the oldest first.",
-        *(
-            ["cause: host where another host measured from there on: such a change is not judged."]
-            if (changes["cause"] == "host").any()
-            else []
-        ),
-        *([f"common: yes where benchmarks changed together, by one {dim}."] if changes["common"].any() else []),
-        *([f"equivalent: wholly within {percent(threshold)}."] if threshold else []),
+    commits, better = plural(dim), "more" if attrs["better"] == HIGHER else "less"
+    chance = f"{attrs['false_alarms']:g} per 1,000 {commits} of" if "alpha" not in attrs else f"alpha = {percent(attrs['alpha'])} for"
+    correction = {"bh": "Benjamini and Hochberg", "holm": "Holm"}.get(str(attrs.get("correction")))
+    corrected = f", corrected for the number of series ({correction})" if correction and BENCHMARK in changes.dims else ""
+    lines = [
+        f"change: of the mean {attrs['metric']} after / before, of which {better} is faster, with its {percent(attrs['confidence_level'])} "
+        f"interval; found at {chance} a stable history{corrected}.",
+        f"The {dim} named is the most likely; the range holds it at 95 %. What {commits} differ by though nothing changed is taken from "
+        "the history itself.",
+        f"{commits.capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}, the oldest first.",
     ]
+    if (changes["cause"] == "host").any():
+        lines.append("cause: host where another host measured from there on: such a change is not judged.")
+    if changes["common"].any():
+        lines.append(f"common: yes where benchmarks changed together, by one {dim}.")
+    if attrs["threshold"]:
+        lines.append(f"equivalent: wholly within {percent(float(attrs['threshold']))}.")
+    return lines

@@ -1,7 +1,10 @@
-"""What several commands ask for, in the same words."""
+"""The options of the commands: each is declared here once; several that belong together are one argument of a command."""
 
-from pathlib import Path
-from typing import Annotated, Any, Literal
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import typer
 
@@ -24,8 +27,8 @@ def names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(text.replace(",", " ").split())
 
 
-def named(text: str) -> dict[str, str | int]:
-    """Read `benchmark=program,time_ms=duration`, or `benchmark=0,time_ms=1` with places of columns."""
+def columns(text: str) -> dict[str, str | int]:
+    """Read `benchmark=program,time_ms=duration`, or `benchmark=0,time_ms=1` with the positions of columns."""
     pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(dim.strip() and name.strip() for dim, _, name in pairs):
         raise typer.BadParameter(f"{text!r} names no dims and columns; write benchmark=program,time_ms=duration")
@@ -33,7 +36,7 @@ def named(text: str) -> dict[str, str | int]:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given: for the others the library's own defaults hold."""
+    """Return the options that were given; for the others the defaults of the library hold."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -42,20 +45,22 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-def workers(parallel: int) -> bool | int:
-    """Return for the library how many processes read: 1 is this one."""
-    return False if parallel == 1 else parallel
+def share(help: str) -> Any:
+    """Declare an option that is a percentage or a fraction."""
+    return typer.Option(parser=fraction, metavar="SHARE", help=help)
 
 
-Confidence = Annotated[float | None, typer.Option(parser=fraction, metavar="SHARE", help="Of the intervals: 95% (default).")]
+Archive = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
 Baseline = Annotated[str | None, typer.Option(metavar="LABEL", help="The label in it that the others are compared with.")]
+Confidence = Annotated[float | None, share("Of the intervals: 95% (default).")]
 Correction = Annotated[
     Literal["holm", "bh"] | None,
     typer.Option(help="For many benchmarks at once: holm bounds the chance of any false verdict, bh the share of false verdicts."),
 ]
-Cost = Annotated[
+Costs = Annotated[
     list[str] | None,
     typer.Option(
+        "--cost",
         metavar="LEVEL=PRICE",
         help="What starting one more of a level costs: execution=0.8, binary=95s, or as its format calls it, fork=3. Repeat it for "
         "several. If not given: what the files say; plan asks for the rest.",
@@ -63,23 +68,6 @@ Cost = Annotated[
 ]
 CostUnits = Annotated[Literal["s", "iterations"], typer.Option("--units", help="The unit of prices and of what is planned.")]
 Dim = Annotated[str | None, typer.Option(help="What is compared in one file or folder: machine, tuning, version, ...")]
-Dims = Annotated[
-    dict[str, Any] | None,
-    typer.Option(parser=named, metavar="DIM=COLUMN,...", help="Settings and columns that are dims, by name or by place from 0."),
-]
-Encoding = Annotated[str | None, typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8.")]
-Format = Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")]
-Archive = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
-Order = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE", help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Default: by date, else by name."
-    ),
-]
-File = Annotated[
-    Path | None,
-    typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),
-]
 FilesAre = Annotated[
     Literal["session", "execution", "separate"] | None,
     typer.Option(
@@ -87,27 +75,101 @@ FilesAre = Annotated[
         "compared with the file of the same name."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")]
-Layout = Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')]
-Levels = Annotated[str | None, typer.Option(help="The nest of repetitions from the outside in, as in execution,iteration.")]
-Metric = Annotated[str | None, typer.Option(help="The variable compared, where files hold several (time, throughput, ...).")]
-Output = Annotated[
-    Literal["table", "markdown", "csv", "json", "html"] | None,
-    typer.Option("--output", help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
+HalfWidth = Annotated[float | None, share("The relative half-width to reach: 1% or 0.01.")]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Default: by date, else by name."
+    ),
 ]
+Paired = Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")]
 Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
 Progress = Annotated[bool, typer.Option("--progress", help="Show a progress bar.")]
-Pattern = Annotated[
-    str | None, typer.Option(help='Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} = time_ms".')
-]
-
 Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
+Threshold = Annotated[float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")]
 
-Threshold = Annotated[
-    float | None,
-    typer.Option(parser=fraction, metavar="SHARE", help="A change that does not matter: 2% or 0.02. Default: every change matters."),
-]
 
-SPOKEN = {name: f"--{name}" for name in ("dims", "pattern", "encoding", "format", "layout", "levels", "metric", "dim")}
-SPOKEN["confidence_level"] = "--confidence"
-"""Arguments that messages of the library name, and the options that stand for them."""
+class Group(NamedTuple):
+    """Several options that a function makes one argument of: `name: Annotated[type, Group(function)]`."""
+
+    make: Callable[..., Any]
+
+
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose groups are replaced by their options: typer reads these from its signature."""
+
+    @wraps(command)
+    def expanded(**options: Any) -> None:
+        command(**_arguments(command, options))
+
+    expanded.__signature__ = inspect.Signature(_options(command))  # type: ignore[attr-defined]
+    return expanded
+
+
+def _options(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function, with the options of groups in their places."""
+    parameters = []
+    for parameter in inspect.signature(function).parameters.values():
+        group = _group(parameter)
+        parameters += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)] if group is None else _options(group.make)
+    return parameters
+
+
+def _arguments(function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a function takes, made of options."""
+    groups = {name: _group(parameter) for name, parameter in inspect.signature(function).parameters.items()}
+    return {name: options[name] if group is None else group.make(**_arguments(group.make, options)) for name, group in groups.items()}
+
+
+def _group(parameter: inspect.Parameter) -> Group | None:
+    return next((mark for mark in getattr(parameter.annotation, "__metadata__", ()) if isinstance(mark, Group)), None)
+
+
+def _reading(
+    format: Annotated[str | None, typer.Option(help="The format of the files; default: recognised by content.")] = None,
+    layout: Annotated[str | None, typer.Option(help='What the path of a file says, as in "{machine}/{session}.json".')] = None,
+    dims: Annotated[
+        dict[str, Any] | None,
+        typer.Option(parser=columns, metavar="DIM=COLUMN,...", help="Settings and columns that are dims, by name or by position from 0."),
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option(help='Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} = time_ms".')
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8.")] = None,
+) -> dict[str, Any]:
+    return given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+
+
+Reading = Annotated[dict[str, Any], Group(_reading)]
+
+
+def _nest(
+    levels: Annotated[str | None, typer.Option(help="The nest of repetitions from the outside in, as in execution,iteration.")] = None,
+    metric: Annotated[str | None, typer.Option(help="The variable compared, where files hold several (time, throughput, ...).")] = None,
+) -> dict[str, Any]:
+    return given(levels=names(levels), metric=metric)
+
+
+Nest = Annotated[dict[str, Any], Group(_nest)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """How files are read, what several of them are, and what is compared in one place."""
+
+    dim: Dim = None
+    baseline: Baseline = None
+    files_are: FilesAre = None
+    reading: Reading
+
+
+Selected = Annotated[Selection, Group(Selection)]
+
+
+def spoken(arguments: str = "", **options: str) -> dict[str, str]:
+    """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
+    names = f"dims pattern encoding format layout levels metric dim {arguments}".split()
+    return {name: f"--{name.replace('_', '-')}" for name in names} | {"confidence_level": "--confidence"} | options
+
+
+SPOKEN: Final = spoken()

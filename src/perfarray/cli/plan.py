@@ -1,82 +1,49 @@
-"""`perfarray plan`: prices given or asked for, and what they buy."""
+"""`perfarray plan`: how many repetitions to run, for prices that are given or asked for."""
 
-from dataclasses import dataclass
-from functools import partial
+import math
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.forms import Answer, form, give, give_failure, noted
-from perfarray.cli.plan_words import sentences
-from perfarray.cli.prices import amount, ask, asked_costs, by_level, given_costs, named_levels
-from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, quoted, reporting
+from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.prices import amount, ask, costs_by_level, given_costs, named_levels, with_answers
+from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted, quoted
 from perfarray.cli.reading import read_one
-from perfarray.conventions import EXECUTION, ITERATION, SECONDS, plural, price_of
+from perfarray.conventions import BENCHMARK, EXECUTION, ITERATION, SECONDS, plural, price_of
+from perfarray.results.words import duration
 
 if TYPE_CHECKING:
     import xarray as xr
 
-OPTIONS = options.SPOKEN | {
-    "costs": "--cost",
-    "cost_units": "--units",
-    "budget": "--budget",
-    "half_width": "--half-width",
-    "assurance": "--assurance",
-    "min_units": "--min-units",
-    "confidence_level": "--confidence",
-    "baseline": "--baseline",
-    "levels": "--levels",
-    "metric": "--metric",
-}
-"""The options that stand for arguments of the planners."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
-    """What the experiment may cost: prices by what they were called, the budget, their unit, and whether a build serves the whole suite."""
-
-    costs: dict[str, float]
-    budget: float | None
-    units: str
-    suite: bool
+OPTIONS = options.spoken("budget half_width assurance min_units baseline", costs="--cost", cost_units="--units")
 
 
 def plan(
     path: Annotated[str, typer.Argument(help="A pilot experiment: a file, a folder or a quoted glob pattern.", show_default=False)],
-    cost: options.Cost = None,
+    *,
+    costs: options.Costs = None,
     budget: Annotated[
         str | None,
         typer.Option(help="What each plan may cost, one a benchmark (with --suite: all of it): 8h, 30min, or a number. Never exceeded."),
     ] = None,
-    half_width: Annotated[
-        float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="The half-width to reach, relative: 1% or 0.01.")
-    ] = None,
+    half_width: options.HalfWidth = None,
     units: options.CostUnits = "s",
     suite: Annotated[bool, typer.Option("--suite", help="One build (or session) serves every benchmark: plan them together.")] = False,
     dim: Annotated[str | None, typer.Option(help="The dim of the baseline; default: the one that has its label.")] = None,
     baseline: Annotated[str | None, typer.Option(metavar="LABEL", help="The system to compare with: plan the ratio.")] = None,
     min_units: Annotated[int | None, typer.Option(help="The fewest repetitions of the outermost level: 5 (default).")] = None,
     assurance: Annotated[
-        float | None,
-        typer.Option(
-            parser=options.fraction, metavar="SHARE", help="Of experiments of the planned size that reach the half-width: 50% (default)."
-        ),
+        float | None, options.share("Of experiments of the planned size that reach the half-width: 50% (default).")
     ] = None,
     confidence: options.Confidence = None,
-    levels: options.Levels = None,
-    metric: options.Metric = None,
-    format: options.Format = None,
-    layout: options.Layout = None,
-    dims: options.Dims = None,
-    pattern: options.Pattern = None,
-    encoding: options.Encoding = None,
+    nest: options.Nest,
+    reading: options.Reading,
     files_are: options.FilesAre = None,
     sort: options.Sort = None,
-    output: options.Output = None,
-    file: options.File = None,
-    json: options.Json = False,
+    target: Target,
 ) -> None:
     """Plan how many builds, executions and iterations to run, for a budget or for a half-width.
 
@@ -87,63 +54,140 @@ def plan(
     """
     from perfarray.timings.writing import rows_of
 
-    target = form(output, file, path, json=json)
-    nest = options.given(levels=options.names(levels), metric=metric)
     choices = options.given(
         confidence_level=confidence, dim=dim, baseline=baseline, half_width=half_width, assurance=assurance, min_units=min_units
     )
-    reading = options.given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
-    failing = partial(give_failure, {"pilot": path, "plans": [], "attrs": {}, "notes": []}, target)
-    with reporting(failing, options=OPTIONS) as warned:
-        named = named_levels(nest.get("levels"), dims, layout, pattern)
-        most = None if budget is None else amount(budget, units)
-        prices = Prices(costs=given_costs(cost or (), units, named), budget=most, units=units, suite=suite)
+    with answering(target, {"pilot": path}, "plans", "attrs", "notes", options=OPTIONS) as warned:
+        prices = given_costs(costs or (), units, named_levels(nest.get("levels"), reading))
+        choices |= options.given(budget=None if budget is None else amount(budget, units))
         times = read_one(path, reading, files_are, warned)
-        result = _plan(times, prices, nest, choices)
-    code, rows = NOTHING_SLOWER if bool(result["cost"].notnull().any()) else NO_ANSWER, rows_of(result, list(map(str, result["cost"].dims)))
-    attrs, notes = noted(result)
-    content = {"pilot": path, "plans": rows, "attrs": attrs, "notes": notes}
-    table = perfarray.table(result, sort=sort)
-    table, legend = table.iloc[:0] if code == NO_ANSWER else table, [f"{table.attrs['about']}."]
-    answer = Answer(table=table, rows=rows, content=content, outcome=" ".join(sentences(result)), code=code, legend=legend)
+        _check_files(times, baseline)
+        prices, choices = _ask(times, costs_by_level(prices, str(times.attrs.get("format", ""))), units, nest, choices)
+        result = _suite_plan(times, prices, units, nest, choices) if suite else (
+            perfarray.plan_repetitions(times, costs=prices, cost_units=units, **nest, **choices)
+        )  # fmt: skip
+    table, rows = perfarray.table(result, sort=sort), rows_of(result, [str(dim) for dim in result["cost"].dims])
+    has_plan = bool(result["cost"].notnull().any())
+    answer = Answer(
+        table=table if has_plan else table.iloc[:0],
+        rows=rows,
+        content={"pilot": path, "plans": rows, **described(result)},
+        outcome=" ".join(sentences(result)),
+        code=NOTHING_SLOWER if has_plan else NO_ANSWER,
+        legend=[f"{table.attrs['about']}."],
+    )
     give(answer, target, warned)
 
 
-def _plan(times: "xr.Dataset", prices: Prices, nest: dict[str, Any], choices: dict[str, Any]) -> "xr.Dataset":
-    """Ask for what is missing, and plan."""
-    costs = by_level(prices.costs, str(times.attrs.get("format", "")))
-    _check_files(times, choices.get("baseline"))
-    counted = perfarray.counts(times, **nest)
-    levels = counted["level"].values.tolist()
-    priced = [level for level in levels[:-1] if price_of(level) not in times.coords]
-    if not {*priced} <= {*costs} or (prices.budget is None and "half_width" not in choices):
-        _check_units(float(counted["total"].isel(level=0).max()), levels)
-    costs = asked_costs(costs, priced, prices.units)
-    if prices.budget is not None:
-        choices["budget"] = prices.budget
-    elif "half_width" not in choices:
-        amount_text = "a number, or 8h" if prices.units == SECONDS else prices.units
-        choices["budget"] = ask(f"What may the experiment cost ({amount_text})?", prices.units)
-    if not prices.suite:
-        return perfarray.plan_repetitions(times, costs=costs, cost_units=prices.units, **nest, **choices)
-    if prices.units != SECONDS:
-        raise ValueError("--suite plans in seconds: leave --units out")
-    shared = levels[0] if levels[0] not in (EXECUTION, ITERATION) else None
-    return perfarray.plan_suite(times, costs=costs, shared=shared, **nest, **choices)
-
-
-def _check_units(most: float, levels: list[str]) -> None:
-    """Raise where a pilot shows no variation, before anything is asked."""
-    if most < 2:
-        more = f", or leave that level out: --levels {','.join(levels[1:])}" if levels[1:] else ""
-        unit, units = levels[0], plural(levels[0])
-        raise ValueError(f"no plan: the pilot has one {unit} of each, which shows nothing of several {units}; measure two or more{more}")
-
-
 def _check_files(times: "xr.Dataset", baseline: str | None) -> None:
-    """Raise where files hold what cannot be planned without saying more."""
+    """Raise where files hold what cannot be planned unless an option says what they are."""
     if "file" in times.dims and times.sizes["file"] > 1 and baseline is None:
         raise ValueError(
             f"several files hold the same benchmarks ({quoted(times['file'].values.tolist(), 3)}); say what a file is: --files-are session "
             "(one run of the whole harness), --files-are execution (one of several executions), or with --layout what its name says"
         )
+
+
+def _ask(
+    times: "xr.Dataset", costs: dict[str, float], units: str, nest: dict[str, Any], choices: dict[str, Any]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Ask for the prices that are missing, and for the budget; a pilot without variation is an error before any question."""
+    counts = perfarray.counts(times, **nest)
+    levels = counts["level"].values.tolist()
+    priced = [level for level in levels[:-1] if price_of(level) not in times.coords]
+    has_goal = "budget" in choices or "half_width" in choices
+    if float(counts["total"].isel(level=0).max()) < 2 and not (has_goal and {*priced} <= {*costs}):
+        more = f", or leave that level out: --levels {','.join(levels[1:])}" if levels[1:] else ""
+        unit, several = levels[0], plural(levels[0])
+        raise ValueError(f"no plan: the pilot has one {unit} of each, which shows nothing of several {several}; measure two or more{more}")
+    costs = with_answers(costs, priced, units)
+    if not has_goal:
+        choices = choices | {"budget": ask(f"What may the experiment cost ({'a number, or 8h' if units == SECONDS else units})?", units)}
+    return costs, choices
+
+
+def _suite_plan(times: "xr.Dataset", costs: dict[str, float], units: str, nest: dict[str, Any], choices: dict[str, Any]) -> "xr.Dataset":
+    """Plan all benchmarks together."""
+    if units != SECONDS:
+        raise ValueError("--suite plans in seconds: leave --units out")
+    outermost = str(perfarray.counts(times, **nest)["level"].values[0])
+    shared = None if outermost in (EXECUTION, ITERATION) else outermost
+    return perfarray.plan_suite(times, costs=costs, shared=shared, **nest, **choices)
+
+
+def sentences(plan: "xr.Dataset") -> list[str]:
+    """Write what to run, what it costs and what half-width it reaches."""
+    subject = f"ratio to {plan.attrs['baseline']}" if "baseline" in plan.attrs else "mean"
+    if plan.attrs["result"] == "plan_suite":
+        return [_suite_sentence(name, cell) for name, cell in _cells(plan, plan["cost"])]
+    cells = [(name, cell) for name, cell in _cells(plan, plan["repetitions"].isel(level=0)) if math.isfinite(float(cell["cost"]))]
+    if not cells:
+        return ["No plan: the pilot has one unit, or shows no variation at any level."]
+    outermost = plan["level"].values[0]
+    if len(cells) == 1:
+        ((_, cell),) = cells
+        return [f"Run {_repetitions(cell)}: {_promise(cell, subject, f'in each {outermost}')}.", *_advice(cell)]
+    total = _price(sum(float(cell["cost"]) for _, cell in cells), plan)
+    name, widest = max(cells, key=lambda item: float(item[1]["half_width"]))
+    half_width = f"{_percent(float(widest['half_width']))} of the {subject} ({_level(plan)})"
+    text = f"Together {total} for {len(cells)} plans; the widest half-width is that of {name}, {half_width}: {_repetitions(widest)}."
+    several_builds = BENCHMARK in plan.dims and "binary" in plan["level"].values
+    return [text, *(["If one build serves all benchmarks, --suite plans them together."] if several_builds else [])]
+
+
+def _suite_sentence(name: str, cell: "xr.Dataset") -> str:
+    """Write what the plan of one suite costs and reaches."""
+    if math.isnan(float(cell["cost"])):
+        return f"No plan{f' for {name}' if name else ''}: too few units, or no variation."
+    instruction = "Run every benchmark"
+    if "shared" in cell.attrs:
+        units = f"{float(cell['repetitions'].isel(level=0).max()):.0f} {plural(str(cell['level'].values[0]))}"
+        old = float(cell["baseline_repetitions"].isel(level=0).max()) if "baseline_repetitions" in cell else math.nan
+        of_old = "" if math.isnan(old) else f" ({old:.0f} of {cell.attrs['baseline']})"
+        instruction = f"Make {units}{of_old} and run every benchmark on each"
+    promise = _promise(cell, "suite's geometric mean", "on each")
+    return " ".join([f"{f'{name}: ' if name else ''}{instruction} as the table says: {promise}.", *_advice(cell)])
+
+
+def _promise(cell: "xr.Dataset", subject: str, where: str) -> str:
+    """Write the price and the half-width, and what an experiment would reach that repeats the outermost level alone."""
+    half_width = f"a half-width of {_percent(float(cell['half_width']))} of the {subject} ({_level(cell)})"
+    text = f"{_price(float(cell['cost']), cell)} for {half_width}"
+    planned = [cell[name].isel(level=slice(1, None)) for name in ("repetitions", "baseline_repetitions") if name in cell]
+    if not any((counts > 1).any() for counts in planned):
+        return text
+    return f"{text}; running everything once {where} would give {_percent(float(cell['default_half_width']))}"
+
+
+def _advice(cell: "xr.Dataset") -> list[str]:
+    advice = str(cell["advice"].item())
+    return [f"{advice[0].upper()}{advice[1:]}."] if advice else []
+
+
+def _cells(plan: "xr.Dataset", like: "xr.DataArray") -> "list[tuple[str, xr.Dataset]]":
+    """Return the cells of a plan by their labels; the dims of `like` make cells."""
+    cells = []
+    for index in product(*map(range, like.shape)):
+        indexers = dict(zip(like.dims, index, strict=True))
+        labels = [str(like[dim].values[i]) for dim, i in indexers.items() if like.sizes[dim] > 1 or dim == BENCHMARK]
+        cells.append((", ".join(labels), plan.isel(indexers)))
+    return cells
+
+
+def _repetitions(cell: "xr.Dataset") -> str:
+    """Write counts: `16 binaries, each of 29 executions, each of 4 iterations`."""
+    pairs = zip(cell["level"].values, cell["repetitions"].values, strict=True)
+    return ", each of ".join(counted(number, str(level)) for level, number in pairs)
+
+
+def _price(cost: float, plan: "xr.Dataset") -> str:
+    units = str(plan.attrs["cost_units"])
+    return duration(cost) if units == SECONDS else f"{cost:.0f} {units}"
+
+
+def _percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def _level(plan: "xr.Dataset") -> str:
+    return f"{100 * float(plan.attrs['confidence_level']):g} %"

@@ -1,6 +1,5 @@
-"""`perfarray speedup-test`: run the Speedup-Test on its tool's files; print its report, and which way each benchmark went."""
+"""`perfarray speedup-test`: run the Speedup-Test on its tool's files; print its report, and the test of each benchmark."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,36 +7,28 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.forms import Answer, form, give, give_failure, noted
-from perfarray.cli.problems import NOTHING_SLOWER, SHOWN, reporting
+from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.problems import NOTHING_SLOWER, WITHOUT_ANSWER
 from perfarray.conventions import BENCHMARK
 
 if TYPE_CHECKING:
     import xarray as xr
 
-OPTIONS = options.SPOKEN | {"confidence_level": "--conf-level", "weights": "--weight", "precision": "--precision", "output": "--prefix"}
-OPTIONS |= {"correction": "--correction"}
-"""The options that stand for arguments of the report."""
+OPTIONS = options.spoken("precision correction", confidence_level="--conf-level", weights="--weight", output="--prefix")
 
-STATISTICS = {"mean": "means", "median": "medians"}
-"""What is tested: of the least time there is no test."""
+STATISTICS = {"mean": "means", "median": "medians"}  # those that are tested: there is no test of the least time
 
 
 def speedup_test(
     config: Annotated[str, typer.Argument(help="The configuration: CSV with Name,Sample1,Sample2,ConfLevel,Coef.", show_default=False)],
-    conf_level: Annotated[
-        float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="For benchmarks without one. Default: searched for.")
-    ] = None,
+    *,
+    conf_level: Annotated[float | None, options.share("For benchmarks without one. Default: searched for.")] = None,
     weight: Annotated[Literal["custom", "equal", "fraction"], typer.Option(help="The weights of the benchmarks.")] = "custom",
-    precision: Annotated[
-        float | None, typer.Option(parser=options.fraction, metavar="SHARE", help="Of the proportion, for the number needed: 5% (default).")
-    ] = None,
+    precision: Annotated[float | None, options.share("Of the proportion, for the number needed: 5% (default).")] = None,
     correction: options.Correction = None,
     prefix: Annotated[str | None, typer.Option(help="What the names of the tool's four files begin with; default: CONFIG.")] = None,
     sort: options.Sort = None,
-    output: options.Output = None,
-    file: options.File = None,
-    json: options.Json = False,
+    target: Target,
 ) -> None:
     """Run the Speedup-Test on its tool's files: which speedups are significant, and those of the whole suite.
 
@@ -48,22 +39,21 @@ def speedup_test(
     """
     from perfarray.timings.writing import rows_of
 
-    target = form(output, file, config, json=json)
     choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, correction=correction, output=prefix)
-    failing = partial(give_failure, {"config": config, "rows": [], "suites": [], "attrs": {}, "notes": []}, target)
-    with reporting(failing, own_words=SHOWN, options=OPTIONS) as warned:
+    keys = ("rows", "suites", "attrs", "notes")
+    with answering(target, {"config": config}, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as warned:
         if prefix is not None and not Path(prefix).parent.is_dir():
             raise ValueError(f"--prefix {prefix}: there is no folder {str(Path(prefix).parent)!r} to write to")
         result = perfarray.speedup_report(config, **choices)
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
     tested = result.sel(statistic=list(STATISTICS)).assign_attrs(result="speedup_test")
-    names = {each: [name for name, array in result.items() if (BENCHMARK in array.dims) is each] for each in (True, False)}
-    rows = rows_of(tested[names[True]], [BENCHMARK, "statistic"])
-    attrs, notes = noted(result)
+    of_benchmarks = [name for name, array in result.items() if BENCHMARK in array.dims]
+    rows = rows_of(tested[of_benchmarks], [BENCHMARK, "statistic"])
+    suites = rows_of(result.drop_vars(of_benchmarks), ["statistic"])
     answer = Answer(
         table=perfarray.table(tested, sort=sort),
         rows=rows,
-        content={"config": config, "rows": rows, "suites": rows_of(result[names[False]], ["statistic"]), "attrs": attrs, "notes": notes},
+        content={"config": config, "rows": rows, "suites": suites, **described(result)},
         outcome=_outcome(tested),
         code=NOTHING_SLOWER,
         heading=text.rstrip().splitlines(),

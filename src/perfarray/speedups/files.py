@@ -26,16 +26,16 @@ from perfarray.timings.writing import replacing
 STATISTICS = ("min", "mean", "median")
 WEIGHTS = ("custom", "equal", "fraction")
 SUFFIXES = (".out", ".report", ".warning", ".error")
-DEFAULT_LEVEL = 0.95
-"""Of the proportion, where the call gives none."""
+DEFAULT_LEVEL = 0.95  # of the proportion
 
-TESTED = (
+VARIABLES_OF_TESTS = (
     "significant", "confidence_level", "pvalue", "pvalue_adjusted", "test", "warnings", "prob_faster", "n_baseline", "n_candidate",
     "protocol",
 )  # fmt: skip
-"""What is kept of each test."""
 
 NOT_TESTED = "not tested"
+
+# Sentences of the original tool.
 ILLEGAL_WEIGHTS = "Illegal user-defined weights, using equal weights instead."
 NOT_ACCURATE = (
     "Warning: this confidence interval of the proportion may not be accurate because the validity condition {a(1-a/b)>5} is not satisfied."
@@ -45,8 +45,7 @@ REMARK = (
     "selected among a huge number of representative benchmarks."
 )
 
-Warned = dict[str, list[str]]
-"""What the tool warns of each benchmark."""
+Warned = dict[str, list[str]]  # what the tool warns of each benchmark
 
 
 def speedup_report(
@@ -63,19 +62,18 @@ def speedup_report(
     Parameters
     ----------
     config_csv : path-like
-        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the samples are names of text files with one time per line, looked for
-        in the current folder, then in that of the configuration (a name that both have is noted), and must be regular files in one of
-        them unless `set_options(allow_outside=True)`. ConfLevel and Coef may be empty or NA.
+        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; ConfLevel and Coef may be empty or NA. Samples are names of text files
+        with one time per line, in the current folder or that of the configuration, and outside them with `set_options(allow_outside=True)`.
     confidence_level : float, optional
-        For benchmarks without a ConfLevel of their own; None searches for the highest above 50 % that can be declared. Also that of the
+        For benchmarks without a ConfLevel; None searches for the highest above 50 % at which the speedup is significant. Also that of the
         proportion's interval, 0.95 by default.
     weights : {"custom", "equal", "fraction"}
         Those of the column Coef (equal ones, with a note, where it is incomplete); the same for all; shares of the first program's time.
     precision : float
         The half-width for which the number of benchmarks needed is reported.
     correction : {None, "holm", "bh"}
-        As for `speedup_test`: over the benchmarks, of means and of medians apart; those whose level is searched for are no members. What is
-        significant in the files, and the proportion, is then so after correction, and PREFIX.report says it in its second line.
+        As for `speedup_test`: over the benchmarks with given levels, of means and of medians apart. It decides what is significant in the
+        files, and the proportion; PREFIX.report says so in its second line.
     output : path-like, optional
         What the names of the files begin with; default: the path of the configuration.
 
@@ -83,11 +81,10 @@ def speedup_report(
     -------
     Dataset
         Along `benchmark` and `statistic` (min, mean, median): `speedup`, `weight`, and of `speedup_test` `significant`, `confidence_level`,
-        `pvalue`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested), with a correction
-        `pvalue_adjusted`. Along `statistic`:
-        `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is significant `accelerated_speedup`, `accelerated_gain`; and
-        `proportion` of these with `accelerated` (their number), `lower`, `upper`, `reliable`, `required_benchmarks`. The attr `files` is
-        what the names of the files begin with.
+        `pvalue`, `pvalue_adjusted`, `test`, `warnings`, `prob_faster`, `n_baseline`, `n_candidate`, `protocol` (min is never tested).
+        Along `statistic`: `overall_speedup`, `overall_gain`; over the benchmarks whose speedup is significant `accelerated_speedup`,
+        `accelerated_gain`; and `proportion` of these with `accelerated` (their number), `lower`, `upper`, `reliable`,
+        `required_benchmarks`. The attr `files` is what the names of the files begin with.
 
     Raises
     ------
@@ -96,7 +93,7 @@ def speedup_report(
 
     Notes
     -----
-    Written are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report, PREFIX.warning and PREFIX.error (the paper
+    The files are PREFIX.out (a row per benchmark; NA where a sample is missing), PREFIX.report, PREFIX.warning and PREFIX.error (the paper
     calls it status). A sample file that is missing, empty or not numbers is a warning for its benchmark, and the others go on.
 
     References
@@ -128,25 +125,31 @@ def speedup_report(
     with collecting() as notes:
         result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision, correction)
     displayed_path = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
+    contents = [
+        _out_lines(result, benchmarks),
+        _report_lines(result, displayed_path, confidence_level, precision),
+        _warning_lines(warned, benchmarks, displayed_path),
+        _error_lines(illegal, began),
+    ]
     prefix = str(config_csv if output is None else output)
-    _write(
-        prefix,
-        [
-            _out_lines(result, benchmarks),
-            _report_lines(result, displayed_path, confidence_level, precision),
-            _warning_lines(warned, benchmarks, displayed_path),
-            _error_lines(illegal, began),
-        ],
-    )
+    with replacing(*(Path(f"{prefix}{suffix}") for suffix in SUFFIXES)) as files:
+        for file, lines in zip(files, contents, strict=True):
+            file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     names = np.array([entry.name for entry in benchmarks], dtype=object)
     return noted(_with_all(result, names).assign_attrs(files=prefix), *notes, *source.notes, _unread(benchmarks))
 
 
 def _unread(benchmarks: Sequence[Entry]) -> Note | None:
     """Name the sample files that cannot be read."""
-    unread = [complaint for entry in benchmarks for complaint in _complaints(entry)]
-    text = f"{len(unread)} sample files cannot be read, and their benchmarks are left out: {listed(unread, 3)}"
-    return Note("unreadable", text, {"files": [file for entry in benchmarks for file in entry.unreadable]}) if unread else None
+    files = [file for entry in benchmarks for file in entry.unreadable]
+    complaints = [complaint for entry in benchmarks for complaint in _complaints(entry)]
+    text = f"{len(files)} sample files cannot be read, and their benchmarks are left out: {listed(complaints, 3)}"
+    return Note("unreadable", text, {"files": files}) if files else None
+
+
+def _complaints(benchmark: Entry) -> list[str]:
+    """Return what the tool says of the files that cannot be read."""
+    return [f"File '{file}' is not readable" for file in benchmark.unreadable]
 
 
 def _with_all(result: xr.Dataset, names: Any) -> xr.Dataset:
@@ -160,58 +163,69 @@ def _with_all(result: xr.Dataset, names: Any) -> xr.Dataset:
 
 def _timings(benchmarks: Sequence[Entry], path: Path) -> xr.DataArray:
     """Return the samples as timings, of the benchmarks that have both."""
-    used = [entry for entry in benchmarks if not entry.unreadable]
-    if not used:
-        raise ValueError(
-            f"{path}: no benchmark has both samples: {listed([text for entry in benchmarks for text in _complaints(entry)], 5)}"
-        )
-    coordinates = {"confidence_level": [entry.level for entry in used], "weight": [entry.weight for entry in used]}
-    times: xr.DataArray = build(table_of_entries(used))[TIME]
-    return times.assign_coords({name: (BENCHMARK, np.array(numbers, dtype=float)) for name, numbers in coordinates.items()})
-
-
-def _complaints(benchmark: Entry) -> list[str]:
-    """Return what the tool says of the files that cannot be read."""
-    return [f"File '{file}' is not readable" for file in benchmark.unreadable]
+    usable = [entry for entry in benchmarks if not entry.unreadable]
+    if not usable:
+        complaints = [complaint for entry in benchmarks for complaint in _complaints(entry)]
+        raise ValueError(f"{path}: no benchmark has both samples: {listed(complaints, 5)}")
+    times: xr.DataArray = build(table_of_entries(usable))[TIME]
+    levels, weights = np.array([(entry.level, entry.weight) for entry in usable], dtype=float).T
+    return times.assign_coords(confidence_level=(BENCHMARK, levels), weight=(BENCHMARK, weights))
 
 
 def _analyse(
     times: xr.DataArray, confidence_level: float | None, weights: str, precision: float, correction: str | None
 ) -> tuple[xr.Dataset, Warned]:
-    """Compute everything the files tell, for the benchmarks that have both samples; and the warnings of each of them."""
-    level = DEFAULT_LEVEL if confidence_level is None else confidence_level
-    pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)
-    datasets = []
+    """Compute the content of the files for the benchmarks that have both samples, and the warnings of each of them."""
     warned: Warned = {str(name): [] for name in times[BENCHMARK].values}
+    datasets = []
     for statistic in STATISTICS:
         observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(VERSION, drop=True)
         total = overall_speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights).squeeze(VERSION, drop=True)
         variables = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
         variables |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
-            test = tested(pair, None, statistic, confidence_level, "tool", ties="limit")
-            test = test if correction is None else corrected(test, correction)
-            test = noted(test, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
-            for name, applies in zip(warned, test["warned"].transpose(BENCHMARK, "warning").values, strict=True):
-                warned[name] += test["warning"].values[applies].tolist()
-            variables |= {name: test[name] for name in TESTED if name in test}
-            accelerated = overall_speedup(
-                times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights, significant=test["significant"]
-            ).squeeze(VERSION, drop=True)
-            variables |= {name: accelerated[name] for name in ("accelerated_speedup", "accelerated_gain")}
-            share = accelerated_proportion(test, confidence_level=level)
-            variables |= {"proportion": share["estimate"]} | {name: share[name] for name in ("accelerated", "lower", "upper", "reliable")}
-            needed = required_benchmarks(share["estimate"].item(), precision=precision, confidence_level=level)
-            variables["required_benchmarks"] = xr.DataArray(float(needed))
+            variables |= _tested(times, statistic, confidence_level, weights, precision, correction=correction, warned=warned)
         datasets.append(xr.Dataset({name: values.variable for name, values in variables.items()}, {BENCHMARK: times[BENCHMARK].variable}))
     blanks = {"significant": False, "reliable": False, "test": NOT_TESTED, "warnings": "", "protocol": NOT_TESTED}
-    along = xr.IndexVariable("statistic", np.array(STATISTICS, dtype=object))
     fill: dict[Any, Any] = {name: blanks.get(str(name), np.nan) for variables in datasets for name in variables.data_vars}
     result: xr.Dataset = xr.concat(
-        datasets, along, fill_value=fill, combine_attrs="override", coords="minimal", compat="override", join="exact"
-    )
+        datasets, xr.IndexVariable("statistic", np.array(STATISTICS, dtype=object)), fill_value=fill,
+        combine_attrs="override", coords="minimal", compat="override", join="exact",
+    )  # fmt: skip
     attrs = {"result": "speedup_report", "weights": weights} | ({} if correction is None else {"correction": correction})
     return result.transpose(BENCHMARK, "statistic").assign_attrs(attrs), warned
+
+
+def _tested(
+    times: xr.DataArray,
+    statistic: str,
+    confidence_level: float | None,
+    weights: str,
+    precision: float,
+    *,
+    correction: str | None,
+    warned: Warned,
+) -> dict[str, xr.DataArray]:
+    """Return the tests, the speedup of the accelerated benchmarks and their proportion; add the tool's warnings to `warned`."""
+    level = DEFAULT_LEVEL if confidence_level is None else confidence_level
+    pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)
+    test = tested(pair, None, statistic, confidence_level, "tool", ties="limit")
+    test = test if correction is None else corrected(test, correction)
+    test = noted(test, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
+    for name, applies in zip(warned, test["warned"].transpose(BENCHMARK, "warning").values, strict=True):
+        warned[name] += test["warning"].values[applies].tolist()
+    accelerated = overall_speedup(
+        times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights, significant=test["significant"]
+    ).squeeze(VERSION, drop=True)
+    share = accelerated_proportion(test, confidence_level=level)
+    needed = required_benchmarks(share["estimate"].item(), precision=precision, confidence_level=level)
+    return {
+        **{name: test[name] for name in VARIABLES_OF_TESTS if name in test},
+        **{name: accelerated[name] for name in ("accelerated_speedup", "accelerated_gain")},
+        "proportion": share["estimate"],
+        **{name: share[name] for name in ("accelerated", "lower", "upper", "reliable")},
+        "required_benchmarks": xr.DataArray(float(needed)),
+    }
 
 
 def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
@@ -224,13 +238,6 @@ def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
     return xr.DataArray(spent / spent.sum())
 
 
-def _write(prefix: str, contents: Sequence[Sequence[str]]) -> None:
-    """Write the files, a line feed after every line."""
-    with replacing(*(Path(f"{prefix}{suffix}") for suffix in SUFFIXES)) as paths:
-        for path, lines in zip(paths, contents, strict=True):
-            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
 def _rounded(value: float) -> str:
     """Write a number as the tool does: three decimals, no zeros at the end, NA for none."""
     return "NA" if np.isnan(value) else f"{round(value, 3):.15g}"
@@ -238,22 +245,21 @@ def _rounded(value: float) -> str:
 
 def _out_lines(result: xr.Dataset, benchmarks: Sequence[Entry]) -> list[str]:
     """Return the table: a row per benchmark, in the order of the configuration."""
-    head = ["Name", "SpeedupMin"]
-    for name in ("Mean", "Median"):
-        head += [f"Speedup{name}", f"Is{name}Significant", f"{name}ConfLevel"]
-    head += ["CoefMin", "CoefMean", "CoefMedian"]
-    lines = [",".join(f'"{name}"' for name in head)]
+    titles = ["Name", "SpeedupMin"]
+    titles += [title.format(name) for name in ("Mean", "Median") for title in ("Speedup{}", "Is{}Significant", "{}ConfLevel")]
+    titles += ["CoefMin", "CoefMean", "CoefMedian"]
+    lines = [",".join(f'"{title}"' for title in titles)]
     for entry in benchmarks:
-        quoted = '"' + entry.name.replace('"', '""') + '"'
+        cells = ['"' + entry.name.replace('"', '""') + '"']
         if entry.unreadable:
-            lines.append(",".join([quoted, *["NA"] * (len(head) - 1)]))
+            lines.append(",".join([*cells, *["NA"] * (len(titles) - 1)]))
             continue
-        rows = {statistic: result.sel({BENCHMARK: entry.name, "statistic": statistic}) for statistic in STATISTICS}
-        cells = [quoted, _rounded(rows["min"]["speedup"].item())]
+        row = result.sel({BENCHMARK: entry.name})
+        cells.append(_rounded(row["speedup"].sel(statistic="min").item()))
         for statistic in ("mean", "median"):
-            row = rows[statistic]
-            cells += [_rounded(row["speedup"].item()), str(bool(row["significant"])).upper(), _rounded(row["confidence_level"].item())]
-        lines.append(",".join([*cells, *(f"{rows[statistic]['weight'].item():.15g}" for statistic in STATISTICS)]))
+            test = row.sel(statistic=statistic)
+            cells += [_rounded(test["speedup"].item()), str(bool(test["significant"])).upper(), _rounded(test["confidence_level"].item())]
+        lines.append(",".join([*cells, *(f"{weight:.15g}" for weight in row["weight"].sel(statistic=list(STATISTICS)).values)]))
     return lines
 
 
@@ -273,18 +279,17 @@ def _report_lines(result: xr.Dataset, displayed_path: str, confidence_level: flo
     for statistic in ("mean", "median"):
         row = result.sel(statistic=statistic)
         share, lower, upper = (_rounded(row[name].item()) for name in ("proportion", "lower", "upper"))
-        counted = f"{row['accelerated'].item():g}/{result.sizes[BENCHMARK]}"
+        counts = f"{row['accelerated'].item():g}/{result.sizes[BENCHMARK]}"
         lines += [
             "",
-            f"The observed proportion of accelerated benchmarks (speedup of the {statistic}) a/b = {counted} = {share}",
+            f"The observed proportion of accelerated benchmarks (speedup of the {statistic}) a/b = {counts} = {share}",
             f"The confidence level for computing proportion confidence interval is {level:.15g}.",
             f"Proportion confidence interval (speedup of the {statistic}) = [{lower}; {upper}]",
         ]
-        needed = int(row["required_benchmarks"].item())
         lines += [] if row["reliable"].item() else [NOT_ACCURATE]
-        if needed > 0:
-            precision_text = f"(in order to have a precision r={precision:.15g})"
-            lines.append(f"The minimal needed number of randomly selected benchmarks is {needed} {precision_text}.")
+        if (needed := int(row["required_benchmarks"].item())) > 0:
+            needed_for = f"(in order to have a precision r={precision:.15g})"
+            lines.append(f"The minimal needed number of randomly selected benchmarks is {needed} {needed_for}.")
         lines.append(REMARK)
     return lines
 
@@ -294,15 +299,14 @@ def _warning_lines(warned: Warned, benchmarks: Sequence[Entry], displayed_path: 
     lines = [f"Warnings regarding analysis of {displayed_path} "]
     number = 0
     for entry in benchmarks:
-        warnings_of_entry = [*_complaints(entry), UNAVAILABLE] if entry.unreadable else warned[entry.name]
-        if warnings_of_entry:
-            lines += [f"{entry.name} :", *(f"\t{warning}" for warning in warnings_of_entry)]
-        number += len(warnings_of_entry)
+        texts = [*_complaints(entry), UNAVAILABLE] if entry.unreadable else warned[entry.name]
+        lines += [f"{entry.name} :", *(f"\t{text}" for text in texts)] if texts else []
+        number += len(texts)
     return [*lines, f"{number} warning(s)."]
 
 
 def _error_lines(illegal: bool, began: tuple[float, os.times_result]) -> list[str]:
-    """Return what went wrong as a whole, and the time taken, as R tells it."""
+    """Return what is wrong with the configuration, and the time taken, as R prints it."""
     spent = os.times()
     seconds = (spent.user - began[1].user, spent.system - began[1].system, time.perf_counter() - began[0])
     clock = ["> proc.time()", "   user  system elapsed ", "".join(f"{number:7.2f} " for number in seconds)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,7 @@ from perfarray.conventions import BENCHMARK, CENSORED, LOWER, plural
 from perfarray.numerics.intervals import ratio_by_units
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.medians import ratio_of_medians, units_with_limits
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 from perfarray.speedups.numerics.tests import median, overall
 from perfarray.timings.across import Weights, as_weights, check_across, check_weights, each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -26,8 +26,22 @@ from perfarray.timings.validation import check_choice, check_confidence_level, l
 from perfarray.timings.values import check_positive
 
 STATISTICS = ("mean", "median", "min", BEST)
-WEIGHT = "weight"
-"""The coordinate along the benchmarks that holds a weight of their own."""
+WEIGHT: Final = "weight"  # the coordinate with the weight of each benchmark
+
+# What gives estimate, limits, df, n and kind of the ratio of two samples.
+LIMITS: Final[Mapping[str, Callable[..., Any]]] = {
+    "mean": partial(ratio_by_units, method="fieller", df_rule="satterthwaite"),
+    "median": ratio_of_medians,
+}
+
+SUMMARIES: Final[Mapping[str, Callable[[Floats], Floats]]] = {  # of the measured values along the last axis, NaN where there are none
+    "mean": mean_of_measured,
+    "median": median,
+    "min": partial(np.fmin.reduce, axis=-1, initial=np.nan),
+    "max": partial(np.fmax.reduce, axis=-1, initial=np.nan),
+}
+
+BOUND: Final = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
 
 
 @over_metrics
@@ -118,13 +132,6 @@ def speedup(
     return noted(observed, *remarks, checks=("one_side", "speedup_limits"))
 
 
-LIMITS: Mapping[str, Callable[..., Any]] = {
-    "mean": partial(ratio_by_units, method="fieller", df_rule="satterthwaite"),
-    "median": ratio_of_medians,
-}
-"""What gives estimate, limits, df, n and kind of the ratio of one statistic of two samples."""
-
-
 def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
     """Return the limits of speedups; where runs were stopped they are open towards what those would have taken."""
     nest = pair.candidate.levels
@@ -137,8 +144,8 @@ def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
         estimate, lower, upper, _, _, kind = LIMITS[statistic](*values, levels=1, paired=False, level=level)
         return estimate, lower, upper, kind
 
-    named = outputs(estimate="", lower="", upper="") | {"kind": Output((), "", object, "kind of confidence set")}
-    limits = apply(kernel, *sides, core=[nest, nest], outputs=named)
+    variables = outputs(estimate="", lower="", upper="") | {"kind": Output((), "", object, "kind of confidence set")}
+    limits = apply(kernel, *sides, core=[nest, nest], outputs=variables)
     return bound_interval(limits, ratio_bounds(*bounds)) if pair.bounded else limits
 
 
@@ -155,24 +162,20 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return count_note("single_unit", single, n == 1), count_note("no_limit", open_ended, ends)
 
 
-BOUND = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
-"""What follows for an observed speedup."""
-
-
 def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bounds:
-    """Return where the speedup hangs on what stopped runs would have taken: a median or a minimum may not."""
+    """Return where the speedup depends on what stopped runs would have taken; a median or a minimum may not."""
     worst = _summaries(pair._replace(candidate=at_worst(pair.candidate), baseline=at_worst(pair.baseline)), statistic, unit)
     unknown = [side.bounds.at_least & side.bounds.at_most for side in (pair.candidate, pair.baseline)]
-    nothing = (unknown[0] | unknown[1]).reset_coords(drop=True)
+    unbounded = (unknown[0] | unknown[1]).reset_coords(drop=True)
     candidate, baseline = ((cells[name] != worst[name]).reset_coords(drop=True) for name in ("candidate", "baseline"))
     measured = cells["n"] > 0
-    return Bounds(baseline & measured | nothing, candidate & measured | nothing)
+    return Bounds(baseline & measured | unbounded, candidate & measured | unbounded)
 
 
 def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     """Return one number per side and cell, and the number of values on the smaller side."""
     nest, depth = pair.candidate.levels, unit_place(pair.candidate, unit)
-    summary = SUMMARY_OF[named_end(statistic, pair.candidate.better)]
+    summary = SUMMARIES[named_end(statistic, pair.candidate.better)]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         sides = [one_value_per_unit(side, len(nest), depth) for side in (old, new)]
@@ -187,15 +190,6 @@ def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
         outputs=outputs(pair.candidate.units, baseline="", candidate="") | outputs(n="values on the smaller side"),
         attrs={**pair.attrs, "unit": nest[depth], "statistic": statistic},
     )
-
-
-SUMMARY_OF: Mapping[str, Callable[[Floats], Floats]] = {
-    "mean": mean_of_measured,
-    "median": median,
-    "min": partial(np.fmin.reduce, axis=-1, initial=np.nan),
-    "max": partial(np.fmax.reduce, axis=-1, initial=np.nan),
-}
-"""What is taken of the measured values along the last axis, NaN where there are none."""
 
 
 @each_suite
@@ -272,25 +266,22 @@ def overall_speedup(
         cells = cells.expand_dims(across)
     baseline_times, candidate_times = cells["baseline"], cells["candidate"]
     bounds = _open(cells, pair, statistic, unit) if pair.bounded else None
-    surely = True if bounds is None else ~bounds.at_most
-    chosen = (
-        (baseline_times > candidate_times) & surely
-        if significant is None
-        else along_cells(significant, baseline_times, (), "significant").astype(bool)
-    )
+    if significant is not None:
+        accelerated = along_cells(significant, baseline_times, (), "significant").astype(bool)
+    else:
+        accelerated = (baseline_times > candidate_times) & (True if bounds is None else ~bounds.at_most)
     attrs = {str(key): value for key, value in cells.attrs.items()}
-    attrs |= {"result": "overall_speedup", "across": across}
-    attrs["weights"] = weights if isinstance(weights, str) else "custom"
+    attrs |= {"result": "overall_speedup", "across": across, "weights": weights if isinstance(weights, str) else "custom"}
 
-    def kernel(old: Floats, new: Floats, weight: Floats, counted: np.ndarray) -> tuple[Floats, ...]:
-        return *overall(old, new, weight, np.ones(old.shape, dtype=bool)), *overall(old, new, weight, counted)
+    def kernel(old: Floats, new: Floats, weight: Floats, accelerated: Mask) -> tuple[Floats, ...]:
+        return *overall(old, new, weight, np.ones(old.shape, dtype=bool)), *overall(old, new, weight, accelerated)
 
     result = apply(
         kernel,
         baseline_times,
         candidate_times,
         _weights(weights, baseline_times, pair, across),
-        chosen,
+        accelerated,
         core=[(across,)] * 4,
         outputs=outputs(speedup="", gain="share of the weighted time saved", n="benchmarks measured on both sides")
         | outputs(accelerated_speedup="", accelerated_gain="", n_accelerated="benchmarks that count as accelerated"),
@@ -301,7 +292,7 @@ def overall_speedup(
 
 
 def _overall_bounds(result: xr.Dataset, bounds: Bounds) -> xr.Dataset:
-    """Take back what is no bound of an overall speedup, and say which bound the others are."""
+    """Set an overall speedup that is no bound to NaN, and say which bound the others are."""
     one_sided = ~(bounds.at_least & bounds.at_most)
     sums = ("speedup", "gain", "accelerated_speedup", "accelerated_gain")
     bounded = {name: result[name].where(one_sided).assign_attrs(result[name].attrs) for name in sums}

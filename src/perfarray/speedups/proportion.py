@@ -1,6 +1,6 @@
 """The proportion of benchmarks that are accelerated, how sure it is, and how many benchmarks it takes to know it."""
 
-from collections.abc import Hashable
+from typing import Final
 
 import numpy as np
 import xarray as xr
@@ -15,17 +15,14 @@ from perfarray.timings.validation import check_choice, check_confidence_level, c
 
 METHODS = ("wilson", "exact", "wald")
 
-VALID_ABOVE = 5.0
-"""The normal approximation is accurate where a (1 - a/b) is above this."""
+VALID_ABOVE: Final = 5.0  # the normal approximation is accurate where a (1 - a/b) is above this
 
-SEARCH_RISK = 0.5
-"""The risk up to which a search for a level goes."""
+SEARCH_RISK: Final = 0.5  # the risk up to which a search for a level goes
 
-REMARKS = {
+REMARKS: Final = {
     "remark_risk": "counts rejections: without any effect, about risk x benchmarks of them are counted all the same (`by_chance`)",
     "remark_selection": "holds for benchmarks drawn at random from those it is to speak of; a suite chosen by hand is not",
 }
-"""What the number means, in every result."""
 
 
 def accelerated_proportion(
@@ -82,13 +79,10 @@ def accelerated_proportion(
         if not np.isin(values[counted], (0.0, 1.0)).all():
             raise ValueError("significant holds values other than True and False (0 and 1, NaN where nothing is known)")
         a, b = np.where(counted, values, 0.0).sum(axis=-1), counted.sum(axis=-1).astype(float)
-        limits = proportion_limits(a, b, level, method)
         with np.errstate(divide="ignore", invalid="ignore"):
             reliable = a * (1 - a / b) > VALID_ABOVE
-        by_chance = np.where(counted, risks, 0.0).sum(axis=-1)
-        return *limits, b, a, reliable, by_chance
+        return *proportion_limits(a, b, level, method), b, a, reliable, np.where(counted, risks, 0.0).sum(axis=-1)
 
-    attrs: dict[str, Hashable] = {"result": "accelerated_proportion", "method": method, "confidence_level": level, "across": across}
     result = apply(
         kernel,
         flags,
@@ -98,7 +92,7 @@ def accelerated_proportion(
         | outputs(accelerated="accelerated benchmarks")
         | {"reliable": Output((), "", bool)}
         | outputs(by_chance="rejections to be expected without any effect"),
-        attrs=attrs | REMARKS,
+        attrs={"result": "accelerated_proportion", "method": method, "confidence_level": level, "across": across} | REMARKS,
     )
     return noted(result)
 

@@ -1,17 +1,18 @@
 """The Speedup-Test of Touati, Worms and Briais (2010), section 4: whether a speedup is significant."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import LOWER
 from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import adjust
-from perfarray.speedups.enough import with_required
-from perfarray.speedups.numerics.protocols import NO_ANSWER, STEPS, WARNINGS, describe_mean, describe_median
-from perfarray.speedups.numerics.tests import YES, conclude, mean_steps, mean_verdict, median, median_steps, median_verdict
+from perfarray.speedups.numerics import tests
+from perfarray.speedups.numerics.protocols import NO_ANSWER, STEPS, WARNINGS, describe
 from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import over_metrics
@@ -25,8 +26,14 @@ TESTED = ("mean", "median")
 SEARCHES = ("exhaustive", "tool")
 CORRECTIONS = (None, "holm", "bh")
 TIES = ("limit", "exact")
-LEVEL = "confidence_level"
-"""The coordinate along the benchmarks that holds a level of their own."""
+LEVEL: Final = "confidence_level"  # the coordinate with the level of each benchmark
+USUAL_LEVEL: Final = 0.95  # for `required` where no level was given, since any speedup is significant at some level
+
+SURELY: Final = (
+    "a speedup is significant only if it is so whatever they would have taken; the mean of a stopped candidate cannot conclude, ranks take "
+    "its runs as the slowest"
+)
+STOPPED: Final = "Runs were stopped, and what they would have taken decides: no conclusion."
 
 
 @over_metrics
@@ -47,47 +54,42 @@ def speedup_test(
 ) -> xr.Dataset:
     """Test whether each candidate is faster than the baseline, by the Speedup-Test's protocols.
 
-    Mean: Shapiro-Wilk on each sample; if a small one (30 values or fewer) is not normal, no conclusion. An F test then chooses Student's t
-    or Welch's, one-sided. Median: Kolmogorov-Smirnov on the samples less their medians; if they differ and a sample is small, no
-    conclusion. Then Mann-Whitney, one-sided, which also speaks of the probability that a run of the candidate is the faster one.
+    Mean: Shapiro-Wilk on each sample; an F test then chooses Student's t or Welch's, one-sided. Median: Kolmogorov-Smirnov on the samples
+    less their medians; then Mann-Whitney, one-sided. Where a condition fails and a sample has 30 values or fewer, there is no conclusion.
 
     Parameters
     ----------
     times : DataArray or Dataset
-        Timings; dims that are not levels broadcast. A coordinate `confidence_level` gives cells a level of their own, which wins over the
-        call's; where it is NaN the call's holds.
+        Timings; dims that are not levels broadcast. A coordinate `confidence_level` gives cells a level, which wins over the call's.
     baseline, dim, levels, unit, metric
         As for `speedup`; `unit` names the level whose repetitions count as independent.
     statistic : {"mean", "median"}
         Which speedup is tested.
     confidence_level : float or DataArray, optional
-        1 - risk, of every test of the protocol; an array gives cells their own. None, or NaN in an array, searches for the highest level
-        from 50 to 99 % at which the speedup is significant.
+        1 - risk, of every test of the protocol, or one for each cell. None, or NaN in an array, searches for the highest level from 50 to
+        99 % at which the speedup is significant.
     search : {"exhaustive", "tool"}
-        Find that level wherever there is one, to a whole percent where the speedup is significant there, too; or search as the original
-        tool does, by bisection, which misses some.
+        Find that level wherever there is one, or by the original tool's bisection, which misses some.
     ties : {"limit", "exact"}
-        The p-value of Kolmogorov and Smirnov's test where values are equal (which those of odd samples less their medians always are): of
-        the limit law, as the original tool has it, too large where it is small; or exact, given the ties. Differences that only rounding
-        tells apart are equal, whatever the unit of time, but for "tool" with "limit": the original tool lets rounding decide.
+        The p-value of Kolmogorov and Smirnov's test where values are equal: of the limit law, as the original tool has it, or exact, given
+        the ties. Differences no larger than rounding are ties, but for "tool" with "limit".
     correction : {None, "holm", "bh"}
-        For many benchmarks at once, at given levels: Holm keeps the chance of any false speedup at the risk, Benjamini and Hochberg the
-        share of false ones. The family is every cell of the call that was tested.
+        For many benchmarks at given levels: bound the chance of any false speedup (Holm) or the share of false ones (Benjamini and
+        Hochberg). The family is every cell of the call that was tested.
     censored : {"bound", "drop"}
-        With "bound", only speedups that are significant whatever stopped runs would have taken: means of candidates with stopped runs
-        cannot conclude, ranks take their runs as the slowest; stopped runs of the baseline count as their limit.
+        With "bound", a speedup is significant only if it is so whatever stopped runs would have taken: means of candidates with stopped
+        runs allow no conclusion, ranks take these runs as the slowest; stopped runs of the baseline count as their limit.
 
     Returns
     -------
     Dataset
-        `speedup`; `significant` (bool); `confidence_level` (the one given, or found; NaN where the search found none); `pvalue`
-        and `test` of the last step ("Student t", "Welch t", "Mann-Whitney", or "cannot conclude" with NaN); `warnings` (the tool's
-        sentences, joined by "; ", Sample1 is the baseline; "" where there are none); `prob_faster` = P[X > Y] (statistic="median" only);
-        `n_baseline`, `n_candidate`, `n`; `searched` (bool); `judged_level`, at which all steps were judged: the one reported, or where the
-        search found none 0.99 (the tool's: 0.5); `protocol`, the way through the protocol as text; and along `step`, `step_pvalue` and
-        `step_outcome`. With a correction `pvalue_adjusted`, by which `significant` is then decided; the steps are as without it.
-        `required`, where a speedup is not significant: the runs a side that would show one of the observed size at the level given (at
-        95 %, where levels are searched for), uncorrected, in 80 % of experiments; 31 or more where a small sample allows no conclusion.
+        `speedup`; `significant` (bool); `confidence_level` (given or found; NaN where the search found none); `pvalue` and `test` of the
+        last step ("Student t", "Welch t", "Mann-Whitney", or "cannot conclude" with NaN); `warnings` of the original tool, whose Sample1
+        is the baseline; `prob_faster` = P[X > Y] (of medians); `n_baseline`, `n_candidate`, `n`; `searched` (bool); `judged_level` of the
+        steps (where the search found none 0.99, or the tool's 0.5); `protocol` as text; `step_pvalue` and `step_outcome` along `step`.
+        With a correction `pvalue_adjusted`, which decides `significant`.
+        `required`, where a speedup is not significant: the runs a side with which one of the observed size would be significant in 80 %
+        of experiments, uncorrected, at the level given (else 95 %); at least 31 where a small sample allows no conclusion.
 
     Raises
     ------
@@ -96,14 +98,10 @@ def speedup_test(
 
     Notes
     -----
-    The chained tests do not keep the risk exactly: docs/how-to/speedup_test.md has the measured one. A level found by the search was chosen
-    by looking at the data: without any effect, every second benchmark is then called significant at some level above 50 %, and one in
-    twenty at 95 % or more. Where the tool's search ends in a plain no, the level reported is 0.99. With `unit="iteration"` iterations of
-    one execution count as independent; where executions differ, that raises false alarms.
-
-    `required` takes the observed speedup for the true one, which is as likely smaller as larger: of means it counts with normal values of
-    the samples' variances, of medians with `prob_faster` and the rank statistic's normal law (Noether). `required_units` plans for a
-    change that matters instead.
+    The chained tests do not keep the risk exactly, and a level that was searched for is no confidence, since the data chose it: see "How
+    often it errs" in the how-to on the Speedup-Test. With `unit="iteration"` iterations of one execution count as independent; where
+    executions differ, that raises false alarms. `required` takes the observed speedup for the true one (normal values for means; for
+    medians `prob_faster` and Noether's formula); `required_units` plans for a change that matters.
 
     References
     ----------
@@ -129,138 +127,75 @@ def speedup_test(
     result = tested(sides, unit, statistic, confidence_level, search, ties=ties).drop_dims("warning")
     result = _without_claims(result, pair, statistic) if pair.bounded else result
     result = result if correction is None else corrected(result, correction)
-    result = with_required(result, sides, unit, statistic)
+    result = _with_required(result, sides, unit, statistic)
     return noted(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
 
 
 def check_correction(correction: str | None, confidence_level: object, times: xr.DataArray) -> None:
-    """Raise where a correction is not known, or no level is given by which corrected p-values could be judged."""
+    """Raise where a correction is not known, or no level is given at which corrected p-values could be judged."""
     check_choice(correction, "correction", CORRECTIONS)
+    if correction is None or confidence_level is not None:
+        return
     cell_levels = times.coords.get(LEVEL)
-    if (
-        correction is not None
-        and confidence_level is None
-        and (cell_levels is None or not (is_chunked(cell_levels) or cell_levels.notnull().any()))
-    ):
+    if cell_levels is None or not (is_chunked(cell_levels) or cell_levels.notnull().any()):
         raise ValueError(f"correction={correction!r} adjusts p-values at a level, and levels are searched for; give confidence_level=0.95")
-
-
-def corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
-    """Decide by adjusted p-values what is significant; a cell whose level was searched for is no member of the family."""
-    dims = tuple(str(dim) for dim in result["pvalue"].dims)
-
-    def kernel(pvalue: Floats, significant: Mask, level: Floats, searched: Mask) -> tuple[np.ndarray, ...]:
-        adjusted = adjust(np.where(searched, np.nan, pvalue).reshape(-1), correction).reshape(pvalue.shape)
-        return adjusted, significant & (searched | (adjusted <= np.round(1 - level, 12)))
-
-    names = ("pvalue", "significant", "confidence_level", "searched")
-    inputs = [result[name].chunk(-1) if is_chunked(result[name]) else result[name] for name in names]
-    adjusted = Output(dims, "1", long_name=f"p-value, adjusted for many tests ({correction})")
-    answers = apply(kernel, *inputs, core=[dims] * len(names), outputs={"pvalue_adjusted": adjusted, "significant": Output(dims, "", bool)})
-    changed = {str(name): variable.variable for name, variable in answers.data_vars.items()}
-    return result.assign(changed).assign_attrs(correction=correction)
-
-
-SURELY = (
-    "a speedup is significant only if it is so whatever they would have taken; the mean of a stopped candidate cannot conclude, ranks take "
-    "its runs as the slowest"
-)
-"""What follows for a test of the candidate being faster."""
-
-STOPPED = "Runs were stopped, and what they would have taken decides: no conclusion."
-"""The protocol of such a cell."""
-
-
-def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Dataset:
-    """Conclude nothing where it would hang on what stopped runs of the candidate, or runs without a limit, would have taken."""
-    candidate, baseline = pair.candidate.bounds, pair.baseline.bounds
-    unable = (candidate.at_least & candidate.at_most) | (baseline.at_least & baseline.at_most)
-    undecided = candidate.at_least | candidate.at_most if statistic == "mean" else result["speedup"] < 1 / FAR
-    unable = (unable | undecided) & (result["n"] > 0)
-    blanks: dict[str, Any] = {"significant": False, "pvalue": np.nan, "test": NO_ANSWER, "protocol": STOPPED, "speedup": np.nan}
-    changed = {name: result[name].where(~unable, blank) for name, blank in blanks.items()}
-    changed["confidence_level"] = result["confidence_level"].where(~(unable & result["searched"]))
-    for name, variable in changed.items():
-        old = result[name]
-        result = result.assign({name: variable.transpose(*old.dims).astype(old.dtype).assign_attrs(old.attrs)})
-    return result
 
 
 def tested(
     pair: Pair, unit: str | None, statistic: str, confidence_level: float | xr.DataArray | None, search: str, *, ties: str
 ) -> xr.Dataset:
-    """Return what `speedup_test` returns, and along `warning`, the original tool's sentences, which of them are `warned` of each cell."""
+    """Return what `speedup_test` returns, and along `warning` which of the original tool's sentences apply (`warned`)."""
     check_choice(statistic, "statistic", TESTED)
     check_choice(search, "search", SEARCHES)
     check_choice(ties, "ties", TIES)
     depth, nest = unit_place(pair.candidate, unit), pair.candidate.levels
     arrays = (pair.candidate.array, pair.baseline.array, _level_of_cells(pair, confidence_level))
+    variables = _outputs(statistic)
+
+    def kernel(new: Floats, old: Floats, level: Floats) -> list[Any]:
+        sign = 1.0 if pair.candidate.better == LOWER else -1.0
+        x, y = (sign * one_value_per_unit(side, len(nest), depth) for side in (old, new))
+        answers = _test(x, y, level, statistic, search, ties=ties, times=sign > 0)
+        return [answers[name] for name in variables]
+
     return apply(
-        _kernel(pair, statistic, search, depth, ties=ties),
+        kernel,
         *(array.drop_vars(LEVEL, errors="ignore") for array in arrays),  # it is a variable of the result
         core=[nest, nest, ()],
-        outputs=_outputs(statistic),
+        outputs=variables,
         coords={"step": list(STEPS[statistic]), "warning": list(WARNINGS[statistic])},
         attrs={**pair.attrs}
         | {"result": "speedup_test", "method": "speedup-test", "statistic": statistic, "unit": nest[depth], "search": search, "ties": ties},
     )
 
 
-@check("single_units")
-def single_unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells that rest on one unit."""
-    return (single_unit_note(result, "it shows no spread"),)
-
-
-def _kernel(pair: Pair, statistic: str, search: str, depth: int, *, ties: str) -> Any:
-    """Return the test of one statistic on arrays."""
-    nest = len(pair.candidate.levels)
-    sign = 1.0 if pair.candidate.better == LOWER else -1.0
-
-    def kernel(new: Floats, old: Floats, level: Floats) -> tuple[np.ndarray, ...]:
-        x, y = (sign * one_value_per_unit(side, nest, depth) for side in (old, new))
-        risk = np.round(1 - level, 12)  # 1 - 0.9 is below 0.1, which few runs may reach
-        if statistic == "mean":
-            tested = mean_steps(x, y)
-            ratio = _ratio(mean_of_measured(x), mean_of_measured(y), sign)
-            turns: tuple[Floats, ...] | None = None if search == "tool" else (tested.student, tested.welch, tested.equal_variances)
-            conclusion = conclude(lambda risk: mean_verdict(tested, risk), np.broadcast_to(risk, tested.n.shape), turns)
-            protocol = describe_mean(tested, conclusion, ratio < 1)
-            more: tuple[Floats, ...] = ()
-        else:
-            shifted = median_steps(x, y, exact_ties=ties == "exact", as_tool=(search, ties) == ("tool", "limit"))
-            ratio = _ratio(median(x), median(y), sign)
-            turns = None if search == "tool" else (shifted.mann_whitney,)
-            conclusion = conclude(lambda risk: median_verdict(shifted, risk), np.broadcast_to(risk, shifted.n.shape), turns)
-            protocol = describe_median(shifted, conclusion, ratio < 1)
-            more = (shifted.prob_greater,)
-        n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
-        n, m = (np.broadcast_to(number, conclusion.risk.shape) for number in (n, m))
-        level_given = np.where(np.isnan(level), np.round(1 - conclusion.risk, 10), level)
-        reported = np.where((n > 0) & (m > 0), level_given, np.nan)
-        searched = np.broadcast_to(np.isnan(level), conclusion.risk.shape)
-        summary = (ratio, conclusion.verdict == YES, reported, protocol.pvalue, protocol.test, protocol.warnings)
-        return (
-            *summary,
-            *more,
-            n,
-            m,
-            np.minimum(n, m),
-            searched,
-            np.round(1 - conclusion.described, 10),
-            protocol.sentence,
-            protocol.step_pvalue,
-            protocol.step_outcome,
-            protocol.warned,
-        )
-
-    return kernel
-
-
-def _ratio(x: Floats, y: Floats, sign: float) -> Floats:
-    """Return the speedup from summaries of both sides: x / y of times, y / x of rates."""
+def _test(x: Floats, y: Floats, level: Floats, statistic: str, search: str, *, ties: str, times: bool) -> dict[str, Any]:
+    """Test whether x, of the baseline, is larger than y; rates come with a negative sign."""
+    steps: tests.MeanSteps | tests.MedianSteps
+    verdict_at: Callable[[Floats], Integers]
+    turns: tuple[Floats, ...]
+    if statistic == "mean":
+        steps, summary = tests.mean_steps(x, y), mean_of_measured
+        verdict_at, turns = partial(tests.mean_verdict, steps), (steps.student, steps.welch, steps.equal_variances)
+    else:
+        steps = tests.median_steps(x, y, exact_ties=ties == "exact", as_tool=(search, ties) == ("tool", "limit"))
+        verdict_at, turns, summary = partial(tests.median_verdict, steps), (steps.mann_whitney,), tests.median
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(x / y if sign > 0 else y / x)
+        speedup = np.asarray(summary(x) / summary(y) if times else summary(y) / summary(x))
+    risk = np.broadcast_to(np.round(1 - level, 12), steps.n.shape)  # 1 - 0.9 is below 0.1, which few runs may reach
+    conclusion = tests.conclude(verdict_at, risk, None if search == "tool" else turns)
+    level_found = np.where(np.isnan(level), np.round(1 - conclusion.risk, 10), level)
+    return describe(steps, conclusion, speedup < 1) | {
+        "speedup": speedup,
+        "significant": conclusion.verdict == tests.YES,
+        "confidence_level": np.where((steps.n > 0) & (steps.m > 0), level_found, np.nan),
+        "prob_faster": getattr(steps, "prob_greater", None),
+        "n_baseline": steps.n,
+        "n_candidate": steps.m,
+        "n": np.minimum(steps.n, steps.m),
+        "searched": np.isnan(risk),
+        "judged_level": np.round(1 - conclusion.described, 10),
+    }
 
 
 def _outputs(statistic: str) -> dict[str, Output]:
@@ -295,3 +230,75 @@ def _level_of_cells(pair: Pair, confidence_level: float | xr.DataArray | None) -
     if wrong.size:
         raise ValueError(f"confidence_level holds {listed(wrong, 3)}; give numbers between 0 and 1, or NaN to search for a level")
     return cell_levels.where(cell_levels.notnull(), call)
+
+
+def corrected(result: xr.Dataset, correction: str) -> xr.Dataset:
+    """Decide by adjusted p-values what is significant; a cell whose level was searched for is no member of the family."""
+    dims = tuple(str(dim) for dim in result["pvalue"].dims)
+
+    def kernel(pvalue: Floats, significant: Mask, level: Floats, searched: Mask) -> tuple[np.ndarray, ...]:
+        adjusted = adjust(np.where(searched, np.nan, pvalue).reshape(-1), correction).reshape(pvalue.shape)
+        return adjusted, significant & (searched | (adjusted <= np.round(1 - level, 12)))
+
+    names = ("pvalue", "significant", "confidence_level", "searched")
+    inputs = [result[name].chunk(-1) if is_chunked(result[name]) else result[name] for name in names]
+    adjusted = Output(dims, "1", long_name=f"p-value, adjusted for many tests ({correction})")
+    answers = apply(kernel, *inputs, core=[dims] * len(names), outputs={"pvalue_adjusted": adjusted, "significant": Output(dims, "", bool)})
+    changed = {str(name): variable.variable for name, variable in answers.data_vars.items()}
+    return result.assign(changed).assign_attrs(correction=correction)
+
+
+def _without_claims(result: xr.Dataset, pair: Pair, statistic: str) -> xr.Dataset:
+    """Conclude nothing where it would hang on what stopped runs of the candidate, or runs without a limit, would have taken."""
+    candidate, baseline = pair.candidate.bounds, pair.baseline.bounds
+    unable = (candidate.at_least & candidate.at_most) | (baseline.at_least & baseline.at_most)
+    undecided = candidate.at_least | candidate.at_most if statistic == "mean" else result["speedup"] < 1 / FAR
+    unable = (unable | undecided) & (result["n"] > 0)
+    blanks: dict[str, Any] = {"significant": False, "pvalue": np.nan, "test": NO_ANSWER, "protocol": STOPPED, "speedup": np.nan}
+    changed = {name: result[name].where(~unable, blank) for name, blank in blanks.items()}
+    changed["confidence_level"] = result["confidence_level"].where(~(unable & result["searched"]))
+    for name, variable in changed.items():
+        old = result[name]
+        result = result.assign({name: variable.transpose(*old.dims).astype(old.dtype).assign_attrs(old.attrs)})
+    return result
+
+
+def _with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: str) -> xr.Dataset:
+    """Add the runs a side with which the last test would see the observed speedup, were it the true one.
+
+    NaN where the speedup is significant, where there is none, and where one run shows no spread. A small sample whose conditions fail is
+    tested from `LARGE` runs on.
+    """
+    nest, sign = pair.candidate.levels, 1.0 if pair.candidate.better == LOWER else -1.0
+    depth = unit_place(pair.candidate, unit)
+    undecided = result["speedup"].where((result["speedup"] > 1) & ~result["significant"] & (result["n"] > 1))
+
+    def kernel(new: Floats, old: Floats, speedup: Floats, level: Floats, failed: Floats, *prob_faster: Floats) -> tuple[Floats]:
+        runs, cells = np.full(speedup.shape, np.nan), ~np.isnan(speedup)
+        risk = 1 - np.where(np.isnan(level), USUAL_LEVEL, level)[cells]
+        if statistic == "mean":
+            sides = [sign * one_value_per_unit(side, len(nest), depth) for side in (old, new)]
+            x, y = (np.broadcast_to(side, (*cells.shape, side.shape[-1]))[cells] for side in sides)
+            needed = tests.runs_for_t(x, y, risk)
+        else:
+            needed = tests.runs_for_ranks(prob_faster[0][cells], risk)
+        runs[cells] = np.where(failed[cells] > 0, np.maximum(needed, tests.LARGE), needed)
+        return (runs,)
+
+    inputs = [undecided, result["confidence_level"], (result["test"] == NO_ANSWER).astype(float)]
+    inputs += [result["prob_faster"]] if statistic == "median" else []
+    answer = apply(
+        kernel,
+        pair.candidate.array,
+        pair.baseline.array,
+        *inputs,
+        core=[nest, nest, *[()] * len(inputs)],
+        outputs=outputs(required="runs a side that would make it significant in 80 % of experiments"),
+    )
+    return result.assign(required=answer["required"].variable)
+
+
+@check("single_units")
+def single_unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Count the cells that rest on one unit."""
+    return (single_unit_note(result, "it shows no spread"),)

@@ -57,6 +57,16 @@ def test_kolmogorov_smirnov_is_ks_test(grid):
             assert found.pvalue == pytest.approx(expected["p_exact_ignoring_ties"], abs=1e-12), case["name"]
 
 
+@pytest.mark.parametrize(("n", "exact"), [(99, True), (100, False)])
+def test_where_kolmogorov_smirnov_is_exact(n, exact):
+    """It is where n m is below 10,000."""
+    x, y = np.arange(100.0), np.arange(n) + 10.5
+    found = kolmogorov_smirnov(x, y)
+    pvalues = stats.ks_2samp(x, y, method="exact").pvalue, limit_law(found.statistic, 100, n)
+    assert found.pvalue == pytest.approx(pvalues[not exact], rel=1e-9)
+    assert abs(pvalues[1] - pvalues[0]) > 1e-4
+
+
 def test_by_enumeration():
     """Every way to split seven different values into three and four, tested one by one, gives the p-values."""
     pool = np.arange(7.0)

@@ -1,36 +1,33 @@
 """The Speedup-Test of two samples x and y: whether the mean, or the median, of x is the larger one.
 
-The last axis is the sample; NaN is "not measured".
-
-The p-values of all steps are found first: they do not depend on the risk. Then the protocol is followed at one risk, or the smallest
-risk at which it succeeds is searched for, everywhere or as the original tool does.
+The last axis is the sample, and the axes before it broadcast; NaN is not measured. The p-values of all steps are computed first, since
+they do not depend on the risk. Then the protocol is followed at one risk, or the search looks for the smallest risk at which it succeeds.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtr, fdtrc, stdtr
+from scipy.special import fdtr, fdtrc, ndtri, stdtr
 
 from perfarray.numerics.normality import shapiro_wilk
+from perfarray.numerics.power import MOST, Spread, fewest_units
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.speedups.numerics.rank_tests import kolmogorov_smirnov, mann_whitney
 
-LARGE = 31
-"""Values from which on a sample is large: the protocol then goes on where a condition fails."""
+LARGE = 31  # the size from which on a sample is large: the protocol then goes on where a condition fails
 
-LOWEST_RISK, HIGHEST_RISK, RISK_STEP = 0.01, 0.5, 0.01
-"""Where the search begins and ends, and how near it comes."""
+LOWEST_RISK, HIGHEST_RISK, RISK_STEP = 0.01, 0.5, 0.01  # of the search for a risk
 
-ROUNDINGS = 4
-"""Two values and two medians, each rounded by up to one unit in its last place: what is no farther apart is equal."""
+ROUNDINGS = 4  # two values and two medians, each rounded by up to one unit in its last place
 
-YES, NO, CANNOT_CONCLUDE = 1, 0, -1
-"""What a protocol says: the speedup is significant, it is not, the conditions of the test do not hold."""
+POWER = 0.8  # the share of experiments in which a planned test is significant
+
+YES, NO, CANNOT_CONCLUDE = 1, 0, -1  # significant, not significant, the conditions of the test do not hold
 
 
 class MeanSteps(NamedTuple):
-    """What the protocol for the mean looks at (figure 4.1): sizes, and the p-value of every test it may use."""
+    """Sizes, and the p-value of every test that the protocol for the mean (figure 4.1) may use."""
 
     n: Floats
     m: Floats
@@ -42,7 +39,7 @@ class MeanSteps(NamedTuple):
 
 
 class MedianSteps(NamedTuple):
-    """What the protocol for the median looks at (figure 4.2), and the share of pairs in which x is larger than y."""
+    """Sizes, and the p-values of the protocol for the median (figure 4.2); and P[X > Y]."""
 
     n: Floats
     m: Floats
@@ -52,7 +49,7 @@ class MedianSteps(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The verdict, the risk it was reached at (NaN: none was found), whether a search found none, and the risk that words speak of."""
+    """The verdict, the risk at which it was reached (NaN: none was found), whether a search found none, and the risk of the steps."""
 
     verdict: Integers
     risk: Floats
@@ -60,50 +57,29 @@ class Outcome(NamedTuple):
     described: Floats
 
 
-class _Moments(NamedTuple):
-    """Size, mean and variance of samples."""
-
-    n: Floats
-    mean: Floats
-    variance: Floats
-
-
 def mean_steps(x: Floats, y: Floats) -> MeanSteps:
-    """Return the p-values of Shapiro-Wilk on each sample, of the F test (two-sided), of Student's and Welch's t tests (mean of x larger).
+    """Test normality by Shapiro and Wilk, equal variances by F (two-sided), and by Student's and Welch's t that the mean of x is larger.
 
-    Parameters
-    ----------
-    x, y : array, shape (..., n) and (..., m)
-        Samples; the axes before the last broadcast.
-
-    Returns
-    -------
-    MeanSteps
-        Arrays of shape (...). NaN where a test has too few values, or equal ones.
+    A p-value is NaN where its test has too few values, or equal ones.
     """
-    moments_x, moments_y = _moments(x), _moments(y)
     normal_x, normal_y = shapiro_wilk(x).pvalue, shapiro_wilk(y).pvalue
+    (n, mean_x, variance_x), (m, mean_y, variance_y) = moments(x), moments(y)
     with np.errstate(divide="ignore", invalid="ignore"):
-        student, welch = _t_tests(moments_x, moments_y)
-        return MeanSteps(*_broadcast(moments_x.n, moments_y.n, normal_x, normal_y, _f_test(moments_x, moments_y), student, welch))
+        ratio = variance_x / variance_y
+        equal_variances = np.minimum(1.0, 2 * np.minimum(fdtr(n - 1, m - 1, ratio), fdtrc(n - 1, m - 1, ratio)))
+        difference, df = mean_x - mean_y, n + m - 2
+        pooled = ((n - 1) * variance_x + (m - 1) * variance_y) / df
+        error_x, error_y = variance_x / n, variance_y / m
+        welch_df = (error_x + error_y) ** 2 / (error_x**2 / (n - 1) + error_y**2 / (m - 1))
+        student = stdtr(df, -difference / np.sqrt(pooled * (1 / n + 1 / m)))
+        welch = stdtr(welch_df, -difference / np.sqrt(error_x + error_y))
+    return MeanSteps(*_broadcast(n, m, normal_x, normal_y, equal_variances, student, welch))
 
 
 def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: bool = False) -> MedianSteps:
-    """Return the p-values of Kolmogorov-Smirnov on samples less their medians, and of Mann-Whitney (x larger); and P[X > Y].
+    """Test the shape by Kolmogorov and Smirnov on samples less their medians, and by Mann and Whitney that x tends to be larger.
 
-    Parameters
-    ----------
-    x, y : array, shape (..., n) and (..., m)
-        Samples; the axes before the last broadcast.
-    exact_ties : bool
-        As for `kolmogorov_smirnov`.
-    as_tool : bool
-        Subtract the medians and leave it at that, as the original tool does: rounding then decides which differences are equal.
-
-    Returns
-    -------
-    MedianSteps
-        Arrays of shape (...).
+    `as_tool` subtracts the medians as the original tool does: rounding then decides which differences are equal.
     """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
     centred = (x - median(x)[..., None], y - median(y)[..., None]) if as_tool else _centred(x, y)
@@ -113,9 +89,9 @@ def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: boo
 
 
 def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the order of both samples less their medians, as whole numbers: differences that rounding tells apart are ties.
+    """Return the order of both samples less their medians, as whole numbers: differences no larger than rounding are ties.
 
-    Whole numbers (ticks) have none. Others are decimals that were rounded, to single precision where all are single-precision numbers.
+    Whole numbers (ticks) are exact. Others are decimals that were rounded, to single precision where all are single-precision numbers.
     """
     shape = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     sides = [np.broadcast_to(side, (*shape, side.shape[-1])) for side in (x, y)]
@@ -147,38 +123,18 @@ def median(values: Floats) -> Floats:
     return np.asarray(np.where(n > 0, (pair[0] + pair[1]) / 2, np.nan))
 
 
-def _broadcast(*arrays: Floats) -> tuple[Floats, ...]:
-    """Broadcast, as arrays of their own."""
-    return tuple(np.array(array, dtype=float) for array in np.broadcast_arrays(*arrays))
-
-
-def _moments(values: Floats) -> _Moments:
+def moments(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Return size, mean and variance (n - 1) of what was measured."""
     measured = ~np.isnan(values)
     n = measured.sum(axis=-1).astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(measured, values, 0.0).sum(axis=-1) / n
         squares = (np.where(measured, values - mean[..., None], 0.0) ** 2).sum(axis=-1)
-        return _Moments(n, np.asarray(mean), np.where(n > 1, squares / (n - 1), np.nan))
+        return n, np.asarray(mean), np.where(n > 1, squares / (n - 1), np.nan)
 
 
-def _f_test(x: _Moments, y: _Moments) -> Floats:
-    """Return the two-sided p-value of equal variances."""
-    ratio = x.variance / y.variance
-    below, above = fdtr(x.n - 1, y.n - 1, ratio), fdtrc(x.n - 1, y.n - 1, ratio)
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(below, above)))
-
-
-def _t_tests(x: _Moments, y: _Moments) -> tuple[Floats, Floats]:
-    """Return the one-sided p-values of Student and of Welch."""
-    difference = x.mean - y.mean
-    df = x.n + y.n - 2
-    pooled = ((x.n - 1) * x.variance + (y.n - 1) * y.variance) / df
-    squared_errors = x.variance / x.n, y.variance / y.n
-    welch_df = (squared_errors[0] + squared_errors[1]) ** 2 / (squared_errors[0] ** 2 / (x.n - 1) + squared_errors[1] ** 2 / (y.n - 1))
-    student = stdtr(df, -difference / np.sqrt(pooled * (1 / x.n + 1 / y.n)))
-    welch = stdtr(welch_df, -difference / np.sqrt(squared_errors[0] + squared_errors[1]))
-    return np.asarray(student), np.asarray(welch)
+def _broadcast(*arrays: Floats) -> tuple[Floats, ...]:
+    return tuple(np.array(array, dtype=float) for array in np.broadcast_arrays(*arrays))
 
 
 def mean_verdict(steps: MeanSteps, risk: Floats) -> Integers:
@@ -206,30 +162,15 @@ def median_verdict(steps: MedianSteps, risk: Floats) -> Integers:
 
 
 def _verdict(usable: Mask, pvalue: Floats, risk: Floats) -> Integers:
-    """Return what a last test says where it may be used and has an answer."""
     decided = np.where(pvalue <= risk, YES, NO)
     return np.where(usable & ~np.isnan(pvalue), decided, CANNOT_CONCLUDE).astype(np.int8)
 
 
 def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats, turns: tuple[Floats, ...] | None = None) -> Outcome:
-    """Follow a protocol at the risks given; where none is (NaN), search for the smallest from 0.01 to 0.5 at which it succeeds.
+    """Follow a protocol at risks, one per cell; where a risk is NaN, search for the smallest from 0.01 to 0.5 at which it succeeds.
 
-    A condition tested at a larger risk fails more easily, so success is not monotone in the risk.
-
-    Parameters
-    ----------
-    verdict_at : callable
-        What the protocol says at an array of risks, one per cell.
-    risk : array
-        Risks, NaN where they are to be searched for.
-    turns : tuple of array, optional
-        The p-values from which on the protocol may succeed: the search tries all of them and misses no risk. Default: the original tool's
-        search, which does.
-
-    Returns
-    -------
-    Outcome
-        Without a success the risk is NaN (in the tool's search 0.01, where 0.5 gives a no), and no conclusion is one at every risk.
+    Success is not monotone in the risk, since a condition tested at a larger risk fails more easily. `turns` are the p-values at which
+    success may begin, and the search tries all of them; without them it is the original tool's search, which misses some risks.
     """
     searched = np.isnan(risk)
     outcome = _bisected(verdict_at, risk.shape) if turns is None else _smallest(verdict_at, turns, risk.shape)
@@ -277,31 +218,40 @@ def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) 
     return Outcome(verdict, np.where(none, np.nan, risk), not_found, np.where(none, HIGHEST_RISK, risk))
 
 
-class Overall(NamedTuple):
-    """The speedup and the gain of a whole suite, and the number of benchmarks behind them."""
+def overall(baseline: Floats, candidate: Floats, weights: Floats, included: Mask) -> tuple[Floats, Floats, Floats]:
+    """Return the overall speedup (equation 3), the gain (equation 2) and the number of benchmarks, from their times along the last axis.
 
-    speedup: Floats
-    gain: Floats
-    n: Floats
-
-
-def overall(baseline: Floats, candidate: Floats, weights: Floats, included: Mask) -> Overall:
-    """Return the overall speedup (equation 3) and gain (equation 2) from one time per benchmark and side.
-
-    Parameters
-    ----------
-    baseline, candidate, weights : array, shape (..., benchmarks)
-        Times and weights; a benchmark without one of them is left out.
-    included : array of bool, shape (..., benchmarks)
-        The benchmarks to add up.
-
-    Returns
-    -------
-    Overall
-        Arrays of shape (...); no benchmark gives NaN.
+    A benchmark without one of its times or its weight is left out; no benchmark gives NaN.
     """
     counted = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
     n = counted.sum(axis=-1).astype(float)
     baseline_sum, candidate_sum = (np.where(counted, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Overall(np.where(n > 0, baseline_sum / candidate_sum, np.nan), np.where(n > 0, 1 - candidate_sum / baseline_sum, np.nan), n)
+        return np.where(n > 0, baseline_sum / candidate_sum, np.nan), np.where(n > 0, 1 - candidate_sum / baseline_sum, np.nan), n
+
+
+def runs_for_t(x: Floats, y: Floats, risk: Floats) -> Floats:
+    """Return the runs a side with which Student's or Welch's t sees that the mean of x is larger: normal values, the samples' variances.
+
+    NaN where a sample has one value, or both no variance; infinite where the mean of x is no larger, and beyond ten million.
+    """
+    (_, mean_x, variance_x), (_, mean_y, variance_y) = moments(x), moments(y)
+    spread = Spread(np.where(variance_x + variance_y == 0, np.nan, variance_x), variance_y)
+    needed = np.empty(np.broadcast_shapes(np.shape(spread.new), np.shape(risk)))
+    for level in np.unique(risk):
+        needed = np.where(risk == level, fewest_units(spread, (mean_x - mean_y,), float(level), POWER), needed)
+    return needed
+
+
+def runs_for_ranks(prob_greater: Floats, risk: Floats) -> Floats:
+    """Return the runs a side with which Mann and Whitney's test sees that x tends to be larger, where P[X > Y] is `prob_greater`.
+
+    Noether's formula: the statistic is normal with the variance that it has without a difference. No shape is assumed.
+
+    References
+    ----------
+    G. E. Noether, "Sample size determination for some common nonparametric tests", 1987, section 4.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        runs = np.ceil((ndtri(1 - risk) + ndtri(POWER)) ** 2 / (6 * (prob_greater - 0.5) ** 2))
+    return np.where(np.isnan(prob_greater), np.nan, np.where((prob_greater > 0.5) & (runs <= MOST), np.maximum(runs, 2.0), np.inf))
