@@ -60,7 +60,7 @@ from .suites.scores import suite_score as suite_score
 from .tables.frames import from_samples as from_samples
 from .tables.frames import to_frame as to_frame
 from .tables.frames import to_timings as to_timings
-from .tables.further import join as join
+from .tables.joining import join as join
 from .timings.counts import counts as counts
 from .timings.counts import drop_warmup as drop_warmup
 from .timings.counts import merge_level as merge_level

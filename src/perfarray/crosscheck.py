@@ -16,10 +16,10 @@ from perfarray.speedups.protocols import speedup_test
 from perfarray.suites.hierarchical import hierarchical_performance_test
 from perfarray.suites.randomization import randomization_test
 from perfarray.suites.scores import score_ratio_interval
-from perfarray.timings.across import check_across, each_suite_row, name_suites
+from perfarray.timings.across import check_across, name_suites, suite_row_for_each
 from perfarray.timings.censored import ONLY_WORSE
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import collecting, noted, once
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import collecting_notes, first_of_each_code, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
@@ -113,8 +113,8 @@ class Method(NamedTuple):
     answer: Callable[[Request], tuple[Answer | None, Answer | None]]
 
 
-@each_suite_row
-@over_metrics
+@suite_row_for_each
+@for_each_metric
 def agreement(
     times: Data,
     baseline: object,
@@ -186,7 +186,6 @@ def agreement(
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
     ('faster', True)
     """
-    del by  # the wrapper reads it
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison", censored="bound")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     request = Request(
@@ -204,9 +203,9 @@ def agreement(
         rng=rng,
     )
     # The remarks of methods are in their answers; what the comparison says of the units is said once below.
-    with collecting() as of_units:
+    with collecting_notes() as of_units:
         answers = {METHODS[0].name: _answers(METHODS[0], request)}
-    with collecting() as method_notes:
+    with collecting_notes() as method_notes:
         answers |= {method.name: _answers(method, request) for method in METHODS[1:]}
     result = _side_by_side(answers, request.cells)
     counted = request.times.notnull().any(request.levels) & request.baseline.notnull().any(request.levels)  # on both sides
@@ -216,8 +215,10 @@ def agreement(
     attrs |= {"benchmarks": f"shared: {' '.join(request.shared)}" if request.joint else "independent (assumed)"}
     result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate.array, counted, across, by=True) if across in result.dims else None
-    remarks = once([note for note in of_units if note.code in OF_UNITS] + [note for note in method_notes if note.code in OF_UNITS[-1:]])
-    return noted(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *remarks)
+    remarks = first_of_each_code(
+        [note for note in of_units if note.code in OF_UNITS] + [note for note in method_notes if note.code in OF_UNITS[-1:]]
+    )
+    return with_notes(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *remarks)
 
 
 def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:

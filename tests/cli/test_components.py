@@ -6,7 +6,7 @@ import pytest
 
 import perfarray
 from cli.test_compare import OLD, run, write
-from perfarray.timings.notes import collecting
+from perfarray.timings.notes import collecting_notes
 
 FOLDER = perfarray.dataset_path("python_malloc")
 
@@ -20,7 +20,7 @@ def test_components_of_a_file():
     assert lines[0].endswith("mean  between executions  between iterations")
     assert any(line.endswith("in percent of the mean; in brackets its share of the variance.") for line in lines)
     assert lines[-1] == "6 cells: most of the variance lies between executions in 3, between iterations in 3"
-    with collecting() as notes:
+    with collecting_notes() as notes:
         expected = perfarray.variance_components(perfarray.read(FOLDER / "malloc.json"))["share"]
     assert [note.code for note in notes] == ["carried", "uneven"]
     assert " ".join(notes[0].message.split()[:9]) in " ".join((result.stdout + result.stderr).split())

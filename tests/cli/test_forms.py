@@ -13,7 +13,7 @@ from perfarray.cli import console
 from perfarray.cli.forms import _code
 from perfarray.cli.grid import grid_of
 from perfarray.cli.problems import in_line
-from perfarray.timings.writing import plain_markdown
+from perfarray.results.rows import escape_markdown
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_markdown(sides):
 def test_labels_and_texts_in_markdown(text, code):
     """Labels are code, whatever is in them; texts are no markup."""
     assert _code(text) == code
-    assert plain_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
+    assert escape_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
 
 
 def test_csv(sides, tmp_path):

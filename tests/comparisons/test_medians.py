@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.timings.notes import collecting
+from perfarray.timings.notes import collecting_notes
 
 NEST = ("binary", "execution", "iteration")
 RNG = np.random.default_rng(1)
@@ -67,7 +67,7 @@ def test_runs_are_those_of_the_value():
         found = NESTED.perf.ratio_interval("old", statistic="median", value=value)["estimate"].item()
         own = NESTED.perf.run_estimate(statistic="median", value=value)["estimate"]
         assert found == pytest.approx((own.sel(version="new") / own.sel(version="old")).item(), rel=1e-12)
-        with collecting():
+        with collecting_notes():
             drawn = NESTED.perf.ratio_interval("old", statistic="median", value=value, method="percentile", rng=1, n_resamples=50)
         assert drawn["estimate"].item() == pytest.approx(found, rel=1e-12)
 
@@ -76,7 +76,7 @@ def test_runs_are_those_of_the_value():
 def test_drawn_limits_are_near_those_of_order_statistics(options):
     """The bootstrap, which covers less, lies inside some wider interval of the same median, and draws the same numbers again."""
     choices = {"statistic": "median", "method": "percentile", "rng": 1, "n_resamples": 99} | options
-    with collecting() as told:
+    with collecting_notes() as told:
         first, again = (limits(NESTED.perf.ratio_interval("old", **choices)) for _ in range(2))
     wide = limits(NESTED.perf.ratio_interval("old", statistic="median", confidence_level=0.999, paired=options.get("paired")))
     assert first == again
@@ -176,7 +176,7 @@ RATES = (1 / SUITE).assign({"time": (1 / SUITE["time"]).assign_attrs(better="hig
 )
 def test_a_verdict_is_what_the_limits_say(options, threshold):
     """Limits of a comparison are those of the ratio of medians, and verdicts and p-values say on which side of the band they lie."""
-    with collecting():
+    with collecting_notes():
         found = SUITE.perf.compare("old", statistic="median", threshold=threshold, **options)
         ratio = SUITE.perf.ratio_interval("old", statistic="median", **options)
     for name in ("estimate", "lower", "upper", "n", "kind", "df"):
@@ -232,7 +232,7 @@ def test_the_suite_row_of_medians():
     for options in ({}, {"shared": "binary"}, {"paired": "binary"}):
         for copies in (2, 8):  # of one benchmark, whose units are then as common as can be
             times = SUITE.isel(benchmark=[0] * copies).assign_coords(benchmark=range(copies))
-            with collecting():
+            with collecting_notes():
                 own = times.perf.compare("old", statistic="median", **options)
             widths[(*options, copies)] = np.log(own["suite_upper"] / own["suite_lower"]).item()
     assert widths["shared", 8] == pytest.approx(widths["shared", 2])
@@ -240,7 +240,7 @@ def test_the_suite_row_of_medians():
     assert 0.4 < widths[8,] / widths[2,] < 0.5
     assert 1.3 < widths["shared", 2] / widths[2,] < 1.6
     same_runs = SUITE.isel(binary=[0] * 6).assign_coords(binary=range(6))  # units that do not differ show none of the error of medians
-    with collecting():
+    with collecting_notes():
         joint, alone = (same_runs.perf.compare("old", statistic="median", shared=shared) for shared in ("binary", ()))
     assert np.log(joint["suite_upper"] / joint["suite_lower"]) == pytest.approx(
         np.log(alone["suite_upper"] / alone["suite_lower"]), rel=0.2
@@ -272,7 +272,7 @@ def test_few_units_of_medians_have_p_values_and_no_verdict():
         assert ((found["pvalue"] > 0.05) & (found["pvalue"] <= 1)).all()
         assert found["smallest_change"].isnull().all()
         assert np.isfinite(found["suite_lower"].item())
-    with collecting() as told:
+    with collecting_notes() as told:
         found = one.isel(binary=slice(1)).perf.compare("old", statistic="median")
     assert found["pvalue"].isnull().all()
     assert [note.code for note in told] == ["single_unit"]
@@ -295,7 +295,7 @@ def test_a_cell_without_runs_is_nan_beside_others(function, options):
     """It has no answer and warns of nothing but itself; the other benchmark has the numbers that it has alone."""
     options = options if function == "compare" else {name: choice for name, choice in options.items() if name != "shared"}
     times = xr.concat([NESTED, NESTED.where(NESTED["version"] == "old")], dim="benchmark").assign_coords(benchmark=["sort", "fft"])
-    with collecting() as notes:
+    with collecting_notes() as notes:
         both = getattr(times.perf, function)("old", statistic="median", **options)
         alone = getattr(times.sel(benchmark=["sort"]).perf, function)("old", statistic="median", **options)
     assert "no_value" in {note.code for note in notes}
@@ -313,7 +313,7 @@ def test_stopped_runs_leave_verdicts_that_hold(unlimited, chunks):
     stopped[{"version": 1, "benchmark": 1, "binary": slice(4)}] = True
     times = SUITE.assign(time=SUITE["time"].where(~stopped)) if unlimited else SUITE
     times = times.assign_coords(censored=stopped)
-    with collecting():
+    with collecting_notes():
         found = (times.chunk(chunks) if chunks else times).perf.compare("old", statistic="median").compute()
         ratio = times.perf.ratio_interval("old", statistic="median")
     for name in ("estimate", "lower", "upper", "kind"):
@@ -341,7 +341,7 @@ def test_complete_separations_are_seen_by_ranks(chunks):
     assert ((ranked["lower"] > 1) & (ranked["upper"] < 1.3) & (ranked["kind"] == "bounded")).all()
     assert [note.code for note in ranked.perf.notes()] == ["suite_unadjusted"]
     assert not separated(1).perf.compare("old", statistic="median", method="rank").perf.notes()
-    with collecting() as told:
+    with collecting_notes() as told:
         ordered = separated().perf.compare("old", statistic="median", correction="holm")
     assert (ordered["verdict"] == "inconclusive").all()
     assert "9 executions of one run each have both, fewer at a lower confidence_level; method='rank' needs 6, and" in told[0].message
@@ -370,7 +370,7 @@ def test_stopped_runs_widen_what_ranks_say():
     times = separated(1).isel(benchmark=0)
     stopped = times.assign_coords(censored=("execution", np.arange(8) == 0)).where(times > 0)
     stopped["censored"] = (times["version"] == "new") & (times["execution"] == 0)
-    with collecting():
+    with collecting_notes():
         bound = stopped.perf.compare("old", statistic="median", method="rank")
         longer = times.where(~stopped["censored"], 1e6).drop_vars("censored").perf.compare("old", statistic="median", method="rank")
         as_is = times.perf.compare("old", statistic="median", method="rank")

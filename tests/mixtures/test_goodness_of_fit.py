@@ -14,7 +14,7 @@ from perfarray.mixtures.numerics.goodness_of_fit import critical_index, fitted, 
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.timings import progress
-from perfarray.timings.notes import collecting
+from perfarray.timings.notes import collecting_notes
 from strategies import experiments
 
 
@@ -129,7 +129,7 @@ def test_cells_tested_together_have_the_numbers_of_each_alone(monkeypatch):
     times = perfarray.from_samples(samples | {"e": np.ones(20)}, dim="benchmark")
     calls = []
     monkeypatch.setattr(tested, "fitted", lambda values, *rest: calls.append(len(values)) or fitted(values, *rest))
-    with collecting():
+    with collecting_notes():
         together = times.perf.goodness_of_fit(n_resamples=7, rng=1)
         monkeypatch.setattr(tested, "TOGETHER", 1)
         alone = times.perf.goodness_of_fit(n_resamples=7, rng=1)

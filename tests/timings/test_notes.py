@@ -10,7 +10,7 @@ import xarray as xr
 
 import perfarray
 from perfarray import Note, PerfarrayWarning
-from perfarray.timings.notes import collecting, noted, once, tell
+from perfarray.timings.notes import collecting_notes, emit, first_of_each_code, with_notes
 
 ONE_EACH = {"old": [10.0], "new": [9.0]}
 
@@ -91,25 +91,25 @@ class TestKept:
     def test_numbers_of_numpy_become_numbers(self):
         """What JSON does not know is written as the number it is."""
         with pytest.warns(PerfarrayWarning):
-            result = noted(xr.Dataset(), Note("a", "b", {"n": np.int64(3)}))
+            result = with_notes(xr.Dataset(), Note("a", "b", {"n": np.int64(3)}))
         assert perfarray.notes(result)[0].values == {"n": 3}
 
     def test_a_table_keeps_them_too(self):
         """DataFrames have attrs and an accessor."""
         pd = pytest.importorskip("pandas")
         with pytest.warns(PerfarrayWarning, match="b"):
-            frame = noted(pd.DataFrame({"a": [1]}), Note("a", "b"))
+            frame = with_notes(pd.DataFrame({"a": [1]}), Note("a", "b"))
         assert frame.perf.notes() == (Note("a", "b"),)
 
 
 class TestGathered:
     def test_collecting_hands_notes_to_the_caller(self):
         """Inside the block nothing is emitted."""
-        with warnings.catch_warnings(), collecting() as gathered:
+        with warnings.catch_warnings(), collecting_notes() as gathered:
             warnings.simplefilter("error")
-            tell(Note("a", "first"), None, Note("a", "first"), Note("a", "second"))
+            emit(Note("a", "first"), None, Note("a", "first"), Note("a", "second"))
         assert [note.message for note in gathered] == ["first", "second"]
-        assert once(gathered) == [Note("a", "first")]
+        assert first_of_each_code(gathered) == [Note("a", "first")]
 
     def test_collecting_is_local_to_a_thread(self):
         """Another thread's notes are its own."""
@@ -118,10 +118,10 @@ class TestGathered:
         def other():
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                tell(Note("b", "elsewhere"))
+                emit(Note("b", "elsewhere"))
             seen.extend(caught)
 
-        with collecting() as gathered:
+        with collecting_notes() as gathered:
             thread = threading.Thread(target=other)
             thread.start()
             thread.join()

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.special import ndtr
 
 import perfarray
-from perfarray.timings.notes import collecting
+from perfarray.timings.notes import collecting_notes
 
 SMALL = perfarray.from_samples({"old": [3.0, 3.1, 5.0] * 4, "new": [2.0, 2.1, 4.0] * 4})
 
@@ -31,7 +31,7 @@ def test_shares_are_those_counted_by_hand(statistic, estimate, size):
     """All pairs of a group of each program count, those that are equal half; the programs may have different numbers of runs."""
     rng = np.random.default_rng(2)
     new, old = rng.integers(1, 9, 11).astype(float), rng.integers(2, 12, 8).astype(float)
-    with collecting():
+    with collecting_notes():
         found = perfarray.from_samples({"old": old, "new": new}).perf.ordering_stability("old", group_sizes=(size,), statistics=statistic)
     assert found["right"].item() == pytest.approx(by_hand(new, old, size, estimate), abs=1e-12)
     assert found["n"].item() == 8
@@ -39,7 +39,7 @@ def test_shares_are_those_counted_by_hand(statistic, estimate, size):
 
 def test_shares_are_those_of_new_experiments():
     """Of programs that surely differ, the mean share over experiments is the chance that means of k are right."""
-    with collecting():
+    with collecting_notes():
         found = drawn(1.5, 40, experiments=150).perf.ordering_stability("old", group_sizes=(1, 3, 5), statistics="mean")
     expected = ndtr(1.5 * np.sqrt(np.array([1, 3, 5]) / 2))
     np.testing.assert_allclose(found["right"].mean("benchmark").values.ravel(), expected, atol=0.02)
@@ -63,7 +63,7 @@ def test_groups_of_more_than_half_have_no_share():
 @pytest.mark.parametrize(("times", "code"), [(drawn(0.0, 40, seed=3), "no_order"), (SMALL * 0 + 1.0, "equal"), (SMALL, None)])
 def test_programs_without_an_order_are_told(times, code):
     """Where the means do not differ, or are equal, a note says that there is nothing to be right about."""
-    with collecting() as told:
+    with collecting_notes() as told:
         found = times.perf.ordering_stability("old", group_sizes=(1, 3), statistics="mean")
     assert [note.code for note in told] == ([code] if code else [])
     assert bool(found["right"].isnull().all()) == (code == "equal")
@@ -84,7 +84,7 @@ def test_rates_and_lazy_arrays_and_load():
     np.testing.assert_array_equal(rates.perf.ordering_stability("old", **best)["right"].values, expected)
     np.testing.assert_array_equal(SMALL.chunk({"version": 1}).perf.ordering_stability("old", **best).compute()["right"].values, expected)
     loaded = SMALL.assign_coords(load_of_run=("execution", [10, 20, 90] * 4))
-    with collecting():
+    with collecting_notes():
         by_load = loaded.perf.ordering_stability("old", group_sizes=(1, 2), load="load_of_run", load_bins=(0, 50, 100))
     assert by_load["right"].sel(load="[0, 50)", group_size=2).values.tolist() == [[1.0] * 4]
     assert by_load["n"].values.ravel().tolist() == [8.0, 4.0]

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT, Design, Point, Study, check_design
 from perfarray.calibration.methods import Method, with_defaults
-from perfarray.timings.notes import noted
+from perfarray.timings.notes import with_notes
 from perfarray.timings.streams import describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count
 
@@ -43,7 +43,7 @@ def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.
                 if bar is not None:
                     bar.update(cost * several // count)
             summaries.append(summary(xr.concat(batches, EXPERIMENT, coords="minimal", compat="override")))
-    return noted(_on_map(summaries, design).assign_attrs(_attrs(method, study, design, key, result)), checks=("experiments",))
+    return with_notes(_on_map(summaries, design).assign_attrs(_attrs(method, study, design, key, result)), checks=("experiments",))
 
 
 def _progress_bar(cost: int, result: str) -> Any:

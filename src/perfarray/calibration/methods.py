@@ -10,7 +10,7 @@ import xarray as xr
 import perfarray
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
-from perfarray.timings.notes import collecting
+from perfarray.timings.notes import collecting_notes
 from perfarray.timings.validation import listed
 
 RATIO, MEAN, COMPONENTS = "ratio", "mean", "variances"  # the true values that limits can be about
@@ -81,7 +81,7 @@ def with_defaults(method: Method, levels: Sequence[str], dims: Sequence[str], co
 
 def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str, xr.DataArray]:
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
-    with collecting():
+    with collecting_notes():
         answer = method.function(*sides, **method.options | more)
     variables = {name: _variable_of(answer, name) for name in VARIABLES}
     count = sides[0].sizes[EXPERIMENT]

@@ -15,8 +15,8 @@ from perfarray.numerics.random import SPLITS, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import POWER
 from perfarray.results.words import percent
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, collecting, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
@@ -25,7 +25,7 @@ MOST_VALUES = 1 << 16  # values of both halves that are compared at once, unless
 MANY = 1_000_000  # splits beyond which a note gives no number
 
 
-@over_metrics
+@for_each_metric
 def calibrate(
     times: Data,
     *,
@@ -98,7 +98,7 @@ def calibrate(
     key = key_of(rng)
     checked = check_rules(rules, data.levels, tau, level, str(describe_key(key)["rng_key"]))
     bare = array.drop_vars(list(array.coords))
-    with collecting():  # as many units again, of which nothing is different
+    with collecting_notes():  # as many units again, of which nothing is different
         comparison = compare(bare, bare, levels=data.levels, threshold=tau, confidence_level=level)
     numbers = cell_keys([array], data.levels).transpose(*cells).values.ravel()
     counts = _count_alarms(array.values.reshape(-1, *array.shape[len(cells) :]), numbers, data, checked, most, level, key)
@@ -108,7 +108,7 @@ def calibrate(
     result.attrs = (
         data.describe() | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER} | describe_key(key)
     )
-    return noted(result, *data.notes, data.selected, *_notes(result, data))
+    return with_notes(result, *data.notes, data.selected, *_notes(result, data))
 
 
 class Counts(NamedTuple):

@@ -48,11 +48,11 @@ class Comparison(NamedTuple):
 
 def comparison(result: "xr.Dataset", counts: "xr.Dataset") -> Comparison:
     """Turn a comparison, and the counts of both sides, into rows; a dim with one candidate makes no column."""
-    from perfarray.timings.writing import beside, rows_of
+    from perfarray.results.rows import records, with_names_of
 
     dim, baseline = str(result.attrs["dim"]), str(result.attrs["baseline"])
     candidates = result[dim].values.tolist()
-    units = beside(counts, result)["total"].sel(level=result.attrs["unit"])
+    units = with_names_of(counts, result)["total"].sel(level=result.attrs["unit"])
     label = next(label for label in units[dim].values.tolist() if str(label) == baseline)
     n_old = units.sel({dim: label}, drop=True).expand_dims({dim: candidates})
     single = result.drop_vars([name for name in result.data_vars if str(name).startswith(SUITE)])
@@ -61,7 +61,7 @@ def comparison(result: "xr.Dataset", counts: "xr.Dataset") -> Comparison:
     suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
     if len(candidates) == 1 and dim != PROGRAM:
         single, suites = single.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
-    rows = [[_whole_counts(row) for row in rows_of(data, [str(name) for name in data["estimate"].dims])] for data in (single, suites)]
+    rows = [[_whole_counts(row) for row in records(data, [str(name) for name in data["estimate"].dims])] for data in (single, suites)]
     candidate = str(candidates[0]) if len(candidates) == 1 else dim
     return Comparison(rows[0], rows[1], dict(result.attrs), (baseline, candidate), level_of_intervals(result))
 

@@ -37,10 +37,10 @@ def convert(
 
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """
+    from perfarray.tables.replacing import restore
     from perfarray.tables.stores.appending import append
     from perfarray.tables.stores.joining import grows_along
     from perfarray.tables.stores.writing import check_installed, opened, write
-    from perfarray.timings.writing import restore
 
     with reporting(options=options.SPOKEN):
         restore(output)

@@ -27,11 +27,11 @@ alike, and counting them as independent would claim more than was measured."""
 
 def demo() -> None:
     """Show what perfarray answers, on timings that come with it: five C benchmarks, compiled with -O2 and with -O3."""
-    from perfarray.timings.notes import collecting
+    from perfarray.timings.notes import collecting_notes
 
     times = perfarray.load_dataset("c_suite")
     counts = perfarray.counts(times)
-    with collecting() as notes:
+    with collecting_notes() as notes:
         components = perfarray.variance_components(times)
     remarks = [_largest_share(components), *(note.message for note in notes if not note.aside)]
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)

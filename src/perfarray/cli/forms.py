@@ -121,10 +121,10 @@ def _give_error(target: Form, empty: Mapping[str, Any], warned: Sequence[str], e
 def described(result: "xr.Dataset") -> dict[str, Any]:
     """Return the attrs and the notes of a result as data."""
     import perfarray
-    from perfarray.timings.notes import as_data
+    from perfarray.timings.notes import note_as_dict
 
     attrs = {str(name): value for name, value in result.attrs.items() if name != "notes"}
-    return {"attrs": attrs, "notes": [as_data(note) for note in perfarray.notes(result)]}
+    return {"attrs": attrs, "notes": [note_as_dict(note) for note in perfarray.notes(result)]}
 
 
 def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
@@ -148,7 +148,7 @@ def _write(file: Path, text: str) -> None:
     if file.exists() and not file.is_file():
         file.write_text(text, encoding="utf-8")
         return
-    from perfarray.timings.writing import replacing
+    from perfarray.tables.replacing import replacing
 
     with replacing(file) as (fresh,):
         fresh.write_text(text, encoding="utf-8")
@@ -175,34 +175,34 @@ def _as_text(answer: Answer, _: Sequence[str]) -> str:
 
 def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
     """Return the outcome, a table of what has changed, a folded table of what has not, and the legend."""
-    from perfarray.timings.writing import plain_markdown
+    from perfarray.results.rows import escape_markdown
 
     grid = grid_of(answer.table)
     changed, unchanged = grid.split()
-    blocks = [f"**{plain_markdown(answer.sentence)}**"]
+    blocks = [f"**{escape_markdown(answer.sentence)}**"]
     blocks += [_markdown_table(changed)] if changed.rows else []
     if unchanged.rows:
         column = unchanged.titles.index(VERDICT)
         verdicts = [row[column] for row in unchanged.rows]
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
         blocks.append(f"<details><summary>No change shown: {counts}</summary>\n\n{_markdown_table(unchanged)}\n\n</details>")
-    blocks += ["\n".join(f"> {plain_markdown(text)}" for text in warned)] if warned else []
-    note = "<br>\n".join(map(plain_markdown, _remarks(answer, grid)))
+    blocks += ["\n".join(f"> {escape_markdown(text)}" for text in warned)] if warned else []
+    note = "<br>\n".join(map(escape_markdown, _remarks(answer, grid)))
     return "\n\n".join([*blocks, f"<sub>{note}</sub>"] if note else blocks)
 
 
 def _markdown_table(grid: Grid) -> str:
     """Return a table in Markdown, of many rows the first; labels are code, so that nothing in them is markup."""
-    from perfarray.timings.writing import plain_markdown
+    from perfarray.results.rows import escape_markdown
 
     end = len(grid.benchmark_rows)
-    lines = [[plain_markdown(title) for title in grid.titles]]
+    lines = [[escape_markdown(title) for title in grid.titles]]
     lines.append([":--" if side == "left" else "--:" for side in grid.sides])
     for number, row in enumerate(grid.rows):
         if end > number >= MOST:
             continue
-        labels = [_code(text) if number < end else f"**{plain_markdown(text)}**" if text else "" for text in row[: grid.n_labels]]
-        lines.append(labels + [f"**{text}**" if text in CHANGED else plain_markdown(text) for text in row[grid.n_labels :]])
+        labels = [_code(text) if number < end else f"**{escape_markdown(text)}**" if text else "" for text in row[: grid.n_labels]]
+        lines.append(labels + [f"**{text}**" if text in CHANGED else escape_markdown(text) for text in row[grid.n_labels :]])
     more = f"\n\nand {end - MOST} more (`--output csv` has all)" if end > MOST else ""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + more
 
@@ -224,9 +224,9 @@ def _as_csv(answer: Answer, _: Sequence[str]) -> str:
     """Return a line for each row, in full precision; a variable along levels has columns `variable.level`."""
     import pandas as pd
 
-    from perfarray.timings.writing import plain
+    from perfarray.results.rows import json_value
 
-    return str(pd.json_normalize([plain(row) for row in answer.rows]).to_csv(index=False)).removesuffix("\n")
+    return str(pd.json_normalize([json_value(row) for row in answer.rows]).to_csv(index=False)).removesuffix("\n")
 
 
 def _as_json(answer: Answer, warned: Sequence[str]) -> str:
@@ -235,9 +235,9 @@ def _as_json(answer: Answer, warned: Sequence[str]) -> str:
 
 def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: str) -> str:
     """Return one JSON object: the answer, the warnings, and the exit code with its reason."""
-    from perfarray.timings.writing import plain
+    from perfarray.results.rows import json_value
 
-    answer = plain({**content, "warnings": warned, "exit_code": code, "exit_reason": reason})
+    answer = json_value({**content, "warnings": warned, "exit_code": code, "exit_reason": reason})
     return json_format.dumps(answer, indent=2, allow_nan=False)
 
 

@@ -77,10 +77,10 @@ def history(
 
 def _rows(changes: "xr.Dataset", dim: str) -> list[Row]:
     """Return a row for each change: its labels, the commit last."""
-    from perfarray.timings.writing import rows_of
+    from perfarray.results.rows import records
 
     dims = [*(str(name) for name in changes["change"].dims if name != dim), dim]
-    return [row for row in rows_of(changes[list(SHOWN)], dims) if row.pop("change")]
+    return [row for row in records(changes[list(SHOWN)], dims) if row.pop("change")]
 
 
 def _with_labels(table: "pd.DataFrame", rows: list[Row], changes: "xr.Dataset") -> "pd.DataFrame":

@@ -65,9 +65,9 @@ def _give_by_level(
     archive: str, result: "xr.Dataset", outcome: tuple[str, int], sort: str | None, target: Form, sentences: list[str]
 ) -> None:
     """Give a result whose levels are columns and whose other dims are rows."""
-    from perfarray.timings.writing import rows_of
+    from perfarray.results.rows import records
 
-    rows = rows_of(result, [str(dim) for dim in result.dims if dim != "level"])
+    rows = records(result, [str(dim) for dim in result.dims if dim != "level"])
     table = perfarray.table(result, sort=sort)
     legend = [f"{table.attrs['about']}."] if table.attrs["about"] else []
     content = {"archive": archive, "rows": rows, **described(result)}

@@ -52,7 +52,7 @@ def plan(
 
     Example: perfarray plan pilot.csv --cost execution=0.8 --cost binary=95 --budget 8h
     """
-    from perfarray.timings.writing import rows_of
+    from perfarray.results.rows import records
 
     choices = options.given(
         confidence_level=confidence, dim=dim, baseline=baseline, half_width=half_width, assurance=assurance, min_units=min_units
@@ -66,7 +66,7 @@ def plan(
         result = _suite_plan(times, prices, units, nest, choices) if suite else (
             perfarray.plan_repetitions(times, costs=prices, cost_units=units, **nest, **choices)
         )  # fmt: skip
-    table, rows = perfarray.table(result, sort=sort), rows_of(result, [str(dim) for dim in result["cost"].dims])
+    table, rows = perfarray.table(result, sort=sort), records(result, [str(dim) for dim in result["cost"].dims])
     has_plan = bool(result["cost"].notnull().any())
     answer = Answer(
         table=table if has_plan else table.iloc[:0],

@@ -151,7 +151,7 @@ def _check_output(output: Path) -> None:
 
 def _save(axes: Any, output: Path) -> None:
     """Write the figure of Axes, as a whole."""
-    from perfarray.timings.writing import replacing
+    from perfarray.tables.replacing import replacing
 
     figure = axes.get_figure(root=True)
     with replacing(output) as (fresh,):

@@ -37,7 +37,7 @@ def speedup_test(
     Exit code 0: there is a report.
     Exit code 2: no answer; the configuration cannot be read, no benchmark has both samples, a wrong option.
     """
-    from perfarray.timings.writing import rows_of
+    from perfarray.results.rows import records
 
     choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, correction=correction, output=prefix)
     keys = ("rows", "suites", "attrs", "notes")
@@ -48,8 +48,8 @@ def speedup_test(
         text = Path(f"{result.attrs['files']}.report").read_text(encoding="utf-8")
     tested = result.sel(statistic=list(STATISTICS)).assign_attrs(result="speedup_test")
     of_benchmarks = [name for name, array in result.items() if BENCHMARK in array.dims]
-    rows = rows_of(tested[of_benchmarks], [BENCHMARK, "statistic"])
-    suites = rows_of(result.drop_vars(of_benchmarks), ["statistic"])
+    rows = records(tested[of_benchmarks], [BENCHMARK, "statistic"])
+    suites = records(result.drop_vars(of_benchmarks), ["statistic"])
     answer = Answer(
         table=perfarray.table(tested, sort=sort),
         rows=rows,

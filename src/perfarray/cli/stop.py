@@ -51,7 +51,7 @@ def stop(
 
     Example: perfarray stop old/ new/ --half-width 1% --rule always_valid
     """
-    from perfarray.timings.writing import rows_of
+    from perfarray.results.rows import records
 
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence)
     paths, own_words = paths_read(archive, new), ("fewer_than_start", "not_narrow")
@@ -61,7 +61,7 @@ def stop(
         sides = read(archive, new, selected, sentences)
         result = perfarray.stopping(sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices)
     per_cell = result.drop_dims("runs")
-    rows = [row | {"more": _more(row, int(result.attrs["start"]))} for row in rows_of(per_cell, [str(dim) for dim in per_cell["n"].dims])]
+    rows = [row | {"more": _more(row, int(result.attrs["start"]))} for row in records(per_cell, [str(dim) for dim in per_cell["n"].dims])]
     table = perfarray.table(result, sort=sort)
     code, outcome = _outcome(result, rows)
     ratio = "candidate / baseline" if "baseline" in result.attrs else "the mean"

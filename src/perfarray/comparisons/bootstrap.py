@@ -13,10 +13,10 @@ from perfarray.numerics.bootstrap_samples import draw_sample, flattened, mean_by
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
-from perfarray.timings.best import BEST, named_end, slow_end_note
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.pairs import FAR, at_worst, hanging, unknown_at_best
+from perfarray.timings.best import BEST, resolve_best, slow_end_note
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
+from perfarray.timings.pairs import FAR, statistic_bounds, with_unknown_at_best, with_worst_case
 from perfarray.timings.resampling import Resample, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
 from perfarray.timings.streams import Rng, cell_keys
@@ -114,7 +114,7 @@ def bootstrap_distribution(
     """
     _check_statistic(statistic)
     data = resolve(times, metric, levels)
-    of_values = named_end(statistic, data.better)
+    of_values = resolve_best(statistic, data.better)
     array, nest, note = data.array, data.levels, None
     compared = [str(dim) for dim in array.dims if dim not in (*nest, BENCHMARK)]
     common = shared_levels(data, shared) if shared is not None or resample != "flat" else ()
@@ -147,7 +147,7 @@ def bootstrap_distribution(
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = sample["replicates"].assign_coords(observed=sample["observed"], n=sample["n"]).assign_attrs(attrs)
     distribution.name = str(array.name or "time")
-    return noted(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note)
+    return with_notes(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note)
 
 
 def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, Note | None]:
@@ -183,7 +183,7 @@ def _name(statistic: Statistic) -> str:
     return statistic if isinstance(statistic, str) else str(getattr(statistic, "__name__", "function"))
 
 
-@over_metrics
+@for_each_metric
 def bootstrap_interval(
     times: Data | npt.NDArray[np.floating],
     *,
@@ -263,7 +263,7 @@ def bootstrap_interval(
         )
     rising = method == "percentile" and isinstance(statistic, str)  # a longer run moves every replicate in one direction
     data = resolve(times, metric, levels, censored="bound" if rising else "drop")
-    of_values = named_end(statistic, data.better)
+    of_values = resolve_best(statistic, data.better)
     plan = check_resampling(data, resample, 1000 if n_resamples is None else n_resamples, rng)
     attrs = data.describe() | plan.attrs | {"statistic": _name(statistic)} | _describe_limits(method, level)
 
@@ -276,18 +276,18 @@ def bootstrap_interval(
         return apply(kernel, data.array, keys, core=[data.levels, ()], outputs=_outputs(data.units), attrs=attrs)
 
     if data.bounded:
-        result = _widest_limits(data, redrawn_limits(unknown_at_best(data)), redrawn_limits(at_worst(data)))
+        result = _widest_limits(data, redrawn_limits(with_unknown_at_best(data)), redrawn_limits(with_worst_case(data)))
     else:
         result = redrawn_limits(data)
     notes = (*data.notes, slow_end_note([statistic], data.better), data.selected, data.stopped_note(STOPPED))
-    return noted(result, *notes, checks=(UNITS, "surrounded", "resampling"))
+    return with_notes(result, *notes, checks=(UNITS, "surrounded", "resampling"))
 
 
 def _widest_limits(data: Timings, limits: xr.Dataset, worst: xr.Dataset) -> xr.Dataset:
     """Return the widest limits of stopped runs at their limits and at their worst, from the same replicates."""
     low, high = (limits, worst) if data.better == LOWER else (worst, limits)
     lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
-    bounds = hanging(data, limits["estimate"], worst["estimate"])
+    bounds = statistic_bounds(data, limits["estimate"], worst["estimate"])
     estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
     changed = {"estimate": estimate, "lower": lower, "upper": upper}
     return limits.assign({name: variable.assign_attrs(limits[name].attrs) for name, variable in changed.items()}).assign(bound=bounds.words)
@@ -343,7 +343,7 @@ def _stored_interval(distribution: xr.DataArray, level: float, method: str, opti
         outputs=_outputs(units), attrs=attrs,
     )  # fmt: skip
     text = f"the replicates have no coordinate {OBSERVED!r}, the statistic of the data: percentile limits without an estimate"
-    return noted(result, Note("no_observed", text) if plain else None, checks=("resampling",))
+    return with_notes(result, Note("no_observed", text) if plain else None, checks=("resampling",))
 
 
 def _replicates(values: npt.NDArray[np.floating]) -> xr.DataArray:

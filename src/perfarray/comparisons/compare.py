@@ -8,13 +8,13 @@ from perfarray.comparisons.options import CompareOptions
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.verdicts import Rules
-from perfarray.timings.across import each_suite_row
+from perfarray.timings.across import suite_row_for_each
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
 
 
-@each_suite_row
+@suite_row_for_each
 def compare(
     times: Data,
     baseline: object,

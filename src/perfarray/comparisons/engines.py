@@ -13,7 +13,7 @@ from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.verdicts import Limits, Rules
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.pairs import FAR, Pair, at_worst, unknown_at_best
+from perfarray.timings.pairs import FAR, Pair, with_unknown_at_best, with_worst_case
 from perfarray.timings.resampling import check_resampling
 from perfarray.timings.streams import cell_keys
 
@@ -63,7 +63,7 @@ def _formulas(rules: Rules) -> Engine:
 def _order_statistics(pair: Pair, options: CompareOptions, rules: Rules, depth: int) -> Engine:
     """Compare medians by the order of runs; stopped runs are taken at their best and at their worst."""
     across, nest, sides = options.across, pair.candidate.levels, (pair.candidate, pair.baseline)
-    ends = [end(side).array for end in (unknown_at_best, at_worst) for side in sides] if pair.bounded else []
+    ends = [end(side).array for end in (with_unknown_at_best, with_worst_case) for side in sides] if pair.bounded else []
     unlimited = [side.bounds.at_least & side.bounds.at_most for side in sides] if pair.bounded else []
     inputs = [side.chunk({across: -1}) if is_chunked(side) else side for side in along_suite(across, *ends, *unlimited)]
     most = max(prod(side.array.sizes[level] for level in nest[: depth + 1]) for side in sides)

@@ -17,7 +17,7 @@ from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite
 from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
-from perfarray.timings.apply import Output, apply, is_chunked, run
+from perfarray.timings.apply import Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import dependence
 from perfarray.timings.notes import Note
@@ -117,7 +117,7 @@ def _gather(
     rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}
     suite = {f"_suite_{name}": Output() for name in Suite._fields}
     material = {name: Output((across, *dims)) for name, dims in engine.material.items()}
-    evidence, labels = run(
+    evidence, labels = apply_to_variables(
         kernel,
         *sides,
         *engine.inputs,

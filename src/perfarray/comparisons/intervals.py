@@ -14,11 +14,11 @@ from perfarray.numerics.intervals import BOOTSTRAP_METHODS, LOG_METHODS, MEAN_ME
 from perfarray.numerics.medians import ratio_of_medians
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side, shape_of_units
-from perfarray.timings.apply import Kernel, Output, apply, outputs, together
+from perfarray.timings.apply import Kernel, Output, apply, joint_kernel, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, dependence
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve
@@ -27,7 +27,7 @@ from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 
 
-@over_metrics
+@for_each_metric
 def mean_interval(
     times: Data,
     *,
@@ -115,13 +115,13 @@ def mean_interval(
             variables |= shape_outputs()
         kernels.insert(0, partial(mean_by_units, levels=depth, method=method, level=level))
     core, variables = [data.levels, *[()] * len(keys)], variables | order_outputs
-    result = apply(together(*kernels), data.array, *keys, core=core, outputs=variables, attrs=attrs)
+    result = apply(joint_kernel(*kernels), data.array, *keys, core=core, outputs=variables, attrs=attrs)
     result = bound_interval(result, data.bounds) if data.bounded else result
     limit_note = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
-    return noted(result, *data.notes, data.selected, limit_note, checks=checks)
+    return with_notes(result, *data.notes, data.selected, limit_note, checks=checks)
 
 
-@over_metrics
+@for_each_metric
 def ratio_interval(
     times: Data,
     baseline: object,
@@ -246,7 +246,7 @@ def ratio_interval(
 
     def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
         core, named = [nest, nest, *[()] * len(keys)], variables | order_outputs
-        return apply(together(*kernels), candidate.array, baseline.array, *keys, core=core, outputs=named, attrs=attrs)
+        return apply(joint_kernel(*kernels), candidate.array, baseline.array, *keys, core=core, outputs=named, attrs=attrs)
 
     if pair.bounded and medians:
         result = bounded_median_ratio(pair, interval)
@@ -254,7 +254,7 @@ def ratio_interval(
         result = interval(pair.candidate, pair.baseline)
         result = _bound_ratio(result, pair) if pair.bounded else result
     censoring_note = pair.stopped_note(STOPPED if medians else ONLY_WORSE)
-    return noted(result, *pair.notes, *zeros, pair.candidate.selected, censoring_note, checks=(UNITS, specific, DEPENDENCE))
+    return with_notes(result, *pair.notes, *zeros, pair.candidate.selected, censoring_note, checks=(UNITS, specific, DEPENDENCE))
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:

@@ -13,9 +13,9 @@ from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
 from perfarray.timings.apply import Kernel, Output, apply
 from perfarray.timings.censored import ratio_bounds
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.pairs import FAR, Pair, at_worst, hanging, unknown_at_best
+from perfarray.timings.pairs import FAR, Pair, statistic_bounds, with_unknown_at_best, with_worst_case
 from perfarray.timings.resolve import Timings
-from perfarray.timings.units import value_place
+from perfarray.timings.units import value_depth
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_positive
 
@@ -55,7 +55,7 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
         raise ValueError(
             f"{wrong} does not go with method='rank', which ranks one value of each {unit}; choose method='{ORDER_STATISTICS}'"
         )
-    depth, sides = value_place(pair.candidate, unit if method == RANK else value), (pair.candidate, pair.baseline)
+    depth, sides = value_depth(pair.candidate, unit if method == RANK else value), (pair.candidate, pair.baseline)
     return depth, [note for side in sides for note in check_positive(side.array, pair.candidate.levels, "a ratio of medians", depth)]
 
 
@@ -66,13 +66,14 @@ def of_runs(kernel: Kernel, below: int, sides: int = 2) -> Kernel:
 
 def bounded_median_ratio(pair: Pair, interval: Callable[[Timings, Timings], xr.Dataset]) -> xr.Dataset:
     """Return the widest limits that stopped runs allow: from the candidate at best over the baseline at worst to the reverse."""
-    best = [unknown_at_best(side) for side in (pair.candidate, pair.baseline)]
-    worst = [at_worst(side) for side in (pair.candidate, pair.baseline)]
+    best = [with_unknown_at_best(side) for side in (pair.candidate, pair.baseline)]
+    worst = [with_worst_case(side) for side in (pair.candidate, pair.baseline)]
     limits, bad, good = interval(*best), interval(worst[0], best[1]), interval(best[0], worst[1])
     low, high = (good, bad) if pair.candidate.better == LOWER else (bad, good)
     lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
     bounds = ratio_bounds(
-        hanging(pair.candidate, limits["estimate"], bad["estimate"]), hanging(pair.baseline, limits["estimate"], good["estimate"])
+        statistic_bounds(pair.candidate, limits["estimate"], bad["estimate"]),
+        statistic_bounds(pair.baseline, limits["estimate"], good["estimate"]),
     )
     kinds = apply(lambda *ends: (kind_of(*ends),), lower, upper, core=[[], []], outputs={"kind": Output((), "", object)})["kind"]
     estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))

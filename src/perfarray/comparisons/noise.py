@@ -6,7 +6,7 @@ import xarray as xr
 from perfarray.conventions import plural
 from perfarray.numerics.skewness import FEW
 from perfarray.timings.apply import Output
-from perfarray.timings.notes import Note, check, count_note, in_all
+from perfarray.timings.notes import Note, check, count_note, significant_in_all
 
 NOISE, SKEW = "noise", "skew"  # checks of the noisier side of a ratio, and of the units of one system
 SHARE, NORMALITY, SKEWED, SKEWNESS = "candidate_share", "normality_pvalue", "skewness_pvalue", "skewness"
@@ -35,7 +35,7 @@ def skew_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name cells with few units that are not normal, at an error rate of 5 % in all."""
     if NORMALITY not in result:
         return ()
-    units, few = plural(str(result.attrs["unit"])), in_all(result.variables[NORMALITY].values)
+    units, few = plural(str(result.attrs["unit"])), significant_in_all(result.variables[NORMALITY].values)
     text = (
         f"{{cells}} rest on fewer than {FEW} {units}, and not normal ones: of 95 %, limits may cover 65 to 90; measure more {units}, or "
         "take method='studentized'"
@@ -53,7 +53,7 @@ def noise_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} rest on two {units} on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure three or "
         "more, better five"
     )
-    few = in_all(pvalue)
+    few = significant_in_all(pvalue)
     candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
     noisier = (
         f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {units} are "
@@ -81,4 +81,4 @@ def _skewed_units_note(result: xr.Dataset, owner: str) -> Note | None:
         f"{{cells}} {owner}: of 95 %, limits cover 84 to 93, and miss mostly beyond one end; method={ADJUSTED!r} covers one to three "
         f"points more at 1.1 times the width, more {units} still more"
     )
-    return count_note("skewed_units", text, in_all(pvalue) & (np.abs(skewness) >= MATTERS))
+    return count_note("skewed_units", text, significant_in_all(pvalue) & (np.abs(skewness) >= MATTERS))

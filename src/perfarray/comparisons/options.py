@@ -7,7 +7,7 @@ from perfarray.comparisons.medians import MEDIAN
 from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.verdicts import Rules
-from perfarray.timings.metrics import only
+from perfarray.timings.metrics import single_metric
 from perfarray.timings.resampling import Resample, check_no_resampling
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -63,4 +63,4 @@ class CompareOptions:
             return
         seeded = replace(self, rng=str(describe_key(key_of(self.rng))[RNG_KEY])) if self.drawn else self
         for name in check_names(self.metric, METRIC):
-            yield only(times, name), only(baseline, name), replace(seeded, metric=name)
+            yield single_metric(times, name), single_metric(baseline, name), replace(seeded, metric=name)

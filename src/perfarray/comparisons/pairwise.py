@@ -11,9 +11,9 @@ from perfarray.comparisons.options import CompareOptions
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.numerics.verdicts import Rules
-from perfarray.timings.across import each_suite_row
-from perfarray.timings.apply import Output, compute, is_chunked
-from perfarray.timings.notes import Note, once
+from perfarray.timings.across import suite_row_for_each
+from perfarray.timings.apply import Output, compute_variables, is_chunked
+from perfarray.timings.notes import Note, first_of_each_code
 from perfarray.timings.resampling import Resample
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -22,7 +22,7 @@ from perfarray.timings.validation import listed
 BASELINE, OTHER = "baseline", "_other"  # the dim of the baselines, and of the other labels while pairs are joined
 
 
-@each_suite_row
+@suite_row_for_each
 def pairwise(
     times: Data,
     *,
@@ -112,7 +112,7 @@ def _measure_pairs(times: Data, dim: object, options: CompareOptions) -> Measure
         if all(name in measured.attrs and measured.attrs[name] == value for measured in measurements)
     }
     # Notes that differ in their counts by baseline are given once.
-    notes = list[Note | None](once([note for measured in measurements for note in measured.notes if note]))
+    notes = list[Note | None](first_of_each_code([note for measured in measurements for note in measured.notes if note]))
     return last._replace(
         evidence=evidence,
         labels=xr.Dataset(coords=coords).coords,
@@ -139,5 +139,5 @@ def _side_by_side(pieces: Sequence[xr.Variable], dim: Hashable) -> xr.Variable:
 
     sides = [piece.chunk({dim: -1}) if is_chunked(piece) else piece for piece in pieces]
     output, sizes = Output((BASELINE, OTHER), dtype=first.dtype), dict.fromkeys((BASELINE, OTHER), len(pieces))
-    (joined,) = compute(insert, *sides, core=[[str(dim)]] * len(pieces), outputs={"": output}, sizes=sizes).values()
+    (joined,) = compute_variables(insert, *sides, core=[[str(dim)]] * len(pieces), outputs={"": output}, sizes=sizes).values()
     return xr.Variable([dim if name == OTHER else name for name in joined.dims], joined.data, first.attrs)

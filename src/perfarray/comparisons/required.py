@@ -12,8 +12,8 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.power import Spread, beyond, distance_seen, fewest_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import (
@@ -148,7 +148,7 @@ def required_units(
     return _required_of_metric(times, baseline, dim=dim, levels=levels, paired=paired, decision=decision, attrs=attrs, metric=metric)
 
 
-@over_metrics
+@for_each_metric
 def _required_of_metric(
     times: Data,
     baseline: object,
@@ -179,7 +179,7 @@ def _required_of_metric(
         coords={UNITS_DIM: list(GRID)},
         attrs={**pair.attrs, **attrs},
     )
-    return noted(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
+    return with_notes(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
 
 
 def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[Floats, ...]:

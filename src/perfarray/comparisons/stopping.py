@@ -9,8 +9,8 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.dependence import dependence_note
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import cells_note, more_units
@@ -22,7 +22,7 @@ RUNS = "runs"
 COVERED = ((2, 88, 77), (3, 91, 78), (5, 92, 83), (10, 93, 86), (30, 94, 91))
 
 
-@over_metrics
+@for_each_metric
 def stopping(
     times: Data,
     baseline: object = None,
@@ -132,7 +132,7 @@ def stopping(
     variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(n="independent units that there are")
     coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
     result = apply(kernel, *(side.array for side in sides), core=[nest] * len(sides), outputs=variables, coords=coords, attrs=attrs)
-    return noted(result, *notes, sides[0].selected, dependence_note(sides, paired is not None), checks=("stopping",))
+    return with_notes(result, *notes, sides[0].selected, dependence_note(sides, paired is not None), checks=("stopping",))
 
 
 @check("stopping")

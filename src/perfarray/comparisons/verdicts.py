@@ -18,10 +18,10 @@ from perfarray.comparisons.options import CompareOptions
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
-from perfarray.timings.apply import Output, compute, in_order, is_chunked, outputs
+from perfarray.timings.apply import Output, compute_variables, in_order, is_chunked, outputs
 from perfarray.timings.dependence import DEPENDENCE
-from perfarray.timings.metrics import metrics_beside
-from perfarray.timings.notes import Note, check, collecting, count_note, noted
+from perfarray.timings.metrics import concat_metrics
+from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
 from perfarray.timings.resolve import check_names
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import listed
@@ -42,14 +42,14 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
     """Decide on the evidence of all metrics together, and return a labelled result with its notes."""
     adjusted, family = _adjust_all(measurements, options)
     attrs = {"family": " ".join(sorted(family))} if options.rules.correction else {}
-    with collecting() as notes:
+    with collecting_notes() as notes:
         results = []
         for measured, levels in zip(measurements, adjusted, strict=True):
             result = _labelled(measured, _decide(measured, levels, options), options.across).assign_attrs({**measured.attrs, **attrs})
-            results.append(noted(result, *measured.notes, checks=_checks(options, measured)))
+            results.append(with_notes(result, *measured.notes, checks=_checks(options, measured)))
     if isinstance(options.metric, str | None):
-        return noted(results[0], *notes)
-    return noted(metrics_beside(results, options.metric, [measured.pair.candidate.array for measured in measurements]), *notes)
+        return with_notes(results[0], *notes)
+    return with_notes(concat_metrics(results, options.metric, [measured.pair.candidate.array for measured in measurements]), *notes)
 
 
 def _adjust_all(measurements: Sequence[Measured], options: CompareOptions) -> tuple[list[Variables], tuple[str, ...]]:
@@ -88,7 +88,7 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         return list(judge(*arrays, limits=engine.limits, rules=measured.rules).values())
 
-    variables = compute(
+    variables = compute_variables(
         kernel,
         *(*rows, *suite, *levels, *(evidence[name] for name in engine.material)),
         core=[
@@ -146,7 +146,7 @@ def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tupl
 
 
 def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: Rules) -> Variables:
-    return compute(
+    return compute_variables(
         partial(adjust_tests, axes=len(family), rules=rules),
         *(pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue for pvalue in pvalues),
         core=[family] * len(pvalues),

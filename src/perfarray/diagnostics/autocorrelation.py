@@ -14,13 +14,13 @@ from perfarray.numerics.dependence import LEAST, LEAST_RANKED, Scores
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_count
 
 
-@over_metrics
+@for_each_metric
 def autocorrelation(
     times: Data,
     *,
@@ -101,7 +101,7 @@ def autocorrelation(
         coords={"lag": range(most + 1), **{name: data.array[name].values for name in series.outer}},
         attrs=data.describe() | {"result": "autocorrelation", "unit": dim, "dim": dim, "order": series.order},
     )
-    return noted(result, *data.notes, checks=("order",))
+    return with_notes(result, *data.notes, checks=("order",))
 
 
 def _describe(values: Floats, *, outer: int, inner: int, most: int) -> tuple[Any, ...]:

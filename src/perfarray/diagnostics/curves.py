@@ -6,7 +6,7 @@ from perfarray.conventions import ITERATION
 from perfarray.diagnostics.autocorrelation import autocorrelation
 from perfarray.diagnostics.ordering import in_order
 from perfarray.diagnostics.steadiness import steady_state
-from perfarray.timings.notes import collecting
+from perfarray.timings.notes import collecting_notes
 from perfarray.timings.resolve import Data, check_levels, choose_metric, resolve
 from perfarray.timings.validation import check_count, listed
 
@@ -18,7 +18,7 @@ def sequence(times: Data, *, metric: str | None = None, steady: bool = False) ->
     """
     segments = {}
     if steady:
-        with collecting():
+        with collecting_notes():
             steadiness = steady_state(times, dim=check_levels(choose_metric(times, metric), None)[-1], metric=metric)
         times, segments = times.assign_coords(warmup=steadiness["warmup"].variable), {"segment_mean": steadiness["segment_mean"]}
     array, data = choose_metric(times, metric), resolve(times, metric)
@@ -33,7 +33,7 @@ def lagged(times: Data, *, dim: str = ITERATION, lag: int = 1, order: str | None
     array = series.data.array.mean(series.inner, keep_attrs=True) if series.inner else series.data.array
     if far >= array.sizes[dim]:
         raise ValueError(f"lag={lag} needs more than {lag} repetitions along {dim!r}; there are {array.sizes[dim]}")
-    with collecting():
+    with collecting_notes():
         correlations = autocorrelation(times, dim=dim, max_lag=far, order=order, metric=metric)["pooled_autocorrelation"]
     arrays = {"value": array, "earlier": array.shift({dim: far}), "correlation": correlations.isel(lag=-1, drop=True)}
     attrs: dict[str, str | int] = {"metric": str(array.name or "time"), "units": series.data.units, "outer": " ".join(series.outer)}

@@ -10,16 +10,16 @@ from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.normality import LEAST, shapiro_wilk
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.units import describe_unit, unit_place
+from perfarray.timings.units import describe_unit, unit_depth
 from perfarray.timings.validation import check_choice, check_count, check_share
 
 STATISTICS = ("mean", "median")
 
 
-@over_metrics
+@for_each_metric
 def normality(
     times: Data,
     *,
@@ -80,7 +80,7 @@ def normality(
     check_choice(statistic, "statistic", STATISTICS)
     sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
     data = resolve(times, metric, levels)
-    depth = unit_place(data, unit)
+    depth = unit_depth(data, unit)
 
     def kernel(values: Floats) -> tuple[np.ndarray, ...]:
         runs = one_value_per_unit(values, len(data.levels), depth)
@@ -106,7 +106,7 @@ def normality(
     cells = [dim for dim in result["pvalue"].dims if dim != "group_size"]
     share = result["rejected"].where(result["pvalue"].notnull()).mean(cells)
     result["share_rejected"] = share.assign_attrs(units="1", long_name="share of the samples that were tested")
-    return noted(result, *data.notes, checks=("untested",))
+    return with_notes(result, *data.notes, checks=("untested",))
 
 
 def _group_values(runs: Floats, size: int, statistic: str) -> Floats:

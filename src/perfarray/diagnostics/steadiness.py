@@ -12,15 +12,15 @@ from perfarray.diagnostics.ordering import in_order
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, as_mark
 from perfarray.timings.validation import check_number, check_share
 
 INCONSISTENT = "inconsistent"  # the kind of a cell whose series are of different kinds
 
 
-@over_metrics
+@for_each_metric
 def steady_state(
     times: Data,
     *,
@@ -117,7 +117,7 @@ def steady_state(
         inside = [name for name in marked.dims if name in series.inner]
         warmup_attrs = result["warmup"].attrs
         result["warmup"] = (result["warmup"] | marked.all(inside)).transpose(*result["warmup"].dims).assign_attrs(warmup_attrs)
-    return noted(result.isel({dim: np.argsort(series.positions)}), *data.notes, checks=("steady",))
+    return with_notes(result.isel({dim: np.argsort(series.positions)}), *data.notes, checks=("steady",))
 
 
 def _describe(values: Floats, *, inner: int, outer: int, rules: SteadyRules, labels: Any) -> tuple[Any, ...]:

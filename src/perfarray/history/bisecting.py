@@ -12,7 +12,7 @@ import xarray as xr
 from perfarray.conventions import plural
 from perfarray.history.numerics.bisecting import next_commits
 from perfarray.timings.apply import Output, apply
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.validation import check_number, check_share, listed
 
 # The variables along the commits that are used.
@@ -116,7 +116,7 @@ def next_measurement(
         coords={"_commits": all_commits},
         attrs={"result": "next_measurement", "dim": dim, "probability": threshold, "commit_cost": cost},
     ).rename({"_commits": dim})
-    return noted(result, checks=("bisecting",))
+    return with_notes(result, checks=("bisecting",))
 
 
 def _labels(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -16,8 +16,8 @@ from perfarray.history.order import history_labels
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import adjust
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import (
     check_choice,
@@ -42,7 +42,7 @@ UNEVEN = 0.1
 FEW = 5
 
 
-@over_metrics
+@for_each_metric
 def change_points(
     times: Data,
     *,
@@ -178,7 +178,7 @@ def change_points(
     result = result.drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
     consequence = "no change in favour of the stopped side is called one, and the limit towards the unknown is open"
     limit_note = data.stopped_note(consequence) if data.n_stopped else None
-    return noted(result, *data.notes, limit_note, checks=("changes",))
+    return with_notes(result, *data.notes, limit_note, checks=("changes",))
 
 
 def _rate(false_alarms: float) -> float:

@@ -12,8 +12,8 @@ from perfarray.history.order import history_labels
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import check_confidence_level, check_threshold
 
@@ -29,7 +29,7 @@ NEEDED = 3
 STEPS = 2
 
 
-@over_metrics
+@for_each_metric
 def trend(
     times: Data,
     *,
@@ -130,7 +130,7 @@ def trend(
         for name, unknown in (("lower", np.nan), ("upper", np.nan), ("pvalue", np.nan), ("verdict", INCONCLUSIVE)):
             result[name] = result[name].where(~bounded, unknown).assign_attrs(result[name].attrs)
     limit_note = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
-    return noted(result, *data.notes, limit_note, checks=("trend",))
+    return with_notes(result, *data.notes, limit_note, checks=("trend",))
 
 
 def _positions(array: xr.DataArray, dim: str) -> tuple[Floats, str]:

@@ -9,7 +9,7 @@ from perfarray.machines.numerics.principal_components import cluster_labels
 from perfarray.machines.principal_components import coordinates_along, principal_components
 from perfarray.machines.regions import COMPONENT
 from perfarray.numerics.types import Floats
-from perfarray.timings.across import TooFew, each_suite
+from perfarray.timings.across import TooFew, for_each_suite
 from perfarray.timings.apply import Output, apply
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice, check_count
@@ -17,7 +17,7 @@ from perfarray.timings.validation import check_choice, check_count
 LINKAGES = ("ward", "average", "complete", "single", "weighted", "centroid", "median")
 
 
-@each_suite
+@for_each_suite
 def cluster_machines(
     times: Data,
     n_clusters: int,
@@ -69,7 +69,6 @@ def cluster_machines(
     >>> table.perf.cluster_machines(2).values.tolist()
     [1, 1, 2]
     """
-    del by  # the wrapper reads it
     check_choice(method, "method", LINKAGES)
     number = check_count(n_clusters, "n_clusters")
     components = principal_components(

@@ -17,7 +17,7 @@ from perfarray.machines.problem import LEAST, Problem, by_columns, by_formula
 from perfarray.machines.sample_table import single_values
 from perfarray.machines.table import machine_table
 from perfarray.results.models import FittedModel
-from perfarray.timings.notes import Note, collecting, noted
+from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share, listed
@@ -215,7 +215,7 @@ def explain_variation(
     all_levels = responses == [EVERY_LEVEL]
     if all_levels and model != "gamma":
         raise ValueError(f"response='levels' needs model='gamma', which takes variances of zero or less; model={model!r} came")
-    with collecting() as table_notes:
+    with collecting_notes() as table_notes:
         table = _table(table_or_times, responses, metric)
     effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
     check_columns(table, effects)
@@ -231,7 +231,7 @@ def explain_variation(
     if all_levels:
         dataset, results = _levels(table, problem_of, choice, confidence_level, table_notes)
         dataset.attrs = attrs | {RESPONSE: EVERY_LEVEL, "log": 0}
-        return VariabilityModel(dataset=noted(dataset, *table_notes), result=results, answer=lambda rows: np.full(len(rows), np.nan))
+        return VariabilityModel(dataset=with_notes(dataset, *table_notes), result=results, answer=lambda rows: np.full(len(rows), np.nan))
     _check_units(table, responses, table_notes)
     problem = problem_of(response)
     if splits is None:
@@ -242,7 +242,7 @@ def explain_variation(
     )
     variables |= coefficients(fit.result, choice, problem.groups, confidence_level)
     dataset = xr.Dataset(variables, attrs=attrs | problem.attrs | counts)
-    noted(dataset, *table_notes, *problem.notes, *fit.notes, *test_notes)
+    with_notes(dataset, *table_notes, *problem.notes, *fit.notes, *test_notes)
     return VariabilityModel(dataset=dataset, result=fit.result, answer=fit.predict)
 
 

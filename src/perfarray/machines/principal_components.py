@@ -12,10 +12,10 @@ from perfarray.conventions import square_units
 from perfarray.machines.numerics.principal_components import Components, axes_of, correlations, principal_axes
 from perfarray.machines.regions import COMPONENT, resampled_units, with_regions
 from perfarray.machines.sample_table import sample_table, without_gaps
-from perfarray.timings.across import TooFew, each_suite
+from perfarray.timings.across import TooFew, for_each_suite
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.best import SUMMARIES
-from perfarray.timings.notes import Note, noted
+from perfarray.timings.notes import Note, with_notes
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, listed
@@ -29,7 +29,7 @@ Analysis = tuple[xr.Dataset, tuple[Note, ...]]
 Analyse = Callable[[xr.DataArray, dict[Hashable, int]], Analysis]
 
 
-@each_suite
+@for_each_suite
 def principal_components(
     times: Data,
     *,
@@ -117,7 +117,6 @@ def principal_components(
     >>> result["loading"].round(3).values.ravel().tolist(), result["score"].round(3).values.ravel().tolist()
     ([0.447, 0.894], [-2.236, 0.0, 2.236])
     """
-    del by  # the wrapper reads it
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(impute, "impute", IMPUTATIONS)
     check_choice(scale, "scale", (True, False))
@@ -146,7 +145,7 @@ def principal_components(
     attrs |= {"result": "principal_components", "samples": samples, "features": features, "scale": int(scale)}
     if number:
         attrs |= {"n_resamples": number, "confidence_level": level} | describe_key(key)
-    return noted(result.assign_attrs(attrs), *notes, *cell_notes)
+    return with_notes(result.assign_attrs(attrs), *notes, *cell_notes)
 
 
 def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse) -> Analysis:

@@ -11,11 +11,11 @@ from perfarray.machines.numerics.regions import pairwise_tests, regions
 from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply
-from perfarray.timings.best import named_end
+from perfarray.timings.best import resolve_best
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import cell_keys, order_of_labels
-from perfarray.timings.units import unit_place
+from perfarray.timings.units import unit_depth
 from perfarray.timings.validation import listed
 
 # The dim of units while they are resampled.
@@ -38,9 +38,9 @@ def resampled_units(
         units, statistic, shared = table.compute().expand_dims({UNIT: 1}, -1), "mean", False
     else:
         data = resolve(times, metric, levels)
-        depth_of_unit, depth = unit_place(data, unit), len(data.levels)
+        depth_of_unit, depth = unit_depth(data, unit), len(data.levels)
         outer = data.levels[: depth_of_unit + 1]
-        statistic, shared = named_end(str(table.attrs["statistic"]), data.better), set(outer) <= set(data.shared)
+        statistic, shared = resolve_best(str(table.attrs["statistic"]), data.better), set(outer) <= set(data.shared)
 
         def kernel(values: Floats) -> tuple[Floats, ...]:
             return (one_value_per_unit(values, depth, depth_of_unit),)

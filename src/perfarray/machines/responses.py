@@ -20,7 +20,7 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.suites.distributions import relative_variation
 from perfarray.timings.across import suites_hint
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.best import named_end
+from perfarray.timings.best import resolve_best
 from perfarray.timings.notes import Note, is_lazy
 from perfarray.timings.notes import notes as notes_of
 from perfarray.timings.validation import check_choice, listed
@@ -82,7 +82,7 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
     if not measured.all():
         suite = array.isel({ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
     responses = relative_variation(suite, across=across, levels=nest, **options).drop_vars("standard_deviation")
-    statistic = named_end(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
+    statistic = resolve_best(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
     uncensored = suite
     if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
         mark = suite.coords[CENSORED]

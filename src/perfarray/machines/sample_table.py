@@ -12,11 +12,11 @@ from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.across import TooFew, suites_hint
 from perfarray.timings.apply import Output, apply
-from perfarray.timings.best import named_end, slow_end_note
+from perfarray.timings.best import resolve_best, slow_end_note
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, check_names, check_positive_values, resolve
-from perfarray.timings.units import describe_unit, unit_place
+from perfarray.timings.units import describe_unit, unit_depth
 from perfarray.timings.validation import listed
 from perfarray.timings.values import check_direction, measurable
 
@@ -56,10 +56,10 @@ def sample_table(
         return scores.astype(float).assign_attrs({METRIC: str(scores.name or "score")} | attrs), ()
     data = resolve(times, metric, levels)
     _check_dims(data.array, samples, features)
-    depth_of_unit = unit_place(data, unit)
+    depth_of_unit = unit_depth(data, unit)
     if statistic == "geometric":
         data = check_positive_values(data, "statistic='geometric'", depth_of_unit)
-    depth, run_statistic_name = len(data.levels), named_end(statistic, data.better)
+    depth, run_statistic_name = len(data.levels), resolve_best(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
         return (run_statistic(one_value_per_unit(values, depth, depth_of_unit), run_statistic_name),)

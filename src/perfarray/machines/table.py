@@ -14,13 +14,13 @@ from perfarray.machines.columns import LABELS, ROLES, computable_responses, comp
 from perfarray.machines.descriptors import UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.timings.across import check_across, name_suites, of_suite, shared_names, suites_of
+from perfarray.timings.across import check_across, name_suites, select_suite, shared_names_note, suites_of
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
-from perfarray.timings.notes import collecting, noted
+from perfarray.timings.notes import collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
-from perfarray.timings.units import pooled
+from perfarray.timings.units import pool_above_unit
 from perfarray.timings.validation import check_choice, check_count
 
 
@@ -110,7 +110,7 @@ def machine_table(
     responses = check_names(response, "response")
     scores = single_values(times, metric) if levels is None else None
     if scores is None:
-        data = pooled(resolve(times, metric, levels, shared=shared, censored="bound"), unit)
+        data = pool_above_unit(resolve(times, metric, levels, shared=shared, censored="bound"), unit)
         array, nest, shared, data_notes = data.array, data.levels, data.shared or shared, data.notes
     else:
         for name, option in (("unit", unit), ("shared", shared)):
@@ -124,14 +124,14 @@ def machine_table(
     array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
     options["shared"] = shared
-    several = shared_names(array, across) if by is None else None
+    several = shared_names_note(array, across) if by is None else None
     by = by if several is None else SUITE
     notes = [*data_notes, several]
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
         rows = with_flags(rows, ROW, across)
-        with collecting() as inner:
+        with collecting_notes() as inner:
             if nest:
                 columns, dropped, column_notes = response_columns(rows, nest, across, responses, options)
             else:
@@ -165,14 +165,14 @@ def machine_table(
         benchmarks = array[across].values if across in array.dims else np.zeros(1)
         counted = xr.DataArray([str(label) not in left_out for label in benchmarks], dims=across)
         notes.append(name_suites(table, array, counted, across, by=True))
-    return noted(table, *notes)
+    return with_notes(table, *notes)
 
 
 def _suites(array: xr.DataArray, by: str | None, across: str) -> dict[str, xr.DataArray]:
     """Return the array of each suite in which anything was measured; the whole array without `by`."""
     if by is None:
         return {"": array}
-    arrays = {name: of_suite(array, by, across, name, benchmarks) for name, benchmarks in suites_of(array, by, across).items()}
+    arrays = {name: select_suite(array, by, across, name, benchmarks) for name, benchmarks in suites_of(array, by, across).items()}
     return {name: suite_array for name, suite_array in arrays.items() if suite_array.notnull().any()} or {"": array}
 
 

@@ -18,7 +18,7 @@ from perfarray.numerics.levels import unit_weights, values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.units import describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count
 
 KINDS = ("density", "cdf")
@@ -175,7 +175,7 @@ def _curves_of_runs(
 ) -> xr.Dataset:
     """Apply a function of the runs and weights (..., run) of every cell that returns x and a curve along a dim, and quantiles."""
     data = resolve(times, metric)
-    depth = value_place(data, value)
+    depth = value_depth(data, value)
 
     def of_runs(values: Floats) -> tuple[Floats, ...]:
         runs = values_by_unit(values, len(data.levels), depth)

@@ -18,12 +18,12 @@ from perfarray.mixtures.numerics.scale import NAMES, Scaled, fit_on_scale
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.options import engine
 from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_names, resolve
-from perfarray.timings.units import cells_note, describe_value, value_place
+from perfarray.timings.units import cells_note, describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_number
 
 MODELS = (EQUAL, UNEQUAL)
@@ -139,7 +139,7 @@ def fit_mixture(
     return GaussianMixture(dataset=_fit(times, request, value, levels, progress, metric=metric))
 
 
-@over_metrics
+@for_each_metric
 def _fit(
     times: Data,
     request: FitRequest,
@@ -150,7 +150,7 @@ def _fit(
     metric: str | list[str] | None,
 ) -> xr.Dataset:
     data = resolve(times, metric, levels, any_size=True)
-    depth = value_place(data, value)
+    depth = value_depth(data, value)
     bar = cells_bar(data.array.count(data.levels), "fitting mixtures", show=progress, each=len(request.families))
     reporting = request if bar is None else replace(request, progress=bar.update)
     kernel = partial(_fit_cells, levels=len(data.levels), depth=depth, request=reporting)
@@ -167,7 +167,7 @@ def _fit(
     result = apply(kernel, data.array, core=[data.levels], outputs=variables, coords=coords, attrs=attrs)
     if bar is not None:
         bar.close()
-    return noted(result, *data.notes, checks=("fit_mixture",))
+    return with_notes(result, *data.notes, checks=("fit_mixture",))
 
 
 def _describe(request: FitRequest) -> dict[str, Hashable]:

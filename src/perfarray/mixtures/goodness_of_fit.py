@@ -18,19 +18,19 @@ from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats, Integers
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.options import engine
 from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.units import cells_note, describe_value, value_place
+from perfarray.timings.units import cells_note, describe_value, value_depth
 from perfarray.timings.validation import check_count, check_number, check_share
 
 REPLICATE = "replicate"
 
 
-@over_metrics
+@for_each_metric
 def goodness_of_fit(
     times: Data,
     mixture: FittedModel | None = None,
@@ -131,7 +131,7 @@ def goodness_of_fit(
     default = FitRequest(tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"), engine=engine())
     parameters, request = ([], default) if mixture is None else _parameters_and_request(mixture, default)
     data = resolve(times, metric, levels, any_size=True)
-    depth, keys = value_place(data, value), cell_keys([data.array], data.levels)
+    depth, keys = value_depth(data, value), cell_keys([data.array], data.levels)
     bar = cells_bar(keys, "testing fits", show=progress)
     kernel = partial(
         _test_cells, levels=len(data.levels), depth=depth, request=request, calibration=calibration, distribution=distribution,
@@ -149,7 +149,7 @@ def goodness_of_fit(
     result = apply(kernel, data.array, keys, *parameters, core=core, outputs=variables, coords=coords, attrs=attrs)
     if bar is not None:
         bar.close()
-    return noted(result, *data.notes, checks=("goodness_of_fit",))
+    return with_notes(result, *data.notes, checks=("goodness_of_fit",))
 
 
 def _test_cells(

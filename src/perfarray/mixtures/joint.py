@@ -14,11 +14,11 @@ from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.random import SAMPLES, Streams
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.metrics import only
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.metrics import single_metric
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_names, resolve
-from perfarray.timings.units import cells_note, describe_value, value_place
+from perfarray.timings.units import cells_note, describe_value, value_depth
 
 COMPONENT, CORRELATION, METRIC_2 = "component", "correlation", "metric_2"
 
@@ -41,7 +41,7 @@ def fit_jointly(
         raise ValueError(f"metric={metric!r}: joint=True fits several metrics of a Dataset together, as in metric=['time', 'energy']")
     if tuple(request.families) != ("normal",):
         raise ValueError(f"distribution={' '.join(request.families)!r}: joint=True fits normal components")
-    metrics = [resolve(only(times, name), name, levels) for name in names]
+    metrics = [resolve(single_metric(times, name), name, levels) for name in names]
     first = metrics[0]
     for name, data in zip(names, metrics, strict=True):
         if data.levels != first.levels:
@@ -49,7 +49,7 @@ def fit_jointly(
                 f"{name} has the levels {', '.join(data.levels)} and {names[0]} has {', '.join(first.levels)}: "
                 "metrics measured together have the same; average over what one of them has more"
             )
-    depth, most = value_place(first, value), max(request.numbers)
+    depth, most = value_depth(first, value), max(request.numbers)
     bar = cells_bar(first.array.count(first.levels), "fitting mixtures", show=progress)
     request = request if bar is None else replace(request, progress=bar.update)
     kernel = partial(_fit_cells, levels=len(first.levels), depth=depth, request=request, most=most)
@@ -64,7 +64,7 @@ def fit_jointly(
         bar.close()
     better = [data.better for data in metrics]
     result = result.assign_coords(units=(METRIC, np.array(units, object)), better=(METRIC, np.array(better, object)))
-    return noted(result, *dict.fromkeys(note for data in metrics for note in data.notes), checks=("fit_mixture", "joint"))
+    return with_notes(result, *dict.fromkeys(note for data in metrics for note in data.notes), checks=("fit_mixture", "joint"))
 
 
 def _outputs(units: str) -> dict[str, Output]:

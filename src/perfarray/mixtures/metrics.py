@@ -8,7 +8,7 @@ from perfarray.mixtures.numerics.metrics import EMPIRICAL, mean_differences, pro
 from perfarray.mixtures.systems import Runs, Systems, resolve_systems, resolve_two_systems
 from perfarray.timings.apply import Output, outputs
 from perfarray.timings.comparable import check_systems
-from perfarray.timings.metrics import over_metrics
+from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.resolve import check_dim
 from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_choice, check_count, check_number
@@ -22,7 +22,7 @@ OF_TOTALS = 200
 MOST_RUNS = 1000
 
 
-@over_metrics
+@for_each_metric
 def mean_difference(
     times: Runs,
     baseline: object,
@@ -100,7 +100,7 @@ def mean_difference(
     return systems.compute(mean_differences, variables, {"result": "mean_difference"}, ("run_units", "run_percentiles"))
 
 
-@over_metrics
+@for_each_metric
 def prob_faster(
     times: Runs,
     baseline: object,
@@ -185,7 +185,7 @@ def prob_faster(
     return systems.compute(kernel, variables, attrs, _checks(systems, number))
 
 
-@over_metrics
+@for_each_metric
 def prob_fastest(
     times: Runs,
     *,

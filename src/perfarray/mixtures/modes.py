@@ -11,8 +11,8 @@ from perfarray.mixtures.numerics.valleys import SupportTest
 from perfarray.mixtures.systems import Runs, resolve_systems
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.resolve import Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.units import cells_note
@@ -22,7 +22,7 @@ from perfarray.timings.validation import check_confidence_level, check_count
 SAMPLES = 199
 
 
-@over_metrics
+@for_each_metric
 def variability_level(
     times: Runs,
     *,
@@ -115,7 +115,7 @@ def _modes_by_level(data: Timings, test: SupportTest, attrs: dict[str, Hashable]
         kernel, data.array, cell_keys([data.array], data.levels), core=[data.levels, ()], outputs=variables,
         coords={LEVEL: list(data.levels)}, attrs=data.describe() | attrs | {"method": MIXTURE},
     )  # fmt: skip
-    return noted(result, *data.notes, checks=("modes",))
+    return with_notes(result, *data.notes, checks=("modes",))
 
 
 def _support_outputs(dims: tuple[str, ...]) -> dict[str, Output]:

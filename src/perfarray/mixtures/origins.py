@@ -18,12 +18,12 @@ from perfarray.numerics.random import EXCHANGES, Streams
 from perfarray.numerics.types import Floats, Integers
 from perfarray.numerics.verdicts import adjust
 from perfarray.timings.apply import TEXT, Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.units import cells_note, describe_value, value_place
+from perfarray.timings.units import cells_note, describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_share
 
 FACTOR, LABEL, EXCHANGED = "factor", "label", "exchanged"
@@ -37,7 +37,7 @@ CLEAR = 0.9
 FEW_NAMED = 5
 
 
-@over_metrics
+@for_each_metric
 def modes_by(
     times: Data,
     *,
@@ -126,7 +126,7 @@ def modes_by(
     number, key = check_count(n_resamples, "n_resamples"), key_of(rng)
     risk = check_share(alpha, "alpha", example="0.05")
     data = resolve(times, metric, nest_with(times, by, metric, levels))
-    depth = value_place(data, value)
+    depth = value_depth(data, value)
     factors = factors_of(times, data, depth, by)
     nest = data.levels[: depth + 1]
     kernel = partial(
@@ -141,7 +141,7 @@ def modes_by(
         outputs=_outputs(data.units), coords=coords, attrs=attrs,
     )  # fmt: skip
     exchanged = np.array([nest[factor.unit] for factor in factors.factors.values()], dtype=object)
-    return noted(result.assign({EXCHANGED: (FACTOR, exchanged)}), *data.notes, checks=("modes_by",))
+    return with_notes(result.assign({EXCHANGED: (FACTOR, exchanged)}), *data.notes, checks=("modes_by",))
 
 
 def _outputs(units: str) -> dict[str, Output]:

@@ -17,12 +17,12 @@ from perfarray.mixtures.numerics.metrics import EMPIRICAL, METHODS, MIXTURE, Com
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import stopped_note
-from perfarray.timings.notes import Note, check, collecting, noted
+from perfarray.timings.notes import Note, check, collecting_notes, with_notes
 from perfarray.timings.pairs import WORST, resolve_pair
 from perfarray.timings.resampling import few_replicates
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, label_hashes
-from perfarray.timings.units import cells_note, describe_value, more_units, value_place
+from perfarray.timings.units import cells_note, describe_value, more_units, value_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 
 PARAMETER = "parameter"
@@ -80,15 +80,15 @@ class Systems(NamedTuple):
             return apply(run, *arrays, keys, core=core, outputs=variables, coords=coords, attrs={**self.attrs, **attrs})
 
         if not self.bounded:
-            return noted(evaluate(*(side.array for side in self.sides)), *self.notes, checks=checks)
-        with collecting():
+            return with_notes(evaluate(*(side.array for side in self.sides)), *self.notes, checks=checks)
+        with collecting_notes():
             if comparison.method == MIXTURE:
                 result, consequence = _where_all_ended(self.sides, evaluate, along), UNFITTED
             else:
                 result, consequence = _between(*_bounds(self.sides, evaluate, along)), BOUNDED
         names = ("candidate", "baseline") if len(self.sides) == 2 else ("runs",)
         numbers = {name: side.n_stopped for name, side in zip(names, self.sides, strict=True)}
-        return noted(result, *self.notes, stopped_note(numbers, 0, self.data.better, consequence), checks=checks)
+        return with_notes(result, *self.notes, stopped_note(numbers, 0, self.data.better, consequence), checks=checks)
 
 
 def resolve_systems(times: Any, *, metric: Any, levels: Any, censored: str = "drop", **choices: Any) -> Systems:
@@ -151,7 +151,7 @@ def _comparison(
         method=method,
         fitted=fitted,
         levels=len(data.levels),
-        depth=0 if fitted else value_place(data, value),
+        depth=0 if fitted else value_depth(data, value),
         drawing=Drawing(number, key_of(rng), paired is not None, level),
         sign=-1.0 if data.better == HIGHER else 1.0,
     )

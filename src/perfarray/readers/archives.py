@@ -25,7 +25,7 @@ from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
 from perfarray.tables.harmonise import finished
 from perfarray.timings.dates import earliest_dates
-from perfarray.timings.notes import Note, keeping
+from perfarray.timings.notes import Note, keep_notes
 from perfarray.timings.validation import check_choice, listed
 
 MOST_NOTES = 5  # Notes of one kind that a result keeps
@@ -96,7 +96,7 @@ def read(
             dataset = build(finished([table])[0])
         except ValueError as error:
             raise source.error(str(error)) from error
-    return keeping(dataset, *_first_of_each_kind(table.notes))
+    return keep_notes(dataset, *_first_of_each_kind(table.notes))
 
 
 def _read_folder(source: Source) -> xr.Dataset:
@@ -217,7 +217,7 @@ def read_archive(
     with _errors_with_paths(paths):
         joined = combine(tables, files)
         built = build(joined)
-    dataset = keeping(
+    dataset = keep_notes(
         _by_date(built) if isinstance(paths, str | PathLike) else built,
         _left_out("broken_files", n_files, broken if on_error == "warn" else []),
         _left_out("unknown_format", n_files, unknown),

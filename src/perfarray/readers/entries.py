@@ -15,7 +15,7 @@ from perfarray.readers.labels import LabelParts, agree, ambiguous_settings, numb
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
-from perfarray.tables.join import join_tables
+from perfarray.tables.concatenation import join_tables
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Cells of columns and of settings in one file, and names: a file with more of them has other names in every row, and is no table.

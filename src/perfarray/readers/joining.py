@@ -13,8 +13,8 @@ from perfarray.readers.finding import InputFile, compared_labels
 from perfarray.readers.opening import FileError
 from perfarray.readers.recognising import formats
 from perfarray.tables.columns import Column, Descriptor, Table, column_of, constant_column, joint_codes, number_within
+from perfarray.tables.concatenation import join_tables
 from perfarray.tables.harmonise import collide, finished, promoted, rename_labels, without_clashes
-from perfarray.tables.join import join_tables
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 

@@ -8,7 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.reports.sections import Content, Section
-from perfarray.timings.writing import plain, plain_markdown, rows_of
+from perfarray.results.rows import escape_markdown, json_value, records
 
 SUITE: Final = "suite_"  # the prefix of variables of suites
 
@@ -21,17 +21,17 @@ def titles_and_rows(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
 
 def as_markdown(content: Content) -> str:
     """Return the report as Markdown."""
-    blocks = [f"# {content.title}", "\n".join(f"- {plain_markdown(line)}" for line in content.summary)]
+    blocks = [f"# {content.title}", "\n".join(f"- {escape_markdown(line)}" for line in content.summary)]
     blocks += [_markdown_table(["descriptor", "value"], [list(pair) for pair in content.described.items()])] if content.described else []
     for section in content.sections:
-        blocks += [f"## {section.title}", plain_markdown(section.about)]
+        blocks += [f"## {section.title}", escape_markdown(section.about)]
         blocks += [_markdown_table(*titles_and_rows(section.table))] if section.table is not None else []
-        blocks += ["\n".join(f"> {plain_markdown(note)}" for note in section.notes)] if section.notes else []
+        blocks += ["\n".join(f"> {escape_markdown(note)}" for note in section.notes)] if section.notes else []
     return "\n\n".join([*blocks, "## The code", f"````python\n{content.code}\n````"]) + "\n"
 
 
 def _markdown_table(titles: list[str], rows: list[list[str]]) -> str:
-    head, *body = (f"| {' | '.join(map(plain_markdown, texts))} |" for texts in (titles, *rows))
+    head, *body = (f"| {' | '.join(map(escape_markdown, texts))} |" for texts in (titles, *rows))
     return "\n".join([head, f"| {' | '.join(['---'] * len(titles))} |", *body])
 
 
@@ -39,7 +39,7 @@ def as_json(content: Content) -> str:
     """Return the report as JSON: texts, and all numbers of each result."""
     document: dict[str, Any] = {"title": content.title, "perfarray_version": perfarray.__version__, "summary": content.summary}
     document |= {"described": content.described, "sections": list(map(_section, content.sections)), "code": content.code}
-    return json.dumps(plain(document), ensure_ascii=False, indent=1, allow_nan=False)
+    return json.dumps(json_value(document), ensure_ascii=False, indent=1, allow_nan=False)
 
 
 def _section(section: Section) -> dict[str, Any]:
@@ -73,4 +73,4 @@ def _rows(table: pd.DataFrame, result: xr.Dataset) -> list[dict[str, Any]]:
 def _cells(data: xr.Dataset, dims: list[str]) -> list[dict[str, Any]]:
     """Return one row for each cell along the dims that the data have, with the variables along any of them."""
     present = [dim for dim in dims if dim in data.dims]
-    return rows_of(data[[name for name, array in data.items() if not present or set(present) & set(array.dims)]], present)
+    return records(data[[name for name, array in data.items() if not present or set(present) & set(array.dims)]], present)

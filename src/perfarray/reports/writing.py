@@ -11,7 +11,7 @@ from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
 from perfarray.reports.sections import Content, content_of
 from perfarray.reports.text import as_json, as_markdown
-from perfarray.timings.writing import replacing
+from perfarray.tables.replacing import replacing
 
 
 class Text(str):

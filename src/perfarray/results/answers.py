@@ -94,7 +94,7 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
     data = without_foreign_names(data)
     if data.attrs["result"] == "combine":
         tables = {name: _rows(without_foreign_names(dataset), sort, most, all_cells=True) for name, dataset in parts_of(data).items()}
-        frame = pd.concat(_side_by_side({name: block.frame for name, block in tables.items()}), axis=1).fillna("")
+        frame = pd.concat(_same_index_order({name: block.frame for name, block in tables.items()}), axis=1).fillna("")
         first = next(iter(tables.values()))._replace(suites=0)
     else:
         first = _rows(data, sort, most)
@@ -104,7 +104,7 @@ def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.Dat
     return frame, first.cells
 
 
-def _side_by_side(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return tables with the same dims in their index, in the same order."""
     named = {name: [str(dim) for dim in frame.index.names if dim is not None] for name, frame in frames.items()}
     (first, dims), *remaining = named.items()

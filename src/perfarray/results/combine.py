@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import UNKNOWN
 from perfarray.results.models import FittedModel
-from perfarray.timings.notes import Note, noted, notes
+from perfarray.timings.notes import Note, notes, with_notes
 
 # Attr: the names of the combined results
 RESULTS = "results"
@@ -67,7 +67,7 @@ def combine(results: Mapping[str, xr.Dataset | xr.DataArray | FittedModel]) -> x
     described = {name: coordinate for dataset in datasets for name, coordinate in dataset.coords.items() if coordinate.dtype.kind in "Ob"}
     merged = merged.assign_coords({name: _filled(merged[name], data) for name, data in described.items() if name not in merged.indexes})
     order = {dim: list(dict.fromkeys(chain(*sorted(data, key=lambda index_labels: -len(index_labels))))) for dim, data in labels.items()}
-    return noted(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *all_notes)
+    return with_notes(merged.reindex(order).assign_attrs(attrs | {"result": "combine", RESULTS: " ".join(results)}), *all_notes)
 
 
 def parts_of(combined: xr.Dataset) -> dict[str, xr.Dataset]:

@@ -18,10 +18,10 @@ from perfarray.speedups.observed import overall_speedup, speedup
 from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
 from perfarray.speedups.protocols import check_correction, corrected, tested
 from perfarray.tables.build import build
-from perfarray.timings.notes import Note, collecting, noted
+from perfarray.tables.replacing import replacing
+from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.validation import check_choice, check_confidence_level, check_share, listed
-from perfarray.timings.writing import replacing
 
 STATISTICS = ("min", "mean", "median")
 WEIGHTS = ("custom", "equal", "fraction")
@@ -122,7 +122,7 @@ def speedup_report(
     times = _timings(benchmarks, path)
     check_correction(correction, confidence_level, times)
     illegal = weights == "custom" and not (np.all(times["weight"] >= 0) and times["weight"].sum() > 0)
-    with collecting() as notes:
+    with collecting_notes() as notes:
         result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision, correction)
     displayed_path = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
     contents = [
@@ -136,7 +136,7 @@ def speedup_report(
         for file, lines in zip(files, contents, strict=True):
             file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     names = np.array([entry.name for entry in benchmarks], dtype=object)
-    return noted(_with_all(result, names).assign_attrs(files=prefix), *notes, *source.notes, _unread(benchmarks))
+    return with_notes(_with_all(result, names).assign_attrs(files=prefix), *notes, *source.notes, _unread(benchmarks))
 
 
 def _unread(benchmarks: Sequence[Entry]) -> Note | None:
@@ -211,7 +211,7 @@ def _tested(
     pair = resolve_pair(times, SAMPLES[0], dim=VERSION, metric=None, levels=None)
     test = tested(pair, None, statistic, confidence_level, "tool", ties="limit")
     test = test if correction is None else corrected(test, correction)
-    test = noted(test, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
+    test = with_notes(test, checks=("one_side", "single_units")).squeeze(VERSION, drop=True)
     for name, applies in zip(warned, test["warned"].transpose(BENCHMARK, "warning").values, strict=True):
         warned[name] += test["warning"].values[applies].tolist()
     accelerated = overall_speedup(

@@ -13,15 +13,15 @@ from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.medians import ratio_of_medians, units_with_limits
 from perfarray.numerics.types import Floats, Mask
 from perfarray.speedups.numerics.tests import median, overall
-from perfarray.timings.across import Weights, as_weights, check_across, check_weights, each_suite
+from perfarray.timings.across import Weights, as_weights, check_across, check_weights, for_each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
-from perfarray.timings.best import BEST, named_end, slow_end_note
+from perfarray.timings.best import BEST, resolve_best, slow_end_note
 from perfarray.timings.censored import Bounds, bound_interval, ratio_bounds
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
-from perfarray.timings.pairs import Pair, at_worst, resolve_pair
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
+from perfarray.timings.pairs import Pair, resolve_pair, with_worst_case
 from perfarray.timings.resolve import Data, cell_names, check_dim
-from perfarray.timings.units import unit_place
+from perfarray.timings.units import unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
 from perfarray.timings.values import check_positive
 
@@ -44,7 +44,7 @@ SUMMARIES: Final[Mapping[str, Callable[[Floats], Floats]]] = {  # of the measure
 BOUND: Final = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
 
 
-@over_metrics
+@for_each_metric
 def speedup(
     times: Data,
     baseline: object,
@@ -120,8 +120,8 @@ def speedup(
         observed = bound_interval(observed, bounds).assign(bound=bounds.words)
     remarks = [*pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND)]
     if level is None:
-        return noted(observed, *remarks, checks=("one_side",))
-    depth = unit_place(pair.candidate, unit)
+        return with_notes(observed, *remarks, checks=("one_side",))
+    depth = unit_depth(pair.candidate, unit)
     if statistic == "median":
         nest = pair.candidate.levels
         remarks += [
@@ -129,7 +129,7 @@ def speedup(
         ]
     limits = _limits(pair, depth, statistic, level)
     observed = observed.assign({name: limits[name] for name in ("lower", "upper", "kind")}).assign_attrs(confidence_level=level)
-    return noted(observed, *remarks, checks=("one_side", "speedup_limits"))
+    return with_notes(observed, *remarks, checks=("one_side", "speedup_limits"))
 
 
 def _limits(pair: Pair, depth: int, statistic: str, level: float) -> xr.Dataset:
@@ -164,7 +164,7 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bounds:
     """Return where the speedup depends on what stopped runs would have taken; a median or a minimum may not."""
-    worst = _summaries(pair._replace(candidate=at_worst(pair.candidate), baseline=at_worst(pair.baseline)), statistic, unit)
+    worst = _summaries(pair._replace(candidate=with_worst_case(pair.candidate), baseline=with_worst_case(pair.baseline)), statistic, unit)
     unknown = [side.bounds.at_least & side.bounds.at_most for side in (pair.candidate, pair.baseline)]
     unbounded = (unknown[0] | unknown[1]).reset_coords(drop=True)
     candidate, baseline = ((cells[name] != worst[name]).reset_coords(drop=True) for name in ("candidate", "baseline"))
@@ -174,8 +174,8 @@ def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bo
 
 def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     """Return one number per side and cell, and the number of values on the smaller side."""
-    nest, depth = pair.candidate.levels, unit_place(pair.candidate, unit)
-    summary = SUMMARIES[named_end(statistic, pair.candidate.better)]
+    nest, depth = pair.candidate.levels, unit_depth(pair.candidate, unit)
+    summary = SUMMARIES[resolve_best(statistic, pair.candidate.better)]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         sides = [one_value_per_unit(side, len(nest), depth) for side in (old, new)]
@@ -192,8 +192,8 @@ def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     )
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def overall_speedup(
     times: Data,
     baseline: object,
@@ -255,7 +255,6 @@ def overall_speedup(
     >>> round(result["gain"].item(), 4), round(result["speedup"].item(), 2)
     (0.0478, 1.05)
     """
-    del by  # the wrapper reads it
     check_choice(statistic, "statistic", STATISTICS)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
     if pair.candidate.better != LOWER:
@@ -288,7 +287,7 @@ def overall_speedup(
         attrs=attrs,
     )
     result = result if bounds is None else _overall_bounds(result, bounds.over(across))
-    return noted(result, *pair.notes, pair.stopped_note(BOUND), *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)))
+    return with_notes(result, *pair.notes, pair.stopped_note(BOUND), *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)))
 
 
 def _overall_bounds(result: xr.Dataset, bounds: Bounds) -> xr.Dataset:

@@ -9,7 +9,7 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.types import Floats
 from perfarray.speedups.numerics.proportion import benchmarks_needed, proportion_limits
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.notes import noted
+from perfarray.timings.notes import with_notes
 from perfarray.timings.resolve import check_dim
 from perfarray.timings.validation import check_choice, check_confidence_level, check_number, check_share
 
@@ -94,7 +94,7 @@ def accelerated_proportion(
         | outputs(by_chance="rejections to be expected without any effect"),
         attrs={"result": "accelerated_proportion", "method": method, "confidence_level": level, "across": across} | REMARKS,
     )
-    return noted(result)
+    return with_notes(result)
 
 
 def _flags(significant: xr.DataArray | xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:

@@ -15,11 +15,11 @@ from perfarray.speedups.numerics import tests
 from perfarray.speedups.numerics.protocols import NO_ANSWER, STEPS, WARNINGS, describe
 from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.pairs import FAR, Pair, resolve_pair, worst_case
 from perfarray.timings.resolve import Data
-from perfarray.timings.units import single_unit_note, unit_place
+from perfarray.timings.units import single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
 
 TESTED = ("mean", "median")
@@ -36,7 +36,7 @@ SURELY: Final = (
 STOPPED: Final = "Runs were stopped, and what they would have taken decides: no conclusion."
 
 
-@over_metrics
+@for_each_metric
 def speedup_test(
     times: Data,
     baseline: object,
@@ -128,7 +128,7 @@ def speedup_test(
     result = _without_claims(result, pair, statistic) if pair.bounded else result
     result = result if correction is None else corrected(result, correction)
     result = _with_required(result, sides, unit, statistic)
-    return noted(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
+    return with_notes(result, *pair.notes, pair.stopped_note(SURELY), checks=("one_side", "single_units"))
 
 
 def check_correction(correction: str | None, confidence_level: object, times: xr.DataArray) -> None:
@@ -148,7 +148,7 @@ def tested(
     check_choice(statistic, "statistic", TESTED)
     check_choice(search, "search", SEARCHES)
     check_choice(ties, "ties", TIES)
-    depth, nest = unit_place(pair.candidate, unit), pair.candidate.levels
+    depth, nest = unit_depth(pair.candidate, unit), pair.candidate.levels
     arrays = (pair.candidate.array, pair.baseline.array, _level_of_cells(pair, confidence_level))
     variables = _outputs(statistic)
 
@@ -270,7 +270,7 @@ def _with_required(result: xr.Dataset, pair: Pair, unit: str | None, statistic: 
     tested from `LARGE` runs on.
     """
     nest, sign = pair.candidate.levels, 1.0 if pair.candidate.better == LOWER else -1.0
-    depth = unit_place(pair.candidate, unit)
+    depth = unit_depth(pair.candidate, unit)
     undecided = result["speedup"].where((result["speedup"] > 1) & ~result["significant"] & (result["n"] > 1))
 
     def kernel(new: Floats, old: Floats, speedup: Floats, level: Floats, failed: Floats, *prob_faster: Floats) -> tuple[Floats]:

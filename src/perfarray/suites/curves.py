@@ -34,7 +34,7 @@ def densities(scores: xr.DataArray) -> xr.Dataset:
     units = str(scores.attrs.get("units", "1"))
     named = outputs(units, ("place",), score="") | outputs("", ("place",), density="")
     labels = {"place": range(PLACES)}
-    density = partial(kernel_density, places=PLACES, beyond=BEYOND)
+    density = partial(kernel_density, points=PLACES, beyond=BEYOND)
     return apply(density, scores, core=[[REPLICATE]], outputs=named, coords=labels, attrs=scores.attrs)
 
 

@@ -13,10 +13,10 @@ from perfarray.suites.numerics.distributions import Suite, central_score, draw_s
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread, performance_of
 from perfarray.suites.runs import check_drawing, over_cells, resolve_runs
-from perfarray.timings.across import Weights, each_suite, movement_notes
+from perfarray.timings.across import Weights, for_each_suite, movement_notes
 from perfarray.timings.apply import Output, is_chunked, outputs
-from perfarray.timings.best import SUMMARIES, named_end
-from perfarray.timings.metrics import over_metrics
+from perfarray.timings.best import SUMMARIES, resolve_best
+from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_positive_values
@@ -29,7 +29,7 @@ PAPER = 500  # redrawn experiments in section 7 of the paper
 DRAWN = ("n_resamples", "engine", RNG_KEY)  # attrs of what was drawn
 
 
-@each_suite
+@for_each_suite
 def score_distribution(
     times: Data,
     *,
@@ -102,7 +102,6 @@ def score_distribution(
     >>> np.unique(scores.round(6)).tolist()
     [1.0, 2.0, 3.0, 6.0]
     """
-    del by  # the wrapper reads it
     drawing = check_drawing(mean, n_resamples, rng)
     runs = resolve_runs(times, across, weights, drawing, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
     units = runs.system.data.units
@@ -119,8 +118,8 @@ def score_distribution(
     return describe_one(scores, runs.system, attrs, *notes)
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def five_number_summary(
     times: Data,
     *,
@@ -184,7 +183,6 @@ def five_number_summary(
     >>> [round(five[name].item(), 6) for name in ("minimum", "q1", "median", "q3", "maximum")]
     [1.0, 1.0, 2.0, 3.0, 6.0]
     """
-    del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
     drawing = check_drawing(mean, n_resamples, rng)
     runs = resolve_runs(times, across, weights, drawing, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
@@ -208,8 +206,8 @@ def five_number_summary(
     return describe_one(result, runs.system, attrs, checks=("suite_single_runs", *runs.checks))
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def relative_variation(
     times: Data,
     *,
@@ -280,7 +278,6 @@ def relative_variation(
     >>> variation["performance"].item(), round(variation["standard_deviation"].item() ** 2 * 27, 6)
     (10.0, 14.0)
     """
-    del by  # the wrapper reads it
     check_choice(method, "method", METHODS)
     check_choice(statistic, "statistic", SUMMARIES)
     drawing = check_drawing(mean, PAPER if n_resamples is None else n_resamples, rng)
@@ -288,7 +285,7 @@ def relative_variation(
     if statistic == "geometric" and mean == "arithmetic":
         positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.depth)
         runs = runs._replace(system=runs.system._replace(data=positive))
-    data, of_runs, aim = runs.system.data, named_end(statistic, runs.system.data.better), AIM if n_resamples is None else np.inf
+    data, of_runs, aim = runs.system.data, resolve_best(statistic, runs.system.data.better), AIM if n_resamples is None else np.inf
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         performance, n = performance_of(suite, of_runs, mean), units_of(suite)

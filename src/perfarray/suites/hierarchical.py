@@ -11,9 +11,9 @@ from perfarray.conventions import BENCHMARK, LOWER, plural
 from perfarray.numerics.suite import Sides, smallest_number
 from perfarray.suites.matching import describe_two, over_suites, resolve_systems
 from perfarray.suites.numerics.hierarchical import ZEROS, fewest_runs, hierarchical_test
-from perfarray.timings.across import each_suite
+from perfarray.timings.across import for_each_suite
 from perfarray.timings.apply import outputs
-from perfarray.timings.metrics import over_metrics
+from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.pairs import FAR, worst_case
 from perfarray.timings.resolve import Data
@@ -24,8 +24,8 @@ TAILS = {"two": 2, "one": 1}  # `sides` of the rank-sum tests
 RANKED = "is the candidate better in most benchmarks, by ranks"
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def hierarchical_performance_test(
     times: Data,
     baseline: object,
@@ -95,7 +95,6 @@ def hierarchical_performance_test(
     >>> round(test["confidence"].item(), 4), round(test["speedup"].item(), 3)
     (0.9844, 1.033)
     """
-    del by  # the wrapper reads it
     check_choice(zeros, "zeros", ZEROS)
     check_choice(sides, "sides", tuple(TAILS))
     level, share = check_confidence_level(confidence_level), check_share(alpha, "alpha", example="0.05")

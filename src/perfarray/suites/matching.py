@@ -13,11 +13,11 @@ from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
 from perfarray.timings.streams import cell_keys, order_of_labels
-from perfarray.timings.units import unit_place
+from perfarray.timings.units import unit_depth
 from perfarray.timings.validation import listed
 from perfarray.timings.weights import Weighing, weigh
 
@@ -62,7 +62,7 @@ class TwoSystems(NamedTuple):
     def weights(self, *, in_key_order: bool) -> Floats | None:
         """Return how much the benchmarks count, in the order in which a formula of `over_suites` gets them; None if all count alike."""
         labels = along(self.pair.candidate, self.across)[self.across].values
-        return self.weighing.of(labels[order_of_labels(labels)] if in_key_order else labels)
+        return self.weighing.shares_of(labels[order_of_labels(labels)] if in_key_order else labels)
 
     def movement_checks(self, joint: bool) -> tuple[str, ...]:
         """Return the check of units that move together, where nobody said whether benchmarks share them."""
@@ -105,7 +105,7 @@ def describe_one(
     bounds = data.stopped_note("a score of theirs is a bound, and its spread NaN")
     suites = name_suites(result, data.array, system.complete, across, by=True)
     slow = slow_end_note([attrs.get("statistic")], data.better)
-    return noted(result, *data.notes, slow, *notes, *system.weighing.notes, bounds, suites, left_out, checks=checks)
+    return with_notes(result, *data.notes, slow, *notes, *system.weighing.notes, bounds, suites, left_out, checks=checks)
 
 
 def _bounded_scores(result: Result, system: OneSystem) -> Result:
@@ -129,11 +129,11 @@ def resolve_systems(
     """Choose metric, nest, weights and units, and match both systems."""
     weighing = weigh(times, across, weights)
     pair = resolve_pair(
-        weighing.kept(times), weighing.kept(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared,
+        weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared,
         positive="a ratio of suite scores", positive_at=unit or 0, censored=censored,
     )  # fmt: skip
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    depth = unit_place(pair.candidate, unit)
+    depth = unit_depth(pair.candidate, unit)
     if paired is not None and depth:
         conflict = f"paired={paired!r} matches the outermost units, and unit={unit!r} takes others as independent"
         raise ValueError(f"{conflict}; give one of them")
@@ -223,7 +223,7 @@ def describe_two(
         missing = Note("unmatched", text, {"labels": [str(label) for label in lacking], "dim": across})
     slow = slow_end_note([attrs.get("statistic")], systems.better)
     remarks = (*pair.notes, slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
-    return noted(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
+    return with_notes(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
 
 
 def along(side: Timings, across: str) -> xr.DataArray:

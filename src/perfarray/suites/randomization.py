@@ -15,10 +15,10 @@ from perfarray.suites.numerics.exchanges import most_outcomes
 from perfarray.suites.numerics.randomization import randomization
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import ALTERNATIVES
-from perfarray.timings.across import Weights, each_suite
+from perfarray.timings.across import Weights, for_each_suite
 from perfarray.timings.apply import is_chunked, outputs
-from perfarray.timings.best import SUMMARIES, named_end
-from perfarray.timings.metrics import over_metrics
+from perfarray.timings.best import SUMMARIES, resolve_best
+from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -29,8 +29,8 @@ SMALL = 0.05  # the p-value that has to be possible: where none as small is, a n
 QUESTION = "do the runs of both systems come from the same distribution in every benchmark; effects that cancel over the suite are not seen"
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def randomization_test(
     times: Data,
     baseline: object,
@@ -118,7 +118,6 @@ def randomization_test(
     >>> test["n_exchanges"].item(), round(36 * test["pvalue"].item(), 10)
     (36.0, 1.0)
     """
-    del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(alternative, "alternative", ALTERNATIVES)
@@ -129,7 +128,7 @@ def randomization_test(
     )
     joint = systems.shared or (paired is not None and shared is None)  # a session may affect all benchmarks of a pair alike
     score = Score(
-        mean, named_end(statistic, systems.better), shared=joint, paired=paired is not None, alternative=alternative,
+        mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, alternative=alternative,
         weights=systems.weights(in_key_order=draws is not None),
     )  # fmt: skip
     length = (draws.n_resamples if draws is not None else _most_exchanges(systems, score)) if distribution else None

@@ -14,10 +14,10 @@ from perfarray.suites import matching
 from perfarray.suites.numerics import required_runs as numerics
 from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.suites.scores import METHODS, check_standard_error
-from perfarray.timings.across import Weights, each_suite
+from perfarray.timings.across import Weights, for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
-from perfarray.timings.best import SUMMARIES, named_end
-from perfarray.timings.metrics import over_metrics
+from perfarray.timings.best import SUMMARIES, resolve_best
+from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
@@ -29,8 +29,8 @@ RUNS = "runs"
 QUESTION = "how many runs of every benchmark, as many on both sides, make the interval of the ratio as narrow as asked"
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def required_runs(
     times: Data,
     baseline: object,
@@ -99,7 +99,6 @@ def required_runs(
     >>> required, [bool(plan["width"].sel(runs=runs) <= 0.02) for runs in (required - 1, required)]
     (4, [False, True])
     """
-    del by  # the wrapper reads it
     for value, name, choices in ((mean, "mean", MEANS), (statistic, "statistic", SUMMARIES), (method, "method", METHODS)):
         check_choice(value, name, choices)
     check_standard_error(method, statistic)
@@ -109,7 +108,7 @@ def required_runs(
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     systems = matching.resolve_systems(times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared)
     shared_units, shares = systems.shared, systems.weights(in_key_order=draws is not None)
-    score = Score(mean, named_end(statistic, systems.better), shared=shared_units, confidence_level=level, weights=shares)
+    score = Score(mean, resolve_best(statistic, systems.better), shared=shared_units, confidence_level=level, weights=shares)
     most = _most(systems, first)
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:

@@ -15,7 +15,7 @@ from perfarray.timings.across import MOVEMENT, Weights
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.resolve import Data, check_dim, check_positive_values, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
-from perfarray.timings.units import describe_value, pooled, value_place
+from perfarray.timings.units import describe_value, pool_above_unit, value_depth
 from perfarray.timings.validation import check_choice, check_count
 from perfarray.timings.weights import weigh
 
@@ -62,8 +62,8 @@ def resolve_runs(
     """Choose metric, nest and runs, and match the suites of all cells."""
     positive = "" if drawing.mean == "arithmetic" else f"mean={drawing.mean!r}"
     weighing = weigh(times, across, weights)
-    data = pooled(resolve(weighing.kept(times), metric, levels, shared=shared, censored="bound"), unit)
-    depth = value_place(data, value)
+    data = pool_above_unit(resolve(weighing.select(times), metric, levels, shared=shared, censored="bound"), unit)
+    depth = value_depth(data, value)
     data = check_positive_values(data, positive, depth) if positive else data
     system = match_cells(data, across, weighing)
     check_dim(data.array, across, "across")
@@ -92,7 +92,7 @@ def over_cells(
     joint = joint if most is None else min(joint, most)
     labels = array[across].values
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
-    shares = runs.system.weighing.of(labels)
+    shares = runs.system.weighing.shares_of(labels)
 
     def arranged(values: Floats, cells: Any, complete: Any) -> tuple[np.ndarray, ...]:
         positions = order[complete.reshape(-1)[order]]

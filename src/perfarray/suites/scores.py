@@ -12,16 +12,16 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
-from perfarray.timings.across import Weights, each_suite
+from perfarray.timings.across import Weights, for_each_suite
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.best import BEST, SUMMARIES, named_end
+from perfarray.timings.best import BEST, SUMMARIES, resolve_best
 from perfarray.timings.censored import Bounds, bound_interval
-from perfarray.timings.metrics import over_metrics
+from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resampling import few_replicates, few_units
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, describe_key, key_of
-from perfarray.timings.units import describe_unit, single_unit_note, unit_place
+from perfarray.timings.units import describe_unit, single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 from perfarray.timings.weights import weigh
 
@@ -33,8 +33,8 @@ SAMPLE = "a sample"
 SAMPLED = "by how much would scores differ for programs like these: the benchmarks are a sample"
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def suite_score(
     times: Data,
     *,
@@ -95,27 +95,26 @@ def suite_score(
     >>> [round(times.perf.suite_score(mean=mean)["estimate"].item(), 3) for mean in ("geometric", "harmonic", "arithmetic")]
     [4.0, 3.2, 5.0]
     """
-    del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", SUMMARIES)
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
     weighing = weigh(times, across, weights)
-    data = resolve(weighing.kept(times), metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
-    unit_depth = unit_place(data, unit)
-    system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), named_end(statistic, data.better)
+    data = resolve(weighing.select(times), metric, levels, positive=positive, positive_at=unit or 0, censored="bound")
+    unit_index = unit_depth(data, unit)
+    system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), resolve_best(statistic, data.better)
     array = matching.along(system.data, across)
-    shares = weighing.of(array[across].values)
+    shares = weighing.shares_of(array[across].values)
 
     def kernel(values: Floats, complete: Mask) -> tuple[Floats]:
         complete = complete.reshape(-1)
         values = values.compress(complete, axis=-depth - 1)
-        units = suite_units(values, values.shape[: -depth - 1], depth, unit_depth)
+        units = suite_units(values, values.shape[: -depth - 1], depth, unit_index)
         scores = run_statistic(units, statistic_of_runs).reshape(values.shape[:-depth])
         return (suite_mean(scores, mean, weights=None if shares is None else shares[complete]),)
 
     named = outputs(data.units, estimate=f"{weighing.name(mean)} mean over {across}")
     result = apply(kernel, array, system.complete, core=[[across, *data.levels], [across]], outputs=named)
-    attrs = describe_unit(data, unit_depth) | {"result": "suite_score", "mean": mean, "statistic": statistic}
+    attrs = describe_unit(data, unit_index) | {"result": "suite_score", "mean": mean, "statistic": statistic}
     return matching.describe_one(result, system, attrs, checks=("suite_score",))
 
 
@@ -125,8 +124,8 @@ def without_score(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (matching.count_empty(result["estimate"].isnull(), "no measured value"),)
 
 
-@each_suite
-@over_metrics
+@for_each_suite
+@for_each_metric
 def score_ratio_interval(
     times: Data,
     baseline: object,
@@ -224,7 +223,6 @@ def score_ratio_interval(
     >>> [round(ratio[name].item(), 3) for name in ("lower", "estimate", "upper")]
     [0.827, 0.849, 0.871]
     """
-    del by  # the wrapper reads it
     check_choice(mean, "mean", MEANS)
     check_choice(statistic, "statistic", SUMMARIES)
     check_choice(alternative, "alternative", ALTERNATIVES)
@@ -239,7 +237,7 @@ def score_ratio_interval(
     )
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
     score = Score(
-        mean, named_end(statistic, systems.better), shared=joint, paired=paired is not None, random_benchmarks=bool(random_benchmarks),
+        mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, random_benchmarks=bool(random_benchmarks),
         confidence_level=level, alternative=alternative, weights=systems.weights(in_key_order=draws is not None),
     )  # fmt: skip
 

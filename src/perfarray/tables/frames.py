@@ -39,7 +39,7 @@ from perfarray.tables.roles import (
     placed_column,
     stated_direction,
 )
-from perfarray.timings.notes import Note, keeping
+from perfarray.timings.notes import Note, keep_notes
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
@@ -122,7 +122,7 @@ def to_timings(
         units = {name: "1" if name in SCORES else SECONDS for name in ([value] if isinstance(value, str) else value)}
     columns = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
     check_values(columns)
-    return keeping(build(columns), *columns.notes)
+    return keep_notes(build(columns), *columns.notes)
 
 
 def _pandas(table: Any) -> pd.DataFrame:

@@ -13,8 +13,8 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN, plural
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.metrics import beside
-from perfarray.timings.notes import NOTES, Note, check, collecting, in_all, noted
+from perfarray.timings.metrics import concat_results
+from perfarray.timings.notes import NOTES, Note, check, collecting_notes, significant_in_all, with_notes
 from perfarray.timings.resolve import Data, as_mark, check_dim
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
@@ -86,7 +86,7 @@ class TooFew(ValueError):
     """Too few values without gaps for an answer."""
 
 
-def each_suite(function: Callable[P, R]) -> Callable[P, R]:
+def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that `by=` gives one result for each value of a coordinate along the benchmarks, along a dim of that name.
 
     Functions of one system also answer suite by suite where a label is a benchmark of several suites. Suites that raise `TooFew` are left
@@ -99,21 +99,21 @@ def each_suite(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         by, across = kwargs.pop("by", None), str(kwargs.get("across", kwargs.get("features", BENCHMARK)))
         times = cast(Data, args[0] if args else kwargs.get(first))
-        several = shared_names(times, across) if by is None and one_system else None
+        several = shared_names_note(times, across) if by is None and one_system else None
         if by is None and several is None:
             return function(*args, **kwargs)
         by = SUITE if by is None else str(by)
         labels = suites_of(times, by, across)
-        results, notes = _apart(function, args, one_key(function, kwargs), labels, by, across)
+        results, notes = _results_by_suite(function, args, one_key(function, kwargs), labels, by, across)
         notes += [] if several is None else [several]
-        return cast(R, noted(_side_by_side(results, by, times), *notes))
+        return cast(R, with_notes(_concat_suites(results, by, times), *notes))
 
     return cast(Callable[P, R], wrapper)
 
 
-def _side_by_side(results: Mapping[str, Any], by: str, times: Data) -> Any:
+def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
     """Concatenate the results of suites; labels that not all suites have keep the order and the coordinates of the data."""
-    joined = beside([result.drop_vars(by, errors="ignore") for result in results.values()], by, list(results))
+    joined = concat_results([result.drop_vars(by, errors="ignore") for result in results.values()], by, list(results))
     shorter = {dim for result in results.values() for dim, size in result.sizes.items() if size < joined.sizes[dim]}
     order = {
         dim: times.indexes[dim][times.indexes[dim].isin(joined.indexes[dim])]
@@ -135,7 +135,7 @@ def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
     return tuple(getattr(getattr(times, "coords", {}).get(name), "dims", ()))
 
 
-def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
+def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:
     """Decorate a function so that `by=` gives one suite row for each value of a coordinate along the benchmarks.
 
     The benchmarks keep their rows, and the coordinate under a name of two parts such as `benchmark_suite`.
@@ -148,7 +148,7 @@ def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]
             return function(*args, **kwargs)
         by, keywords = str(coordinate), one_key(function, kwargs)
         labels = suites_of(cast(Data, args[0]), by, across)
-        with collecting() as all_notes:
+        with collecting_notes() as all_notes:
             answer: xr.Dataset = function(*args, **cast(Any, keywords))
         present = answer[across].values
         labels = {
@@ -156,14 +156,14 @@ def each_suite_row(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]
             for name, members in ((name, members[np.isin(members, present)]) for name, members in labels.items())
             if len(members)
         }
-        results, suite_notes = _apart(function, args, keywords, labels, by, across)
+        results, suite_notes = _results_by_suite(function, args, keywords, labels, by, across)
         names = [name for name in answer.data_vars if str(name).startswith(OF_SUITE)]
-        rows = _side_by_side({name: result[names] for name, result in results.items()}, by, cast(Data, args[0]))
+        rows = _concat_suites({name: result[names] for name, result in results.items()}, by, cast(Data, args[0]))
         result = answer.drop_vars(names).rename({by: f"{across}_{by}"} if by in answer.coords else {}).assign(rows.data_vars)
         for attr in set(result.attrs) & {SUITES, "n_incomplete_units", NOTES}:
             del result.attrs[attr]
         notes = [note for note in all_notes if note.code not in SUITE_NOTES] + [note for note in suite_notes if note.code in SUITE_NOTES]
-        return noted(result, *notes)
+        return with_notes(result, *notes)
 
     return cast(Callable[P, xr.Dataset], wrapper)
 
@@ -175,14 +175,18 @@ OF_SUITE = "suite_"
 SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
 
 
-def _apart(function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str) -> tuple[dict[str, Any], list[Note]]:
+def _results_by_suite(
+    function: Any, args: Any, kwargs: Any, labels: dict[str, Any], by: str, across: str
+) -> tuple[dict[str, Any], list[Note]]:
     """Return the results of a function for each suite, and their notes, which name the suite."""
     results, gathered, errors, reason = {}, list[Note](), list[str](), ""
     for label, names in labels.items():
-        with collecting() as notes:
-            positional = [of_suite(argument, by, across, label, names) for argument in args]
+        with collecting_notes() as notes:
+            positional = [select_suite(argument, by, across, label, names) for argument in args]
             try:
-                results[label] = function(*positional, **{key: of_suite(value, by, across, label, names) for key, value in kwargs.items()})
+                results[label] = function(
+                    *positional, **{key: select_suite(value, by, across, label, names) for key, value in kwargs.items()}
+                )
             except TooFew as error:
                 errors.append(label)
                 reason = str(error)
@@ -235,7 +239,7 @@ def _measured(times: Data, dims: tuple[Hashable, ...]) -> npt.NDArray[np.bool_]:
     return cells
 
 
-def shared_names(times: Data, across: str) -> Note | None:
+def shared_names_note(times: Data, across: str) -> Note | None:
     """Return a note where labels are benchmarks of several suites, so that each suite has its own answer."""
     dims = _dims(times, SUITE)
     if len(dims) < 2 or across not in dims:
@@ -258,7 +262,7 @@ def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
     return None if any(len(row) > 1 for row in rows) else np.array([next(iter(row), UNKNOWN) for row in rows], dtype=object)
 
 
-def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
+def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
     """Select one suite from an argument that has benchmarks: cells of other suites become NaN, labels with no other cells are dropped."""
     if not isinstance(argument, xr.DataArray | xr.Dataset) or across not in argument.dims:
         return argument
@@ -278,7 +282,7 @@ def of_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) ->
     return times.assign_coords(marks | {by: (across, np.full(times.sizes[across], name, dtype=object))})
 
 
-def ways_apart(by: bool) -> str:
+def suites_remedy(by: bool) -> str:
     """Write how to get an answer for each suite; `by` says whether the method has an argument `by=`."""
     return 'times.groupby("suite")' + (' or by="suite"' if by else "") + " gives each its own"
 
@@ -290,7 +294,7 @@ def suites_hint(array: xr.DataArray, across: str, *, by: bool = True) -> str:
         return ""
     measured = slice(None) if is_chunked(array) else array.notnull().any([dim for dim in array.dims if dim != across]).values
     number = len(set(labels[measured].tolist()))
-    return f"; the benchmarks are of {number} suites: {ways_apart(by)}" if number > 1 else ""
+    return f"; the benchmarks are of {number} suites: {suites_remedy(by)}" if number > 1 else ""
 
 
 def name_suites(result: Any, array: xr.DataArray, counted: xr.DataArray, across: str, *, by: bool = False) -> Note | None:
@@ -318,7 +322,7 @@ def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, acr
     mixed = [name for name, measured in zip(names, has, strict=True) if (measured & several).any()]
     if not mixed:
         return None
-    text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {ways_apart(by)}"
+    text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {suites_remedy(by)}"
     return Note("several_suites", text, {"suites": mixed})
 
 
@@ -330,7 +334,7 @@ MOVEMENT = "movement"
 def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return a note that names `shared=` where units of different benchmarks are correlated, at a family-wise error rate of 5 %."""
     pvalue, correlation = (result.variables[f"suite_correlation{suffix}"].values.ravel() for suffix in ("_pvalue", ""))
-    if not in_all(pvalue).any():
+    if not significant_in_all(pvalue).any():
         return ()
     strongest, tested = int(np.nanargmin(pvalue)), int(np.count_nonzero(~np.isnan(pvalue)))
     mean, least = float(correlation[strongest]), float(pvalue[strongest])

@@ -70,10 +70,10 @@ def apply(
     ValueError
         When a core dim is split over chunks.
     """
-    return xr.Dataset(*run(kernel, *arrays, core=core, outputs=outputs, coords=coords), attrs)
+    return xr.Dataset(*apply_to_variables(kernel, *arrays, core=core, outputs=outputs, coords=coords), attrs)
 
 
-def run(
+def apply_to_variables(
     kernel: Kernel,
     *arrays: xr.DataArray,
     core: Sequence[Sequence[str]],
@@ -86,12 +86,12 @@ def run(
     if len(arrays) > 1 and not _same_labels(arrays, used):
         arrays = xr.align(*arrays, join="exact", copy=False, exclude=used)
     sizes = {name: len(values) for name, values in coords.items()}
-    variables = compute(kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes)
+    variables = compute_variables(kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes)
     returned = {dim for output in outputs.values() for dim in output.dims}
     return variables, _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned})
 
 
-def compute(
+def compute_variables(
     kernel: Kernel,
     *arrays: xr.Variable,
     core: Sequence[Sequence[str]],
@@ -113,7 +113,7 @@ def compute(
     return dict(zip(outputs, variables, strict=True))
 
 
-def together(*kernels: Kernel) -> Kernel:
+def joint_kernel(*kernels: Kernel) -> Kernel:
     """Return one formula that returns the results of several, one after the other."""
     return lambda *values: [array for kernel in kernels for array in kernel(*values)]
 

@@ -18,7 +18,7 @@ SUMMARIES = ("mean", "median", "min", BEST, "geometric")
 SLOW_END = ("min", "quartile")
 
 
-def named_end(statistic: Statistic, better: str) -> Statistic | str:
+def resolve_best(statistic: Statistic, better: str) -> Statistic | str:
     """Return `best` as `min` or `max`; any other statistic as it is."""
     if statistic != BEST:
         return statistic

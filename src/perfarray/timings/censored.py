@@ -68,7 +68,7 @@ def bounds_of(array: xr.DataArray, levels: tuple[str, ...], better: str) -> Boun
     return Bounds(at_limit, missing) if better == LOWER else Bounds(missing, at_limit)
 
 
-def nothing(array: xr.DataArray, levels: tuple[str, ...]) -> Bounds:
+def no_bounds(array: xr.DataArray, levels: tuple[str, ...]) -> Bounds:
     """Return the bounds of an array without stopped runs."""
     like = xr.zeros_like(array.isel(dict.fromkeys(levels, 0), drop=True).reset_coords(drop=True), dtype=bool)
     return Bounds(like, like)

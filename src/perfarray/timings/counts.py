@@ -7,13 +7,13 @@ from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARK
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.chunks import storable
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import with_notes
 from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, resolve
 from perfarray.timings.validation import check_count
 
 
-@over_metrics
+@for_each_metric
 def counts(
     times: Data, *, levels: str | tuple[str, ...] | None = None, censored: str = "drop", metric: str | list[str] | None = None
 ) -> xr.Dataset:
@@ -58,7 +58,7 @@ def counts(
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )
-    return noted(result, *(note for note in data.notes if note.code != CENSORED))  # it counts, and flatters nobody
+    return with_notes(result, *(note for note in data.notes if note.code != CENSORED))  # it counts, and flatters nobody
 
 
 def merge_level(times: Data, level: str) -> Data:

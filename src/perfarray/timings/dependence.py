@@ -10,7 +10,7 @@ from perfarray.conventions import plural
 from perfarray.numerics.dependence import LEAST, dependence_pvalue
 from perfarray.numerics.intervals import BATCH_MEANS
 from perfarray.timings.apply import Output, apply, is_chunked
-from perfarray.timings.notes import Note, check, count_note, in_all
+from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.resolve import Timings
 
 # The check for units that depend on each other
@@ -49,7 +49,7 @@ def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:
     """Return the note on dependent units."""
-    dependent = in_all(pvalue)
+    dependent = significant_in_all(pvalue)
     if not dependent.any():
         return None
     text = (

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import LOWER, METRIC, UNKNOWN
-from perfarray.timings.notes import collecting, noted
+from perfarray.timings.notes import collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, choose_metric
 from perfarray.timings.streams import one_key
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 Told = TypeVar("Told", xr.Dataset, xr.DataArray)
 
 
-def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
+def for_each_metric(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that a list of metrics gives one result each, along a dim `metric` with coordinates units and better."""
 
     @functools.wraps(function)
@@ -27,26 +27,26 @@ def over_metrics(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         names = check_names(cast(Sequence[str], metric), METRIC)
         results, keywords = [], one_key(function, kwargs)
-        with collecting() as gathered:
+        with collecting_notes() as gathered:
             for name in names:
-                chosen = [only(argument, name) for argument in args]
-                options = {key: only(value, name) for key, value in keywords.items()}
+                chosen = [single_metric(argument, name) for argument in args]
+                options = {key: single_metric(value, name) for key, value in keywords.items()}
                 results.append(function(*chosen, **{**options, METRIC: name}))
         arrays = [choose_metric(cast(Data, args[0]), name) for name in names]
-        return cast(R, noted(metrics_beside(cast(list[xr.Dataset], results), names, arrays), *gathered))
+        return cast(R, with_notes(concat_metrics(cast(list[xr.Dataset], results), names, arrays), *gathered))
 
     return wrapper
 
 
-def metrics_beside(results: Sequence[xr.Dataset], names: Sequence[str], arrays: Sequence[xr.DataArray]) -> xr.Dataset:
+def concat_metrics(results: Sequence[xr.Dataset], names: Sequence[str], arrays: Sequence[xr.DataArray]) -> xr.Dataset:
     """Concatenate the results of several metrics along a dim `metric`, with their units and directions."""
-    joined = beside(results, METRIC, names)
+    joined = concat_results(results, METRIC, names)
     for key, default in (("units", "1"), ("better", LOWER)):
         joined = joined.assign_coords({key: (METRIC, np.array([array.attrs.get(key, default) for array in arrays], dtype=object))})
     return joined
 
 
-def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
+def concat_results(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
     """Concatenate results along a new dim; cells that a result lacks become NaN, False or `unknown`."""
     blanks: Any = np.nan
     datasets: Any = results
@@ -60,6 +60,6 @@ def beside(results: Sequence[Told], dim: str, labels: Sequence[str]) -> Told:
     return cast(Told, xr.concat(datasets, along, join="outer", fill_value=blanks, **how))
 
 
-def only(times: Any, metric: str) -> Any:
+def single_metric(times: Any, metric: str) -> Any:
     """Return a Dataset with one metric, so that cells of other metrics are not reported as empty."""
     return times[[metric]] if isinstance(times, xr.Dataset) and metric in times else times

@@ -95,12 +95,12 @@ def count_note(code: str, text: str, where: Any, noun: str = "cells", **values: 
     return Note(code, text.replace("{cells}", f"{number} of {where.size} {noun}"), {noun: number, "of": where.size, **values})
 
 
-def in_all(pvalue: Floats) -> Mask:
+def significant_in_all(pvalue: Floats) -> Mask:
     """Return which p-values are significant at a family-wise error rate of 5 % (Bonferroni)."""
     return np.asarray(pvalue * np.count_nonzero(~np.isnan(pvalue)) <= 0.05)
 
 
-def tell(*notes: Note | None) -> tuple[Note, ...]:
+def emit(*notes: Note | None) -> tuple[Note, ...]:
     """Emit notes as one warning at the line of the first caller outside this package; return them without repeats.
 
     Inside `collecting` the notes go to the collecting caller instead.
@@ -117,7 +117,7 @@ def tell(*notes: Note | None) -> tuple[Note, ...]:
     return unique
 
 
-def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> Told:
+def with_notes(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> Told:
     """Emit notes and keep them in the attr `notes`; run the `checks` on the result, or postpone them where it is lazy.
 
     Parameters
@@ -136,12 +136,12 @@ def noted(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) -> To
         else:
             all_notes += _run(result, checks)
     result.attrs.setdefault("perfarray_version", version())
-    return keeping(result, *all_notes)
+    return keep_notes(result, *all_notes)
 
 
-def keeping(data: Told, *notes: Note | None) -> Told:
+def keep_notes(data: Told, *notes: Note | None) -> Told:
     """Emit notes and keep them in the attr `notes` of timings or a result, which is returned."""
-    emitted = tell(*notes)
+    emitted = emit(*notes)
     if emitted:
         data.attrs[NOTES] = to_json(emitted)
     return data
@@ -150,7 +150,7 @@ def keeping(data: Told, *notes: Note | None) -> Told:
 def add_notes(result: Any, *notes: Note) -> Any:
     """Emit further notes of a result, and keep them with its own."""
     earlier = json.loads(str(result.attrs.get(NOTES, "[]")))
-    result.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(tell(*notes)))])
+    result.attrs[NOTES] = json.dumps([*earlier, *json.loads(to_json(emit(*notes)))])
     return result
 
 
@@ -183,7 +183,7 @@ def is_lazy(result: xr.Dataset) -> bool:
 
 
 @contextmanager
-def collecting() -> Iterator[list[Note]]:
+def collecting_notes() -> Iterator[list[Note]]:
     """Collect the notes of all calls inside the block instead of emitting them."""
     gathered: list[Note] = []
     token = _COLLECTOR.set(gathered)
@@ -193,17 +193,17 @@ def collecting() -> Iterator[list[Note]]:
         _COLLECTOR.reset(token)
 
 
-def once(notes: list[Note]) -> list[Note]:
+def first_of_each_code(notes: list[Note]) -> list[Note]:
     """Return the first note of every code."""
     return list({note.code: note for note in reversed(notes)}.values())[::-1]
 
 
 def to_json(notes: tuple[Note, ...]) -> str:
     """Write notes for an attr."""
-    return json.dumps(list(map(as_data, notes)), default=lambda value: value.item() if hasattr(value, "item") else str(value))
+    return json.dumps(list(map(note_as_dict, notes)), default=lambda value: value.item() if hasattr(value, "item") else str(value))
 
 
-def as_data(note: Note) -> dict[str, Any]:
+def note_as_dict(note: Note) -> dict[str, Any]:
     """Return a note as JSON holds it."""
     return {"code": note.code, "message": note.message, "values": dict(note.values)} | ({"aside": True} if note.aside else {})
 

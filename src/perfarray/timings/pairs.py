@@ -253,20 +253,20 @@ def worst_case(pair: Pair) -> Pair:
 
     An advantage of the candidate is then certain. The best of a stopped run is its limit, or anything where the limit is not known.
     """
-    return pair._replace(candidate=at_worst(pair.candidate), baseline=unknown_at_best(pair.baseline))
+    return pair._replace(candidate=with_worst_case(pair.candidate), baseline=with_unknown_at_best(pair.baseline))
 
 
-def at_worst(side: Timings) -> Timings:
+def with_worst_case(side: Timings) -> Timings:
     """Return timings with stopped runs at their worst possible values."""
     return _with_stopped(side, False, WORST) if side.bounded else side
 
 
-def unknown_at_best(side: Timings) -> Timings:
+def with_unknown_at_best(side: Timings) -> Timings:
     """Return timings with the stopped runs without a limit at their best possible values."""
     return _with_stopped(side, side.array.notnull(), 1 / WORST) if side.bounded else side
 
 
-def hanging(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -> Bounds:
+def statistic_bounds(side: Timings, limits: xr.DataArray, worst: xr.DataArray) -> Bounds:
     """Return the bounds of a statistic, given at the limits of stopped runs and at their worst; where both agree it is exact."""
     hangs = ((limits != worst) & limits.notnull()).reset_coords(drop=True)
     nothing = hangs & side.bounds.at_least & side.bounds.at_most

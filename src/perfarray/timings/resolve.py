@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, COPIED, LEVELS, LOWER, MARKS, METRIC, TIME, plural
 from perfarray.timings.apply import is_chunked
-from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, nothing, stopped_note, with_limits, without_limit
+from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, no_bounds, stopped_note, with_limits, without_limit
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
@@ -33,7 +33,7 @@ class Timings(NamedTuple):
     def bounds(self) -> Bounds:
         """Whether the mean of each cell is only a bound, because runs were stopped."""
         if not self.bounded:
-            return nothing(self.array, self.levels)
+            return no_bounds(self.array, self.levels)
         return bounds_of(self.array, self.levels, self.better)
 
     @property

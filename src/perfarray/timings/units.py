@@ -13,21 +13,21 @@ from perfarray.timings.resolve import Timings, cell_names
 from perfarray.timings.validation import check_choice, listed
 
 
-def unit_place(data: Timings, unit: str | None) -> int:
+def unit_depth(data: Timings, unit: str | None) -> int:
     """Return the position in the nest of the level whose repetitions are independent; default: the outermost.
 
     Levels below it are averaged, levels above it are pooled (`numerics.levels.one_value_per_unit`).
     """
-    return 0 if unit is None else _place(data, unit, "unit")
+    return 0 if unit is None else _depth(data, unit, "unit")
 
 
-def value_place(data: Timings, value: str | None) -> int:
+def value_depth(data: Timings, value: str | None) -> int:
     """Return the position in the nest of the level whose repetitions are runs; default: `execution`, else the lowest level.
 
     Levels below it are averaged; all values count, each outermost unit with equal weight (`numerics.levels.values_by_unit`).
     """
     if value is not None:
-        return _place(data, value, "value")
+        return _depth(data, value, "value")
     return data.levels.index(EXECUTION) if EXECUTION in data.levels else len(data.levels) - 1
 
 
@@ -41,15 +41,15 @@ def describe_value(data: Timings, depth: int) -> dict[str, Hashable]:
     return data.describe() | {"value": data.levels[depth]}
 
 
-def _place(data: Timings, level: str, argument: str) -> int:
+def _depth(data: Timings, level: str, argument: str) -> int:
     """Return the position of a level in the nest."""
     check_choice(level, argument, data.levels)
     return data.levels.index(level)
 
 
-def pooled(data: Timings, unit: str | None) -> Timings:
+def pool_above_unit(data: Timings, unit: str | None) -> Timings:
     """Return the timings with the levels above the unit pooled, as `merge_level` does."""
-    depth = unit_place(data, unit)
+    depth = unit_depth(data, unit)
     if not depth:
         return data
     outer, levels = data.levels[: depth + 1], data.levels[depth:]

@@ -29,13 +29,13 @@ class Weighing(NamedTuple):
     without: tuple[Hashable, ...] = ()
     notes: tuple[Note, ...] = ()
 
-    def kept(self, data: Any) -> Any:
+    def select(self, data: Any) -> Any:
         """Return timings without the benchmarks of weight 0; other arguments unchanged."""
         if not self.without or not isinstance(data, xr.DataArray | xr.Dataset) or self.across not in data.dims:
             return data
         return data.isel({self.across: [label not in self.without for label in data[self.across].values.tolist()]})
 
-    def of(self, labels: Any) -> Floats | None:
+    def shares_of(self, labels: Any) -> Floats | None:
         """Return the shares of benchmarks in the order of the labels, None where all are equal (a plain mean).
 
         A benchmark that only the other system has counts nowhere.

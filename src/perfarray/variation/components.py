@@ -10,8 +10,8 @@ from perfarray.conventions import plural, square_units
 from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import labels_along
 from perfarray.timings.resolve import Data, cell_names, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level
@@ -35,7 +35,7 @@ UNEVEN, SELDOM = 3.0, 0.1  # the unevenness that a note speaks of, and the share
 CHANCE, EXAMPLES = 0.001, 3
 
 
-@over_metrics
+@for_each_metric
 def variance_components(
     times: Data,
     *,
@@ -147,7 +147,7 @@ def variance_components(
         | {"result": "variance_components", "method": method, "negative": negative, "limits": limits}
         | {"confidence_level": confidence, "interval_method": JACKKNIFE if limits == "jackknife" else INTERVALS[method]},
     )
-    return noted(result, *data.notes, checks=("components",))
+    return with_notes(result, *data.notes, checks=("components",))
 
 
 @lru_cache(maxsize=32)

@@ -9,13 +9,13 @@ import xarray as xr
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.best import BEST, named_end, slow_end_note
+from perfarray.timings.best import BEST, resolve_best, slow_end_note
 from perfarray.timings.censored import bound_interval
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, noted
-from perfarray.timings.pairs import at_worst, hanging, unknown_at_best
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, with_notes
+from perfarray.timings.pairs import statistic_bounds, with_unknown_at_best, with_worst_case
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
-from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.units import describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
 from perfarray.variation.numerics.estimators import estimate_of_runs, size_that_separates, stability_of_estimators
 
@@ -25,7 +25,7 @@ ODD_SIZES = (1, 3, 5, 7, 9, 11, 13, 15, 17, 19)
 LOAD = "load"
 
 
-@over_metrics
+@for_each_metric
 def run_estimate(
     times: Data,
     *,
@@ -75,16 +75,16 @@ def run_estimate(
     data = resolve(times, metric, levels, censored="bound")
     result = _estimated(data, statistic, value)
     if data.bounded:
-        result, worst = (_estimated(side, statistic, value) for side in (unknown_at_best(data), at_worst(data)))
-        bounds = hanging(data, result["estimate"], worst["estimate"])
+        result, worst = (_estimated(side, statistic, value) for side in (with_unknown_at_best(data), with_worst_case(data)))
+        bounds = statistic_bounds(data, result["estimate"], worst["estimate"])
         result = bound_interval(result, bounds).assign(bound=bounds.words)
     limit_note = data.stopped_note("an estimate that hangs on what they would have taken is a bound, or NaN where it is none")
-    return noted(result, *data.notes, slow_end_note([statistic], data.better), limit_note)
+    return with_notes(result, *data.notes, slow_end_note([statistic], data.better), limit_note)
 
 
 def _estimated(data: Timings, statistic: str, value: str | None) -> xr.Dataset:
     """Return the estimate of every cell from the values at hand."""
-    depth, name = value_place(data, value), named_end(statistic, data.better)
+    depth, name = value_depth(data, value), resolve_best(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
         runs = values_by_unit(values, len(data.levels), depth)
@@ -99,7 +99,7 @@ def _estimated(data: Timings, statistic: str, value: str | None) -> xr.Dataset:
     )
 
 
-@over_metrics
+@for_each_metric
 def estimator_stability(
     times: Data,
     *,
@@ -179,14 +179,14 @@ def estimator_stability(
     if relative_difference <= 0 or multiple <= 0:
         raise ValueError(f"difference={difference!r} and deviations={deviations!r} must be positive")
     data = resolve(times, metric, levels)
-    depth = value_place(data, value)
+    depth = value_depth(data, value)
     if load is not None:
         data = data._replace(array=by_load(data, load, load_bins))
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
         by_unit = values_by_unit(values, len(data.levels), depth)
         runs = by_unit.reshape(*by_unit.shape[:-2], -1)
-        stability = stability_of_estimators(runs, sizes, [named_end(name, data.better) for name in names])
+        stability = stability_of_estimators(runs, sizes, [resolve_best(name, data.better) for name in names])
         required = size_that_separates(np.moveaxis(stability.adjusted, -2, -1), sizes, relative_difference, multiple)
         return *stability, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
 
@@ -203,7 +203,7 @@ def estimator_stability(
         coords={"group_size": sizes, "statistic": list(names)},
         attrs=describe_value(data, depth) | {"result": "estimator_stability", "difference": relative_difference, "deviations": multiple},
     )
-    return noted(result, *data.notes, slow_end_note(names, data.better), checks=("few_runs",))
+    return with_notes(result, *data.notes, slow_end_note(names, data.better), checks=("few_runs",))
 
 
 def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:

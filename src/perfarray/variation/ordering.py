@@ -9,12 +9,12 @@ from perfarray.numerics.intervals import ratio_df, ratio_of, ratio_statistic, t_
 from perfarray.numerics.levels import unit_means, values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import apply, outputs
-from perfarray.timings.best import named_end, slow_end_note
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.best import resolve_best, slow_end_note
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, check_names, resolve
-from perfarray.timings.units import describe_value, value_place
+from perfarray.timings.units import describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_share
 from perfarray.variation.estimators import ODD_SIZES, PAPERS, STATISTICS, by_load
 from perfarray.variation.numerics.estimators import estimate_of_runs, share_of_right_orders, size_from_which
@@ -22,7 +22,7 @@ from perfarray.variation.numerics.estimators import estimate_of_runs, share_of_r
 ESTABLISHED = 0.05  # the p-value of equal means above which all runs do not say which program is the faster one
 
 
-@over_metrics
+@for_each_metric
 def ordering_stability(
     times: Data,
     baseline: object,
@@ -104,8 +104,8 @@ def ordering_stability(
         if isinstance(baseline, xr.DataArray | xr.Dataset):
             baseline = by_load(resolve(baseline, None, levels), load, load_bins)
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels)
-    nest, depth, better = pair.candidate.levels, value_place(pair.candidate, value), pair.candidate.better
-    statistic_names = [named_end(name, better) for name in names]
+    nest, depth, better = pair.candidate.levels, value_depth(pair.candidate, value), pair.candidate.better
+    statistic_names = [resolve_best(name, better) for name in names]
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         batch = np.broadcast_shapes(*(side.shape[: side.ndim - len(nest)] for side in (new, old)))
@@ -132,7 +132,7 @@ def ordering_stability(
         coords={"group_size": sizes, "statistic": list(names)},
         attrs={**describe_value(pair.candidate, depth), **pair.attrs, "result": "ordering_stability", "share": float(share)},
     )
-    return noted(result, *pair.notes, slow_end_note(names, better), checks=("orders",))
+    return with_notes(result, *pair.notes, slow_end_note(names, better), checks=("orders",))
 
 
 def _pvalue(new: Floats, old: Floats) -> Floats:

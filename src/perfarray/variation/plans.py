@@ -14,8 +14,8 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
 from perfarray.timings.apply import LEVEL, Output, apply, by_blocks, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
@@ -33,7 +33,7 @@ NEAR, TRIES = 0.01, 4  # how many more degrees of freedom a plan may bring than 
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
 
 
-@over_metrics
+@for_each_metric
 def plan_repetitions(
     times: Data,
     baseline: object = None,
@@ -179,7 +179,7 @@ def plan_repetitions(
     )
     if not lazy and goal.budget is not None:
         check_affordable(result["least_budget"], goal.budget, goal.min_units, nest[0], cost_units)
-    return noted(result, *system.notes, stated, None if components else dependence_note(sides), checks=("plans",))
+    return with_notes(result, *system.notes, stated, None if components else dependence_note(sides), checks=("plans",))
 
 
 def _outputs(cost_units: str) -> dict[str, Output]:

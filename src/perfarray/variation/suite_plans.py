@@ -10,8 +10,8 @@ from perfarray.conventions import BENCHMARK, SECONDS
 from perfarray.timings.across import Weights, name_suites
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
-from perfarray.timings.metrics import over_metrics
-from perfarray.timings.notes import Note, check, count_note, noted
+from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
 from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.timings.weights import weigh
@@ -23,7 +23,7 @@ from perfarray.variation.suite_answers import Rules, plan_suites
 BINARY = "binary"  # the level whose units serve every benchmark unless something else is said
 
 
-@over_metrics
+@for_each_metric
 def plan_suite(
     times: Data,
     baseline: object = None,
@@ -126,7 +126,7 @@ def plan_suite(
         raise ValueError("neither of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
     goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
     weighing = weigh(times, across, weights)
-    times, baseline = weighing.kept(times), weighing.kept(baseline)
+    times, baseline = weighing.select(times), weighing.select(baseline)
     system = systems(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="a geometric mean")
     sides, nest = system.sides, system.sides[0].levels
     served = _check_shared(sides[0], across, shared, {"paired": paired, "correlation": correlation})
@@ -135,7 +135,7 @@ def plan_suite(
     prices = [_over_benchmarks(price, array[across], served) for price, array in zip(prices, arrays, strict=True)]
     sharing = tuple(Sharing(len(served), _leading(served, shared_levels(side, None)), correlation) for side in sides)
     labels = arrays[0][across].values
-    shares = weighing.of(labels)
+    shares = weighing.shares_of(labels)
     names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
     rules = Rules(goal, nest, sharing, names, np.ones(len(names)) if shares is None else shares, negative, paired is not None)
     attrs = system.attrs | {"result": "plan_suite"} | describe_goal(goal, SECONDS, negative) | {"across": across}
@@ -157,7 +157,7 @@ def plan_suite(
         check_affordable(result["least_budget"], goal.budget, goal.min_units, nest[0], SECONDS)
     mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
     all_notes = (*system.notes, *weighing.notes, stated, mixed, dependence_note(sides, paired is not None))
-    return noted(result, *all_notes, checks=("suite_plans",))
+    return with_notes(result, *all_notes, checks=("suite_plans",))
 
 
 def _check_shared(data: Timings, across: str, shared: str | tuple[str, ...] | None, of_shared: dict[str, Any]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from scipy.special import polygamma
 
 import perfarray
 from perfarray.numerics.nested_anova import nested_anova
-from perfarray.timings.notes import collecting
+from perfarray.timings.notes import collecting_notes
 from perfarray.variation.numerics import jackknife
 from perfarray.variation.numerics.component_intervals import anova_limits
 from perfarray.variation.numerics.jackknife import evenness, jackknife_limits, left_out, log_variance, unevenness
@@ -99,7 +99,7 @@ def test_what_varies_inside_one_unit_alone_is_known_least():
     times = xr.DataArray(values, dims=("binary", "execution", "iteration"), name="time")
     with pytest.warns(perfarray.PerfarrayWarning, match=r"one or two binaries carry.*\(binary 4 with 100 % of the squares of iteration\)"):
         whole = times.perf.variance_components()
-    with collecting():
+    with collecting_notes():
         found = times.perf.variance_components(limits="jackknife").sel(level="iteration")
     plain = whole.sel(level="iteration")
     assert found["upper"].item() > 1000 * plain["upper"].item()

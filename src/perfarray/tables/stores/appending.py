@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from perfarray.tables.replacing import replacing
 from perfarray.tables.stores.joining import grows_along, joined_along
 from perfarray.tables.stores.writing import common_chunk_sizes, opened, writing, zarr_encoding
-from perfarray.timings.writing import replacing
 
 # Older versions of NumPy end the process at a deep copy of such texts, or reject their dtype
 NUMPY = "2.3.0"

@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.conventions import HISTORY, LEVELS, MACHINE, MARKS, UNKNOWN, plural
 from perfarray.tables.stores.writing import chunk_sizes
-from perfarray.timings.notes import NOTES, notes, once, to_json
+from perfarray.timings.notes import NOTES, first_of_each_code, notes, to_json
 from perfarray.timings.validation import listed
 
 # The dtype of texts in opened Zarr stores
@@ -179,5 +179,5 @@ def _attrs(stored: xr.Dataset, times: xr.Dataset) -> dict[Hashable, Any]:
             merged[name] = old + new
         elif old != new:
             del merged[name]
-    unique_notes = once([note for dataset in (stored, times) for note in notes(dataset)])
+    unique_notes = first_of_each_code([note for dataset in (stored, times) for note in notes(dataset)])
     return merged | ({NOTES: to_json(tuple(unique_notes))} if unique_notes else {})

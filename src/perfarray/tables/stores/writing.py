@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import LEVELS
-from perfarray.timings.writing import replacing
+from perfarray.tables.replacing import replacing
 
 # Values in a chunk of a Zarr store, unless the levels of one cell have more
 LARGEST = 2**20

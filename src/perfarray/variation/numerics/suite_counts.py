@@ -22,7 +22,7 @@ CHANGES = (0.5, 0.7, 1.4, 2.0)  # what counts are multiplied by in a local searc
 POOL = 4  # plans that a local search starts from, at most
 SEARCHED = 400  # counts in all of these plans: fewer plans of more nodes
 ROUNDS = 8
-SHARES = (0.98, 0.99, 0.995, 0.998)  # of the price of a plan of a half-width, tried as budgets
+SHARES = (0.98, 0.99, 0.994, 0.996, 0.998)  # of the price of a plan of a half-width, tried as budgets
 FEW_NODES = 12  # a local search changes every pair of counts; among more nodes, those of parent and child
 
 

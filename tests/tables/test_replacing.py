@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from perfarray.tables.replacing import replacing
 from perfarray.timings import writing
-from perfarray.timings.writing import replacing
 
 pytestmark = pytest.mark.skipif(find_spec("fcntl") is None, reason="there are no locks of files that end with a program (since 2026-11)")
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from perfarray.timings.writing import replacing
+from perfarray.tables.replacing import replacing
 with replacing(Path(sys.argv[1])) as (fresh,):
     fresh.mkdir()
     (fresh / "half").write_text("half")

@@ -7,7 +7,7 @@ import pytest
 
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
-from perfarray.tables.join import join_tables
+from perfarray.tables.concatenation import join_tables
 from perfarray.timings.notes import Note
 
 

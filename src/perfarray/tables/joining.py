@@ -13,10 +13,10 @@ import xarray as xr
 from perfarray.conventions import COMPARED, EXECUTION, FORMAT, LEVELS, MARKS, METRIC, TIME, UNKNOWN
 from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, objects
+from perfarray.tables.concatenation import UNSTATED, alike, join_tables
 from perfarray.tables.harmonise import promoted
-from perfarray.tables.join import SILENT, alike, join_tables
 from perfarray.tables.roles import depends_only_on, fewest_dims, stated_direction
-from perfarray.timings.notes import NOTES, keeping, notes, once
+from perfarray.timings.notes import NOTES, first_of_each_code, keep_notes, notes
 from perfarray.timings.resolve import Data, as_mark, metrics_of
 from perfarray.timings.validation import check_choice, listed
 
@@ -86,7 +86,7 @@ def join(first: Data, second: Data, /, *others: Data, along: str | None = None) 
         narrow = [dim for dim in LEVELS if dim != along and not any(dim in times[name].dims for times in datasets if name in times)]
         result[name] = result[name].isel({dim: 0 for dim in narrow if dim in result.dims}, drop=True)
     result = result.assign_coords({level: positions[: result.sizes[level]] for level, positions in labels.items() if level in result.dims})
-    return keeping(_as_given(result, datasets), *once([note for times in datasets for note in notes(times)]))
+    return keep_notes(_as_given(result, datasets), *first_of_each_code([note for times in datasets for note in notes(times)]))
 
 
 def _as_dataset(times: Data) -> xr.Dataset:
@@ -226,8 +226,8 @@ def _dims_of(name: str, values: npt.NDArray[Any], joined: Table, datasets: Seque
 
 def _telling(tables: Sequence[Table]) -> list[str]:
     """Return the names of descriptors of whole tables that differ between these."""
-    names = [name for name in tables[0].descriptors if all(table.descriptors.get(name, SILENT).dims == () for table in tables)]
-    return [name for name in names if len({table.descriptors.get(name, SILENT).values[()] for table in tables} - {None}) > 1]
+    names = [name for name in tables[0].descriptors if all(table.descriptors.get(name, UNSTATED).dims == () for table in tables)]
+    return [name for name in names if len({table.descriptors.get(name, UNSTATED).values[()] for table in tables} - {None}) > 1]
 
 
 def _refuse_repeats(joined: Table, tables: Sequence[Table]) -> None:

@@ -17,7 +17,7 @@ from perfarray.tables.roles import depends_only_on
 from perfarray.timings.validation import listed
 
 # The descriptor of a table that lacks it
-SILENT = Descriptor(dims=(), values={(): None})
+UNSTATED = Descriptor(dims=(), values={(): None})
 
 
 def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], levels: Sequence[Mapping[str, int]]) -> Table:
@@ -136,7 +136,7 @@ def _joined_descriptors(
     positions: list[dict[str, Sequence[Any]]] = []
     absent = {dim: [UNKNOWN] for dim in _names(table.labels for table in tables)}
     for name in _names(table.descriptors for table in tables):
-        descriptors = [table.descriptors.get(name, SILENT) for table in tables]
+        descriptors = [table.descriptors.get(name, UNSTATED) for table in tables]
         if not telling and len({descriptor.dims for descriptor in descriptors}) == 1:
             # Labels without a value are completed when the array is built.
             dims = descriptors[0].dims

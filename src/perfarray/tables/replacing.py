@@ -1,0 +1,177 @@
+"""Files and folders replaced as a whole: readers find the old content or the new, and never a part of it."""
+
+import errno
+import glob
+import os
+import platform
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import IO
+
+from perfarray.timings.notes import Note, emit
+from perfarray.timings.validation import listed
+
+# The name of what is replaced, until it is removed
+ASIDE = "aside"
+
+# The file in the temporary folder that its program keeps locked; it names the machine and the path
+LOCK = "lock"
+
+
+@contextmanager
+def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
+    """Yield temporary paths, whose files or folders replace those at `paths` when the block has ended without an error.
+
+    They lie in a folder beside the first path until they are complete and on the disk. A link stays, and its target is replaced. A file is
+    replaced in one step. A folder takes two: the old one is moved aside, and back if the second step fails. Before, the leftovers of
+    killed programs are cleaned up: a folder that one of them moved aside is moved back.
+
+    Parameters
+    ----------
+    *paths : Path
+        In existing folders of one file system.
+    unchanged : bool
+        Raise where another program has replaced one of the paths meanwhile.
+
+    Raises
+    ------
+    OSError
+        No room, no permission, a file that would replace a folder, or a path that was changed.
+    """
+    for path in paths:
+        restore(path)
+    targets = [Path(os.path.realpath(path)) for path in paths]
+    stamps = [_stamp(target) for target in targets]
+    for room in [room for room, signed in _abandoned(targets[0]) if signed]:
+        _clear(room)
+    room = Path(mkdtemp(prefix=_prefix(targets[0]), dir=targets[0].parent))
+    try:
+        with _locked(room, targets[0]):
+            fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
+            yield fresh
+            for written, path in zip(fresh, paths, strict=True):
+                if written.is_file() and path.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, "a folder is there, which no file replaces; name a file inside it", str(path))
+                _flush(written)
+            if unchanged and [_stamp(target) for target in targets] != stamps:
+                raise OSError(f"{paths[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
+            for written, target in zip(fresh, targets, strict=True):
+                _put(written, target, room / ASIDE)
+            for folder in {target.parent for target in targets}:
+                _flush_one(folder)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(paths[0])) from error
+    finally:
+        _clear(room)
+
+
+def restore(path: Path) -> None:
+    """Move back a folder that a killed program had moved aside, with a note; raise where there are several."""
+    target = Path(os.path.realpath(path))
+    rooms = [] if target.exists() else [room for room, _ in _abandoned(target)]
+    backups = [room / ASIDE for room in rooms if (room / ASIDE).exists()]
+    if len(backups) > 1:
+        raise OSError(
+            f"{path}: {len(backups)} writes were interrupted; what was there is in {listed(map(str, backups))}: move the one that is "
+            "meant to its place"
+        )
+    if backups:
+        os.rename(backups[0], target)
+        _clear(backups[0].parent)
+        emit(Note("interrupted_write", f"{path}: an earlier write was interrupted; what was there before is back", {"file": str(path)}))
+
+
+def _prefix(target: Path) -> str:
+    """Return the prefix of the names of temporary folders."""
+    return f".{target.name[:100]}."
+
+
+def _signature(target: Path) -> str:
+    """Return the content of a lock; on shared file systems locks may hold on one machine only."""
+    return f"{platform.node()}\n{target.name}"
+
+
+def _abandoned(target: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the temporary folders of ended programs, and whether their lock is from this machine."""
+    for room in sorted(target.parent.glob(f"{glob.escape(_prefix(target))}{'?' * 8}")):
+        try:
+            with open(room / LOCK, "r+", encoding="utf-8", errors="replace") as file:
+                if _lock(file):
+                    yield room, file.read() == _signature(target)
+        except OSError:  # there is no lock, because its program was killed before or the system has none
+            yield room, False
+
+
+@contextmanager
+def _locked(room: Path, target: Path) -> Iterator[None]:
+    """Hold the lock of a temporary folder; the file gets its name once it is locked, so that it never looks abandoned."""
+    with open(room / f"{LOCK}.new", "x", encoding="utf-8") as file:
+        if _lock(file):
+            file.write(_signature(target))
+            file.flush()
+            os.replace(file.name, room / LOCK)
+        yield
+
+
+def _lock(file: IO[str]) -> bool:
+    """Lock a file until it is closed or its program ends; return False where another program holds it, or the system has no locks."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        flock(file, LOCK_EX | LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return a mark that changes when a file or folder is replaced."""
+    return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
+
+
+def _clear(room: Path) -> None:
+    """Remove a folder, repeatedly while a library that failed is still writing to it."""
+    for _ in range(20):
+        shutil.rmtree(room, ignore_errors=True)
+        if not room.exists():
+            return
+        time.sleep(0.05)
+
+
+def _put(path: Path, target: Path, aside: Path) -> None:
+    """Move a file or folder to its place."""
+    if not target.is_dir():
+        os.replace(path, target)
+        return
+    os.rename(target, aside)
+    try:
+        os.rename(path, target)
+    except BaseException:
+        os.rename(aside, target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    """Flush a file, or a folder with its content, to the disk."""
+    for folder, _, files in os.walk(path) if path.is_dir() else [(path.parent, (), (path.name,))]:
+        for file in files:
+            _flush_one(Path(folder) / file)
+        _flush_one(Path(folder))
+
+
+def _flush_one(path: Path) -> None:
+    """Flush a file, or the entries of a folder, to the disk."""
+    if path.is_dir() and os.name == "nt":  # there a folder cannot be opened
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
