@@ -29,8 +29,8 @@ def json_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def with_names_of(answer: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
-    """Return another result on the same data with the dim names of an answer, and without descriptors."""
+def with_names_of(result: xr.Dataset, answer: xr.Dataset) -> xr.Dataset:
+    """Return a result with the dim names of another answer on the same data, and without descriptors."""
     renamed = {old: new for note in notes(answer) if note.code == DATA_NAMES for new, old in note.values["names"].items()}
     return result.reset_coords(drop=True).rename({old: new for old, new in renamed.items() if old in result.dims})
 
