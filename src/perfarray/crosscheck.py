@@ -85,11 +85,6 @@ class Request:
         return self.levels[0] in self.shared
 
     @property
-    def unpaired(self) -> str:
-        """The remark of a method that cannot use pairs; "" without pairs."""
-        return UNPAIRED if self.paired else ""
-
-    @property
     def units(self) -> dict[str, Any]:
         """Keywords of the methods that know shared and paired units."""
         return {"levels": self.levels, "shared": self.shared or self.declared, "paired": self.paired}
@@ -305,7 +300,7 @@ def _by_protocol(statistic: str) -> Callable[[Request], tuple[Answer, None]]:
         answer["able"] = answer["able"] & ~without_answer
         answer["remark"] = xr.where(undecided, STOPPED, xr.where(text != "", text, answer["remark"]))
         answer["asked"] = (ratio <= 1 if lower_is_better else ratio >= 1) | undecided
-        return _add_remark(answer, request.unpaired), None
+        return _add_remark(answer, UNPAIRED if request.paired else ""), None
 
     return answer
 
@@ -328,7 +323,9 @@ def _by_ranks(request: Request) -> tuple[None, Answer]:
     testable = 2 / _exchanges(request) <= result.attrs["alpha"]  # where a rank-sum test can reject at all
     number = testable.sum(request.across) if request.across in testable.dims else testable.astype(int)
     why = "so few benchmarks that have enough units for a rank-sum test"
-    answer = _add_remark(_within_reach({"pvalue": pvalue, "verdict": verdict}, 2.0 ** (1 - number), request, why), request.unpaired)
+    answer = _add_remark(
+        _within_reach({"pvalue": pvalue, "verdict": verdict}, 2.0 ** (1 - number), request, why), UNPAIRED if request.paired else ""
+    )
     return None, _add_remark(answer, "takes benchmarks for independent" if request.joint else "")
 
 

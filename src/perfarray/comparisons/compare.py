@@ -110,7 +110,6 @@ def compare(
     >>> verdict["verdict"].item(), round(verdict["estimate"].item(), 3), round(verdict["upper"].item(), 3)
     ('faster', 0.9, 0.914)
     """
-    del by  # the decorator reads it
     rules = Rules(
         method=check_ratio_method(statistic, method, df, value), df=df, threshold=threshold, confidence_level=confidence_level,
         correction=correction, band=band, equivalence_risk=equivalence_risk,

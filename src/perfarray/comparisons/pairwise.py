@@ -82,7 +82,6 @@ def pairwise(
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)
     """
-    del by  # the decorator reads it
     rules = Rules(
         method=check_ratio_method(statistic, method, df, value), df=df, threshold=threshold, confidence_level=confidence_level,
         correction=correction, band=band, equivalence_risk=equivalence_risk,
