@@ -9,7 +9,7 @@ import numpy as np
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import Components, squares_within
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.component_intervals import ComponentLimits, level_limits, patterns, ragged_limits, square_moments
+from perfarray.variation.numerics.component_intervals import ComponentLimits, limits_with_df, patterns
 
 LEAST_UNITS = 3  # outermost units: of two, leaving out one leaves no variance
 # Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of 30, show 3 or more at any level.
@@ -18,32 +18,15 @@ LEAST_DF = 0.25  # degrees of freedom below which limits say nothing that can be
 
 
 def jackknife_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
-    """Return limits of the components with the degrees of freedom that their mean squares show.
-
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    components : Components
-        What `nested_anova` said of them: shape (..., L).
-    confidence_level : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    ComponentLimits
-        Shape (..., L); no standard errors.
-    """
-    squares, nominal = (array.reshape(-1, array.shape[-1]) for array in (components.level_variance, components.level_df))
-    result = np.full((2, *squares.shape), np.nan)
-    cells = values.reshape(-1, *values.shape[values.ndim - nominal.shape[-1] :])
-    for pooled, rows in patterns(cells, nominal):
-        df = np.clip(_df_of(log_variance(pooled)), LEAST_DF, nominal[rows])
-        df = np.where(np.isnan(df), nominal[rows], df)
-        for array, limits in zip(result, _limits(pooled, squares[rows], nominal[rows], df, confidence_level), strict=True):
-            array[rows] = limits
-    lower, upper = (array.reshape(components.variance.shape) for array in result)
-    return ComponentLimits(lower, upper, np.full(lower.shape, np.nan))
+    """Return limits (..., L) of the components of values (..., n_L, ..., n_1) with the degrees of freedom that their mean squares show."""
+    levels = components.level_df.shape[-1]
+    nominal = components.level_df.reshape(-1, levels)
+    df = nominal.copy()
+    for pooled, at in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
+        shown_df = _df_of(log_variance(pooled))
+        df[at] = np.where(np.isnan(shown_df), nominal[at], np.clip(shown_df, LEAST_DF, nominal[at]))
+    ragged = np.isnan(values).any(axis=tuple(range(-levels, 0)))
+    return limits_with_df(values, components, df.reshape(components.level_df.shape), ragged, confidence_level)
 
 
 def evenness(means: Floats) -> Floats:
@@ -65,17 +48,14 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
     levels = components.level_df.shape[-1]
     nominal = components.level_df.reshape(-1, levels)
     step = 1 if most is None else -(-len(nominal) // most) or 1
-    looked = slice(None, None, step)
-    cells, nominal, result = (
-        values.reshape(-1, *values.shape[values.ndim - levels :])[looked],
-        nominal[looked],
-        np.full(nominal.shape, np.nan),
-    )
+    result = np.full(nominal.shape, np.nan)
+    cells = values.reshape(-1, *values.shape[values.ndim - levels :])[::step]
+    nominal, result_of_cells = nominal[::step], result[::step]
     different, index = np.unique(nominal, return_inverse=True)
-    normal, looked_rows = polygamma(1, different / 2)[index].reshape(nominal.shape), result[looked]
-    for pooled, rows in patterns(cells, nominal):
+    normal = polygamma(1, different / 2)[index].reshape(nominal.shape)
+    for pooled, at in patterns(cells, nominal):
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
-        looked_rows[rows] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[rows], np.nan)
+        result_of_cells[at] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[at], np.nan)
     return result.reshape(components.level_df.shape)
 
 
@@ -146,17 +126,3 @@ def _df_of(variance: Floats) -> Floats:
         for _ in range(4):
             half = half - (polygamma(1, half) - variance) / polygamma(2, half)
     return np.where(np.isinf(variance), 0.0, np.where(variance == 0, np.inf, 2 * half))
-
-
-def _limits(cells: Floats, squares: Floats, nominal: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
-    """Return the limits of components (cells, L), lowest level first: chi-square and modified large sample, or those of ragged cells."""
-    repetitions = np.broadcast_to(np.array(cells.shape[:0:-1], dtype=float), squares.shape)
-    lower, upper, _ = level_limits(squares, df, repetitions, confidence_level)
-    ragged = np.isnan(cells).reshape(len(cells), -1).any(axis=1)
-    if ragged.any() and squares.shape[1] > 1:
-        moments = square_moments(cells[ragged])
-        more = (nominal / df)[ragged]
-        scaled = moments._replace(spread=moments.spread * more[:, :, None, None])
-        for limit, limits in zip((lower, upper), ragged_limits(squares[ragged], scaled, confidence_level), strict=True):
-            limit[ragged, 1:] = limits[:, 1:]
-    return lower, upper
