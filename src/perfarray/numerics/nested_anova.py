@@ -38,20 +38,9 @@ class Components(NamedTuple):
 def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Components:
     """Estimate the variance components of nested repetitions.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    levels : int
-        The number of levels L.
-    negative : {"keep", "zero", "merge"}
-        What becomes of a negative component: it stays, becomes zero, or its level is merged into the one below (the lowest such
-        level first, then all is estimated again; the outermost level is never merged).
-
-    Returns
-    -------
-    Components
-        Arrays of shape (..., L) and (...).
+    Of values (..., n_L, ..., n_1), NaN where nothing was measured, the answer has arrays (..., L) and (...). A negative component stays
+    ("keep"), becomes "zero", or its level is merged into the one below: "merge", the lowest such level first, then all is estimated again;
+    the outermost level is never merged.
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, *nest)

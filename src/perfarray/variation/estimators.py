@@ -17,7 +17,7 @@ from perfarray.timings.pairs import statistic_bounds, with_unknown_at_best, with
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
-from perfarray.variation.numerics.estimators import estimate_of_runs, size_that_separates, stability_of_estimators
+from perfarray.variation.numerics.estimators import estimate_of_runs, size_from_which, stability_of_estimators
 
 PAPERS = ("mean", "median", "quartile", "min")
 STATISTICS = (*PAPERS, BEST)
@@ -171,10 +171,7 @@ def estimator_stability(
     >>> stability["adjusted_standard_deviation"].round(3).values.ravel().tolist()
     [0.465, 0.264]
     """
-    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
-    names = check_names(statistics, "statistics")
-    for name in names:
-        check_choice(name, "statistics", STATISTICS)
+    sizes, names = check_groups(group_sizes, statistics)
     relative_difference, multiple = check_number(difference, "difference"), check_number(deviations, "deviations")
     if relative_difference <= 0 or multiple <= 0:
         raise ValueError(f"difference={difference!r} and deviations={deviations!r} must be positive")
@@ -187,7 +184,8 @@ def estimator_stability(
         by_unit = values_by_unit(values, len(data.levels), depth)
         runs = by_unit.reshape(*by_unit.shape[:-2], -1)
         stability = stability_of_estimators(runs, sizes, [resolve_best(name, data.better) for name in names])
-        required = size_that_separates(np.moveaxis(stability.adjusted, -2, -1), sizes, relative_difference, multiple)
+        deviations = np.moveaxis(stability.adjusted, -2, -1)
+        required = size_from_which(multiple * deviations <= relative_difference, ~np.isnan(deviations), sizes)
         return *stability, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
 
     along = ("group_size", "statistic")
@@ -204,6 +202,15 @@ def estimator_stability(
         attrs=describe_value(data, depth) | {"result": "estimator_stability", "difference": relative_difference, "deviations": multiple},
     )
     return with_notes(result, *data.notes, slow_end_note(names, data.better), checks=("few_runs",))
+
+
+def check_groups(group_sizes: Sequence[int], statistics: str | Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
+    """Return the sizes of groups, ascending, and the names of estimators; raise where either is not known."""
+    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
+    names = check_names(statistics, "statistics")
+    for name in names:
+        check_choice(name, "statistics", STATISTICS)
+    return sizes, names
 
 
 def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:

@@ -63,7 +63,7 @@ def limits_with_df(values: Floats, components: Components, df: Floats, ragged: M
     repetitions = np.where(ragged, np.nan, repetitions)
     for rows, columns in same_levels(nominal):
         at = np.ix_(rows, columns)
-        limits[:, *at] = level_limits(squares[at], df[at], repetitions[at], confidence_level)
+        limits[:, at[0], at[1]] = level_limits(squares[at], df[at], repetitions[at], confidence_level)
     cells = values.reshape(-1, *values.shape[values.ndim - shape[-1] :])
     for pooled, (rows, columns) in patterns(cells, np.where(ragged, nominal, np.nan)):
         moments, at = square_moments(pooled), (rows, columns)

@@ -41,25 +41,13 @@ class Fit(NamedTuple):
 def nested_reml(values: Floats, levels: int, start: Components, restricted: bool = True, confidence_level: float | None = 0.95) -> Fit:
     """Fit the normal model of nested repetitions.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    levels : int
-        The number of levels L.
-    start : Components
-        What `nested_anova` says of the same values: where to start, which levels can be told apart, and the unweighted mean.
-    restricted : bool
-        REML; else ML, whose outermost component is too small by about its share of 1 / units.
-    confidence_level : float or None
-        Of the profile-likelihood limits; None does without.
+    `start` is what `nested_anova` says of the same values (..., n_L, ..., n_1): where to start, which levels can be told apart, and the
+    unweighted mean. `restricted` is REML; else ML, whose outermost component is too small by about its share of 1 / units. Limits are of
+    the profile likelihood; a confidence level of None does without.
 
-    Returns
-    -------
-    Fit
-        Arrays of shape (..., L) and (...). `variance_standard_error` is from the expected information, NaN for a component that is
-        zero; degrees of freedom are Satterthwaite's over the components that are not zero. `criterion` is -2 log likelihood at the
-        maximum, -inf where the lowest level does not vary at all. NaN where no maximum was found (`converged` is False there).
+    Standard errors of components are from the expected information, NaN for a component that is zero; degrees of freedom are
+    Satterthwaite's over the components that are not zero. `criterion` is -2 log likelihood at the maximum, -inf where the lowest level
+    does not vary at all. NaN where no maximum was found (`converged` is False there).
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.asarray(values, dtype=np.float64).reshape(-1, *nest)

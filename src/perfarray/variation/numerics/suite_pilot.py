@@ -60,22 +60,9 @@ def suite_pilot(systems: Sequence[tuple[Floats, Floats]], shares: Floats, sharin
 
     Of pairs, the root is the variance of their differences, less what lies below; the price of a pair is that of both its units.
 
-    Parameters
-    ----------
-    systems : sequence of (values, prices)
-        Positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, and prices (benchmarks, L), where NaN at the lowest
-        level means its mean.
-    shares : array, shape (benchmarks,)
-        The weights of the benchmarks in the mean; their sum is 1.
-    sharing : Sharing
-        Which levels are shared.
-    negative : {"merge", "zero"}
-        What becomes of negative components.
-
-    Returns
-    -------
-    SuitePilot
-        With NaN at the root where fewer than two units stand behind it.
+    `systems` hold positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, and prices (benchmarks, L), where NaN at
+    the lowest level means its mean; `shares` are the weights of the benchmarks in the mean, whose sum is 1. The root is NaN where fewer
+    than two units stand behind it.
     """
     levels, planned = systems[0][1].shape[1], sharing.planned
     components = [nested_anova(values, levels, negative) for values, _ in systems]
