@@ -19,6 +19,7 @@ def _between(ordered: Floats, rank: float) -> Floats:
     return np.asarray((ordered[..., low - 1] + ordered[..., high - 1]) / 2)
 
 
+# The paper's four estimators of ordered runs, and the maximum, along the last axis.
 ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
     {
         "mean": lambda ordered: np.asarray(ordered.mean(axis=-1)),
@@ -28,9 +29,6 @@ ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
         "max": lambda ordered: ordered[..., -1],
     }
 )
-"""The paper's four estimators of ordered runs, and the maximum, along the last axis."""
-
-QUANTILES: Final[Mapping[str, float]] = MappingProxyType({"median": 1 / 2, "quartile": 1 / 4})
 
 
 def estimate_of_runs(values: Floats, statistic: str) -> Floats:
@@ -53,15 +51,12 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
     most = share.max(axis=-1, keepdims=True)
     equal_weights = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
-    probability = QUANTILES[statistic]
+    probability = 1 / 2 if statistic == "median" else 1 / 4
     rank = probability * (last + 2.0)
-    low = np.where(
-        equal_weights, np.maximum(np.floor(rank + ROUNDING), 1) - 1, (reached < probability - ROUNDING).sum(axis=-1, keepdims=True)
-    )
-    high = np.where(
-        equal_weights, np.maximum(np.ceil(rank - ROUNDING), 1) - 1, (reached <= probability + ROUNDING).sum(axis=-1, keepdims=True)
-    )
-    around = [np.take_along_axis(ordered, np.minimum(rank, last).astype(np.intp), axis=-1)[..., 0] for rank in (low, high)]
+    by_rank = [np.maximum(np.floor(rank + ROUNDING), 1) - 1, np.maximum(np.ceil(rank - ROUNDING), 1) - 1]
+    by_weight = [below.sum(axis=-1, keepdims=True) for below in (reached < probability - ROUNDING, reached <= probability + ROUNDING)]
+    indices = [np.minimum(np.where(equal_weights, *pair), last).astype(np.intp) for pair in zip(by_rank, by_weight, strict=True)]
+    around = [np.take_along_axis(ordered, index, axis=-1)[..., 0] for index in indices]
     return np.asarray((around[0] + around[1]) / 2)
 
 

@@ -95,26 +95,19 @@ def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
     df: list[Floats] = []
     means, no_gaps = cells, not np.isnan(cells).any()
     while means.ndim > 2:
-        means, within, each = _within_units(means) if no_gaps else _within_ragged_units(means)
-        squares.append(within)
+        units, n = means.shape[:2], means.shape[-1]
+        if no_gaps:
+            parents, within = squares_within(means.reshape(units[0] * units[1], -1, n))
+            each = np.full(units, float(parents.shape[1] * (n - 1)))
+        else:
+            parents = mean_of_measured(means.copy())
+            away = np.nan_to_num(means - parents[..., None])
+            within = np.vecdot(away, away).reshape(*units, -1).sum(axis=-1)
+            each = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0).reshape(*units, -1).sum(axis=-1).astype(float)
+        squares.append(within.reshape(units))
         df.append(each)
+        means = parents.reshape(means.shape[:-1])
     return squares, df, means
-
-
-def _within_units(means: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the means of the lowest level's parents, and of every outermost unit the sum of squares within them and its df."""
-    units, n = means.shape[:2], means.shape[-1]
-    parents, within = squares_within(means.reshape(units[0] * units[1], -1, n))
-    return parents.reshape(means.shape[:-1]), within.reshape(units), np.full(units, float(parents.shape[1] * (n - 1)))
-
-
-def _within_ragged_units(means: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the same of cells with gaps."""
-    parents = mean_of_measured(means.copy())
-    away = np.nan_to_num(means - parents[..., None])
-    df = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0)
-    within, df = (array.reshape(*means.shape[:2], -1).sum(axis=-1) for array in (np.vecdot(away, away), df))
-    return parents, within, df.astype(float)
 
 
 def _df_of(variance: Floats) -> Floats:

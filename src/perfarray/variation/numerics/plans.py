@@ -142,6 +142,11 @@ def inside_unit(repetitions: Floats) -> Floats:
     return with_top(np.ones(repetitions.shape[:-1]), repetitions[..., 1:])
 
 
+def inside_parent(total: Floats) -> Floats:
+    """Return the repetitions (..., L) inside one parent from those in all."""
+    return total / with_top(np.ones(total.shape[:-1]), total[..., :-1])
+
+
 def with_top(top: Floats, lower: Floats) -> Floats:
     """Return counts (..., L) from those of the outermost level and of the lower ones."""
     return np.concatenate([top[..., None], lower], axis=-1)
