@@ -110,22 +110,15 @@ def price_note(sides: Sequence[Priced], cost_units: str) -> Note | None:
     if not levels.keys() - {ITERATION}:
         return None
     values: dict[str, Any] = {}
+    sentences = []
     for level in levels:
-        stated_prices = [side.stated[level] for side in sides if level in side.stated]
-        values[level] = (
-            []
-            if any(map(is_chunked, stated_prices))
-            else [float(min(array.min() for array in stated_prices)), float(max(array.max() for array in stated_prices))]
-        )
-    sentences = "; ".join(f"one more {level} {_range(values[level], cost_units)}".rstrip() for level in levels)
-    text = f"prices not in costs= are what the data say: {sentences} (coordinates {LOOPS!r} and those named {price_of('LEVEL')})"
+        stated = [side.stated[level] for side in sides if level in side.stated]
+        lazy = any(map(is_chunked, stated))
+        values[level] = [] if lazy else [float(min(array.min() for array in stated)), float(max(array.max() for array in stated))]
+        amounts = dict.fromkeys(f"{limit:.3g}" for limit in values[level])  # one, or the least and the most of several cells
+        sentences.append(f"one more {level}" + (f" {' to '.join(amounts)} {cost_units}" if amounts else ""))
+    text = f"prices not in costs= are what the data say: {'; '.join(sentences)} (coordinates {LOOPS!r} and those named {price_of('LEVEL')})"
     return Note("stated_prices", text, values | {"cost_units": cost_units})
-
-
-def _range(limits: Sequence[float], units: str) -> str:
-    """Write one amount, or the least and the most of several cells."""
-    words = dict.fromkeys(f"{limit:.3g}" for limit in limits)
-    return f"{' to '.join(words)} {units}" if words else ""
 
 
 def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:

@@ -12,7 +12,7 @@ from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, resolve_best, slow_end_note
 from perfarray.timings.censored import bound_interval
 from perfarray.timings.metrics import for_each_metric
-from perfarray.timings.notes import Note, check, with_notes
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import statistic_bounds, with_unknown_at_best, with_worst_case
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_depth
@@ -236,14 +236,14 @@ def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | Non
 def few_runs_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with fewer runs than the largest group, and those where groups of more than a quarter of the runs overlap."""
     n, sizes = result["n"].values, result["group_size"].values
-    most, few = int(sizes[-1]), int((n < max(2, sizes[-1])).sum())
-    overlapping = int(((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1).sum())
-    lacking = f"{few} of {n.size} cells have fewer runs than the largest group ({most}): larger groups are NaN there"
+    most = int(sizes[-1])
+    overlapping = ((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1)
+    lacking = f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN there"
     near = (
-        f"{overlapping} of {n.size} cells have groups of more than a quarter of their runs (fewest: {n.min():.0f}): these overlap so much "
-        "that their deviations are uncertain, and above a half the adjusted ones are NaN; measure more runs"
+        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): these overlap so much that their deviations "
+        "are uncertain, and above a half the adjusted ones are NaN; measure more runs"
     )
     return (
-        Note("few_runs", lacking, {"cells": few, "of": n.size, "group_size": most}) if few else None,
-        Note("overlapping_groups", near, {"cells": overlapping, "of": n.size, "n": float(n.min())}) if overlapping else None,
+        count_note("few_runs", lacking, n < max(2, most), group_size=most),
+        count_note("overlapping_groups", near, overlapping, n=float(n.min())),
     )

@@ -115,7 +115,9 @@ def ordering_stability(
         required = size_from_which(at_size >= share, ~np.isnan(at_size), sizes)
         number = np.minimum(*((~np.isnan(side)).sum(axis=-1) for side in runs)).astype(float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return right, required, new_estimates / old_estimates, _pvalue(*(unit_means(side, len(nest)) for side in sides)), number
+            ratio = ratio_of(*(unit_means(side, len(nest)) for side in sides), False)
+            statistic, df = ratio_statistic(ratio, 1.0, "fieller"), ratio_df(ratio, "satterthwaite")
+            return right, required, new_estimates / old_estimates, 2 * t_probability(-np.abs(statistic), df), number
 
     along = ("group_size", "statistic")
     result = apply(
@@ -130,12 +132,6 @@ def ordering_stability(
         attrs={**describe_value(pair.candidate, depth), **pair.attrs, "result": "ordering_stability", "share": float(share)},
     )
     return with_notes(result, *pair.notes, slow_end_note(names, better), checks=("orders",))
-
-
-def _pvalue(new: Floats, old: Floats) -> Floats:
-    ratio = ratio_of(new, old, False)
-    df = ratio_df(ratio, "satterthwaite")
-    return np.asarray(2 * t_probability(-np.abs(ratio_statistic(ratio, 1.0, "fieller")), df))
 
 
 @check("orders")
