@@ -6,7 +6,7 @@ units makes p-values that are never too small.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -97,13 +97,12 @@ def _outermost(away: Floats) -> list[_Removal]:
 
 def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Floats, df: Floats) -> Floats:
     """Return the fields of `Carriers` (4, cells): the removal that chance makes least often, of those that leave less than half."""
-    eligible = several & (total > 0) & (df > 1)
-    chances = np.stack([_chance(each, total, df, np.zeros(len(total))) for each in removals])
+    eligible, rounding = several & (total > 0) & (df > 1), np.zeros(len(total))
+    chances = np.stack([_chance(each, total, df, rounding) for each in removals])
     doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
-    rounding = np.array([_resolution(cells[cell]) ** 2 / 12 for cell in doubtful])
-    for row, each in zip(chances, removals, strict=True):
-        fields: list[Any] = [field[doubtful] for field in each]
-        row[doubtful] = _chance(_Removal(*fields), total[doubtful], df[doubtful], rounding)
+    if len(doubtful):
+        rounding[doubtful] = [_resolution(cells[cell]) ** 2 / 12 for cell in doubtful]
+        chances = np.stack([_chance(each, total, df, rounding) for each in removals])
     least = chances.argmin(axis=0)
     first, second, squares_taken = (np.choose(least, [each[index] for each in removals]) for index in range(3))
     # There are two looks: at one unit, and at two.

@@ -25,7 +25,7 @@ def jackknife_limits(values: Floats, components: Components, confidence_level: f
     for pooled, at in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
         shown_df = _df_of(log_variance(pooled))
         df[at] = np.where(np.isnan(shown_df), nominal[at], np.clip(shown_df, LEAST_DF, nominal[at]))
-    ragged = np.isnan(values).any(axis=tuple(range(-levels, 0)))
+    ragged = np.asarray(np.isnan(values).any(axis=tuple(range(-levels, 0))))
     return limits_with_df(values, components, df.reshape(components.level_df.shape), ragged, confidence_level)
 
 
@@ -51,8 +51,7 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
     result = np.full(nominal.shape, np.nan)
     cells = values.reshape(-1, *values.shape[values.ndim - levels :])[::step]
     nominal, result_of_cells = nominal[::step], result[::step]
-    different, index = np.unique(nominal, return_inverse=True)
-    normal = polygamma(1, different / 2)[index].reshape(nominal.shape)
+    normal = polygamma(1, nominal / 2)
     for pooled, at in patterns(cells, nominal):
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
         result_of_cells[at] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[at], np.nan)
