@@ -74,9 +74,9 @@ def from_components(components: Mapping[str, Any] | Sequence[xr.Dataset], *, mea
             raise ValueError(f"mean={mean!r} and units={units!r}: pilots have their own; leave both out")
         return _pooled(components)
     if not isinstance(components, Mapping) or isinstance(components, xr.Dataset) or not components:
-        shown = f"a {type(components).__name__}" if isinstance(components, xr.Dataset | Sequence) and components else repr(components)
+        received = f"a {type(components).__name__}" if isinstance(components, xr.Dataset | Sequence) and components else repr(components)
         raise ValueError(
-            f"components={shown}: give a mapping of levels to variances, outermost first, or a list of what "
+            f"components={received}: give a mapping of levels to variances, outermost first, or a list of what "
             "variance_components() returned of several pilots"
         )
     units = "1" if units is None else units

@@ -112,7 +112,7 @@ def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_
     doubtful[:, 0] = False
     inside[doubtful] = _rise_at_zero(data, top, restricted, *np.nonzero(doubtful)) > cut
     lower, upper = np.where(inside | ~converged, np.nan, 0.0), np.full(converged.shape, np.nan)
-    cell, component = (np.concatenate(places) for places in zip(np.nonzero(converged), np.nonzero(inside), strict=True))
+    cell, component = (np.concatenate(indices) for indices in zip(np.nonzero(converged), np.nonzero(inside), strict=True))
     above = np.arange(len(cell)) < converged.sum()
     crossings = _crossings(data, top, restricted, cut, cell, component, above)
     upper[cell[above], component[above]] = crossings[above]

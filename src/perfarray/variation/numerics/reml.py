@@ -68,8 +68,8 @@ def _nothing(count: int, levels: int) -> Fit:
     return Fit._make([*(np.full(shape, np.nan) for shape in shapes), np.ones(count, dtype=bool)])
 
 
-def _write(fit: Fit, rows: Integers | Mask, columns: Integers, part: Fit) -> None:
-    for field, values in zip(fit, part, strict=True):
+def _write(fit: Fit, rows: Integers | Mask, columns: Integers, block_fit: Fit) -> None:
+    for field, values in zip(fit, block_fit, strict=True):
         field[np.ix_(rows, columns) if field.ndim == 2 else rows] = values
 
 
