@@ -115,7 +115,8 @@ def ordering_stability(
         required = size_from_which(at_size >= share, ~np.isnan(at_size), sizes)
         number = np.minimum(*((~np.isnan(side)).sum(axis=-1) for side in runs)).astype(float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = ratio_of(*(unit_means(side, len(nest)) for side in sides), False)
+            new_means, old_means = (unit_means(side, len(nest)) for side in sides)
+            ratio = ratio_of(new_means, old_means, False)
             statistic, df = ratio_statistic(ratio, 1.0, "fieller"), ratio_df(ratio, "satterthwaite")
             return right, required, new_estimates / old_estimates, 2 * t_probability(-np.abs(statistic), df), number
 
