@@ -5,10 +5,9 @@ T_1^2 = S_1^2, T_i^2 = S_i^2 - S_{i-1}^2 / n_{i-1} (unbiased). Ragged nests: the
 analysis of variance (Searle, Casella and McCulloch 1992, chapter 5), which give the same on balanced data.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.levels import mean_of_measured, summarise_units
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -38,35 +37,18 @@ class Components(NamedTuple):
 def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Components:
     """Estimate the variance components of nested repetitions.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    levels : int
-        The number of levels L.
-    negative : {"keep", "zero", "merge"}
-        What becomes of a negative component: it stays, becomes zero, or its level is merged into the one below (the lowest such
-        level first, then all is estimated again; the outermost level is never merged).
-
-    Returns
-    -------
-    Components
-        Arrays of shape (..., L) and (...).
+    Of values (..., n_L, ..., n_1), NaN where nothing was measured, the answer has arrays (..., L) and (...). A negative component stays
+    ("keep"), becomes "zero", or its level is merged into the one below: "merge", the lowest such level first, then all is estimated again;
+    the outermost level is never merged.
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, *nest)
     with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
         components = _estimate(cells)
-    merged = np.zeros((len(cells), levels), dtype=bool)
     if negative == "merge":
-        for _ in range(levels - 2):
-            pooled_level = _next_to_merge(components.variance, merged)
-            if not (pooled_level >= 0).any():
-                break
-            components = _merge(cells, components, merged, pooled_level)
+        components = _merge_negative(cells, components)
     elif negative == "zero":
         components = components._replace(variance=np.where(components.variance < 0, 0.0, components.variance))
-    components = components._replace(merged=merged)
     return Components(*(np.asarray(field).reshape((*batch, *np.shape(field)[1:])) for field in components))
 
 
@@ -81,30 +63,27 @@ def _estimate(cells: Floats) -> Components:
     return components
 
 
-def _next_to_merge(variance: Floats, merged: Mask) -> Integers:
-    """Return per cell the lowest level, not the outermost, with a negative component; -1 where there is none."""
-    negative = (variance < 0) & ~merged
-    negative[:, [0, -1]] = False
-    last = negative.shape[1] - 1 - np.argmax(negative[:, ::-1], axis=1)
-    return np.where(negative.any(axis=1), last, -1)
-
-
-def _merge(cells: Floats, components: Components, merged: Mask, pooled_level: Integers) -> Components:
-    """Pool the repetitions of one more level into the level below, in the cells that ask for it, and estimate those again."""
-    fields: list[npt.NDArray[Any]] = [np.array(field) for field in components]
-    for level in np.unique(pooled_level[pooled_level >= 0]):
-        merged[pooled_level == level, level] = True
-    for pattern in np.unique(merged[pooled_level >= 0], axis=0):
-        where = (pooled_level >= 0) & (merged == pattern).all(axis=1)
-        levels = np.flatnonzero(~pattern)
-        pooled = _estimate(pool_levels(cells[where], pattern))
-        for field, replacement in zip(fields, pooled, strict=True):
-            if field.ndim == 1:
-                field[where] = replacement
-            else:
-                field[where] = np.nan
-                field[np.ix_(where, levels)] = replacement
-    return Components(*fields)
+def _merge_negative(cells: Floats, components: Components) -> Components:
+    """Pool the repetitions of levels with a negative component into the level below, one level of a cell at a time, and estimate again."""
+    levels = components.variance.shape[1]
+    merged = np.zeros(components.variance.shape, dtype=bool)
+    for _ in range(levels - 2):
+        negative = (components.variance < 0) & ~merged
+        negative[:, [0, -1]] = False
+        rows = np.flatnonzero(negative.any(axis=1))
+        if not len(rows):
+            break
+        merged[rows, levels - 1 - np.argmax(negative[rows, ::-1], axis=1)] = True
+        for pattern in np.unique(merged[rows], axis=0):
+            chosen = rows[(merged[rows] == pattern).all(axis=1)]
+            pooled = _estimate(pool_levels(cells[chosen], pattern))
+            for field, replacement in zip(components, pooled, strict=True):
+                if field.ndim == 1:
+                    field[chosen] = replacement
+                else:
+                    field[chosen] = np.nan
+                    field[np.ix_(chosen, ~pattern)] = replacement
+    return components._replace(merged=merged)
 
 
 def pool_levels(cells: Floats, removed: Mask) -> Floats:

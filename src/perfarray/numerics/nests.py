@@ -28,20 +28,9 @@ def averaged(values: Floats, resampled: tuple[bool, ...], joint: int = 0) -> tup
 def nest_of(values: Floats, resampled: Sequence[bool], *, means: bool = True, present: Sequence[Mask] = ()) -> Nest:
     """Bring a cell (n_L, ..., n_1) into the form that is redrawn.
 
-    Parameters
-    ----------
-    values : array, shape (n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    resampled : sequence of bool
-        The levels drawn with replacement, outermost first.
-    means : bool
-        Whether means alone are wanted: then lower levels that are kept whole are averaged at once.
-    present : sequence of bool arrays, shapes (n_L,), (n_L, n_{L-1}), ...
-        The units of levels drawn jointly that count as present, whether this cell measured them or not.
-
-    Returns
-    -------
-    Nest
+    `resampled` says which levels are drawn with replacement, outermost first. Where `means` alone are wanted, lower levels that are kept
+    whole are averaged at once. `present`, shapes (n_L,), (n_L, n_{L-1}), ..., are the units of levels drawn jointly that count as present,
+    whether this cell measured them or not.
     """
     resampled = tuple(resampled)
     present = list(present)
@@ -69,16 +58,8 @@ def _reorder(values: npt.NDArray[Any], order: Integers, level: int) -> npt.NDArr
 def gather(values: Floats, picks: Sequence[Integers]) -> Floats:
     """Return the values that nested indices name.
 
-    Parameters
-    ----------
-    values : array, shape (n_L, ..., n_1)
-        Measurements.
-    picks : sequence of int arrays, shapes (replicates, m_L), (replicates, m_L, m_{L-1}), ...
-        For every level, outermost first, which child of the parent drawn above stands here. Levels without indices are kept whole.
-
-    Returns
-    -------
-    array, shape (replicates, m_L, ..., n_1)
+    `picks`, shapes (replicates, m_L), (replicates, m_L, m_{L-1}), ..., say for every level, outermost first, which child of the parent
+    drawn above stands here; levels without indices are kept whole. The answer has the shape (replicates, m_L, ..., n_1).
     """
     depth = len(picks)
     return np.asarray(values[tuple(pick.reshape(pick.shape + (1,) * (depth + 1 - pick.ndim)) for pick in picks)])

@@ -16,9 +16,9 @@ from perfarray.timings.pairs import labels_along
 from perfarray.timings.resolve import Data, cell_names, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.variation.numerics.carriers import carriers
-from perfarray.variation.numerics.component_intervals import anova_limits
+from perfarray.variation.numerics.component_intervals import ComponentLimits, anova_limits
 from perfarray.variation.numerics.jackknife import jackknife_limits, unevenness
-from perfarray.variation.numerics.reml import nested_reml
+from perfarray.variation.numerics.reml import Fit, nested_reml
 
 # What the attr `interval_method` of a result says.
 INTERVALS = {
@@ -131,14 +131,9 @@ def variance_components(
         raise ValueError(f"limits={limits!r} are those of method='anova'; method={method!r} has the limits of its likelihood")
     confidence = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels)
-    depth = len(data.levels)
     units = np.append([str(label) for label in labels_along(data.array, data.levels[0])], "").astype(object)
     result = apply(
-        lambda values: (
-            _by_anova(values, depth, units, negative, limits, confidence)
-            if method == "anova"
-            else _by_likelihood(values, depth, units, method == "reml", confidence)
-        ),
+        lambda values: _split(values, len(data.levels), units, method, negative, limits, confidence),
         data.array,
         core=[data.levels],
         outputs=_outputs(data.units, method),
@@ -152,7 +147,6 @@ def variance_components(
 
 @lru_cache(maxsize=32)
 def _outputs(units: str, method: str) -> dict[str, Output]:
-    squared = square_units(units)
     squares = {
         "variance": "variance component",
         "lower": "lower limit of the variance component",
@@ -170,56 +164,55 @@ def _outputs(units: str, method: str) -> dict[str, Output]:
         "carried_share": "share of the level's sum of squares that leaving out these units takes away",
         "carried_pvalue": "how often units of normal values carry as much, at most",
     }
-    named = outputs(squared, (LEVEL,), **squares) | outputs("1", (LEVEL,), **relative)
-    named |= {"merged": Output((LEVEL,), "", bool, "merged into the level below")} | outputs(units, mean="", standard_error="")
-    criterion = "-2 log likelihood" + (", restricted" if method == "reml" else "")
-    named |= outputs(total_coefficient_of_variation="relative standard deviation of a single measurement", df="")
-    named |= {"carried_by": Output((LEVEL,), "", object, "one or two units without which the level's mean square is less than half")}
-    named |= outputs("1", (LEVEL,), **carried)
-    uneven = outputs("1", (LEVEL,), unevenness="variance of the log mean square, over that of normal values")
-    return named | (uneven if method == "anova" else outputs(criterion=criterion))
+    return (
+        outputs(square_units(units), (LEVEL,), **squares)
+        | outputs("1", (LEVEL,), **relative)
+        | {"merged": Output((LEVEL,), "", bool, "merged into the level below")}
+        | outputs(units, mean="", standard_error="")
+        | outputs(total_coefficient_of_variation="relative standard deviation of a single measurement", df="")
+        | {"carried_by": Output((LEVEL,), "", object, "one or two units without which the level's mean square is less than half")}
+        | outputs("1", (LEVEL,), **carried)
+        | (
+            outputs("1", (LEVEL,), unevenness="variance of the log mean square, over that of normal values")
+            if method == "anova"
+            else outputs(criterion="-2 log likelihood" + (", restricted" if method == "reml" else ""))
+        )
+    )
 
 
-def _by_anova(values: Floats, levels: int, units: Texts, negative: str, limits: str, confidence_level: float) -> tuple[np.ndarray, ...]:
-    components = nested_anova(values, levels, negative)
-    ends = normal = anova_limits(values, components, confidence_level)
-    if limits == "jackknife":
-        jackknifed = jackknife_limits(values, components, confidence_level)
-        ends = normal._replace(lower=np.fmin(jackknifed.lower, normal.lower), upper=np.fmax(jackknifed.upper, normal.upper))
-    error = np.where(components.variance == 0, np.nan, normal.standard_error) if negative == "zero" else normal.standard_error
-    along, total_relative = _relative(components, components.variance, components.mean)
-    uneven = unevenness(values, components, LOOKED_AT if limits == "normal" else None)
-    cellwise = (components.mean, components.standard_error, total_relative, components.df, *_carried(values, components, units), uneven)
-    return components.variance, ends.lower, ends.upper, error, *along, *cellwise
-
-
-def _by_likelihood(values: Floats, levels: int, units: Texts, restricted: bool, confidence_level: float) -> tuple[np.ndarray, ...]:
-    """Estimate by maximum likelihood, restricted or not; what describes the data is that of the analysis of variance."""
-    start = nested_anova(values, levels)
-    fit = nested_reml(values, levels, start, restricted, confidence_level)
-    along, total_relative = _relative(start, fit.variance, fit.mean)
-    limits = (fit.lower, fit.upper, fit.variance_standard_error)
-    cellwise = (fit.mean, fit.standard_error, total_relative, fit.df, *_carried(values, start, units), fit.criterion)
-    return fit.variance, *limits, *along, *cellwise
-
-
-def _carried(values: Floats, components: Components, units: Texts) -> tuple[Texts, Floats, Floats]:
-    """Return the labels of one or two units that carry a level, "" where there are none, their share, and its p-value."""
-    units_carrying = carriers(values, components)
-    first, second = units[units_carrying.first], units[units_carrying.second]
-    return first + np.where(second == "", "", " and ").astype(object) + second, units_carrying.share, units_carrying.pvalue
-
-
-def _relative(components: Components, variance: Floats, mean: Floats) -> tuple[tuple[np.ndarray, ...], Floats]:
-    """Return along the levels the variance of their means, the relative forms, and what was counted; and the whole relative deviation."""
+def _split(
+    values: Floats, levels: int, units: Texts, method: str, negative: str, limits: str, confidence_level: float
+) -> tuple[np.ndarray, ...]:
+    """Return the variables of `_outputs`; those that describe the data are of the analysis of variance, whatever the method."""
+    components = nested_anova(values, levels, negative if method == "anova" else "keep")
+    estimate: Components | Fit = components
+    interval: ComponentLimits | Fit
+    if method == "anova":
+        interval = anova_limits(values, components, confidence_level)
+        error = interval.standard_error
+        if negative == "zero":
+            error = np.where(components.variance == 0, np.nan, error)
+        if limits == "jackknife":
+            wider = jackknife_limits(values, components, confidence_level)
+            interval = interval._replace(lower=np.fmin(wider.lower, interval.lower), upper=np.fmax(wider.upper, interval.upper))
+        last = unevenness(values, components, LOOKED_AT if limits == "normal" else None)
+    else:
+        estimate = interval = fit = nested_reml(values, levels, components, method == "reml", confidence_level)
+        error, last = fit.variance_standard_error, fit.criterion
+    variance, mean = estimate.variance, estimate.mean
     positive = np.maximum(variance, 0.0)
     total = np.where(np.isnan(variance).all(axis=-1), np.nan, np.nansum(positive, axis=-1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = positive / total[..., None]
-        relative = np.sqrt(positive) / mean[..., None]
-        level_relative = np.sqrt(components.level_variance) / mean[..., None]
-        total_relative = np.sqrt(total) / mean
-    return (components.level_variance, share, relative, level_relative, components.repetitions, components.merged), total_relative
+        share, total_relative = positive / total[..., None], np.sqrt(total) / mean
+        relative, level_relative = (np.sqrt(squares) / mean[..., None] for squares in (positive, components.level_variance))
+    carried = carriers(values, components)
+    first, second = units[carried.first], units[carried.second]
+    carried_by = first + np.where(second == "", "", " and ").astype(object) + second
+    return (
+        variance, interval.lower, interval.upper, error, components.level_variance, share, relative, level_relative,
+        components.repetitions, components.merged, mean, estimate.standard_error, total_relative, estimate.df,
+        carried_by, carried.share, carried.pvalue, last,
+    )  # fmt: skip
 
 
 @check("components")

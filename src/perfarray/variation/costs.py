@@ -1,7 +1,7 @@
 """What starting one more repetition of a level costs: prices given as numbers or arrays, with the labels of the timings."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,17 +18,13 @@ ITERATIONS = "iterations"
 COST_UNITS = (ITERATIONS, SECONDS)
 
 
-class Priced(NamedTuple):
-    """Prices along `PRICE`, NaN at the lowest level where its mean time is the price, and the seconds taken from the data, by level."""
+def prices(
+    costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None
+) -> tuple[xr.DataArray, dict[str, xr.DataArray]]:
+    """Return what starting one repetition of each level costs, what `costs` says, else what the data say, and the latter by level.
 
-    prices: xr.DataArray
-    stated: dict[str, xr.DataArray]
-
-
-def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, object] | None = None) -> Priced:
-    """Return what starting one repetition of each level costs: what `costs` says, else what the data say.
-
-    `chosen` selects labels of dims that the timings no longer have: those of a baseline.
+    Prices lie along `PRICE`, NaN at the lowest level where its mean time is the price. `chosen` selects labels of dims that the timings no
+    longer have: those of a baseline.
     """
     check_choice(cost_units, "cost_units", COST_UNITS)
     levels, lowest = times.levels, times.levels[-1]
@@ -53,7 +49,7 @@ def prices(costs: Any, times: Timings, cost_units: str, chosen: Mapping[str, obj
     default = xr.DataArray(np.nan if cost_units == SECONDS else 1.0)
     by_level = [_price(named[level], level, times, chosen or {}) if level in named else stated.get(level, default) for level in levels]
     joined: xr.DataArray = xr.concat(xr.broadcast(*by_level), PRICE, coords="minimal", compat="override").transpose(..., PRICE)
-    return Priced(joined.chunk({PRICE: -1}) if is_chunked(joined) else joined, stated)
+    return joined.chunk({PRICE: -1}) if is_chunked(joined) else joined, stated
 
 
 def _stated(times: Timings, levels: Sequence[str], cost_units: str) -> dict[str, xr.DataArray]:
@@ -104,28 +100,21 @@ def _over_levels(array: xr.DataArray, times: Timings) -> xr.DataArray:
     return mean
 
 
-def price_note(sides: Sequence[Priced], cost_units: str) -> Note | None:
+def price_note(sides: Sequence[Mapping[str, xr.DataArray]], cost_units: str) -> Note | None:
     """Return the note that names the prices taken from the data, if there is one beyond that of an iteration, which is its own time."""
-    levels = dict.fromkeys(level for side in sides for level in side.stated)
+    levels = dict.fromkeys(level for side in sides for level in side)
     if not levels.keys() - {ITERATION}:
         return None
     values: dict[str, Any] = {}
+    sentences = []
     for level in levels:
-        stated_prices = [side.stated[level] for side in sides if level in side.stated]
-        values[level] = (
-            []
-            if any(map(is_chunked, stated_prices))
-            else [float(min(array.min() for array in stated_prices)), float(max(array.max() for array in stated_prices))]
-        )
-    sentences = "; ".join(f"one more {level} {_range(values[level], cost_units)}".rstrip() for level in levels)
-    text = f"prices not in costs= are what the data say: {sentences} (coordinates {LOOPS!r} and those named {price_of('LEVEL')})"
+        stated = [side[level] for side in sides if level in side]
+        lazy = any(map(is_chunked, stated))
+        values[level] = [] if lazy else [float(min(array.min() for array in stated)), float(max(array.max() for array in stated))]
+        amounts = dict.fromkeys(f"{limit:.3g}" for limit in values[level])  # one, or the least and the most of several cells
+        sentences.append(f"one more {level}" + (f" {' to '.join(amounts)} {cost_units}" if amounts else ""))
+    text = f"prices not in costs= are what the data say: {'; '.join(sentences)} (coordinates {LOOPS!r} and those named {price_of('LEVEL')})"
     return Note("stated_prices", text, values | {"cost_units": cost_units})
-
-
-def _range(limits: Sequence[float], units: str) -> str:
-    """Write one amount, or the least and the most of several cells."""
-    words = dict.fromkeys(f"{limit:.3g}" for limit in limits)
-    return f"{' to '.join(words)} {units}" if words else ""
 
 
 def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:

@@ -12,12 +12,12 @@ from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, resolve_best, slow_end_note
 from perfarray.timings.censored import bound_interval
 from perfarray.timings.metrics import for_each_metric
-from perfarray.timings.notes import Note, check, with_notes
+from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import statistic_bounds, with_unknown_at_best, with_worst_case
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
-from perfarray.variation.numerics.estimators import estimate_of_runs, size_that_separates, stability_of_estimators
+from perfarray.variation.numerics.estimators import estimate_of_runs, size_from_which, stability_of_estimators
 
 PAPERS = ("mean", "median", "quartile", "min")
 STATISTICS = (*PAPERS, BEST)
@@ -171,10 +171,7 @@ def estimator_stability(
     >>> stability["adjusted_standard_deviation"].round(3).values.ravel().tolist()
     [0.465, 0.264]
     """
-    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
-    names = check_names(statistics, "statistics")
-    for name in names:
-        check_choice(name, "statistics", STATISTICS)
+    sizes, names = check_groups(group_sizes, statistics)
     relative_difference, multiple = check_number(difference, "difference"), check_number(deviations, "deviations")
     if relative_difference <= 0 or multiple <= 0:
         raise ValueError(f"difference={difference!r} and deviations={deviations!r} must be positive")
@@ -187,7 +184,8 @@ def estimator_stability(
         by_unit = values_by_unit(values, len(data.levels), depth)
         runs = by_unit.reshape(*by_unit.shape[:-2], -1)
         stability = stability_of_estimators(runs, sizes, [resolve_best(name, data.better) for name in names])
-        required = size_that_separates(np.moveaxis(stability.adjusted, -2, -1), sizes, relative_difference, multiple)
+        deviations = np.moveaxis(stability.adjusted, -2, -1)
+        required = size_from_which(multiple * deviations <= relative_difference, ~np.isnan(deviations), sizes)
         return *stability, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
 
     along = ("group_size", "statistic")
@@ -204,6 +202,15 @@ def estimator_stability(
         attrs=describe_value(data, depth) | {"result": "estimator_stability", "difference": relative_difference, "deviations": multiple},
     )
     return with_notes(result, *data.notes, slow_end_note(names, data.better), checks=("few_runs",))
+
+
+def check_groups(group_sizes: Sequence[int], statistics: str | Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
+    """Return the sizes of groups, ascending, and the names of estimators; raise where either is not known."""
+    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
+    names = check_names(statistics, "statistics")
+    for name in names:
+        check_choice(name, "statistics", STATISTICS)
+    return sizes, names
 
 
 def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | None) -> xr.DataArray:
@@ -229,14 +236,14 @@ def by_load(data: Timings, load: xr.DataArray | str, bins: Sequence[float] | Non
 def few_runs_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with fewer runs than the largest group, and those where groups of more than a quarter of the runs overlap."""
     n, sizes = result["n"].values, result["group_size"].values
-    most, few = int(sizes[-1]), int((n < max(2, sizes[-1])).sum())
-    overlapping = int(((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1).sum())
-    lacking = f"{few} of {n.size} cells have fewer runs than the largest group ({most}): larger groups are NaN there"
+    most = int(sizes[-1])
+    overlapping = ((n[..., None] < 4 * sizes) & (n[..., None] >= sizes) & (sizes > 1)).any(axis=-1)
+    lacking = f"{{cells}} have fewer runs than the largest group ({most}): larger groups are NaN there"
     near = (
-        f"{overlapping} of {n.size} cells have groups of more than a quarter of their runs (fewest: {n.min():.0f}): these overlap so much "
-        "that their deviations are uncertain, and above a half the adjusted ones are NaN; measure more runs"
+        f"{{cells}} have groups of more than a quarter of their runs (fewest: {n.min():.0f}): these overlap so much that their deviations "
+        "are uncertain, and above a half the adjusted ones are NaN; measure more runs"
     )
     return (
-        Note("few_runs", lacking, {"cells": few, "of": n.size, "group_size": most}) if few else None,
-        Note("overlapping_groups", near, {"cells": overlapping, "of": n.size, "n": float(n.min())}) if overlapping else None,
+        count_note("few_runs", lacking, n < max(2, most), group_size=most),
+        count_note("overlapping_groups", near, overlapping, n=float(n.min())),
     )

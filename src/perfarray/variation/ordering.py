@@ -13,10 +13,10 @@ from perfarray.timings.best import resolve_best, slow_end_note
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import resolve_pair
-from perfarray.timings.resolve import Data, check_names, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import describe_value, value_depth
-from perfarray.timings.validation import check_choice, check_count, check_share
-from perfarray.variation.estimators import ODD_SIZES, PAPERS, STATISTICS, by_load
+from perfarray.timings.validation import check_share
+from perfarray.variation.estimators import ODD_SIZES, PAPERS, by_load, check_groups
 from perfarray.variation.numerics.estimators import estimate_of_runs, share_of_right_orders, size_from_which
 
 ESTABLISHED = 0.05  # the p-value of equal means above which all runs do not say which program is the faster one
@@ -94,10 +94,7 @@ def ordering_stability(
     >>> found["required"].values.tolist()
     [3.0, 3.0]
     """
-    sizes = sorted({check_count(size, "group_sizes") for size in group_sizes})
-    names = check_names(statistics, "statistics")
-    for name in names:
-        check_choice(name, "statistics", STATISTICS)
+    sizes, names = check_groups(group_sizes, statistics)
     check_share(share, "share", example="0.95")
     if load is not None:
         times, metric = by_load(resolve(times, metric, levels), load, load_bins), None
@@ -118,7 +115,10 @@ def ordering_stability(
         required = size_from_which(at_size >= share, ~np.isnan(at_size), sizes)
         number = np.minimum(*((~np.isnan(side)).sum(axis=-1) for side in runs)).astype(float)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return right, required, new_estimates / old_estimates, _pvalue(*(unit_means(side, len(nest)) for side in sides)), number
+            new_means, old_means = (unit_means(side, len(nest)) for side in sides)
+            ratio = ratio_of(new_means, old_means, False)
+            statistic, df = ratio_statistic(ratio, 1.0, "fieller"), ratio_df(ratio, "satterthwaite")
+            return right, required, new_estimates / old_estimates, 2 * t_probability(-np.abs(statistic), df), number
 
     along = ("group_size", "statistic")
     result = apply(
@@ -133,12 +133,6 @@ def ordering_stability(
         attrs={**describe_value(pair.candidate, depth), **pair.attrs, "result": "ordering_stability", "share": float(share)},
     )
     return with_notes(result, *pair.notes, slow_end_note(names, better), checks=("orders",))
-
-
-def _pvalue(new: Floats, old: Floats) -> Floats:
-    ratio = ratio_of(new, old, False)
-    df = ratio_df(ratio, "satterthwaite")
-    return np.asarray(2 * t_probability(-np.abs(ratio_statistic(ratio, 1.0, "fieller")), df))
 
 
 @check("orders")

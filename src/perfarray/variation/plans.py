@@ -1,7 +1,7 @@
 """How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from sys import intern
 from typing import Any, NamedTuple
@@ -22,9 +22,18 @@ from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import ITERATIONS, PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, variance_of_mean
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, component_limits, evidence, growth, known, units_to_add
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, growth, half_width_limits, units_to_add
 from perfarray.variation.numerics.jackknife import evenness
-from perfarray.variation.numerics.plans import Plan, counts_by_budget, inside_unit, lower_counts, plan_assured, variance_below
+from perfarray.variation.numerics.plans import (
+    Plan,
+    counts_by_budget,
+    inside_parent,
+    inside_unit,
+    lower_counts,
+    plan_assured,
+    variance_below,
+    with_top,
+)
 from perfarray.variation.published import component_arrays, is_published, published
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
@@ -141,7 +150,6 @@ def plan_repetitions(
     check_choice(variances, "variances", ("unbiased", "biased"))
     check_choice(limits, "limits", LIMITS)
     goal, biased = check_goal(budget, half_width, assurance, min_units, confidence_level, negative), variances == "biased"
-    is_given = is_published(times)
     system, components = (
         published(times, baseline) if is_published(times) else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
     )
@@ -159,11 +167,10 @@ def plan_repetitions(
         values, by_side = arguments[: len(arrays)], arguments[len(arrays) :]
         pilots = []
         for group, cost in zip((values[:of_first], values[of_first:]), by_side, strict=False):
-            estimated = group if is_given else _estimated(group[0], cost.shape[-1], "keep" if biased else negative, limits)
+            estimated = group if components else _estimated(group[0], len(nest), "keep" if biased else negative, limits)
             pilots.append(_pilot(estimated, cost, biased))
         pilot = pilots[0] if len(pilots) == 1 else _of_ratio(*pilots)
-        plan = partial(_plan_cells, goal=goal, levels=nest)
-        return by_blocks(lambda *fields: plan(_Pilot(*fields)), pilot, pilot.n.ndim, -(-pilot.n.size // CELLS))
+        return by_blocks(lambda *fields: _plan_cells(_Pilot(*fields), goal, nest), pilot, pilot.n.ndim, -(-pilot.n.size // CELLS))
 
     result = apply(
         kernel,
@@ -226,17 +233,13 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     merged[..., 0] = False
     top, each, below = plan.repetitions[..., 0], inside_unit(plan.repetitions), variance_below(plan.repetitions, components)
     half_width = assured_half_width(top, below, evidence, goal)
-    limits = [
-        assured_half_width(top, below, known(component, evidence.growth), goal)
-        for component in component_limits(evidence.top, evidence.unit_variance, evidence.df, goal.confidence_level)
-    ]
     spent, money = (pilot.total * pilot.cost).sum(axis=-1), np.nan if goal.budget is None else goal.budget
     bought = None if goal.half_width is not None else np.maximum(np.floor((money - spent) / price(each, pilot.cost)), 0.0)
     units, with_pilot = units_to_add(pilot.n, below, evidence, bought, goal)
     units = np.where(np.isnan(plan.cost), np.nan, units)
-    more = np.concatenate([units[..., None], np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None])], axis=-1)
+    more = with_top(units, np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None]))
     with np.errstate(invalid="ignore"):
-        already = pilot.total / np.concatenate([np.ones_like(pilot.n)[..., None], pilot.total[..., :-1]], axis=-1)
+        already = inside_parent(pilot.total)
     curves = counts_by_budget(pilot.variance, pilot.cost, plan.cost[..., None] * np.array(FACTORS), goal)
     best = assured_half_width(curves.units, curves.below, evidence.along(), goal)
     as_default = (curves.default_units == curves.units) & (curves.default_below == curves.below)
@@ -244,8 +247,8 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     default = np.where(as_default, best, assured_half_width(default_units, curves.default_below, evidence.along(), goal))
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, np.where(pilot.n == 0, np.nan, plan.least_budget), half_width,
-        *limits, np.where(np.isnan(units), np.nan, with_pilot), plan.default_half_width, best, default, pilot.n,
-        _advice(plan, pilot, already, merged, levels),
+        *half_width_limits(top, below, evidence, goal), np.where(np.isnan(units), np.nan, with_pilot), plan.default_half_width,
+        best, default, pilot.n, _advice(plan, pilot, already, merged, levels),
     )  # fmt: skip
 
 
@@ -274,7 +277,7 @@ def _estimated(values: Floats, levels: int, negative: str, limits: str) -> tuple
     if limits == "jackknife":
         df = df * evenness(unit_means(values, levels))
     with np.errstate(divide="ignore", invalid="ignore"):
-        repetitions = total / np.concatenate([np.ones_like(total[..., :1]), total[..., :-1]], axis=-1)
+        repetitions = inside_parent(total)
     return components.mean, components.variance, components.level_variance, df, repetitions
 
 
@@ -312,11 +315,12 @@ def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tu
     words = np.empty(plan.cost.shape, dtype=object)
     inside = np.cumprod(inside_unit(plan.repetitions), axis=-1) * pilot.cost
     for cell in np.ndindex(*plan.cost.shape):  # text is written one cell at a time
-        share = float(inside[cell][-1] / inside[cell].sum()) if len(levels) > 1 else 1.0
-        planned = not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any()
-        counts = plan.repetitions[cell], already[cell]
-        endless = NO_OUTER.format(level=levels[0]) if np.isinf(plan.unrounded[cell]).any() else NO_PLAN
-        words[cell] = intern(advice_on_nest(*counts, merged[cell], share, float(pilot.n[cell]), levels) if planned else endless)
+        if not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any():
+            share = float(inside[cell][-1] / inside[cell].sum()) if len(levels) > 1 else 1.0
+            advice = advice_on_nest(plan.repetitions[cell], already[cell], merged[cell], share, float(pilot.n[cell]), levels)
+        else:
+            advice = NO_OUTER.format(level=levels[0]) if np.isinf(plan.unrounded[cell]).any() else NO_PLAN
+        words[cell] = intern(advice)
     return words
 
 

@@ -74,8 +74,9 @@ def from_components(components: Mapping[str, Any] | Sequence[xr.Dataset], *, mea
             raise ValueError(f"mean={mean!r} and units={units!r}: pilots have their own; leave both out")
         return _pooled(components)
     if not isinstance(components, Mapping) or isinstance(components, xr.Dataset) or not components:
+        received = f"a {type(components).__name__}" if isinstance(components, xr.Dataset | Sequence) and components else repr(components)
         raise ValueError(
-            f"components={_shown(components)}: give a mapping of levels to variances, outermost first, or a list of what "
+            f"components={received}: give a mapping of levels to variances, outermost first, or a list of what "
             "variance_components() returned of several pilots"
         )
     units = "1" if units is None else units
@@ -91,11 +92,6 @@ def from_components(components: Mapping[str, Any] | Sequence[xr.Dataset], *, mea
     level = xr.IndexVariable(LEVEL, np.array(list(components), dtype=object))
     variance = xr.concat(xr.broadcast(*arrays), level).transpose(..., LEVEL)
     return _described(variance, middle, units, GIVEN)
-
-
-def _shown(components: object) -> str:
-    """Write what came: of arrays only that they are."""
-    return f"a {type(components).__name__}" if isinstance(components, xr.Dataset | Sequence) and components else repr(components)
 
 
 def _described(variance: xr.DataArray, mean: xr.DataArray, units: str, method: str) -> xr.Dataset:

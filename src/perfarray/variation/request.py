@@ -59,7 +59,7 @@ class Systems(NamedTuple):
             prices({**(named or {}), **dict.fromkeys(gone, 0.0)} if gone else named, side, cost_units, chosen)
             for side, gone, chosen, named in zip(self.sides, self.absent, (None, self.chosen), (costs, of_baseline), strict=False)
         ]
-        return [side.prices for side in priced], price_note(priced, cost_units)
+        return [by_level for by_level, _ in priced], price_note([stated for _, stated in priced], cost_units)
 
 
 def _costs_of_baseline(costs: Any, named: Any, absent: Sequence[str], *, single: bool) -> Any:

@@ -1,6 +1,6 @@
 """How many repetitions for a whole suite, when one build (or boot, or session) serves every benchmark."""
 
-from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,8 @@ def plan_suite(
     prices, stated = system.prices(costs, baseline_costs, SECONDS)
     arrays = [side.array for side in sides]
     prices = [_over_benchmarks(price, array[across], served) for price, array in zip(prices, arrays, strict=True)]
-    sharing = tuple(Sharing(len(served), _leading(served, shared_levels(side, None)), correlation) for side in sides)
+    in_pilot = [len(list(takewhile(shared_levels(side, None).__contains__, served))) for side in sides]
+    sharing = tuple(Sharing(len(served), number, correlation) for number in in_pilot)
     labels = arrays[0][across].values
     shares = weighing.shares_of(labels)
     names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
@@ -142,8 +143,7 @@ def plan_suite(
     attrs |= {name: value for name, value in (("paired", paired), ("correlation", correlation)) if value is not None}
     attrs |= {"shared": " ".join(served)} if served else {}
     if correlation is None:
-        n_seen = min(each.in_pilot for each in sharing)
-        attrs |= {"benchmarks": f"shared: {' '.join(served[:n_seen])}" if n_seen else "independent (assumed)"}
+        attrs |= {"benchmarks": f"shared: {' '.join(served[: min(in_pilot)])}" if min(in_pilot) else "independent (assumed)"}
     result = apply(
         lambda *values: plan_suites(values, rules, variables),
         *arrays,
@@ -186,14 +186,6 @@ def _check_shared(data: Timings, across: str, shared: str | tuple[str, ...] | No
             f"paired={of_shared['paired']!r} with several shared levels ({listed(served)}) has no plan yet; share {served[0]!r} alone"
         )
     return served
-
-
-def _leading(shared: tuple[str, ...], in_pilot: Sequence[str]) -> int:
-    """Return how many of the shared levels, from the outside in, are shared in the pilot too."""
-    number = 0
-    while number < len(shared) and shared[number] in in_pilot:
-        number += 1
-    return number
 
 
 def _over_benchmarks(prices: xr.DataArray, benchmarks: xr.DataArray, shared: tuple[str, ...]) -> xr.DataArray:

@@ -194,6 +194,12 @@ def component_limits(variance: Floats, level_variance: Floats, df: Floats, confi
     return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
 
 
+def half_width_limits(n: Floats, below: Floats, evidence: Evidence, goal: Goal) -> list[Floats]:
+    """Return what the half-width of n units becomes at either limit of the outermost component."""
+    limits = component_limits(evidence.top, evidence.unit_variance, evidence.df, goal.confidence_level)
+    return [assured_half_width(n, below, known(component, evidence.growth), goal) for component in limits]
+
+
 def units_to_add(have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal) -> tuple[Floats, Floats]:
     """Return how many units to add to those at hand, and the half-width of the mean of all, which is unweighted.
 

@@ -6,7 +6,7 @@ units makes p-values that are never too small.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,25 +44,13 @@ class _Removal(NamedTuple):
 
 
 def carriers(values: Floats, components: Components) -> Carriers:
-    """Return the outermost units that carry a level.
-
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    components : Components
-        What `nested_anova` said of them: shape (..., L).
-
-    Returns
-    -------
-    Carriers
-        Shape (..., L).
-    """
+    """Return the outermost units that carry a level (..., L) of values (..., n_L, ..., n_1)."""
     levels = components.level_df.shape[-1]
     nominal = components.level_df.reshape(-1, levels)
-    answer = Carriers(*(np.full(nominal.shape, NONE) for _ in range(2)), *(np.full(nominal.shape, np.nan) for _ in range(2)))
-    for cells, rows in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
-        if rows[1].ravel()[-1] > 0:
+    answer = np.full((4, *nominal.shape), np.nan)
+    answer[:2] = NONE
+    for cells, (rows, columns) in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
+        if columns.ravel()[-1] > 0:
             continue  # of one outermost unit, what stands in its place are units inside it
         squares, df, means = unit_squares(cells)
         away = means - mean_of_measured(means)[:, None]
@@ -70,11 +58,9 @@ def carriers(values: Floats, components: Components) -> Carriers:
         removals = [*map(_below, squares, df), _outermost(away)]
         totals = [*(carried.sum(axis=1) for carried in squares), np.nansum(away**2, axis=1)]
         degrees = [*(each.sum(axis=1) for each in df), units - 1.0]
-        for level, carried in enumerate(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)):
-            for field, value in zip(answer, carried, strict=True):
-                field[rows[0].ravel(), rows[1].ravel()[level]] = value
-    shaped: list[Any] = [value.reshape(components.level_df.shape) for value in answer]
-    return Carriers(*shaped)
+        answer[:, rows, columns] = np.stack(list(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)), axis=-1)
+    answer = answer.reshape(4, *components.level_df.shape)
+    return Carriers(*answer[:2].astype(np.intp), *answer[2:])
 
 
 def _below(squares: Floats, df: Floats) -> list[_Removal]:
@@ -109,15 +95,14 @@ def _outermost(away: Floats) -> list[_Removal]:
     return removals
 
 
-def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Floats, df: Floats) -> Carriers:
-    """Return the removal that chance makes least often, of those that leave less than half of the mean square, of each cell."""
-    eligible = several & (total > 0) & (df > 1)
-    chances = np.stack([_chance(each, total, df, np.zeros(len(total))) for each in removals])
+def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Floats, df: Floats) -> Floats:
+    """Return the fields of `Carriers` (4, cells): the removal that chance makes least often, of those that leave less than half."""
+    eligible, rounding = several & (total > 0) & (df > 1), np.zeros(len(total))
+    chances = np.stack([_chance(each, total, df, rounding) for each in removals])
     doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
-    rounding = np.array([_resolution(cells[cell]) ** 2 / 12 for cell in doubtful])
-    for row, each in zip(chances, removals, strict=True):
-        fields: list[Any] = [field[doubtful] for field in each]
-        row[doubtful] = _chance(_Removal(*fields), total[doubtful], df[doubtful], rounding)
+    if len(doubtful):
+        rounding[doubtful] = [_resolution(cells[cell]) ** 2 / 12 for cell in doubtful]
+        chances = np.stack([_chance(each, total, df, rounding) for each in removals])
     least = chances.argmin(axis=0)
     first, second, squares_taken = (np.choose(least, [each[index] for each in removals]) for index in range(3))
     # There are two looks: at one unit, and at two.
@@ -127,7 +112,7 @@ def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Float
         shares = np.where(carried, squares_taken / total, np.nan), np.where(eligible, pvalue, np.nan)
     # Sums of other blocks of cells differ in their last digits, which are not known: 32 of 53 bits are kept.
     share, pvalue = (np.ldexp(np.round(np.frexp(field)[0] * 2.0**32) / 2.0**32, np.frexp(field)[1]) for field in shares)
-    return Carriers(np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue)
+    return np.stack([np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue])
 
 
 def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> Floats:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.nested_anova import BLOCK, Components, pool_levels
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 
 ROUNDS = 4  # how often a ragged limit and the degrees of freedom it has there are brought together
 # Share of the lowest component, at least, where degrees of freedom are worked out: data that do not vary at all have some too.
@@ -47,58 +47,50 @@ class Moments(NamedTuple):
 
 
 def anova_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
-    """Return two-sided limits of the components, and their standard errors if values are normal.
+    """Return two-sided limits (..., L) of the components of values (..., n_L, ..., n_1), and their standard errors, if values are normal.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    components : Components
-        What `nested_anova` said of them: shape (..., L).
-    confidence_level : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    ComponentLimits
-        Shape (..., L). On ragged cells only the lowest level has a standard error.
+    Of ragged cells only the lowest level has a standard error.
     """
-    shape, levels = components.variance.shape, components.variance.shape[-1]
-    squares, df, repetitions = (
-        array.reshape(-1, levels) for array in (components.level_variance, components.level_df, components.repetitions)
-    )
-    balanced = components.balanced.reshape(-1, 1)
-    repetitions, result = np.where(balanced, repetitions, np.nan), np.full((3, *squares.shape), np.nan)
-    for rows, columns in same_levels(df):
-        block = np.ix_(rows, columns)
-        for array, values_of_block in zip(
-            result, level_limits(squares[block], df[block], repetitions[block], confidence_level), strict=True
-        ):
-            array[block] = values_of_block
-    cells = values.reshape(-1, *values.shape[values.ndim - levels :])
-    for pooled, (chosen, columns) in patterns(cells, np.where(balanced, np.nan, df)):
+    return limits_with_df(values, components, components.level_df, ~components.balanced, confidence_level)
+
+
+def limits_with_df(values: Floats, components: Components, df: Floats, ragged: Mask, confidence_level: float) -> ComponentLimits:
+    """Return the limits where mean squares have the degrees of freedom `df` (..., L); those of `ragged` cells (...) are approximate."""
+    shape = components.variance.shape
+    fields = (components.level_variance, components.level_df, df, components.repetitions)
+    squares, nominal, df, repetitions = (field.reshape(-1, shape[-1]) for field in fields)
+    ragged, limits = ragged.reshape(-1, 1), np.full((3, *squares.shape), np.nan)
+    repetitions = np.where(ragged, np.nan, repetitions)
+    for rows, columns in same_levels(nominal):
+        at = np.ix_(rows, columns)
+        limits[:, at[0], at[1]] = level_limits(squares[at], df[at], repetitions[at], confidence_level)
+    cells = values.reshape(-1, *values.shape[values.ndim - shape[-1] :])
+    for pooled, (rows, columns) in patterns(cells, np.where(ragged, nominal, np.nan)):
+        moments, at = square_moments(pooled), (rows, columns)
+        moments = moments._replace(spread=moments.spread * (nominal[at] / df[at])[:, :, None, None])
         with np.errstate(invalid="ignore"):  # an infinite value makes its own cell NaN
-            limits = ragged_limits(squares[chosen, columns], square_moments(pooled), confidence_level)
-        for array, limit in zip(result, limits, strict=False):
-            array[chosen, columns[:, 1:]] = limit[:, 1:]
-    return ComponentLimits(*result.reshape(3, *shape))
+            limits[:2, rows, columns[:, 1:]] = ragged_limits(squares[at], moments, confidence_level)[:, :, 1:]
+    return ComponentLimits(*limits.reshape(3, *shape))
 
 
-def same_levels(df: Floats) -> Iterator[tuple[Integers, Integers]]:
+def same_levels(df: Floats | Mask) -> Iterator[tuple[Integers, Integers]]:
     """Yield the rows of cells with degrees of freedom (cells, L) at the same levels, and the columns of these, the lowest level first."""
     has_df = df > 0
     for pattern in np.unique(has_df[has_df.any(axis=1)], axis=0):
         yield np.flatnonzero((has_df == pattern).all(axis=1)), np.flatnonzero(pattern)[::-1]
 
 
-def patterns(cells: Floats, df: Floats) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
-    """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first."""
-    step = max(1, BLOCK // max(cells[:1].size, 1))
+def patterns(cells: Floats, df: Floats | Mask, values: int = BLOCK) -> Iterator[tuple[Floats, tuple[Integers, ...]]]:
+    """Yield cells that have the same levels, without the others, and where they and their levels stand, the lowest level first.
+
+    So many values come at once, or one cell.
+    """
+    step = max(1, values // max(cells[:1].size, 1))
     for rows, columns in same_levels(df):
         removed = ~np.isin(np.arange(df.shape[1]), columns)
         for first in range(0, len(rows), step):
-            chosen = rows[first : first + step]
-            yield pool_levels(cells[chosen], removed), np.ix_(chosen, columns)
+            block = rows[first : first + step]
+            yield pool_levels(cells[block], removed), np.ix_(block, columns)
 
 
 def level_limits(squares: Floats, df: Floats, repetitions: Floats, confidence_level: float) -> tuple[Floats, Floats, Floats]:
@@ -189,8 +181,8 @@ def _reciprocal(number: Integers) -> Floats:
     return np.divide(1.0, number, out=np.zeros(number.shape), where=number > 0)
 
 
-def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) -> tuple[Floats, Floats]:
-    """Return lower and upper limits (cells, L) from the mean squares of unweighted means, lowest level first; NaN at the lowest.
+def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) -> Floats:
+    """Return lower and upper limits (2, cells, L) from the mean squares of unweighted means, lowest level first; NaN at the lowest.
 
     A component is a sum of mean squares with weights of both signs: x has the positive ones, y the negative.
     """
@@ -199,19 +191,19 @@ def ragged_limits(squares: Floats, moments: Moments, confidence_level: float) ->
     components = np.maximum(np.matvec(weights, squares), 0.0)
     components[:, 0] = np.maximum(components[:, 0], LEAST * components.max(axis=1))
     components[components[:, 0] == 0, 0] = 1.0
-    lower, upper = np.full((2, *squares.shape), np.nan)
+    limits = np.full((2, *squares.shape), np.nan)
     for level in range(1, squares.shape[1]):
         more, less = np.maximum(weights[:, level], 0.0), np.maximum(-weights[:, level], 0.0)
         x, y = np.vecdot(more, squares), np.vecdot(less, squares)
         df_y = effective_df(moments, components, less)
-        for limits, sign, probabilities in ((lower, -1, (tail, 1 - tail)), (upper, 1, (1 - tail, tail))):
+        for limit, sign, probabilities in zip(limits, (-1, 1), ((tail, 1 - tail), (1 - tail, tail)), strict=True):
             trial = components.copy()
             for _ in range(ROUNDS):
                 more_factor, less_factor, product_factor = _one_side(effective_df(moments, trial, more), df_y, *probabilities)
                 width = np.sqrt(np.maximum(more_factor * x * x + less_factor * y * y + product_factor * x * y, 0.0))
                 trial[:, level] = np.maximum(x - y + sign * width, 0.0)
-            limits[:, level] = trial[:, level]
-    return lower, upper
+            limit[:, level] = trial[:, level]
+    return limits
 
 
 def effective_df(moments: Moments, components: Floats, weights: Floats) -> Floats:

@@ -19,6 +19,7 @@ def _between(ordered: Floats, rank: float) -> Floats:
     return np.asarray((ordered[..., low - 1] + ordered[..., high - 1]) / 2)
 
 
+# The paper's four estimators of ordered runs, and the maximum, along the last axis.
 ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
     {
         "mean": lambda ordered: np.asarray(ordered.mean(axis=-1)),
@@ -28,25 +29,13 @@ ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
         "max": lambda ordered: ordered[..., -1],
     }
 )
-"""The paper's four estimators of ordered runs, and the maximum, along the last axis."""
-
-QUANTILES: Final[Mapping[str, float]] = MappingProxyType({"median": 1 / 2, "quartile": 1 / 4})
 
 
 def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     """Return one estimator of all runs; units have equal weight, and so have the runs inside one.
 
-    Parameters
-    ----------
-    values : array, shape (..., units, runs)
-        Runs; NaN where nothing was measured.
-    statistic : {"mean", "median", "quartile", "min", "max"}
-        Of runs that weigh the same, the paper's order statistics around the rank p (k + 1); else the p-quantile of the weighted runs,
-        the middle of its interval where it is one.
-
-    Returns
-    -------
-    array, shape (...)
+    `values` (..., units, runs) are NaN where nothing was measured. Of runs that weigh the same, the paper's order statistics around the
+    rank p (k + 1) are taken; else the p-quantile of the weighted runs, the middle of its interval where it is one.
     """
     if statistic == "mean":
         return mean_of_measured(unit_means(values, 2))
@@ -62,15 +51,12 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     last = np.maximum((share > 0).sum(axis=-1, keepdims=True) - 1, 0)
     most = share.max(axis=-1, keepdims=True)
     equal_weights = np.where(share > 0, share, most).min(axis=-1, keepdims=True) > most - ROUNDING
-    probability = QUANTILES[statistic]
+    probability = 1 / 2 if statistic == "median" else 1 / 4
     rank = probability * (last + 2.0)
-    low = np.where(
-        equal_weights, np.maximum(np.floor(rank + ROUNDING), 1) - 1, (reached < probability - ROUNDING).sum(axis=-1, keepdims=True)
-    )
-    high = np.where(
-        equal_weights, np.maximum(np.ceil(rank - ROUNDING), 1) - 1, (reached <= probability + ROUNDING).sum(axis=-1, keepdims=True)
-    )
-    around = [np.take_along_axis(ordered, np.minimum(rank, last).astype(np.intp), axis=-1)[..., 0] for rank in (low, high)]
+    by_rank = [np.maximum(np.floor(rank + ROUNDING), 1) - 1, np.maximum(np.ceil(rank - ROUNDING), 1) - 1]
+    by_weight = [below.sum(axis=-1, keepdims=True) for below in (reached < probability - ROUNDING, reached <= probability + ROUNDING)]
+    indices = [np.minimum(np.where(equal_weights, *pair), last).astype(np.intp) for pair in zip(by_rank, by_weight, strict=True)]
+    around = [np.take_along_axis(ordered, index, axis=-1)[..., 0] for index in indices]
     return np.asarray((around[0] + around[1]) / 2)
 
 
@@ -85,21 +71,9 @@ class Stability(NamedTuple):
 def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> Stability:
     """Estimate from every group of consecutive runs, rotating round the end, and say how much the estimates differ.
 
-    Parameters
-    ----------
-    values : array, shape (..., runs)
-        Runs in the order they were taken; NaN where nothing was measured.
-    sizes : sequence of int
-        Runs in a group.
-    statistics : sequence of str
-        Keys of `ESTIMATORS`.
-
-    Returns
-    -------
-    Stability
-        The mean of the estimates over all groups, and their standard deviation (divisor groups - 1) over that mean; NaN where there are
-        fewer runs than a group has, or a single one. Adjusted: divided by sqrt((n - k) / (n - 1)), with which the variance of a mean of
-        k of n independent runs is unbiased; NaN for groups of more than half of the runs.
+    `values` (..., runs) are runs in the order they were taken, NaN where nothing was measured; `sizes` the runs in a group; `statistics`
+    keys of `ESTIMATORS`. The deviation (divisor groups - 1) is NaN where there are fewer runs than a group has, or a single one. With
+    sqrt((n - k) / (n - 1)) the variance of a mean of k of n independent runs is unbiased; NaN for groups of more than half of the runs.
     """
     batch, runs = values.shape[:-1], values.shape[-1]
     rows, counts = _measured_first(values)
@@ -121,19 +95,8 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
 def share_of_right_orders(new: Floats, old: Floats, sizes: Sequence[int], statistics: Sequence[str], order: Floats) -> Floats:
     """Return how often estimates from groups of both programs stand in a given order, over all pairs of a group of either; ties half.
 
-    Parameters
-    ----------
-    new, old : array, shape (..., runs)
-        Runs in the order they were taken; NaN where nothing was measured.
-    sizes, statistics : sequence
-        As for `stability_of_estimators`.
-    order : array, shape (..., statistics)
-        Above 0 where the estimates of `new` are to be larger, below 0 where they are to be smaller; 0 or NaN gives NaN.
-
-    Returns
-    -------
-    array, shape (..., sizes, statistics)
-        NaN of groups of more than half of the runs of either program.
+    `new` and `old` (..., runs) are as for `stability_of_estimators`. `order` (..., statistics) is above 0 where the estimates of `new` are
+    to be larger, below 0 where they are to be smaller; 0 or NaN gives NaN, as do groups of more than half of the runs of either program.
     """
     sides, counts = zip(*(_measured_first(side) for side in (new, old)), strict=True)
     expected = order.reshape(-1, len(statistics))
@@ -185,26 +148,6 @@ def _spread(estimates: Floats, counts: Integers) -> tuple[Floats, Floats]:
     squares = np.where(has_group, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
     with np.errstate(invalid="ignore"):  # groups of zeros have no relative deviation
         return mean, np.sqrt(squares / (counts - 1)) / mean
-
-
-def size_that_separates(deviations: Floats, sizes: Sequence[int], difference: float, multiple: float) -> Floats:
-    """Return the smallest group size from which on `multiple` relative standard deviations stay within `difference`; NaN where none.
-
-    Parameters
-    ----------
-    deviations : array, shape (..., sizes)
-        Relative standard deviations; sizes ascend.
-    sizes : sequence of int
-    difference : float
-        Relative difference of two programs.
-    multiple : float
-        Two or three in the paper.
-
-    Returns
-    -------
-    array, shape (...)
-    """
-    return size_from_which(multiple * deviations <= difference, ~np.isnan(deviations), sizes)
 
 
 def size_from_which(enough: Mask, is_known: Mask, sizes: Sequence[int]) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import Components, squares_within
 from perfarray.numerics.types import Floats
-from perfarray.variation.numerics.component_intervals import ComponentLimits, level_limits, patterns, ragged_limits, square_moments
+from perfarray.variation.numerics.component_intervals import ComponentLimits, limits_with_df, patterns
 
 LEAST_UNITS = 3  # outermost units: of two, leaving out one leaves no variance
 # Outermost units from which on unevenness is looked at: 7 to 11 % of 10 normal ones, 1 to 2 % of 30, show 3 or more at any level.
@@ -18,32 +18,15 @@ LEAST_DF = 0.25  # degrees of freedom below which limits say nothing that can be
 
 
 def jackknife_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
-    """Return limits of the components with the degrees of freedom that their mean squares show.
-
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    components : Components
-        What `nested_anova` said of them: shape (..., L).
-    confidence_level : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    ComponentLimits
-        Shape (..., L); no standard errors.
-    """
-    squares, nominal = (array.reshape(-1, array.shape[-1]) for array in (components.level_variance, components.level_df))
-    result = np.full((2, *squares.shape), np.nan)
-    cells = values.reshape(-1, *values.shape[values.ndim - nominal.shape[-1] :])
-    for pooled, rows in patterns(cells, nominal):
-        df = np.clip(_df_of(log_variance(pooled)), LEAST_DF, nominal[rows])
-        df = np.where(np.isnan(df), nominal[rows], df)
-        for array, limits in zip(result, _limits(pooled, squares[rows], nominal[rows], df, confidence_level), strict=True):
-            array[rows] = limits
-    lower, upper = (array.reshape(components.variance.shape) for array in result)
-    return ComponentLimits(lower, upper, np.full(lower.shape, np.nan))
+    """Return limits (..., L) of the components of values (..., n_L, ..., n_1) with the degrees of freedom that their mean squares show."""
+    levels = components.level_df.shape[-1]
+    nominal = components.level_df.reshape(-1, levels)
+    df = nominal.copy()
+    for pooled, at in patterns(values.reshape(-1, *values.shape[values.ndim - levels :]), nominal):
+        shown_df = _df_of(log_variance(pooled))
+        df[at] = np.where(np.isnan(shown_df), nominal[at], np.clip(shown_df, LEAST_DF, nominal[at]))
+    ragged = np.asarray(np.isnan(values).any(axis=tuple(range(-levels, 0))))
+    return limits_with_df(values, components, df.reshape(components.level_df.shape), ragged, confidence_level)
 
 
 def evenness(means: Floats) -> Floats:
@@ -65,17 +48,13 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
     levels = components.level_df.shape[-1]
     nominal = components.level_df.reshape(-1, levels)
     step = 1 if most is None else -(-len(nominal) // most) or 1
-    looked = slice(None, None, step)
-    cells, nominal, result = (
-        values.reshape(-1, *values.shape[values.ndim - levels :])[looked],
-        nominal[looked],
-        np.full(nominal.shape, np.nan),
-    )
-    different, index = np.unique(nominal, return_inverse=True)
-    normal, looked_rows = polygamma(1, different / 2)[index].reshape(nominal.shape), result[looked]
-    for pooled, rows in patterns(cells, nominal):
+    result = np.full(nominal.shape, np.nan)
+    cells = values.reshape(-1, *values.shape[values.ndim - levels :])[::step]
+    nominal, result_of_cells = nominal[::step], result[::step]
+    normal = polygamma(1, nominal / 2)
+    for pooled, at in patterns(cells, nominal):
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
-        looked_rows[rows] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[rows], np.nan)
+        result_of_cells[at] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[at], np.nan)
     return result.reshape(components.level_df.shape)
 
 
@@ -115,26 +94,19 @@ def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
     df: list[Floats] = []
     means, no_gaps = cells, not np.isnan(cells).any()
     while means.ndim > 2:
-        means, within, each = _within_units(means) if no_gaps else _within_ragged_units(means)
-        squares.append(within)
+        units, n = means.shape[:2], means.shape[-1]
+        if no_gaps:
+            parents, within = squares_within(means.reshape(units[0] * units[1], -1, n))
+            each = np.full(units, float(parents.shape[1] * (n - 1)))
+        else:
+            parents = mean_of_measured(means.copy())
+            away = np.nan_to_num(means - parents[..., None])
+            within = np.vecdot(away, away).reshape(*units, -1).sum(axis=-1)
+            each = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0).reshape(*units, -1).sum(axis=-1).astype(float)
+        squares.append(within.reshape(units))
         df.append(each)
+        means = parents.reshape(means.shape[:-1])
     return squares, df, means
-
-
-def _within_units(means: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the means of the lowest level's parents, and of every outermost unit the sum of squares within them and its df."""
-    units, n = means.shape[:2], means.shape[-1]
-    parents, within = squares_within(means.reshape(units[0] * units[1], -1, n))
-    return parents.reshape(means.shape[:-1]), within.reshape(units), np.full(units, float(parents.shape[1] * (n - 1)))
-
-
-def _within_ragged_units(means: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the same of cells with gaps."""
-    parents = mean_of_measured(means.copy())
-    away = np.nan_to_num(means - parents[..., None])
-    df = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0)
-    within, df = (array.reshape(*means.shape[:2], -1).sum(axis=-1) for array in (np.vecdot(away, away), df))
-    return parents, within, df.astype(float)
 
 
 def _df_of(variance: Floats) -> Floats:
@@ -146,17 +118,3 @@ def _df_of(variance: Floats) -> Floats:
         for _ in range(4):
             half = half - (polygamma(1, half) - variance) / polygamma(2, half)
     return np.where(np.isinf(variance), 0.0, np.where(variance == 0, np.inf, 2 * half))
-
-
-def _limits(cells: Floats, squares: Floats, nominal: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
-    """Return the limits of components (cells, L), lowest level first: chi-square and modified large sample, or those of ragged cells."""
-    repetitions = np.broadcast_to(np.array(cells.shape[:0:-1], dtype=float), squares.shape)
-    lower, upper, _ = level_limits(squares, df, repetitions, confidence_level)
-    ragged = np.isnan(cells).reshape(len(cells), -1).any(axis=1)
-    if ragged.any() and squares.shape[1] > 1:
-        moments = square_moments(cells[ragged])
-        more = (nominal / df)[ragged]
-        scaled = moments._replace(spread=moments.spread * more[:, :, None, None])
-        for limit, limits in zip((lower, upper), ragged_limits(squares[ragged], scaled, confidence_level), strict=True):
-            limit[ragged, 1:] = limits[:, 1:]
-    return lower, upper

@@ -109,22 +109,9 @@ def nested_statistics(cells: Floats) -> Statistics:
     sizes, centred = size[present].astype(float), (centred / scale.reshape(shape))[present]
     groups = present.reshape(count, -1).sum(axis=1)
     log_sizes = np.bincount(_cell_of(present), np.log(sizes), count).astype(float)
-    entries = _entries(present, sizes, centred) if levels > 1 else ((), np.zeros(count), np.empty(0), np.empty(0), np.empty(0))
-    tiers, reference, size_of, number, spread = entries
-    return Statistics(
-        levels=levels,
-        values=values.astype(float),
-        groups=groups.astype(float),
-        within=within / scale**2,
-        log_sizes=log_sizes,
-        origin=origin,
-        scale=scale,
-        reference=reference,
-        size=size_of,
-        number=number,
-        spread=spread,
-        tiers=tiers,
-    )
+    nothing, no_entries = np.zeros(count), np.empty(0)
+    entries = _entries(present, sizes, centred) if levels > 1 else (nothing, no_entries, no_entries, no_entries, ())
+    return Statistics(levels, values.astype(float), groups.astype(float), within / scale**2, log_sizes, origin, scale, *entries)
 
 
 def _cell_of(present: Mask) -> Integers:
@@ -132,8 +119,8 @@ def _cell_of(present: Mask) -> Integers:
     return np.repeat(np.arange(len(present)), present.reshape(len(present), -1).sum(axis=1))
 
 
-def _entries(present: Mask, sizes: Floats, means: Floats) -> tuple[tuple[Tier, ...], Floats, Floats, Floats, Floats]:
-    """Build the tiers from the groups of values up; groups of one size inside one parent are put together."""
+def _entries(present: Mask, sizes: Floats, means: Floats) -> tuple[Floats, Floats, Floats, Floats, tuple[Tier, ...]]:
+    """Return the last fields of `Statistics`, tiers built from the groups of values up; groups of one size in one parent are one entry."""
     above = np.asarray(present.any(axis=-1))
     key = _parents(present) * (int(sizes.max()) + 1) + sizes.astype(np.intp)
     order = np.argsort(key, kind="stable")
@@ -151,7 +138,7 @@ def _entries(present: Mask, sizes: Floats, means: Floats) -> tuple[tuple[Tier, .
         cell = _cell_of(above)[parent] if above.ndim > 1 else parent
         tiers.append(Tier(cell, starts, references - np.repeat(reference, lengths)))
         if above.ndim == 1:
-            return tuple(tiers), reference, sizes[order][first], number, spread
+            return reference, sizes[order][first], number, spread, tuple(tiers)
         parent, above = _parents(above), np.asarray(above.any(axis=-1))
 
 

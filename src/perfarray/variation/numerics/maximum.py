@@ -98,24 +98,6 @@ def _move(start: Floats, step: Floats) -> Floats:
     return moved
 
 
-class Search(NamedTuple):
-    """One limit to find per entry: of which cell and component, above the estimate or below it.
-
-    `others` are all components at the maximum and `slope` how they move with this one; `least` is -2 log likelihood at the maximum, `below`
-    what lies below the component in the mean square that tells it, `width` the relative width of that mean square's cube root.
-    """
-
-    cell: Integers
-    component: Integers
-    above: Mask
-    estimate: Floats
-    components: Floats
-    slope: Floats
-    least: Floats
-    below: Floats
-    width: Floats
-
-
 def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_level: float) -> tuple[Floats, Floats]:
     """Return lower and upper limits (cells, L), lowest level first, in units of scale^2.
 
@@ -126,16 +108,15 @@ def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_
     cut = float(ndtri((1 + confidence_level) / 2)) ** 2
     converged = np.broadcast_to(top.converged[:, None], top.variance.shape)
     inside = converged & (top.variance > 0)
-    upper, lower = np.where(converged, np.nan, np.nan), np.where(inside, np.nan, 0.0)
     doubtful = inside.copy()
     doubtful[:, 0] = False
     inside[doubtful] = _rise_at_zero(data, top, restricted, *np.nonzero(doubtful)) > cut
-    lower[doubtful & ~inside] = 0.0
-    search = _searches(data, top, converged, inside)
-    crossings = _crossings(data, search, restricted, cut)
-    upper[search.cell[search.above], search.component[search.above]] = crossings[search.above]
-    lower[search.cell[~search.above], search.component[~search.above]] = crossings[~search.above]
-    lower[~top.converged] = np.nan
+    lower, upper = np.where(inside | ~converged, np.nan, 0.0), np.full(converged.shape, np.nan)
+    cell, component = (np.concatenate(indices) for indices in zip(np.nonzero(converged), np.nonzero(inside), strict=True))
+    above = np.arange(len(cell)) < converged.sum()
+    crossings = _crossings(data, top, restricted, cut, cell, component, above)
+    upper[cell[above], component[above]] = crossings[above]
+    lower[cell[~above], component[~above]] = crossings[~above]
     return lower, upper
 
 
@@ -149,65 +130,38 @@ def _rise_at_zero(data: Statistics, top: Maximum, restricted: bool, cell: Intege
     return np.where(constrained.converged, constrained.likelihood.value - top.likelihood.value[cell], np.inf)
 
 
-def _searches(data: Statistics, top: Maximum, upper: Mask, lower: Mask) -> Search:
-    """List the limits to find.
-
-    On balanced data the information about a component is df / (2 lambda^2), lambda the expectation of its mean square: that gives lambda.
-    """
-    units = np.column_stack([data.values, data.groups, *(np.bincount(tier.cell) for tier in data.tiers[1:]), np.ones(len(data.values))])
-    df = np.maximum(units[:, : data.levels] - units[:, 1 : data.levels + 1], 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        expectation = np.sqrt(df / np.diagonal(top.likelihood.expected, axis1=1, axis2=2))
-    below = np.maximum(expectation - top.variance, 0.0)
-    pairs = [np.concatenate(arrays) for arrays in zip(np.nonzero(upper), np.nonzero(lower), strict=True)]
-    above = np.arange(len(pairs[0])) < upper.sum()
-    cell, component = pairs
-    index = cell, component
-    return Search(
-        cell=cell,
-        component=component,
-        above=above,
-        estimate=top.variance[index],
-        components=top.variance[cell],
-        slope=_slopes(top.likelihood.observed[cell], top.variance[cell], component),
-        least=top.likelihood.value[cell],
-        below=below[index],
-        width=np.sqrt(2 / df)[index] / 3,
-    )
-
-
-def _crossings(data: Statistics, search: Search, restricted: bool, cut: float) -> Floats:
-    """Find where profiles cross the cut, all of them in step.
+def _crossings(data: Statistics, top: Maximum, restricted: bool, cut: float, cell: Integers, component: Integers, above: Mask) -> Floats:
+    """Find where the profiles of components cross the cut, above the estimates or below them, all of them in step.
 
     The square root of the rise is nearly a straight line in x = (t + below)^(-1/3), as for a mean square whose expectation is t + below
     (Wilson and Hilferty): Newton's method in x, inside a bracket that only shrinks.
     """
-    above, below, root = search.above, search.below, np.sqrt(cut)
-    low, high = np.where(above, search.estimate, 0.0), np.where(above, np.inf, search.estimate)
+    root, estimate, least = np.sqrt(cut), top.variance[cell, component], top.likelihood.value[cell]
+    below, width = (array[cell, component] for array in _mean_squares(data, top))
+    low, high = np.where(above, estimate, 0.0), np.where(above, np.inf, estimate)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = (search.estimate + below) ** (-1 / 3) * np.maximum(1 + np.where(above, -1, 1) * root * search.width, 0.2)
+        x = (estimate + below) ** (-1 / 3) * np.maximum(1 + np.where(above, -1, 1) * root * width, 0.2)
         t = x**-3.0 - below
     t = np.where((t > low) & (t < high), t, _between(low, high, below))
-    components, limit = _follow(search.components, search.slope, t - search.estimate), np.full_like(t, np.nan)
-    active = np.arange(len(t))
-    statistics = data.take(search.cell)
+    components = _follow(top.variance[cell], top.likelihood.observed[cell], component, t - estimate)
+    active, statistics, limit = np.arange(len(t)), data.take(cell), np.full_like(t, np.nan)
     for _ in range(MOST_CROSSINGS):
         if not len(active):
             break
-        trial, component = t[active], search.component[active]
+        trial, moved, rows = t[active], component[active], np.arange(len(active))
         start = components[active]
-        start[np.arange(len(active)), component] = trial
-        profile = maximise(statistics, start, restricted, component)
-        rise = np.maximum(profile.likelihood.value - search.least[active], 0.0)
+        start[rows, moved] = trial
+        profile = maximise(statistics, start, restricted, moved)
+        rise = np.maximum(profile.likelihood.value - least[active], 0.0)
         outside = (rise > cut) == above[active]
         high[active], low[active] = np.where(outside, trial, high[active]), np.where(outside, low[active], trial)
         with np.errstate(divide="ignore", invalid="ignore"):
             base = trial + below[active]
-            slope = -1.5 * profile.likelihood.gradient[np.arange(len(active)), component] * base ** (4 / 3) / np.sqrt(rise)
+            slope = -1.5 * profile.likelihood.gradient[rows, moved] * base ** (4 / 3) / np.sqrt(rise)
             jump = (base ** (-1 / 3) - (np.sqrt(rise) - root) / slope) ** -3.0 - below[active]
         good = (jump > low[active]) & (jump < high[active])
         t[active] = np.where(good, jump, _between(low[active], high[active], below[active]))
-        components[active] = _follow(profile.variance, _slopes(profile.likelihood.observed, profile.variance, component), t[active] - trial)
+        components[active] = _follow(profile.variance, profile.likelihood.observed, moved, t[active] - trial)
         met = (np.abs(rise - cut) < CLOSE) | (high[active] - low[active] <= 1e-9 * trial)
         limit[active[met & profile.converged]] = trial[met & profile.converged]
         going = np.flatnonzero(~met & profile.converged)
@@ -216,16 +170,26 @@ def _crossings(data: Statistics, search: Search, restricted: bool, cut: float) -
     return limit
 
 
-def _slopes(observed: Floats, variance: Floats, component: Integers) -> Floats:
-    """Return how the maximum over the other components (entries, L) moves with one of them; those at zero stay there."""
-    rows = np.arange(len(component))
-    free = variance > 0
+def _mean_squares(data: Statistics, top: Maximum) -> tuple[Floats, Floats]:
+    """Return what lies below each component in the mean square that tells it, and the relative width of that mean square's cube root.
+
+    On balanced data the information about a component is df / (2 lambda^2), lambda the expectation of its mean square: that gives lambda.
+    """
+    units = np.column_stack([data.values, data.groups, *(np.bincount(tier.cell) for tier in data.tiers[1:]), np.ones(len(data.values))])
+    df = np.maximum(units[:, : data.levels] - units[:, 1 : data.levels + 1], 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expectation = np.sqrt(df / np.diagonal(top.likelihood.expected, axis1=1, axis2=2))
+    return np.maximum(expectation - top.variance, 0.0), np.sqrt(2 / df) / 3
+
+
+def _follow(variance: Floats, observed: Floats, component: Integers, distance: Floats) -> Floats:
+    """Return where the maximum over the other components (entries, L) may be when one has moved so far, to first order.
+
+    Components at zero stay there, and none goes further than half way to zero.
+    """
+    rows, free = np.arange(len(component)), variance > 0
     free[rows, component] = False
-    return _solve(observed, observed[rows, :, component], free)[0]
-
-
-def _follow(variance: Floats, slope: Floats, distance: Floats) -> Floats:
-    """Return where the other components may be after a step, to first order; no further than half way to zero."""
+    slope, _ = _solve(observed, observed[rows, :, component], free)
     return np.maximum(variance + slope * distance[:, None], variance / 2)
 
 

@@ -48,19 +48,9 @@ class Plan(NamedTuple):
 def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
     """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width.
 
-    Parameters
-    ----------
-    variance : array, shape (..., L)
-        Relative variance components, outermost first. NaN or negative below the outermost: nothing is seen there, one repetition.
-    cost : array, shape (..., L)
-        The price of starting one repetition of each level; that of the lowest is positive.
-    goal : Goal
-        With a budget or a half-width. Its assurance does not count here.
-
-    Returns
-    -------
-    Plan
-        NaN where the outermost component is NaN, where no level varies, or where the budget does not buy the fewest units.
+    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level; `cost` (..., L) are prices, that of the
+    lowest level above zero. The plan is NaN where the outermost component is, where no level varies, or where the budget does not buy the
+    fewest units. The assurance of the goal does not count here.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     shape, levels = variance.shape[:-1], variance.shape[-1]
@@ -139,7 +129,7 @@ def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, go
         )
 
     top = first_reached(enough, np.where(np.isnan(repetitions[..., 0]), np.nan, goal.min_units))
-    return np.concatenate([top[..., None], repetitions[..., 1:]], axis=-1)
+    return with_top(top, repetitions[..., 1:])
 
 
 def variance_below(repetitions: Floats, components: Floats) -> Floats:
@@ -149,7 +139,17 @@ def variance_below(repetitions: Floats, components: Floats) -> Floats:
 
 def inside_unit(repetitions: Floats) -> Floats:
     """Return the counts (..., L) of one outermost unit."""
-    return np.concatenate([np.ones_like(repetitions[..., :1]), repetitions[..., 1:]], axis=-1)
+    return with_top(np.ones(repetitions.shape[:-1]), repetitions[..., 1:])
+
+
+def inside_parent(total: Floats) -> Floats:
+    """Return the repetitions (..., L) inside one parent from those in all."""
+    return total / with_top(np.ones(total.shape[:-1]), total[..., :-1])
+
+
+def with_top(top: Floats, lower: Floats) -> Floats:
+    """Return counts (..., L) from those of the outermost level and of the lower ones."""
+    return np.concatenate([top[..., None], lower], axis=-1)
 
 
 def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
@@ -202,9 +202,9 @@ def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -
     whole_numbers, index = np.unique(tops, return_inverse=True)
     quantile = task.quantile(whole_numbers)[index].reshape(tops.shape)
     roundings = _roundings(task.variance[:, None, 1:], totals_for(task, tops, quantile))
-    completed = [_with_top(tops, roundings[0][1])]
+    completed = [with_top(tops, roundings[0][1])]
     for level in range(1, task.variance.shape[1]):
-        completed += [_filled(task, _with_top(tops, lower), level, quantile) for up, lower in roundings if not up[level - 1]]
+        completed += [_filled(task, with_top(tops, lower), level, quantile) for up, lower in roundings if not up[level - 1]]
     free = _with_free_top(task, n, unrounded)
     candidates = np.concatenate([*completed, free], axis=1)
     spent, limit = price(candidates, task.cost[:, None]), task.limit[:, None]
@@ -244,10 +244,6 @@ def _roundings(variance: Floats, totals: Floats) -> list[tuple[tuple[bool, ...],
     return [(choice, np.where(np.array(choice, dtype=bool), up, down)) for choice in choices]
 
 
-def _with_top(tops: Floats, lower: Floats) -> Floats:
-    return np.concatenate([tops[..., None], lower], axis=-1)
-
-
 def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
     """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else 1."""
     counts[..., level] = 1.0
@@ -271,7 +267,7 @@ def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
     of_equation = np.ceil(np.where(np.isfinite(unrounded[:, 1:]) & (task.variance[:, 1:] > 0), np.maximum(unrounded[:, 1:], 1.0), 1.0))
     roundings = _roundings(task.variance[:, 1:], totals_for(task, n[:, None])[:, 0])
     lower = np.stack([of_equation, np.ones_like(of_equation), *(counts for _, counts in roundings)], axis=1)
-    counts = _with_top(np.ones(lower.shape[:2]), lower)
+    counts = with_top(np.ones(lower.shape[:2]), lower)
     if task.by_budget:
         totals = np.asarray(np.cumprod(counts, axis=-1), dtype=np.float64)
         top = np.maximum(affordable(task.limit[:, None], totals, task.cost[:, None]), 1.0)

@@ -4,14 +4,14 @@ Fisher scoring far from the maximum (exact in one step on balanced data), Newton
 set, and steps are halved until the likelihood grows (projected Newton: Bertsekas 1982). All cells of a block step together.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.levels import mean_of_measured
-from perfarray.numerics.nested_anova import Components, pool_levels
+from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.variation.numerics.component_intervals import patterns
 from perfarray.variation.numerics.likelihood import Statistics, nested_statistics
 from perfarray.variation.numerics.maximum import Maximum, maximise, profile_limits, solve
 
@@ -22,8 +22,8 @@ STILL = 1e-15  # values of a group this close to each other, relative to their s
 class Fit(NamedTuple):
     """Along the levels, outermost first (NaN where a level has one repetition everywhere), then per cell.
 
-    `model_standard_error` and `model_df` are those of the generalised least squares mean by the fitted model; `standard_error` and `df`
-    are the same, but those of the unweighted mean of the outermost units where the outermost component is zero.
+    `model_standard_error` is that of the generalised least squares mean by the fitted model; `standard_error` is the same, but that of the
+    unweighted mean of the outermost units where the outermost component is zero.
     """
 
     variance: Floats
@@ -34,7 +34,6 @@ class Fit(NamedTuple):
     standard_error: Floats
     df: Floats
     model_standard_error: Floats
-    model_df: Floats
     criterion: Floats
     converged: Mask
 
@@ -42,25 +41,13 @@ class Fit(NamedTuple):
 def nested_reml(values: Floats, levels: int, start: Components, restricted: bool = True, confidence_level: float | None = 0.95) -> Fit:
     """Fit the normal model of nested repetitions.
 
-    Parameters
-    ----------
-    values : array, shape (..., n_L, ..., n_1)
-        Measurements; NaN is "not measured".
-    levels : int
-        The number of levels L.
-    start : Components
-        What `nested_anova` says of the same values: where to start, which levels can be told apart, and the unweighted mean.
-    restricted : bool
-        REML; else ML, whose outermost component is too small by about its share of 1 / units.
-    confidence_level : float or None
-        Of the profile-likelihood limits; None does without.
+    `start` is what `nested_anova` says of the same values (..., n_L, ..., n_1): where to start, which levels can be told apart, and the
+    unweighted mean. `restricted` is REML; else ML, whose outermost component is too small by about its share of 1 / units. Limits are of
+    the profile likelihood; a confidence level of None does without.
 
-    Returns
-    -------
-    Fit
-        Arrays of shape (..., L) and (...). `variance_standard_error` is from the expected information, NaN for a component that is
-        zero; degrees of freedom are Satterthwaite's over the components that are not zero. `criterion` is -2 log likelihood at the
-        maximum, -inf where the lowest level does not vary at all. NaN where no maximum was found (`converged` is False there).
+    Standard errors of components are from the expected information, NaN for a component that is zero; degrees of freedom are
+    Satterthwaite's over the components that are not zero. `criterion` is -2 log likelihood at the maximum, -inf where the lowest level
+    does not vary at all. NaN where no maximum was found (`converged` is False there).
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.asarray(values, dtype=np.float64).reshape(-1, *nest)
@@ -68,77 +55,61 @@ def nested_reml(values: Floats, levels: int, start: Components, restricted: bool
     fit = _nothing(len(cells), levels)
     fit.mean[:] = start.mean.ravel()
     # One block at a time: cells whose levels are the same have arrays of one shape, and a block stays in the cache.
-    for chosen, levels_known in _blocks(guess, int(np.prod(nest[:-1]))):
-        removed = ~np.isin(np.arange(levels), levels_known)
-        block_fit = _fit_block(pool_levels(cells[chosen], removed), guess[np.ix_(chosen, levels_known)], restricted, confidence_level)
-        for field, field_of_block in zip(fit, block_fit, strict=True):
-            field[np.ix_(chosen, levels_known) if field_of_block.ndim == 2 else chosen] = field_of_block
+    for block, (rows, columns) in patterns(cells, ~np.isnan(guess), ENTRIES * nest[-1]):
+        _write(fit, rows.ravel(), columns.ravel(), _fit_block(block, guess[rows, columns], restricted, confidence_level))
     plain = ~(fit.variance[:, 0] > 0)
     fit.standard_error[plain], fit.df[plain] = start.standard_error.ravel()[plain], start.df.ravel()[plain]
-    return Fit._make(field_of_block.reshape((*batch, *field_of_block.shape[1:])) for field_of_block in fit)
+    return Fit._make(field.reshape((*batch, *field.shape[1:])) for field in fit)
 
 
 def _nothing(count: int, levels: int) -> Fit:
     """Return the answer for cells of which nothing is known."""
-    shapes = [(count, levels)] * 4 + [(count,)] * 6
+    shapes = [(count, levels)] * 4 + [(count,)] * 5
     return Fit._make([*(np.full(shape, np.nan) for shape in shapes), np.ones(count, dtype=bool)])
 
 
-def _blocks(guess: Floats, entries: int) -> Iterator[tuple[Integers, Integers]]:
-    """Yield positions of cells whose levels can be told apart alike, and the columns of those levels."""
-    identified = ~np.isnan(guess)
-    step = max(1, ENTRIES // max(entries, 1))
-    for pattern in np.unique(identified[identified.any(axis=1)], axis=0):
-        rows = np.flatnonzero((identified == pattern).all(axis=1))
-        for first in range(0, len(rows), step):
-            yield rows[first : first + step], np.flatnonzero(pattern)
+def _write(fit: Fit, rows: Integers | Mask, columns: Integers, block_fit: Fit) -> None:
+    for field, values in zip(fit, block_fit, strict=True):
+        field[np.ix_(rows, columns) if field.ndim == 2 else rows] = values
 
 
 def _fit_block(cells: Floats, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:
-    """Fit cells all of whose levels can be told apart; where the lowest level does not vary, it is zero and its means are the data."""
-    data = nested_statistics(cells)
-    spread = data.within * data.scale**2
-    still = spread <= data.values * (STILL * data.origin) ** 2
+    """Fit cells all of whose levels can be told apart, lowest level first; one that does not vary is zero and its means are the data."""
+    data, columns = nested_statistics(cells), np.arange(guess.shape[1])
+    still = data.within * data.scale**2 <= data.values * (STILL * data.origin) ** 2
     if not still.any():
         return _fit(data, guess, restricted, confidence_level)
     fit = _nothing(*guess.shape)
     if not still.all():
-        _write(fit, ~still, slice(None), _fit(data.take(np.flatnonzero(~still)), guess[~still], restricted, confidence_level))
-    if guess.shape[1] > 1:
+        _write(fit, ~still, columns, _fit(data.take(np.flatnonzero(~still)), guess[~still], restricted, confidence_level))
+    if len(columns) > 1:
         means = mean_of_measured(cells[still])
-        _write(fit, still, slice(0, -1), _fit_block(means, guess[still, :-1], restricted, confidence_level))
+        _write(fit, still, columns[1:], _fit_block(means, guess[still, 1:], restricted, confidence_level))
     else:
         fit.mean[still] = data.origin[still]
         fit.standard_error[still] = fit.model_standard_error[still] = 0.0
-        fit.df[still] = fit.model_df[still] = data.values[still] - 1
+        fit.df[still] = data.values[still] - 1
     fit.criterion[still] = -np.inf
     for field in (fit.variance, fit.lower, fit.upper):
-        field[still, -1] = 0.0
+        field[still, 0] = 0.0
     return fit
 
 
-def _write(fit: Fit, cells: Mask, columns: slice, block_fit: Fit) -> None:
-    for field, field_of_block in zip(fit, block_fit, strict=True):
-        if field_of_block.ndim == 2:
-            field[cells, columns] = field_of_block
-        else:
-            field[cells] = field_of_block
-
-
 def _fit(data: Statistics, guess: Floats, restricted: bool, confidence_level: float | None) -> Fit:
-    """Maximise, and say how sure; everything so far is in units of scale, lowest level first."""
-    start = np.maximum(guess[:, ::-1] / data.scale[:, None] ** 2, 0.0)
+    """Maximise, and say how sure; the likelihood is in units of scale."""
+    squared = data.scale[:, None] ** 2
+    start = np.maximum(guess / squared, 0.0)
     start[:, 0] = np.maximum(start[:, 0], data.within / data.values)
     top = maximise(data, start, restricted)
     if confidence_level is None:
         lower, upper = np.full((2, *start.shape), np.nan)
     else:
         lower, upper = profile_limits(data, top, restricted, confidence_level)
-    likelihood, squared = top.likelihood, data.scale[:, None] ** 2
+    likelihood = top.likelihood
     variance_error, df = _errors(top)
     error = data.scale / np.sqrt(likelihood.precision[:, 0])
-    along = [np.where(top.converged[:, None], field * squared, np.nan)[:, ::-1] for field in (top.variance, variance_error, lower, upper)]
-    cellwise = [np.where(top.converged, field, np.nan) for field in (likelihood.mean, error, df, error, df, likelihood.value)]
+    along = [np.where(top.converged[:, None], field * squared, np.nan) for field in (top.variance, variance_error, lower, upper)]
+    cellwise = [np.where(top.converged, field, np.nan) for field in (likelihood.mean, error, df, error, likelihood.value)]
     return Fit._make([*along, *cellwise, top.converged])
 
 

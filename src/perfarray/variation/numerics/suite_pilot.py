@@ -14,7 +14,7 @@ from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, pooled_rates, share_out
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, component_limits, evidence, future_variance, known, nodes
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, future_variance, half_width_limits, nodes
 from perfarray.variation.numerics.suite_counts import ULPS, Forest, side_by_side, tree, whole_counts
 
 TRIES = 6  # how often the half-width that goes with an assured one is asked for again
@@ -60,22 +60,9 @@ def suite_pilot(systems: Sequence[tuple[Floats, Floats]], shares: Floats, sharin
 
     Of pairs, the root is the variance of their differences, less what lies below; the price of a pair is that of both its units.
 
-    Parameters
-    ----------
-    systems : sequence of (values, prices)
-        Positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, and prices (benchmarks, L), where NaN at the lowest
-        level means its mean.
-    shares : array, shape (benchmarks,)
-        The weights of the benchmarks in the mean; their sum is 1.
-    sharing : Sharing
-        Which levels are shared.
-    negative : {"merge", "zero"}
-        What becomes of negative components.
-
-    Returns
-    -------
-    SuitePilot
-        With NaN at the root where fewer than two units stand behind it.
+    `systems` hold positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, and prices (benchmarks, L), where NaN at
+    the lowest level means its mean; `shares` are the weights of the benchmarks in the mean, whose sum is 1. The root is NaN where fewer
+    than two units stand behind it.
     """
     levels, planned = systems[0][1].shape[1], sharing.planned
     components = [nested_anova(values, levels, negative) for values, _ in systems]
@@ -230,11 +217,7 @@ def planned_again(forest: Forest, total: Floats, budget: float, min_units: int) 
 
 def pilot_limits(plan: SuitePlan, goal: Goal) -> list[float]:
     """Return what a plan's half-width becomes at either limit of the root component (chi-square; of several trees, Satterthwaite)."""
-    evidence, n, inside = plan.evidence, np.asarray(plan.units.min()), np.asarray(plan.inside)
-    return [
-        float(assured_half_width(n, inside, known(top, evidence.growth), goal))
-        for top in component_limits(evidence.top, evidence.unit_variance, evidence.df, goal.confidence_level)
-    ]
+    return [float(limit) for limit in half_width_limits(plan.units.min(), np.asarray(plan.inside), plan.evidence, goal)]
 
 
 def units_to_add(pilots: list[SuitePilot], plan: SuitePlan, goal: Goal) -> tuple[Floats, float]:
