@@ -124,7 +124,7 @@ def test_best_is_the_undisturbed_end():
     rates = (1 / times["time"]).assign_attrs(units="ops/s", better="higher")
     assert times.perf.run_estimate(statistic="best")["estimate"].item() == 1.0
     assert rates.perf.run_estimate(statistic="best")["estimate"].item() == 1.0
-    with pytest.warns(perfarray.PerfarrayWarning, match="more is better here: 'min' takes the slowest runs") as caught:
+    with pytest.warns(perfarray.PerfarrayWarning, match="higher is better here: 'min' takes the slowest runs") as caught:
         assert rates.perf.run_estimate(statistic="min")["estimate"].item() == 0.25
     assert [note.code for note in caught[0].message.notes] == ["slow_end"]
     both = overlapping(rates, group_sizes=(1, 2), statistics=("best",))
