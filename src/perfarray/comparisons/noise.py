@@ -5,7 +5,7 @@ import xarray as xr
 
 from perfarray.conventions import plural
 from perfarray.numerics.skewness import FEW
-from perfarray.timings.apply import Output
+from perfarray.timings.apply import Output, outputs
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 
 NOISE, SKEW = "noise", "skew"  # checks of the noisier side of a ratio, and of the units of one system
@@ -14,20 +14,20 @@ ADJUSTED = "skew_adjusted"
 MATTERS = 0.4  # skewness of a mean from which on t covers some 92 of 95 % or less: that of 25 exponential units
 
 
-def noise_outputs(dims: tuple[str, ...] = ()) -> dict[str, Output]:
-    """Return the variables of `numerics.skewness.noisier_side`."""
-    share = {SHARE: Output(dims, "1", long_name="the candidate's share of the squared standard error")}
-    return share | shape_outputs(dims, " of the noisier side")
-
-
-def shape_outputs(dims: tuple[str, ...] = (), owner: str = "") -> dict[str, Output]:
+def _shape_outputs(units: str) -> dict[str, Output]:
     """Return the variables of `numerics.skewness.UnitShape`."""
-    names = {
-        NORMALITY: f"p-value of fewer than {FEW} units{owner}, if they are normal",
-        SKEWED: f"p-value of the skewness of {FEW} units{owner} or more, if they are normal",
-        SKEWNESS: f"skewness of the mean of {FEW} units{owner} or more",
-    }
-    return {name: Output(dims, "1", long_name=text) for name, text in names.items()}
+    return outputs(
+        **{
+            NORMALITY: f"p-value of fewer than {FEW} {units}, if they are normal",
+            SKEWED: f"p-value of the skewness of {FEW} {units} or more, if they are normal",
+            SKEWNESS: f"skewness of the mean of {FEW} {units} or more",
+        }
+    )
+
+
+SHAPE_OUTPUTS = _shape_outputs("units")
+# The variables of `numerics.skewness.noisier_side`
+NOISE_OUTPUTS = outputs(**{SHARE: "the candidate's share of the squared standard error"}) | _shape_outputs("units of the noisier side")
 
 
 @check(SKEW)
