@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import Engine, along_suite, choose_engine
+from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
-from perfarray.comparisons.options import CompareOptions
 from perfarray.conventions import SUITE
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.levels import unit_means
@@ -154,7 +153,8 @@ def _describe(pair: Pair, options: CompareOptions, estimate: xr.Variable) -> tup
     if across in array.dims:
         if not lazy:
             absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
-            unmatched = dict.fromkeys([*pair.unmatched, *(str(label) for label in array[across].values[absent])])
+            missing = array[across].values[absent] if absent.any() else ()
+            unmatched = dict.fromkeys([*pair.unmatched, *map(str, missing)])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attr and no note: a caller who compares benchmark by benchmark did not ask for the suite row.
         several = several_suites(array, estimate.copy(data=~np.isnan(estimate.data)), across) if SUITE in array.coords else None

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.comparisons.engines import PART, REPLICATE, SIDE
+from perfarray.comparisons.engines import PART, REPLICATE, SIDE, CompareOptions
 from perfarray.comparisons.evidence import Measured
 from perfarray.comparisons.intervals import RATIO_OUTPUTS
 from perfarray.comparisons.medians import BEYOND
 from perfarray.comparisons.noise import NOISE
-from perfarray.comparisons.options import CompareOptions
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
