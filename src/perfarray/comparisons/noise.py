@@ -45,8 +45,8 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         share = result.variables[SHARE].values
         owner = f"have most of their error from one side, whose {units} are skewed"
         two = (
-            f"{{cells}} rest on two {units} on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure three "
-            "or more, better five"
+            f"{{cells}} rest on two {units} on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure "
+            "three or more, better five"
         )
         candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
         noisier = (
