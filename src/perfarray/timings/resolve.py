@@ -186,7 +186,9 @@ def resolve(
     if is_chunked(array):
         array = evenly_chunked(array)
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
-    selected = _selected_unit(array, nest) if levels is None else None
+    above = LEVELS[: LEVELS.index(nest[0])] if levels is None else ()
+    outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
+    selected = _selected_unit_note(outer[0], nest[0]) if outer else None
     marks = [mark for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED)) if mark in array.coords]
     timings = _without_marks(array, nest, marks, censored) if marks else Timings(array, nest, {})
     notes = (*hidden, *check_direction(array), *timings.notes)
@@ -244,14 +246,10 @@ def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
     return int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
 
 
-def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
-    """Return a note where one unit of an outer level was selected, so that the repetitions inside it count as independent."""
-    above = LEVELS[: LEVELS.index(nest[0])] if nest[0] in LEVELS else ()
-    outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
-    if not outer:
-        return None
-    text = f"one {outer[0]} was selected, so its {plural(nest[0])} are taken as independent units; select with a list to keep the level"
-    return Note("selected_unit", text, {"level": outer[0], "unit": nest[0]})
+def _selected_unit_note(level: str, unit: str) -> Note:
+    """Return the note that one unit of an outer level was selected, so that the repetitions inside it count as independent."""
+    text = f"one {level} was selected, so its {plural(unit)} are taken as independent units; select with a list to keep the level"
+    return Note("selected_unit", text, {"level": level, "unit": unit})
 
 
 def as_mark(coordinate: xr.DataArray) -> xr.DataArray:
