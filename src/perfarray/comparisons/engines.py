@@ -54,8 +54,7 @@ class CompareOptions:
         level, threshold = check_confidence_level(rules.confidence_level), check_threshold(rules.threshold)
         check_equivalence_risk(rules.equivalence_risk)
         object.__setattr__(self, "rules", rules._replace(confidence_level=level, threshold=threshold))
-        if not self.drawn:
-            check_no_resampling(rules.method, self.resample)
+        check_no_resampling(rules.method, self.resample)
 
     @property
     def drawn(self) -> bool:

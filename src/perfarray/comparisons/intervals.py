@@ -110,12 +110,11 @@ def mean_interval(
     depth, shaped, keys, specific = len(data.levels), not data.bounded, [], SKEW
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
     formula: Callable[..., tuple[Floats, ...]] | None = None
+    check_no_resampling(method, resample)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(data, resample, n_resamples, rng)
         formula = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
         keys, attrs, specific, shaped = [cell_keys([data.array], data.levels)], attrs | plan.attrs, "resampling", False
-    else:
-        check_no_resampling(method, resample)
 
     def kernel(values: Floats, *keys: Any) -> list[Floats]:
         means = unit_means(values, depth)
@@ -240,16 +239,16 @@ def ratio_interval(
     keys, specific, noisy = [], BEYOND if medians else NOISE, False
     options: dict[str, Any] = {"levels": depth + 1, "paired": matched, "level": level}
     formula: Kernel
+    check_no_resampling(method, resample)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(pair.candidate._replace(levels=nest[: depth + 1]), resample, n_resamples, rng, joint=matched)
         formula = partial(ratio_by_draws, draws=plan.draws, flat=plan.flat, method=method, statistic=statistic, **options)
         keys, attrs, specific = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs, "resampling"
-    else:
-        check_no_resampling(method, resample)
+    elif medians:
         formula = partial(ratio_of_medians, ranked=method == RANK, **options)
-        if not medians:
-            formula, attrs = partial(ratio_by_units, method=method, df_rule=df, **options), attrs | {"df": df}
-            noisy = not (matched or pair.bounded)
+    else:
+        formula, noisy = partial(ratio_by_units, method=method, df_rule=df, **options), not (matched or pair.bounded)
+        attrs["df"] = df
     formula = of_runs(formula, len(nest) - depth) if medians else formula
 
     def kernel(new: Floats, old: Floats, *keys: Any) -> list[Any]:

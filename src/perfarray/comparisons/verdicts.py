@@ -64,7 +64,8 @@ WIDER = {
 
 def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Dataset:
     """Decide on the evidence of all metrics together, and return a labelled result with its notes."""
-    adjusted, attrs = list[Variables]([{}] * len(measurements)), {}
+    adjusted: list[Variables] = [{} for _ in measurements]
+    attrs = {}
     if options.rules.correction:
         adjusted, family = _adjust_all(measurements, options)
         attrs = {"family": " ".join(sorted(family))}
@@ -113,7 +114,6 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
 
     means = outputs(measured.pair.candidate.units, **{f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")})
-    rows_of_result = ROW_OUTPUTS | means
 
     def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         return list(judge(*arrays, limits=engine.limits, rules=measured.rules).values())
@@ -127,7 +127,7 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
             *([across] for _ in levels),
             *([across, *dims] for dims in engine.material.values()),
         ],
-        outputs={name: output._replace(dims=(across,)) for name, output in rows_of_result.items()} | SUITE_OUTPUTS,
+        outputs={name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | means).items()} | SUITE_OUTPUTS,
     )
     return variables | {name: evidence[name] for name in measured.checks}
 
