@@ -142,7 +142,7 @@ def dependence_pvalue(*units: Floats, paired: bool = False) -> Floats:
         smallest = np.fmin.reduce(_screened_pvalue(np.stack(units)), axis=0)
     else:
         smallest = np.fmin(*map(_screened_pvalue, units))
-    return np.minimum(1.0, 2 * smallest)
+    return np.asarray(np.minimum(1.0, 2 * smallest))
 
 
 def _screened_pvalue(units: Floats) -> Floats:

@@ -122,8 +122,8 @@ def count_units(new: Floats, old: Floats, paired: bool) -> Floats:
     """Return the number of unit means (..., units) on the smaller side; of pairs."""
     new_measured, old_measured = ~np.isnan(new), ~np.isnan(old)
     if paired:
-        return (new_measured & old_measured).sum(axis=-1, dtype=float)
-    return np.minimum(new_measured.sum(axis=-1, dtype=float), old_measured.sum(axis=-1, dtype=float))
+        return np.asarray((new_measured & old_measured).sum(axis=-1), dtype=float)
+    return np.minimum(new_measured.sum(axis=-1), old_measured.sum(axis=-1)).astype(float)
 
 
 def quotient(new: Floats, old: Floats) -> Floats:
