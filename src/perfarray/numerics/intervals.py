@@ -123,7 +123,7 @@ def count_units(new: Floats, old: Floats, paired: bool) -> Floats:
     new_measured, old_measured = ~np.isnan(new), ~np.isnan(old)
     if paired:
         return np.asarray((new_measured & old_measured).sum(axis=-1), dtype=float)
-    return np.minimum(new_measured.sum(axis=-1), old_measured.sum(axis=-1)).astype(float)
+    return np.asarray(np.minimum(new_measured.sum(axis=-1), old_measured.sum(axis=-1)), dtype=float)
 
 
 def quotient(new: Floats, old: Floats) -> Floats:
