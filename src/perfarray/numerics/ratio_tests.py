@@ -32,13 +32,13 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
 
     `bounds` are the fields of `Known`, where runs were stopped.
     """
-    units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
-    ratio, df = ratio_with_df(*units, paired=rules.paired, method=rules.method, df_rule=rules.df)
+    new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
+    ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df)
     censoring = known_of(ratio, bounds)
     evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), censoring)
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
-    suite = suite_row(suite_of_units(*units, ratio, rules), ratio, rules.limits, censoring)
+    suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, censoring)
     if rules.method == BATCH_MEANS:
         evidence = evidence._replace(n=count_units(new, old, rules.paired))
         n = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
