@@ -17,6 +17,7 @@ from perfarray.numerics.intervals import (
     t_probability,
     t_quantile,
 )
+from perfarray.numerics.levels import summarise_units
 
 
 def limits_of(new, old, level, method="fieller", df="satterthwaite"):
@@ -139,7 +140,7 @@ def test_one_unit_has_no_df():
     ratio = ratio_of(np.array([[1.0, np.nan], [1.0, 2.0]]), np.array([[2.0, 3.0], [2.0, 3.0]]), paired=False)
     for rule in ("satterthwaite", "conservative", "normal"):
         assert np.isnan(ratio_df(ratio, rule)).tolist() == [True, False]
-    _, lower, upper, _, df, n = mean_by_units(np.array([5.0]), levels=1, method="t", level=0.95)
+    _, lower, upper, _, df, n = mean_by_units(np.array([5.0]), summarise_units(np.array([5.0])), method="t", level=0.95)
     assert np.isnan([lower, upper, df]).all()
     assert n == 1
 
@@ -161,7 +162,7 @@ def test_a_zero_baseline_has_no_ratio():
 def test_mean_limits_are_the_textbook_s(method):
     """t: scipy.stats' interval; normal: 1.96 standard errors."""
     values = np.random.default_rng(2).normal(10, 1, 8)
-    _, lower, upper, *_ = mean_by_units(values, levels=1, method=method, level=0.9)
+    _, lower, upper, *_ = mean_by_units(values, summarise_units(values), method=method, level=0.9)
     law = stats.t(7) if method == "t" else stats.norm()
     np.testing.assert_allclose((np.array([lower, upper]) - values.mean()) / stats.sem(values), law.interval(0.9), rtol=1e-10)
 
@@ -178,7 +179,7 @@ def test_skew_adjusted_limits_invert_halls_transformation_at_every_level(level):
         t = min(quantile, usual)
         longer = optimize.brentq(lambda x: -x + s * x**2 / 3 - s**2 * x**3 / 27 + s / 6 + t, 0, 20) * quantile / t  # noqa: B023
         expected = values.mean() + error * np.array([-quantile, longer])
-        _, lower, upper, *_ = mean_by_units(values, levels=1, method="skew_adjusted", level=level)
+        _, lower, upper, *_ = mean_by_units(values, summarise_units(values), method="skew_adjusted", level=level)
         np.testing.assert_allclose([lower, upper], expected, rtol=1e-10)
         rule = {"levels": 1, "paired": True, "method": "skew_adjusted", "df_rule": "satterthwaite", "level": level}
         _, lower, upper, *_ = ratio_by_units(values, np.full(n, 2.0), **rule)

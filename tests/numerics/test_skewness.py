@@ -101,7 +101,7 @@ def test_the_noisier_side_has_80_percent_of_the_squared_error(units):
     noise = np.random.default_rng(3).exponential(size=units)
     noise = 0.01 * (noise - noise.mean())
     for share in (0.18, 0.22, 0.78, 0.82):
-        found, few, pvalue, skewness = noisier_side(1 + np.sqrt(share) * noise, 1 + np.sqrt(1 - share) * noise, levels=1)
+        found, few, pvalue, skewness = noisier_side(1 + np.sqrt(share) * noise, 1 + np.sqrt(1 - share) * noise)
         assert found == pytest.approx(share)
         known = (share in (0.18, 0.82)) and units < 10, (share in (0.18, 0.82)) and units >= 10
         assert (~np.isnan([few, pvalue, skewness])).tolist() == [known[0], known[1], known[1]]

@@ -2,9 +2,9 @@
 
 import xarray as xr
 
+from perfarray.comparisons.engines import CompareOptions
 from perfarray.comparisons.evidence import measure
 from perfarray.comparisons.medians import check_ratio_method
-from perfarray.comparisons.options import CompareOptions
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.verdicts import Rules

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import Engine, along_suite, choose_engine
+from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
-from perfarray.comparisons.noise import ADJUSTED, noise_outputs
-from perfarray.comparisons.options import CompareOptions
+from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
+from perfarray.conventions import SUITE
+from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side
@@ -19,7 +20,7 @@ from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite
 from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
 from perfarray.timings.apply import Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
-from perfarray.timings.dependence import dependence
+from perfarray.timings.dependence import ORDER_OUTPUTS
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
@@ -106,12 +107,13 @@ def _gather(
             sides, levels = [_lazy_means(side, levels) for side in sides], (UNITS_DIM,)
         sides, bounds = ([side.chunk({across: -1}) for side in each] for each in (sides, bounds))
     noisy = not (rules.paired or pair.bounded or options.medians)
-    ordered, order_outputs = dependence(1, paired=rules.paired, dims=(across,))
-    outputs = MOVES | (noise_outputs((across,)) if noisy else {}) | order_outputs
+    row_checks = (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+    outputs = MOVES | {name: output._replace(dims=(across,)) for name, output in row_checks.items()}
 
     def kernel(new: Floats, old: Floats, *arrays: Floats) -> list[Floats]:
         means = unit_means(new, len(levels)), unit_means(old, len(levels))
-        checks = [*movement(*means, paired=rules.paired), *(noisier_side(*means, levels=1) if noisy else ()), *ordered(*means)]
+        noise = noisier_side(*means) if noisy else ()
+        checks = [*movement(*means, paired=rules.paired), *noise, dependence_pvalue(*means, paired=rules.paired)]
         return [*engine.evidence(*(means if engine.of_units else (new, old)), *arrays), *checks]
 
     rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}
@@ -150,10 +152,12 @@ def _describe(pair: Pair, options: CompareOptions, estimate: xr.Variable) -> tup
     lazy = is_chunked(estimate)
     if across in array.dims:
         if not lazy:
-            unmatched = dict.fromkeys([*pair.unmatched, *_absent(estimate, array, across)])
+            absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
+            missing = array[across].values[absent] if absent.any() else ()
+            unmatched = dict.fromkeys([*pair.unmatched, *map(str, missing)])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}
         # An attr and no note: a caller who compares benchmark by benchmark did not ask for the suite row.
-        several = several_suites(array, estimate.copy(data=~np.isnan(estimate.data)), across)
+        several = several_suites(array, estimate.copy(data=~np.isnan(estimate.data)), across) if SUITE in array.coords else None
         attrs |= {SUITES: ", ".join(several.values["suites"])} if several else {}
     if rules.method in SUITE_ROWS and array.sizes.get(across, 1) > 1:
         notes.append(Note("suite_unadjusted", SUITE_ROWS[rules.method], {}, aside=True))
@@ -165,11 +169,6 @@ def _describe(pair: Pair, options: CompareOptions, estimate: xr.Variable) -> tup
             text = f"{incomplete} {how} units ({pair.candidate.levels[0]}) lack some benchmarks and are left out of the suite row"
             notes.append(Note("incomplete_units", text, {"units": incomplete}))
     return attrs, notes
-
-
-def _absent(estimate: xr.Variable, array: xr.DataArray, across: str) -> list[str]:
-    absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
-    return [str(label) for label in array[across].values[absent]] if absent.any() else []
 
 
 def _incomplete_units(side: Timings, across: str) -> int:

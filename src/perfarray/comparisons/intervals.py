@@ -1,5 +1,6 @@
 """Intervals of a mean and of a ratio that rest on independent units."""
 
+from collections.abc import Callable
 from functools import partial, reduce
 from operator import or_
 from typing import Any
@@ -8,15 +9,18 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, bounded_median_ratio, check_ratio_method, check_runs, of_runs
-from perfarray.comparisons.noise import NOISE, SKEW, noise_outputs, shape_outputs
+from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
 from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
+from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, LOG_METHODS, MEAN_METHODS, UNBOUNDED, mean_by_units, ratio_by_units
+from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.medians import ratio_of_medians
 from perfarray.numerics.rank_sums import RANK
-from perfarray.numerics.skewness import noisier_side, shape_of_units
-from perfarray.timings.apply import Kernel, Output, apply, joint_kernel, outputs
+from perfarray.numerics.skewness import noisier_side, unit_shape
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import Kernel, Output, apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
-from perfarray.timings.dependence import DEPENDENCE, dependence
+from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
@@ -25,6 +29,11 @@ from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
+
+# The variables of every ratio
+RATIO_OUTPUTS = outputs(estimate="candidate / baseline", lower="", upper="", df="", n="independent units on the smaller side") | {
+    "kind": Output((), "", object, "kind of confidence set")
+}
 
 
 @for_each_metric
@@ -98,27 +107,29 @@ def mean_interval(
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     level = check_confidence_level(confidence_level)
     data = resolve(times, metric, levels, censored=censored)
-    depth, keys = len(data.levels), []
+    depth, shaped, keys, specific = len(data.levels), not data.bounded, [], SKEW
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
-    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
-    ordered, order_outputs = dependence(depth)
-    kernels: list[Kernel] = [lambda values, *_: ordered(values)]
+    formula: Callable[..., tuple[Floats, ...]] | None = None
+    check_no_resampling(method, resample)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(data, resample, n_resamples, rng)
-        kernels.insert(0, partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level))
-        keys, attrs, checks = [cell_keys([data.array], data.levels)], attrs | plan.attrs, (UNITS, "resampling", DEPENDENCE)
-    else:
-        check_no_resampling(method, resample)
-        checks = (UNITS, SKEW, DEPENDENCE)
-        if not data.bounded:
-            kernels.insert(0, partial(shape_of_units, levels=depth))
-            variables |= shape_outputs()
-        kernels.insert(0, partial(mean_by_units, levels=depth, method=method, level=level))
-    core, variables = [data.levels, *[()] * len(keys)], variables | order_outputs
-    result = apply(joint_kernel(*kernels), data.array, *keys, core=core, outputs=variables, attrs=attrs)
-    result = bound_interval(result, data.bounds) if data.bounded else result
-    limit_note = data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound")
-    return with_notes(result, *data.notes, data.selected, limit_note, checks=checks)
+        formula = partial(mean_by_draws, draws=plan.draws, flat=plan.flat, method=method, level=level)
+        keys, attrs, specific, shaped = [cell_keys([data.array], data.levels)], attrs | plan.attrs, "resampling", False
+
+    def kernel(values: Floats, *keys: Any) -> list[Floats]:
+        means = unit_means(values, depth)
+        units = summarise_units(means)
+        interval = formula(values, *keys) if formula else mean_by_units(means, units, method=method, level=level)
+        return [*interval, *(unit_shape(means, units) if shaped else ()), dependence_pvalue(means)]
+
+    variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
+    variables |= (SHAPE_OUTPUTS if shaped else {}) | ORDER_OUTPUTS
+    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables, attrs=attrs)
+    notes = [*data.notes, data.selected]
+    if data.bounded:
+        result = bound_interval(result, data.bounds)
+        notes.append(data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound"))
+    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE))
 
 
 @for_each_metric
@@ -225,36 +236,37 @@ def ratio_interval(
     depth, zeros = check_runs(pair, value, method, paired) if medians else (len(nest) - 1, [])
     attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | ({"paired": paired} if paired else {})
-    variables, keys, specific = ratio_outputs(), [], BEYOND if medians else NOISE
+    keys, specific, noisy = [], BEYOND if medians else NOISE, False
     options: dict[str, Any] = {"levels": depth + 1, "paired": matched, "level": level}
-    ordered, order_outputs = dependence(len(nest), paired=matched)
-    kernels: list[Kernel] = [lambda new, old, *_: ordered(new, old)]
+    formula: Kernel
+    check_no_resampling(method, resample)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(pair.candidate._replace(levels=nest[: depth + 1]), resample, n_resamples, rng, joint=matched)
-        kernel = partial(ratio_by_draws, draws=plan.draws, flat=plan.flat, method=method, statistic=statistic, **options)
+        formula = partial(ratio_by_draws, draws=plan.draws, flat=plan.flat, method=method, statistic=statistic, **options)
         keys, attrs, specific = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs, "resampling"
     elif medians:
-        kernel = partial(ratio_of_medians, ranked=method == RANK, **options)
+        formula = partial(ratio_of_medians, ranked=method == RANK, **options)
     else:
-        kernel, attrs = partial(ratio_by_units, method=method, df_rule=df, **options), attrs | {"df": df}
-        if not (matched or pair.bounded):
-            kernels.insert(0, partial(noisier_side, levels=len(nest)))
-            variables |= noise_outputs()
-    if method not in BOOTSTRAP_METHODS:
-        check_no_resampling(method, resample)
-    kernels.insert(0, of_runs(kernel, len(nest) - depth) if medians else kernel)
+        formula, noisy = partial(ratio_by_units, method=method, df_rule=df, **options), not (matched or pair.bounded)
+        attrs["df"] = df
+    formula = of_runs(formula, len(nest) - depth) if medians else formula
+
+    def kernel(new: Floats, old: Floats, *keys: Any) -> list[Any]:
+        means = unit_means(new, len(nest)), unit_means(old, len(nest))
+        noise = noisier_side(*means) if noisy else ()
+        return [*formula(new, old, *keys), *noise, dependence_pvalue(*means, paired=matched)]
 
     def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
-        core, named = [nest, nest, *[()] * len(keys)], variables | order_outputs
-        return apply(joint_kernel(*kernels), candidate.array, baseline.array, *keys, core=core, outputs=named, attrs=attrs)
+        variables = RATIO_OUTPUTS | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+        core = [nest, nest, *[()] * len(keys)]
+        return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables, attrs=attrs)
 
-    if pair.bounded and medians:
-        result = bounded_median_ratio(pair, interval)
-    else:
-        result = interval(pair.candidate, pair.baseline)
-        result = _bound_ratio(result, pair) if pair.bounded else result
-    censoring_note = pair.stopped_note(STOPPED if medians else ONLY_WORSE)
-    return with_notes(result, *pair.notes, *zeros, pair.candidate.selected, censoring_note, checks=(UNITS, specific, DEPENDENCE))
+    result = bounded_median_ratio(pair, interval) if pair.bounded and medians else interval(pair.candidate, pair.baseline)
+    notes = [*pair.notes, *zeros, pair.candidate.selected]
+    if pair.bounded:
+        result = result if medians else _bound_ratio(result, pair)
+        notes.append(pair.stopped_note(STOPPED if medians else ONLY_WORSE))
+    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE))
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
@@ -264,10 +276,3 @@ def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
     bounded = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))
     lower = bounded["lower"].where(bounded["kind"] != UNBOUNDED, -np.inf).transpose(*bounded["lower"].dims)
     return bounded.assign(lower=lower.assign_attrs(bounded["lower"].attrs))
-
-
-def ratio_outputs(dims: tuple[str, ...] = ()) -> dict[str, Output]:
-    """Return the variables of every ratio."""
-    smaller = "independent units on the smaller side"
-    numbers = outputs("1", dims, estimate="candidate / baseline", lower="", upper="", df="", n=smaller)
-    return numbers | {"kind": Output(dims, "", object, "kind of confidence set")}

@@ -5,9 +5,9 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import xarray as xr
 
+from perfarray.comparisons.engines import CompareOptions
 from perfarray.comparisons.evidence import Measured, measure
 from perfarray.comparisons.medians import check_ratio_method
-from perfarray.comparisons.options import CompareOptions
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.numerics.verdicts import Rules

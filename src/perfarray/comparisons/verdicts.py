@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.comparisons.engines import PART, REPLICATE, SIDE
+from perfarray.comparisons.engines import PART, REPLICATE, SIDE, CompareOptions
 from perfarray.comparisons.evidence import Measured
-from perfarray.comparisons.intervals import ratio_outputs
+from perfarray.comparisons.intervals import RATIO_OUTPUTS
 from perfarray.comparisons.medians import BEYOND
 from perfarray.comparisons.noise import NOISE
-from perfarray.comparisons.options import CompareOptions
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
@@ -30,6 +29,31 @@ Variables = dict[Hashable, xr.Variable]  # arrays by name, whose labels are thos
 
 DECIDING = "deciding"  # the check of verdicts that intervals do not show
 
+# The variables of a comparison, in the order of `numerics.verdicts.judge`: of every benchmark, then the means of both sides, of the suite
+ROW_OUTPUTS = RATIO_OUTPUTS | {
+    "pvalue": Output((), "1"),
+    "pvalue_adjusted": Output((), "1"),
+    "pvalue_equivalent": Output((), "1"),
+    "pvalue_equivalent_adjusted": Output((), "1"),
+    "pvalue_not_slower": Output((), "1"),
+    "interval_level": Output((), "1", long_name="confidence level of the interval"),
+    "verdict": Output((), "", object),
+    "interval_agrees": Output((), "", bool, "whether the interval shows the verdict"),
+    "not_slower": Output((), "", bool),
+    "smallest_change": Output((), "1", long_name="relative change seen with some 80 % power"),
+}
+SUITE_OUTPUTS = {
+    "suite_estimate": Output((), "1", long_name="geometric mean of candidate / baseline"),
+    "suite_lower": Output((), "1"),
+    "suite_upper": Output((), "1"),
+    "suite_df": Output((), "1"),
+    "suite_n": Output((), "1", long_name="independent units on the smaller side"),
+    "suite_benchmarks": Output((), "1", long_name="benchmarks measured on both sides"),
+    "suite_kind": Output((), "", object, "kind of confidence set"),
+    "suite_pvalue": Output((), "1"),
+    "suite_verdict": Output((), "", object),
+}
+
 # By correction, why an interval does not show its verdict.
 WIDER = {
     "holm": "Holm's p-values decide, and the interval is wider: it is Bonferroni's, and holds for all at once",
@@ -40,13 +64,19 @@ WIDER = {
 
 def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Dataset:
     """Decide on the evidence of all metrics together, and return a labelled result with its notes."""
-    adjusted, family = _adjust_all(measurements, options)
-    attrs = {"family": " ".join(sorted(family))} if options.rules.correction else {}
+    adjusted: list[Variables] = [{} for _ in measurements]
+    attrs = {}
+    if options.rules.correction:
+        adjusted, family = _adjust_all(measurements, options)
+        attrs = {"family": " ".join(sorted(family))}
+    specific = "resampling" if options.drawn else BEYOND if options.medians else NOISE
     with collecting_notes() as notes:
         results = []
         for measured, levels in zip(measurements, adjusted, strict=True):
             result = _labelled(measured, _decide(measured, levels, options), options.across).assign_attrs({**measured.attrs, **attrs})
-            results.append(with_notes(result, *measured.notes, checks=_checks(options, measured)))
+            declared = options.shared is not None or measured.pair.jointly or options.paired is not None
+            checks = (UNITS, DEPENDENCE, specific, DECIDING, *(() if declared else (MOVEMENT,)))
+            results.append(with_notes(result, *measured.notes, checks=checks))
     if isinstance(options.metric, str | None):
         return with_notes(results[0], *notes)
     return with_notes(concat_metrics(results, options.metric, [measured.pair.candidate.array for measured in measurements]), *notes)
@@ -55,8 +85,6 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
 def _adjust_all(measurements: Sequence[Measured], options: CompareOptions) -> tuple[list[Variables], tuple[str, ...]]:
     """Correct the p-values of all metrics over their family; return them by metric, and the dims of the family."""
     across = options.across
-    if not options.rules.correction:
-        return [{} for _ in measurements], ()
     tests = [_tests(measured) for measured in measurements]
     several = not isinstance(options.metric, str | None)
     joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if several else tests[0]
@@ -85,6 +113,8 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     )
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
 
+    means = outputs(measured.pair.candidate.units, **{f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")})
+
     def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         return list(judge(*arrays, limits=engine.limits, rules=measured.rules).values())
 
@@ -97,15 +127,9 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
             *([across] for _ in levels),
             *([across, *dims] for dims in engine.material.values()),
         ],
-        outputs=_outputs(across, measured.pair.candidate.units, options.statistic),
+        outputs={name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | means).items()} | SUITE_OUTPUTS,
     )
     return variables | {name: evidence[name] for name in measured.checks}
-
-
-def _checks(options: CompareOptions, measured: Measured) -> tuple[str, ...]:
-    declared = options.shared is not None or measured.pair.jointly or options.paired is not None
-    specific = "resampling" if options.drawn else BEYOND if options.medians else NOISE
-    return (UNITS, DEPENDENCE, specific, DECIDING, *(() if declared else (MOVEMENT,)))
 
 
 def _labelled(measured: Measured, variables: Variables, across: str) -> xr.Dataset:
@@ -161,25 +185,3 @@ def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     text = f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: {WIDER[result.attrs['correction']]}"
     note = count_note("by_pvalue", text, ~result.variables["interval_agrees"].values)
     return (None if note is None else replace(note, aside=True),)
-
-
-def _outputs(across: str, units: str, statistic: str) -> dict[str, Output]:
-    """Return the variables of a comparison, in the order of `numerics.verdicts.judge`."""
-    smaller, matched = "independent units on the smaller side", "benchmarks measured on both sides"
-    level, geometric = "confidence level of the interval", "geometric mean of candidate / baseline"
-    pvalues = dict.fromkeys(("pvalue", "pvalue_adjusted", "pvalue_equivalent", "pvalue_equivalent_adjusted", "pvalue_not_slower"), "")
-    return (
-        ratio_outputs((across,))
-        | outputs("1", (across,), **pvalues, interval_level=level)
-        | {"verdict": Output((across,), "", object)}
-        | {
-            "interval_agrees": Output((across,), "", bool, "whether the interval shows the verdict"),
-            "not_slower": Output((across,), "", bool),
-        }
-        | outputs("1", (across,), smallest_change="relative change seen with some 80 % power")
-        | outputs(units, (across,), **{f"{side}_{statistic}": "" for side in ("candidate", "baseline")})
-        | outputs(suite_estimate=geometric, suite_lower="", suite_upper="", suite_df="", suite_n=smaller, suite_benchmarks=matched)
-        | {"suite_kind": Output((), "", object, "kind of confidence set")}
-        | outputs(suite_pvalue="")
-        | {"suite_verdict": Output((), "", object)}
-    )

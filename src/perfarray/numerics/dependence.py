@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.levels import UnitSummary, mean_of_measured, summarise_units, unit_means
+from perfarray.numerics.levels import UnitSummary, mean_of_measured, summarise_units
 from perfarray.numerics.statistics import tied_positions
 from perfarray.numerics.types import Floats, Integers
 
@@ -124,24 +124,25 @@ def order_pvalue(scores: Scores) -> Floats:
     return np.asarray(np.minimum(1.0, 2 * np.minimum(ndtr(-serial), 2 * ndtr(-drift))))
 
 
-def dependence_pvalue(*sides: Floats, levels: int, paired: bool = False) -> tuple[Floats]:
+def dependence_pvalue(*units: Floats, paired: bool = False) -> Floats:
     """Return the p-value of "the order of unit means is random".
 
     Ranks are tested where the means themselves look suspect (`SUSPECT`). The others have 1, which leaves the risk as it is and costs two
     points of power at most.
 
-    `sides` are timings (..., n_L, ..., n_1) of one system, or of two: then it is twice the smaller p-value, or that of their ratios where
+    `units` are unit means (..., units) of one system, or of two: then it is twice the smaller p-value, or that of their ratios where
     units are `paired`. It is NaN below `LEAST_RANKED` units, or where they do not vary.
     """
-    units = [unit_means(side, levels) for side in sides]
     if paired:
         with np.errstate(divide="ignore", invalid="ignore"):
-            units = [units[0] / units[1]]
-    if units[0].shape == units[-1].shape:  # one array takes half as long as two
-        units = [np.stack(units)]
-    pvalues = [_screened_pvalue(side_units) for side_units in units]
-    smallest = np.fmin.reduce(pvalues[0], axis=0) if len(pvalues) == 1 else np.fmin(*pvalues)
-    return (smallest if len(sides) == 1 or paired else np.minimum(1.0, 2 * smallest),)
+            units = (units[0] / units[1],)
+    if len(units) == 1:
+        return _screened_pvalue(units[0])
+    if units[0].shape == units[1].shape:  # one array takes half as long as two
+        smallest = np.fmin.reduce(_screened_pvalue(np.stack(units)), axis=0)
+    else:
+        smallest = np.fmin(*map(_screened_pvalue, units))
+    return np.asarray(np.minimum(1.0, 2 * smallest))
 
 
 def _screened_pvalue(units: Floats) -> Floats:

@@ -4,8 +4,6 @@ Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole n
 use the residuals new - ratio * old at the estimated ratio: their mean is zero, so that large numbers do not cancel.
 """
 
-from collections.abc import Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,10 +79,11 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
     return np.asarray(np.where(normal, ndtr(statistic), stdtr(np.where(normal, 1.0, df), statistic)))
 
 
-def mean_by_units(values: Floats, *, levels: int, method: str, level: float) -> tuple[Floats, ...]:
-    """Return estimate, limits, standard error, df and n of means of timings (..., n_L, ..., n_1)."""
-    means = unit_means(values, levels)
-    units = summarise_units(*units_of_method(means, method=method))
+def mean_by_units(means: Floats, units: UnitSummary, *, method: str, level: float) -> tuple[Floats, ...]:
+    """Return estimate, limits, standard error, df and n of the mean of unit means (..., units), whose summary is given."""
+    n = units.n
+    if method == BATCH_MEANS:
+        units = summarise_units(*batch_means(means))
     df = np.where(units.n > 1, np.inf if method == "normal" else units.n - 1, np.nan)
     error, below = np.sqrt(units.variance), t_quantile((1 + level) / 2, df)
     above = below
@@ -94,7 +93,7 @@ def mean_by_units(values: Floats, *, levels: int, method: str, level: float) -> 
             cumulant = third_cumulant(means, units.n) / units.n**2
         below, above = stretched(below, counted_skewness(cumulant, (units.variance,), (units.n,), usual), usual)
     lower, upper = (np.where(units.n >= 2, limit, np.nan) for limit in (units.mean - below * error, units.mean + above * error))
-    return units.mean, lower, upper, error, df, count_units(means)
+    return units.mean, lower, upper, error, df, n
 
 
 def ratio_by_units(
@@ -102,17 +101,14 @@ def ratio_by_units(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     sides = unit_means(new, levels), unit_means(old, levels)
-    ratio, df = ratio_with_df(*units_of_method(*sides, method=method, paired=paired), paired=paired, method=method, df_rule=df_rule)
+    units = batch_means(*sides, paired=paired) if method == BATCH_MEANS else sides
+    ratio, df = ratio_with_df(*units, paired=paired, method=method, df_rule=df_rule)
     positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
     for side in (new, old):
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
-    limits = known_limits(ratio_limits(ratio, df, level, method, positive), df)
-    return ratio.estimate, limits.lower, limits.upper, df, count_units(*sides, paired=paired), limits.kind
-
-
-def units_of_method(*means: Floats, method: str, paired: bool = False) -> Sequence[Floats]:
-    """Return the values that a method takes as independent: unit means (..., units), or the batches that represent them."""
-    return batch_means(*means, paired=paired) if method == BATCH_MEANS else means
+    limits = ratio_limits(ratio, df, level, method, positive)
+    n = count_units(*sides, paired) if method == BATCH_MEANS else ratio.n
+    return ratio.estimate, limits.lower, limits.upper, df, n, limits.kind
 
 
 def ratio_with_df(new: Floats, old: Floats, *, paired: bool, method: str, df_rule: str) -> tuple[Ratio, Floats]:
@@ -122,10 +118,12 @@ def ratio_with_df(new: Floats, old: Floats, *, paired: bool, method: str, df_rul
     return (ratio._replace(skewness=_ratio_skewness(ratio, new, old, df)) if method == SKEW_ADJUSTED else ratio), df
 
 
-def count_units(*means: Floats, paired: bool = False) -> Floats:
-    """Return the number of units, on the smaller side of two systems; of pairs."""
-    measured = [~np.isnan(side) for side in means]
-    return reduce(np.minimum, (mask.sum(axis=-1).astype(float) for mask in ([measured[0] & measured[1]] if paired else measured)))
+def count_units(new: Floats, old: Floats, paired: bool) -> Floats:
+    """Return the number of unit means (..., units) on the smaller side; of pairs."""
+    new_measured, old_measured = ~np.isnan(new), ~np.isnan(old)
+    if paired:
+        return np.asarray((new_measured & old_measured).sum(axis=-1), dtype=float)
+    return np.asarray(np.minimum(new_measured.sum(axis=-1), old_measured.sum(axis=-1)), dtype=float)
 
 
 def quotient(new: Floats, old: Floats) -> Floats:
@@ -211,12 +209,6 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
     with np.errstate(over="ignore", invalid="ignore"):
         distances = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == LOG_DELTA else (-half, half)
     return RatioSet(estimate + distances[0], estimate + distances[1], same_text(BOUNDED, estimate.shape))
-
-
-def known_limits(limits: RatioSet, df: Floats) -> RatioSet:
-    """Return the set, with NaN limits where fewer than two units were measured."""
-    enough = ~np.isnan(df)
-    return RatioSet(np.where(enough, limits.lower, np.nan), np.where(enough, limits.upper, np.nan), np.where(enough, limits.kind, BOUNDED))
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:

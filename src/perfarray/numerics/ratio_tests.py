@@ -4,20 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perfarray.numerics.dependence import batch_means
 from perfarray.numerics.intervals import (
     BATCH_MEANS,
     BOUNDED,
     Ratio,
     RatioSet,
     count_units,
-    known_limits,
     ratio_limits,
     ratio_statistic,
     ratio_with_df,
     standard_error,
     t_probability,
     t_quantile,
-    units_of_method,
     welch_df,
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
@@ -33,15 +32,15 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
 
     `bounds` are the fields of `Known`, where runs were stopped.
     """
-    new_units, old_units = units_of_method(new, old, method=rules.method, paired=rules.paired)
+    new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
     ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df)
     censoring = known_of(ratio, bounds)
     evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), censoring)
-    evidence = evidence._replace(n=count_units(new, old, paired=rules.paired))
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
     suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, censoring)
     if rules.method == BATCH_MEANS:
+        evidence = evidence._replace(n=count_units(new, old, rules.paired))
         n = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
         suite = suite._replace(n=np.where(np.isinf(n), 0.0, n))
     return *evidence, *suite, np.stack(np.broadcast_arrays(*material), axis=-1)
@@ -53,7 +52,7 @@ def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rule
     unknown = np.full_like(variance, np.nan)
     sides = UnitSummary(evidence.candidate_mean, unknown, unknown), UnitSummary(evidence.baseline_mean, variance, unknown)
     ratio = Ratio(evidence.estimate, *sides, residual, overlap, rules.paired, skewness)
-    return known_limits(ratio_limits(ratio, evidence.df, level, rules.method, positive == 1), evidence.df)
+    return ratio_limits(ratio, evidence.df, level, rules.method, positive == 1)
 
 
 def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.levels import UnitSummary, summarise_units, unit_means
+from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.normality import shapiro_wilk, spread_ties
 from perfarray.numerics.types import Floats, Mask
 
@@ -107,12 +107,11 @@ class UnitShape(NamedTuple):
     skewness: Floats
 
 
-def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, ...]:
+def noisier_side(*units: Floats) -> tuple[Floats, ...]:
     """Return the candidate's share of the squared error of the ratio of means, and the `UnitShape` of the noisier side.
 
-    The shape is NaN where neither side has most of the error.
+    `units` are the unit means (..., units) of the candidate and of the baseline. The shape is NaN where neither has most of the error.
     """
-    units = [unit_means(side, levels) for side in (new, old)]
     sides = [summarise_units(side) for side in units]
     with np.errstate(divide="ignore", invalid="ignore"):
         new_share, old_share = (side.variance / side.mean**2 for side in sides)
@@ -122,19 +121,13 @@ def noisier_side(new: Floats, old: Floats, *, levels: int) -> tuple[Floats, ...]
     padded = (np.pad(side, [(0, 0)] * (side.ndim - 1) + [(0, longest - side.shape[-1])], constant_values=np.nan) for side in units)
     noisier = np.where(candidate[..., None], *padded)
     summary = UnitSummary(*(np.where(candidate, *values_of_sides) for values_of_sides in zip(*sides, strict=True)))
-    return share, *_unit_shape(noisier, summary, candidate | (share <= 1 - MOST))
+    return share, *unit_shape(noisier, summary, candidate | (share <= 1 - MOST))
 
 
-def shape_of_units(values: Floats, *, levels: int) -> tuple[Floats, ...]:
-    """Return the `UnitShape` of timings (..., n_L, ..., n_1)."""
-    units = unit_means(values, levels)
-    return _unit_shape(units, summarise_units(units), np.ones(units.shape[:-1], dtype=bool))
-
-
-def _unit_shape(units: Floats, summary: UnitSummary, where: Mask) -> UnitShape:
-    """Return the shape of unit means (..., units) in some cells; NaN in the others."""
+def unit_shape(units: Floats, summary: UnitSummary, where: Mask | bool = True) -> UnitShape:
+    """Return the shape of unit means (..., units), whose summary is given, in some cells; NaN in the others."""
     few, more = where & (summary.n < FEW), where & (summary.n >= FEW)
-    shape = UnitShape(*(np.full(where.shape, np.nan) for _ in UnitShape._fields))
+    shape = UnitShape(*(np.full(summary.n.shape, np.nan) for _ in UnitShape._fields))
     if few.any():
         shape.few[few] = shapiro_wilk(spread_ties(units[few])).pvalue
     if more.any():

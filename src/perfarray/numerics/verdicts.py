@@ -157,7 +157,11 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
     tests, censoring = evidence.tests, Known(evidence.at_least, evidence.at_most)
     # Tests of rates are mirrored, so that "not slower" is the same test for both.
     as_times = tests if rules.better == "lower" else Tests(*tests[::-1])
-    adjusted = Adjusted(*corrected) if corrected else adjust_tests(*as_times, axes=0, rules=rules)
+    if corrected:
+        adjusted = Adjusted(*corrected)
+    else:
+        levels = np.full(tests.below_low.shape, 1 - rules.alpha)
+        adjusted = Adjusted(as_times.two_sided, as_times.inside, as_times.below_high, levels)
     estimate = np.where(censoring.at_least & censoring.at_most, np.nan, evidence.estimate)
     interval = open_set(limits(adjusted.level, evidence, *material), censoring)
     suite_kind = kind_of(suite.lower, suite.upper)
@@ -261,7 +265,7 @@ def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
     tests = Tests(*(pvalue.reshape(*shape[: len(shape) - axes], -1) for pvalue in pvalues))
     outside, inside, not_slower = (adjust(pvalue, rules.correction) for pvalue in (tests.two_sided, tests.inside, tests.below_high))
     decided = (outside <= rules.alpha) | (inside <= rules.inside_alpha)
-    level = interval_level(tests.two_sided, decided, rules.alpha, rules.correction)
+    level = interval_level(tests.two_sided, decided, rules.alpha, str(rules.correction))
     return Adjusted(*(array.reshape(shape) for array in (outside, inside, not_slower, level)))
 
 
@@ -282,14 +286,12 @@ def adjust(pvalues: Floats, correction: str | None) -> Floats:
     return np.where(np.isnan(pvalues), np.nan, adjusted)
 
 
-def interval_level(pvalues: Floats, decided: Mask, alpha: float, correction: str | None) -> Floats:
+def interval_level(pvalues: Floats, decided: Mask, alpha: float, correction: str) -> Floats:
     """Return the confidence level of each interval.
 
     With Holm it is Bonferroni's, 1 - alpha / m; with Benjamini and Hochberg that of Benjamini and Yekutieli (2005), 1 - R alpha / m with
     R verdicts (one at least): every interval of an equivalent then lies inside the band.
     """
-    if correction is None:
-        return np.full(pvalues.shape, 1 - alpha)
     members = np.maximum(np.sum(~np.isnan(pvalues), axis=-1, keepdims=True), 1)
     rejected = np.maximum(np.sum(decided, axis=-1, keepdims=True), 1) if correction == "bh" else 1
     return np.broadcast_to(1 - rejected * alpha / members, pvalues.shape).copy()

@@ -99,11 +99,9 @@ def compute_variables(
     sizes: Mapping[str, int] | None = None,
 ) -> dict[Hashable, xr.Variable]:
     """Apply a formula to arrays without labels; `sizes` are those of the dims that only outputs have."""
-    if any(is_chunked(array) for array in arrays):
-        _check_chunks(arrays, core)
-        variables = _chunked(kernel, arrays, core, outputs, sizes or {})
-    else:
-        variables = _in_memory(kernel, arrays, core, outputs)
+    variables = (
+        _lazy(kernel, arrays, core, outputs, sizes or {}) if any(map(is_chunked, arrays)) else _in_memory(kernel, arrays, core, outputs)
+    )
     order = tuple(dict.fromkeys(dim for array in arrays for dim in array.dims))
     for position, (output, variable) in enumerate(zip(outputs.values(), variables, strict=True)):
         if output.units or output.long_name:
@@ -111,11 +109,6 @@ def compute_variables(
         if output.dims:
             variables[position] = in_order(variable, order)
     return dict(zip(outputs, variables, strict=True))
-
-
-def joint_kernel(*kernels: Kernel) -> Kernel:
-    """Return one formula that returns the results of several, one after the other."""
-    return lambda *values: [array for kernel in kernels for array in kernel(*values)]
 
 
 def _in_memory(
@@ -129,8 +122,11 @@ def _in_memory(
         values = (array if array.dims == order else array.transpose(*order)).data
         operands.append(values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)])
         n_bytes += values.nbytes
-    results = by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
-    return [xr.Variable((*broadcast, *output.dims), array, fastpath=True) for output, array in zip(outputs.values(), results, strict=True)]
+    results = kernel(*operands) if n_bytes <= BLOCK else by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
+    return [
+        xr.Variable((*broadcast, *output.dims), np.asarray(array), fastpath=True)
+        for output, array in zip(outputs.values(), results, strict=True)
+    ]
 
 
 def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, blocks: int) -> list[npt.NDArray[Any]]:
@@ -151,14 +147,19 @@ def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, b
     return results
 
 
-def _chunked(
+def _lazy(
     kernel: Kernel,
     arrays: Sequence[xr.Variable],
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
     sizes: Mapping[str, int],
 ) -> list[xr.Variable]:
-    """Let dask call the formula chunk by chunk when the result is computed."""
+    """Let dask call the formula chunk by chunk when the result is computed; dims that broadcast may be chunked, core dims not."""
+    for array, dims in zip(arrays, core, strict=True):
+        for dim in dims:
+            pieces = array.chunksizes.get(dim, ()) if is_chunked(array) else ()
+            if len(pieces) > 1:
+                raise ValueError(f"dim {dim!r} is split over {len(pieces)} chunks; an answer needs it whole: use .chunk({{{dim!r}: -1}})")
     output_dims = {dim for output in outputs.values() for dim in output.dims}
     returned = xr.apply_ufunc(
         kernel if len(outputs) > 1 else lambda *values: kernel(*values)[0],
@@ -203,15 +204,6 @@ def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
     """Return whether an array is lazy."""
     return not isinstance(array.data, np.ndarray)  # ten times faster than `array.chunks is not None`
-
-
-def _check_chunks(arrays: Sequence[xr.Variable], core: Sequence[Sequence[str]]) -> None:
-    """Raise where a core dim has several chunks; dims that broadcast may be chunked."""
-    for array, dims in zip(arrays, core, strict=True):
-        for dim in dims:
-            pieces = array.chunksizes.get(dim, ()) if is_chunked(array) else ()
-            if len(pieces) > 1:
-                raise ValueError(f"dim {dim!r} is split over {len(pieces)} chunks; an answer needs it whole: use .chunk({{{dim!r}: -1}})")
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,6 @@
 """Dependence of the units on their order: tested with every interval, and noted."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import xarray as xr
@@ -9,6 +8,8 @@ import xarray as xr
 from perfarray.conventions import plural
 from perfarray.numerics.dependence import LEAST, dependence_pvalue
 from perfarray.numerics.intervals import BATCH_MEANS
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.resolve import Timings
@@ -17,12 +18,8 @@ from perfarray.timings.resolve import Timings
 DEPENDENCE = "dependence"
 
 PVALUE = "dependence_pvalue"
-
-
-def dependence(levels: int, *, paired: bool = False, dims: tuple[str, ...] = ()) -> tuple[Callable[..., Sequence[Any]], dict[str, Output]]:
-    """Return the formula of the dependence test for timings with `levels` last, and the variable it gives along `dims`."""
-    output = Output(dims, "1", long_name="p-value of units whose order tells something")
-    return partial(dependence_pvalue, levels=levels, paired=paired), {PVALUE: output}
+# The variable of `numerics.dependence.dependence_pvalue`
+ORDER_OUTPUTS = {PVALUE: Output((), "1", long_name="p-value of units whose order tells something")}
 
 
 def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | None:
@@ -30,8 +27,12 @@ def dependence_note(sides: Sequence[Timings], paired: bool = False) -> Note | No
     arrays, nest = [side.array for side in sides], sides[0].levels
     if any(map(is_chunked, arrays)):
         return None
-    kernel, outputs = dependence(len(nest), paired=paired)
-    return _dependent(apply(kernel, *arrays, core=[nest] * len(arrays), outputs=outputs)[PVALUE].values, nest[0], "look at the order")
+
+    def kernel(*values: Floats) -> tuple[Floats]:
+        return (dependence_pvalue(*(unit_means(side, len(nest)) for side in values), paired=paired),)
+
+    pvalue = apply(kernel, *arrays, core=[nest] * len(arrays), outputs=ORDER_OUTPUTS)[PVALUE].values
+    return _dependent(pvalue, nest[0], "look at the order")
 
 
 @check(DEPENDENCE)

@@ -129,20 +129,20 @@ def with_notes(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) 
     checks : tuple of str
         Names of registered checks.
     """
-    all_notes = list(notes)
     if checks and isinstance(result, xr.Dataset):
         if is_lazy(result):
             result.attrs[UNCHECKED] = " ".join(checks)
         else:
-            all_notes += _run(result, checks)
+            notes = (*notes, *(note for name in checks for note in _CHECKS[name](result)))
     result.attrs.setdefault("perfarray_version", version())
-    return keep_notes(result, *all_notes)
+    if emitted := emit(*notes):
+        result.attrs[NOTES] = to_json(emitted)
+    return result
 
 
 def keep_notes(data: Told, *notes: Note | None) -> Told:
-    """Emit notes and keep them in the attr `notes` of timings or a result, which is returned."""
-    emitted = emit(*notes)
-    if emitted:
+    """Emit notes and keep them in the attr `notes` of timings, which are returned."""
+    if emitted := emit(*notes):
         data.attrs[NOTES] = to_json(emitted)
     return data
 
@@ -163,18 +163,13 @@ def version() -> str:
 
 
 def check(name: str) -> Callable[[Check], Check]:
-    """Register a function that returns notes on a computed result; `noted` and `notes` call it by name."""
+    """Register a function that returns notes on a computed result; `with_notes` and `notes` call it by name."""
 
     def register(function: Check) -> Check:
         _CHECKS[name] = function
         return function
 
     return register
-
-
-def _run(result: xr.Dataset, checks: tuple[str, ...]) -> list[Note]:
-    """Return the notes of the named checks on a computed result."""
-    return [note for name in checks if name in _CHECKS for note in _CHECKS[name](result) if note is not None]
 
 
 def is_lazy(result: xr.Dataset) -> bool:
@@ -240,5 +235,6 @@ def notes(result: xr.Dataset | xr.DataArray | pd.DataFrame) -> tuple[Note, ...]:
         import perfarray
 
         getattr(perfarray, str(result.attrs.get("result")), None)
-        collected += [note for note in _run(result, checks) if note not in collected]
+        checked = [note for name in checks if name in _CHECKS for note in _CHECKS[name](result) if note is not None]
+        collected += [note for note in checked if note not in collected]
     return tuple(collected)

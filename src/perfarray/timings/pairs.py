@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
+from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import check_label, check_sides
@@ -55,9 +56,11 @@ class Pair(NamedTuple):
 
     def stopped_note(self, consequence: str) -> Note | None:
         """Return the note on the stopped runs of either side and the consequence; None where none were stopped."""
+        if not self.bounded:
+            return None
         numbers = {"candidate": self.candidate.n_stopped, "baseline": self.baseline.n_stopped}
         unlimited = sum(without_limit(side.array) for side in (self.candidate, self.baseline))
-        return stopped_note(numbers, unlimited, self.candidate.better, consequence) if self.bounded else None
+        return stopped_note(numbers, unlimited, self.candidate.better, consequence)
 
 
 def resolve_pair(
@@ -87,8 +90,13 @@ def resolve_pair(
         pair = _pair_of_objects(candidate, reference, dim)
     else:
         pair = _split(candidate, baseline, dim)
-    pair = pair._replace(baseline=pair.baseline._replace(array=_bare(pair.baseline, keep)))
-    pair = _evenly_chunked(pair if paired is None else match_units(pair, paired))
+    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *((CENSORED,) if pair.baseline.bounded else ())}
+    if dropped := [name for name in array.coords if name not in kept]:
+        pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
+    if paired is not None:
+        pair = match_units(pair, paired)
+    if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
+        pair = _evenly_chunked(pair)
     notes = (*pair.notes, *_without_sessions(times, pair)) if paired is None else pair.notes
     return pair._replace(attrs=_describe(pair, baseline), notes=notes)
 
@@ -213,13 +221,6 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         notes = (*notes, Note("unmatched", text, {"labels": [label for label, _ in unmatched]}))
     names = tuple(label for label, _ in unmatched)
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
-
-
-def _bare(side: Timings, keep: Sequence[str]) -> xr.DataArray:
-    """Drop coordinates that are neither labels, nor to be kept, nor the mark of stopped runs."""
-    labels = {*side.array.dims, *keep, *((CENSORED,) if side.bounded else ())}
-    dropped = [name for name in side.array.coords if name not in labels]
-    return side.array.reset_coords(dropped, drop=True) if dropped else side.array
 
 
 def _evenly_chunked(pair: Pair) -> Pair:

@@ -62,7 +62,7 @@ def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamp
 
 def check_no_resampling(method: str, resample: object) -> None:
     """Raise where `resample` is given for a method that draws nothing."""
-    if resample is not None:
+    if resample is not None and method not in BOOTSTRAP_METHODS:
         raise ValueError(
             f"resample={resample!r} was given with method={method!r}, which draws nothing; choose one of {listed(BOOTSTRAP_METHODS)}"
         )

@@ -186,18 +186,18 @@ def resolve(
     if is_chunked(array):
         array = evenly_chunked(array)
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()
-    selected = _selected_unit(array, nest) if levels is None else None
-    timings = _without_marks(array, nest, censored)
-    dropped = CENSORED in (*timings.left_out, *timings.uncounted) and not timings.bounded
-    limit_notes = (left_out_note(timings.left_out.get(CENSORED, 0)),) if dropped else ()
-    copies = _copies(array, nest) if timings.left_out.get(COPIED) else None
-    notes = (*hidden, *check_direction(array), *limit_notes, *((copies,) if copies else ()))
+    above = LEVELS[: LEVELS.index(nest[0])] if levels is None else ()
+    outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
+    selected = _selected_unit_note(outer[0], nest[0]) if outer else None
+    marks = [mark for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED)) if mark in array.coords]
+    timings = _without_marks(array, nest, marks, censored) if marks else Timings(array, nest, {})
+    notes = (*hidden, *check_direction(array), *timings.notes)
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
     notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
     return timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
 
 
-def _copies(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
+def _copies_note(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
     """Return a note on the cells that hold only copies of other results and no measurement."""
     mark = as_mark(array.coords[COPIED])
     only_copies = mark.all([dim for dim in mark.dims if dim in nest])
@@ -211,14 +211,12 @@ def _copies(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
     return Note("copied", text, {"cells": len(cells)})
 
 
-def _without_marks(array: xr.DataArray, levels: tuple[str, ...], censored: str) -> Timings:
+def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence[str], censored: str) -> Timings:
     """Set marked values to NaN; with `censored="bound"` the limits of stopped runs replace these, unless another mark leaves them out."""
     left_out: dict[str, int] = {}
     uncounted: list[str] = []
     at_limit: xr.DataArray | None = None
-    for mark in [CENSORED, *(mark for mark in MARKS if mark != CENSORED)]:
-        if mark not in array.coords:
-            continue
+    for mark in marks:
         marked = as_mark(array.coords[mark]).drop_vars((*MARKS, CENSORED_AT), errors="ignore")
         as_limit = mark == CENSORED and censored == "bound"
         if is_chunked(marked):
@@ -236,7 +234,11 @@ def _without_marks(array: xr.DataArray, levels: tuple[str, ...], censored: str) 
         if CENSORED_AT in array.coords:
             check_limits(array.coords[CENSORED_AT].reset_coords(drop=True), at_limit, array.name)
         array = with_limits(array, at_limit)
-    return Timings(array, levels, left_out, uncounted=tuple(uncounted), bounded=at_limit is not None)
+    dropped = at_limit is None and CENSORED in (*left_out, *uncounted)
+    limit_notes = (left_out_note(left_out.get(CENSORED, 0)),) if dropped else ()
+    copies = _copies_note(array, levels) if left_out.get(COPIED) else None
+    notes = (*limit_notes, copies) if copies else limit_notes
+    return Timings(array, levels, left_out, notes, uncounted=tuple(uncounted), bounded=at_limit is not None)
 
 
 def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
@@ -244,14 +246,10 @@ def _number(marked: xr.DataArray, array: xr.DataArray) -> int:
     return int(marked.sum()) * int(np.prod([n for dim, n in array.sizes.items() if dim not in marked.dims]))
 
 
-def _selected_unit(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
-    """Return a note where one unit of an outer level was selected, so that the repetitions inside it count as independent."""
-    above = LEVELS[: LEVELS.index(nest[0])] if nest[0] in LEVELS else ()
-    outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
-    if not outer:
-        return None
-    text = f"one {outer[0]} was selected, so its {plural(nest[0])} are taken as independent units; select with a list to keep the level"
-    return Note("selected_unit", text, {"level": outer[0], "unit": nest[0]})
+def _selected_unit_note(level: str, unit: str) -> Note:
+    """Return the note that one unit of an outer level was selected, so that the repetitions inside it count as independent."""
+    text = f"one {level} was selected, so its {plural(unit)} are taken as independent units; select with a list to keep the level"
+    return Note("selected_unit", text, {"level": level, "unit": unit})
 
 
 def as_mark(coordinate: xr.DataArray) -> xr.DataArray:

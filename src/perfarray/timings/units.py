@@ -83,13 +83,16 @@ UNITS = "units"
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on cells with one unit, without values, and without spread."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
+    single_unit, no_value, no_spread = n == 1, n == 0, (lower == upper) & (n > 1)
+    if not (single_unit | no_value | no_spread).any():
+        return ()
     outermost = str(result.attrs["levels"]).split()[0]
     single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
     constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
     cases = (
-        ("single_unit", single, n == 1),
-        ("no_value", "{cells} have no measured value; their answers are NaN", n == 0),
-        ("no_spread", constant, (lower == upper) & (n > 1)),
+        ("single_unit", single, single_unit),
+        ("no_value", "{cells} have no measured value; their answers are NaN", no_value),
+        ("no_spread", constant, no_spread),
     )
     return tuple(cells_note(code, text, result["n"], where) for code, text, where in cases if where.any())
 

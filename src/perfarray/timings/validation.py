@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 
@@ -36,17 +37,15 @@ def accepts(function: Callable[..., Any], *args: object, **kwargs: object) -> bo
     return True
 
 
-def check_confidence_level(value: float) -> float:
-    """Return `confidence_level` as a float strictly between 0 and 1."""
-    return check_share(value, "confidence_level", example="0.95")
-
-
 def check_share(value: float, name: str, example: str) -> float:
     """Return a float strictly between 0 and 1."""
     number = check_number(value, name)
     if not 0.0 < number < 1.0:
         raise ValueError(f"{name}={value!r} is out of range; give a number between 0 and 1, such as {example}")
     return number
+
+
+check_confidence_level = partial(check_share, name="confidence_level", example="0.95")
 
 
 def check_equivalence_risk(value: Any) -> None:
