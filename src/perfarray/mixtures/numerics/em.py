@@ -1,5 +1,6 @@
 """EM for mixtures of many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,7 +21,6 @@ from perfarray.mixtures.numerics.pool import (
     Samples,
     Task,
     Theta,
-    run_pooled,
     unfinished,
 )  # fmt: skip
 from perfarray.mixtures.numerics.start import parameters_of_classes
@@ -28,38 +28,25 @@ from perfarray.mixtures.numerics.steps import Steps
 from perfarray.numerics.types import Floats, Integers
 
 
-def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> list[Run]:
-    """Run EM for every candidate on all samples; it starts from classes of their values and iterates over `points`, values or groups."""
-    size = len(samples.values)
-    runs = [unfinished(Theta(*(np.full((size, number), np.nan) for _ in range(3))), size) for number, _ in candidates]
-    rows = [np.empty(0, np.intp)] * len(candidates)
-    for number in {number for number, _ in candidates}:
+def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> tuple[Pool, Run]:
+    """Run EM for every candidate on all samples; it starts from classes of their values and iterates over `points`, values or groups.
+
+    Returns the fits, those of one candidate after the other. A sample with too few distinct values for a candidate has no fit.
+    """
+    fits, thetas = [], []
+    for number, models in itertools.groupby(enumerate(candidates), key=lambda pair: pair[1][0]):
         starts = steps.classes(samples, number)
         complete = np.flatnonzero((np.diff(starts, axis=-1) > 0).all(axis=-1))
         classified, starts = samples.take(complete), starts[complete]
         classes = Theta(*parameters_of_classes(classified.values, classified.weights, starts))
         pooled = np.repeat((classes.weights * classes.variances).sum(axis=-1, keepdims=True), number, axis=-1)
-        for index, (components, equal) in enumerate(candidates):
-            if components == number:
-                rows[index] = complete
-                theta = classes._replace(variances=pooled) if equal else classes
-                runs[index].theta.put(complete, steps.start(classified, starts, theta, equal))
-                runs[index].floored[:] = True
-    run_pooled(points, runs, rows, candidates, steps, lambda pool, run: _em_pool(pool, run, task, engine))
-    return runs
-
-
-def finish(
-    samples: Samples,
-    runs: Sequence[Run],
-    rows: Sequence[Integers],
-    candidates: Sequence[Candidate],
-    forced: bool,
-    engine: str,
-    steps: Steps,
-) -> None:
-    """Bring some of the fits of every candidate to their maximum."""
-    run_pooled(samples, runs, rows, candidates, steps, lambda pool, run: _finished(pool, run, forced, engine))
+        for candidate, (_, equal) in models:
+            theta = classes._replace(variances=pooled) if equal else classes
+            thetas.append([column.ravel() for column in steps.start(classified, starts, theta, equal)])
+            fits.append(np.stack(np.broadcast_arrays(complete, candidate, number, equal)))
+    rows, candidate, number, equal = np.concatenate(fits, axis=-1)
+    pool = Pool(points, rows, candidate, number, equal.astype(bool), steps)
+    return pool, _from_classes(pool, Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True))), task, engine)
 
 
 def _plain_em(engine: str) -> Callable[[Pool, Theta, Task], Run]:
@@ -70,50 +57,40 @@ def _plain_em(engine: str) -> Callable[[Pool, Theta, Task], Run]:
     return _plain
 
 
-def _em_pool(pool: Pool, run: Run, task: Task, engine: str) -> Run:
+def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
     """Run plain EM from the classes; one component needs none, or goes on to its maximum."""
-    single = np.flatnonzero(pool.numbers == 1)
-    several = np.flatnonzero(pool.numbers > 1)
+    run = unfinished(theta, len(pool.numbers))
+    single, several = np.flatnonzero(pool.numbers == 1), np.flatnonzero(pool.numbers > 1)
     if len(several):
         components = pool.components(several)
-        run.put(several, components, _plain_em(engine)(pool.take(several), run.theta.take(components), task))
-    if len(single):
-        components = pool.components(single)
-        theta = run.theta.take(components)
-        if pool.steps.closed:
-            run.loglik[single] = _step(pool.take(single), theta)[1]
-            run.converged[single], run.floored[single] = True, False
-        else:
-            run.put(single, components, _finished(pool.take(single), unfinished(theta, len(single)), task.forced, engine))
+        run.put(several, components, _plain_em(engine)(pool.take(several), theta.take(components), task))
+    if len(single) and pool.steps.closed:
+        run.loglik[single] = _step(pool.take(single), theta.take(pool.components(single)))[1]
+        run.converged[single] = True
+    elif len(single):
+        finish(pool, run, single, task.forced, engine)
     return run
 
 
-def _finished(pool: Pool, run: Run, forced: bool, engine: str) -> Run:
-    """Go on with plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
-    calm = _plain_em(engine)(pool, run.theta, Task(CALM, forced, False))
-    result = calm._replace(n_iterations=run.n_iterations + calm.n_iterations, floored=run.floored | calm.floored)
-    fits = np.flatnonzero(calm.converged & (forced | ~calm.floored))
-    for method in _accelerations(engine, pool):
-        if not len(fits):
-            break
-        components = pool.components(fits)
-        end = method(pool.take(fits), result.theta.take(components), forced)
-        n_iterations, floored = result.n_iterations[fits] + end.n_iterations, result.floored[fits] | end.floored
-        result.put(fits, components, end._replace(n_iterations=n_iterations, floored=floored))
-        fits = fits[~end.converged & (forced | ~end.floored)]
-    return result
-
-
-def _accelerations(engine: str, pool: Pool) -> list[Callable[[Pool, Theta, bool], Run]]:
-    """Return the methods that bring fits to their maximum; each takes those that the one before left unfinished."""
+def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> None:
+    """Go on with some fits: plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
+    plain = _plain_em(engine)
+    methods: list[Callable[[Pool, Theta], Run]] = [lambda part, theta: plain(part, theta, Task(CALM, forced, False))]
     if engine == "numba":
-        from perfarray.mixtures.numerics.compiled import run_compiled
-
-        return [lambda pool, theta, forced: run_compiled(pool, theta, Task(0.0, forced, False))]
-    if pool.steps.law is None or pool.grouped:
-        return [_accelerated]
-    # Where Newton's method finds no maximum, accelerated EM goes on from where it stood.
-    return [lambda pool, theta, forced: _accelerated(pool, theta, forced, LONG), _climbed, _accelerated]
+        methods += [lambda part, theta: plain(part, theta, Task(0.0, forced, False))]
+    elif pool.steps.law is None or pool.grouped:
+        methods += [lambda part, theta: _accelerated(part, theta, forced)]
+    else:  # where Newton's method finds no maximum, accelerated EM goes on from where it stood
+        methods += [lambda part, theta: _accelerated(part, theta, forced, LONG), _climbed]
+        methods += [lambda part, theta: _accelerated(part, theta, forced)]
+    for method in methods:  # each takes those that the one before left unfinished
+        if not len(fits):
+            return
+        components = pool.components(fits)
+        end = method(pool.take(fits), run.theta.take(components))
+        n_iterations, floored = run.n_iterations[fits] + end.n_iterations, run.floored[fits] | end.floored
+        run.put(fits, components, end._replace(n_iterations=n_iterations, floored=floored))
+        fits = fits[(end.converged == (method is methods[0])) & (forced | ~end.floored)]
 
 
 def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
@@ -191,7 +168,7 @@ def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
     return Theta(*(np.where(moves, new, old) for new, old in zip(pool.bounded(following)[0], theta, strict=True)))
 
 
-def _climbed(pool: Pool, theta: Theta, _forced: bool) -> Run:
+def _climbed(pool: Pool, theta: Theta) -> Run:
     """Go on with Newton's method, fit by fit: each has second derivatives of its own."""
     result, law = unfinished(theta, len(pool.numbers)), pool.steps.law
     assert law is not None

@@ -1,7 +1,6 @@
 """Fits that EM runs together, with any number of components, in shared arrays; where EM stops."""
 
 import itertools
-from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
@@ -98,17 +97,13 @@ class Theta(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The result of EM for one number of components and one model."""
+    """The result of EM for the fits of a pool."""
 
     theta: Theta
     loglik: Floats
     n_iterations: Integers
     converged: Mask
     floored: Mask
-
-    def take(self, rows: Rows) -> "Run":
-        """Return some of the samples."""
-        return Run(self.theta.take(rows), *(column[rows] for column in cast(tuple[Any, ...], self[1:])))
 
     def put(self, rows: Integers, components: Integers, new: "Run") -> None:
         """Overwrite some of the fits, whose parameters have the given positions."""
@@ -128,9 +123,9 @@ class Pool:
     The components of all fits stand in one sequence, and fits are sorted by their number of components: those of one number are a block.
     """
 
-    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask, steps: Any) -> None:
+    def __init__(self, samples: Samples, rows: Integers, candidate: Integers, numbers: Integers, equal: Mask, steps: Any) -> None:
         # `steps` are the `steps.Steps` of a law, which work on pools.
-        self.samples, self.rows, self.numbers, self.equal, self.steps = samples, rows, numbers, equal, steps
+        self.samples, self.rows, self.candidate, self.numbers, self.equal, self.steps = samples, rows, candidate, numbers, equal, steps
         self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
         self.firsts = np.cumsum(numbers) - numbers
         self.owner = np.repeat(np.arange(len(numbers)), numbers)
@@ -138,7 +133,7 @@ class Pool:
 
     def take(self, fits: Integers) -> "Pool":
         """Return some of the fits."""
-        return Pool(self.samples, self.rows[fits], self.numbers[fits], self.equal[fits], self.steps)
+        return Pool(self.samples, self.rows[fits], self.candidate[fits], self.numbers[fits], self.equal[fits], self.steps)
 
     @cached_property
     def values(self) -> Floats:
@@ -223,31 +218,3 @@ class Pool:
         low = (theta.variances <= FLOOR) | (theta.weights < TINY)
         bounded = Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances))
         return bounded, np.asarray(np.logical_or.reduceat(low, self.firsts))
-
-
-def run_pooled(
-    samples: Samples,
-    runs: Sequence[Run],
-    rows: Sequence[Integers],
-    candidates: Sequence[Candidate],
-    steps: Any,
-    work: Callable[[Pool, Run], Run],
-) -> None:
-    """Make a pool of some rows of every candidate, run `work` on it, and write its results to `runs`."""
-    order = sorted(range(len(candidates)), key=lambda index: candidates[index][0])
-    counts = [len(rows[index]) for index in order]
-    if not sum(counts):
-        return
-    numbers = np.repeat([candidates[index][0] for index in order], counts)
-    equal = np.repeat([candidates[index][1] for index in order], counts)
-    starts = [runs[index].take(rows[index]) for index in order]
-    theta = Theta(*(np.concatenate([start.theta[column].ravel() for start in starts]) for column in range(3)))
-    columns = (np.concatenate([cast(Any, start)[column] for start in starts]) for column in range(1, 5))
-    results = work(Pool(samples, np.concatenate([rows[index] for index in order]), numbers, equal, steps), Run(theta, *columns))
-    fit = component = 0
-    for index, count in zip(order, counts, strict=True):
-        number = candidates[index][0]
-        fits, components = slice(fit, fit + count), slice(component, component + count * number)
-        theta = Theta(*(column[components].reshape(-1, number) for column in results.theta))
-        runs[index].put(rows[index], rows[index], Run(theta, *(column[fits] for column in cast(tuple[Any, ...], results[1:]))))
-        fit, component = fits.stop, components.stop
