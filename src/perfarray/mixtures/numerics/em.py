@@ -15,6 +15,7 @@ from perfarray.mixtures.numerics.pool import (
     MOVED,
     SETTLED,
     TINY,
+    Batch,
     Candidate,
     Pool,
     Run,
@@ -25,7 +26,7 @@ from perfarray.mixtures.numerics.pool import (
 )  # fmt: skip
 from perfarray.mixtures.numerics.start import parameters_of_classes
 from perfarray.mixtures.numerics.steps import Steps
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 
 
 def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> tuple[Pool, Run]:
@@ -65,7 +66,7 @@ def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
         components = pool.components(several)
         run.put(several, components, _plain_em(engine)(pool.take(several), theta.take(components), task))
     if len(single) and pool.steps.closed:
-        run.loglik[single] = _step(pool.take(single), theta.take(pool.components(single)))[1]
+        run.loglik[single] = _step(Batch(pool, single), theta.take(pool.components(single)))[1]
         run.converged[single] = True
     elif len(single):
         finish(pool, run, single, task.forced, engine)
@@ -93,11 +94,11 @@ def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> N
         fits = fits[(end.converged == (method is methods[0])) & (forced | ~end.floored)]
 
 
-def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
+def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
     """Take one step of EM; return the next parameters, and the log-likelihood of those that were given."""
     weights, total, steps = pool.weights, pool.total, pool.steps
-    deviations, _, joint, density = pool.buffers
-    np.subtract(pool.repeated, theta.means[:, None], out=deviations)
+    joint, density = pool.joint, pool.density
+    np.subtract(pool.values, theta.means[:, None], out=pool.deviations)
     steps.prepare(pool, theta)
     offset = (np.log(theta.weights) + steps.offset(pool, theta))[:, None]
     steps.exponents(pool, theta, slice(None), joint)
@@ -124,42 +125,54 @@ def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
     return Theta(shares / total[pool.owner], means, variances), loglik
 
 
+# Steps that some fits take from parameters on: gets a pool of them, their numbers and parameters, and what becomes of them, which it fills
+# in. Returns the parameters to go on from, and which fits go on.
+Advance = Callable[[Batch, Integers, Theta, Run], tuple[Theta, Mask]]
+
+
+def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
+    """Iterate as many fits at a time as stay in a cache; where some end, others begin."""
+    result, state = unfinished(theta, len(pool.numbers)), theta.copy()
+    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
+    while len(fits):
+        active, components = Batch(pool, fits), pool.components(fits)
+        theta, continues = state.take(components), np.ones(len(fits), bool)
+        while continues.all():
+            theta, continues = advance(active, fits, theta, result)
+        state.put(components, theta)
+        fits, waiting = pool.refilled(fits[continues], waiting)
+    return result
+
+
 def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
     """Run plain EM as mclust stops it: when |change of l| / (1 + |l|) is at most the limit, l in the units of the data.
 
     With `last`, weights that one more step would still move get that step, as in the fit that mclust selects; l stays what it was.
     """
-    limit, forced, last = task
-    result, state = unfinished(theta, len(pool.numbers)), theta.copy()
     previous = np.full(len(pool.numbers), np.inf)
-    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
-    while len(fits):
-        active, components = pool.take(fits), pool.components(fits)
-        theta, continues = state.take(components), np.ones(len(fits), bool)
-        while continues.all():
-            theta, low = active.bounded(theta)
-            result.floored[fits] |= low
-            if low.any() and not forced:
-                result.n_iterations[fits[low]] = 0
-                continues = ~low
-                break
-            following, loglik = _step(active, theta)
-            in_units = loglik - active.jacobian
-            stops = np.abs(previous[fits] - in_units) / (1 + np.abs(in_units)) <= limit
-            previous[fits] = in_units
-            result.n_iterations[fits] += 1
-            continues = ~stops & (result.n_iterations[fits] < MOST_STEPS)
-            if not continues.all():
-                result.loglik[fits], result.converged[fits] = loglik, stops
-                ends = ~continues[active.owner]
-                final = theta.take(ends)
-                if last:
-                    final = _last_step(active.take(np.flatnonzero(~continues)), final, following.take(ends))
-                result.theta.put(components[ends], final)
-            theta = following
-        state.put(components, theta)
-        fits, waiting = pool.refilled(fits[continues], waiting)
-    return result
+
+    def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
+        theta, low = active.bounded(theta)
+        result.floored[fits] |= low
+        if low.any() and not task.forced:
+            result.n_iterations[fits[low]] = 0
+            return theta, ~low
+        following, loglik = _step(active, theta)
+        in_units = loglik - active.jacobian
+        stops = np.abs(previous[fits] - in_units) / (1 + np.abs(in_units)) <= task.limit
+        previous[fits] = in_units
+        result.n_iterations[fits] += 1
+        continues = ~stops & (result.n_iterations[fits] < MOST_STEPS)
+        if not continues.all():
+            result.loglik[fits], result.converged[fits] = loglik, stops
+            ends = ~continues[active.owner]
+            final = theta.take(ends)
+            if task.last:
+                final = _last_step(active.take(np.flatnonzero(~continues)), final, following.take(ends))
+            result.theta.put(pool.components(fits)[ends], final)
+        return following, continues
+
+    return _iterate(pool, theta, advance)
 
 
 def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
@@ -186,37 +199,32 @@ def _climbed(pool: Pool, theta: Theta) -> Run:
 
 def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS) -> Run:
     """Extrapolate EM by squared steps (Varadhan and Roland 2008), and go back to plain EM wherever that would lose likelihood."""
-    result, state = unfinished(theta, len(pool.numbers)), theta.copy()
     cap = np.full(len(pool.numbers), 4.0)
-    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
-    while len(fits):
-        active, components = pool.take(fits), pool.components(fits)
-        theta, continues = state.take(components), np.ones(len(fits), bool)
-        while continues.all():
-            theta, low_0 = active.bounded(theta)
-            first, loglik = _step(active, theta)
-            first, low_1 = active.bounded(first)
-            second, loglik_1 = _step(active, first)
-            second, low_2 = active.bounded(second)
-            far, stretch, length, ahead = _extrapolated(active, theta, first, second, cap[fits])
-            third, loglik_far = _step(active, far)
-            third, low_3 = active.bounded(third)
-            accepted = loglik_far >= loglik_1
-            longer = accepted & (stretch >= cap[fits])
-            cap[fits] = np.where(longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0)))
-            theta = Theta(*(np.where(accepted[active.owner], new, old) for new, old in zip(third, second, strict=True)))
-            low = low_0 | low_1 | np.where(accepted, low_3, low_2)
-            result.n_iterations[fits] += 3
-            result.floored[fits] |= low
-            converged = (length * ahead <= SETTLED) | (np.abs(loglik_1 - loglik) * ahead <= GAIN)
-            continues = ~converged & (forced | ~low) & (result.n_iterations[fits] + 3 <= most)
-            if not continues.all():
-                result.loglik[fits], result.converged[fits] = loglik_1, converged
-                ends = ~continues[active.owner]
-                result.theta.put(components[ends], first.take(ends))
-        state.put(components, theta)
-        fits, waiting = pool.refilled(fits[continues], waiting)
-    return result
+
+    def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
+        theta, low_0 = active.bounded(theta)
+        first, loglik = _step(active, theta)
+        first, low_1 = active.bounded(first)
+        second, loglik_1 = _step(active, first)
+        second, low_2 = active.bounded(second)
+        far, stretch, length, ahead = _extrapolated(active, theta, first, second, cap[fits])
+        third, loglik_far = _step(active, far)
+        third, low_3 = active.bounded(third)
+        accepted = loglik_far >= loglik_1
+        longer = accepted & (stretch >= cap[fits])
+        cap[fits] = np.where(longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0)))
+        low = low_0 | low_1 | np.where(accepted, low_3, low_2)
+        result.n_iterations[fits] += 3
+        result.floored[fits] |= low
+        converged = (length * ahead <= SETTLED) | (np.abs(loglik_1 - loglik) * ahead <= GAIN)
+        continues = ~converged & (forced | ~low) & (result.n_iterations[fits] + 3 <= most)
+        if not continues.all():
+            result.loglik[fits], result.converged[fits] = loglik_1, converged
+            ends = ~continues[active.owner]
+            result.theta.put(pool.components(fits)[ends], first.take(ends))
+        return Theta(*(np.where(accepted[active.owner], new, old) for new, old in zip(third, second, strict=True))), continues
+
+    return _iterate(pool, theta, advance)
 
 
 def _extrapolated(pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats) -> tuple[Theta, Floats, Floats, Floats]:

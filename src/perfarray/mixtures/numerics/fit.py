@@ -91,7 +91,7 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
     NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means ascend; a sample without values has NaN.
     """
     size = len(values)
-    fits = _unfitted(size, max(request.numbers))
+    fits = unfitted(size, max(request.numbers))
     count = (~np.isnan(values)).sum(axis=-1)
     # Missing values go last, with weight 0.
     order = np.argsort(values, axis=-1, kind="stable")
@@ -113,11 +113,12 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
     return fits
 
 
-def _unfitted(size: int, most: int) -> Fits:
-    by_component = {name: np.full((size, most), np.nan) for name in ("weights", "means", "deviations")}
+def unfitted(size: int, most: int, *metrics: int) -> Fits:
+    """Return fits to be filled in, of one metric or of several together."""
+    by_component = {name: np.full((size, most, *metrics), np.nan) for name in ("means", "deviations")}
     numbers = {name: np.full(size, np.nan) for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")}
     flags = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
-    return Fits(**by_component, **numbers, **flags, n=np.zeros(size))
+    return Fits(weights=np.full((size, most), np.nan), **by_component, **numbers, **flags, n=np.zeros(size))
 
 
 def _fill_constant(fits: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:

@@ -1,7 +1,6 @@
 """Fits that EM runs together, with any number of components, in shared arrays; where EM stops."""
 
 import itertools
-from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -135,30 +134,10 @@ class Pool:
         """Return some of the fits."""
         return Pool(self.samples, self.rows[fits], self.candidate[fits], self.numbers[fits], self.equal[fits], self.steps)
 
-    @cached_property
-    def values(self) -> Floats:
-        """Return the values of the sample of every fit, up to the length of the longest."""
-        return self.samples.values[self.rows, : self.n.max()]
-
-    @cached_property
-    def weights(self) -> Floats:
-        """Return the weight of each value."""
-        return self.samples.weights[self.rows, : self.n.max()]
-
-    @cached_property
+    @property
     def grouped(self) -> bool:
         """Return whether values stand for groups."""
         return bool(self.samples.inside.any())
-
-    @cached_property
-    def inside(self) -> Floats:
-        """Return the variance inside the group of each value."""
-        return self.samples.inside[self.rows, : self.n.max()]
-
-    @cached_property
-    def scale(self) -> Floats:
-        """Return the divisor of the sample of every component."""
-        return self.samples.scale[self.rows][self.owner]
 
     def components(self, fits: Integers) -> Integers:
         """Return the positions of the components of some of the fits."""
@@ -171,34 +150,6 @@ class Pool:
         last = int(np.searchsorted(np.cumsum(self.load[first:]), ACTIVE - load, side="right")) + first
         last = max(last, first + 1) if not len(fits) and first < len(self.load) else last
         return np.concatenate([fits, np.arange(first, last)]), last
-
-    @cached_property
-    def blocks(self) -> list[tuple[slice, slice, int]]:
-        """Return the fits and the components of every number of components, and that number."""
-        edges = [0, *(np.flatnonzero(np.diff(self.numbers)) + 1).tolist(), len(self.numbers)]
-        blocks = []
-        for first, last in itertools.pairwise(edges):
-            number, start = int(self.numbers[first]), int(self.firsts[first])
-            blocks.append((slice(first, last), slice(start, start + (last - first) * number), number))
-        return blocks
-
-    @cached_property
-    def buffers(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the arrays that each step overwrites: three with a row per component, one with a row per fit."""
-        length = self.values.shape[-1]
-        deviations, squares, joint = (np.empty((len(self.owner), length)) for _ in range(3))
-        return deviations, squares, joint, np.empty((len(self.numbers), length))
-
-    @cached_property
-    def repeated(self) -> Floats:
-        """Return the values of the sample of every component."""
-        return self.values[self.owner]
-
-    @cached_property
-    def views(self) -> list[tuple[Floats, Floats]]:
-        """Return views of the buffers for every block: of components, shape (fit, component, value), and of fits, shape (fit, value)."""
-        _, _, joint, density = self.buffers
-        return [(joint[rows].reshape(-1, number, joint.shape[-1]), density[fits]) for fits, rows, number in self.blocks]
 
     def sums(self, column: Floats) -> Floats:
         """Add up over the components of every fit."""
@@ -218,3 +169,25 @@ class Pool:
         low = (theta.variances <= FLOOR) | (theta.weights < TINY)
         bounded = Theta(np.maximum(theta.weights, TINY), theta.means, np.where(low, FLOOR, theta.variances))
         return bounded, np.asarray(np.logical_or.reduceat(low, self.firsts))
+
+
+class Batch(Pool):
+    """Some fits of a pool that are iterated together, with the arrays that their steps take."""
+
+    def __init__(self, pool: Pool, fits: Integers) -> None:
+        samples = pool.samples
+        super().__init__(samples, pool.rows[fits], pool.candidate[fits], pool.numbers[fits], pool.equal[fits], pool.steps)
+        length, sample = self.n.max(), self.rows[self.owner]
+        self.weights = samples.weights[self.rows, :length]
+        # Of the sample of every component.
+        self.values, self.scale = samples.values[sample, :length], samples.scale[sample]
+        self.inside = samples.inside[sample, :length] if self.grouped else None
+        # Each step overwrites these: three with a row per component, one with a row per fit.
+        self.deviations, self.terms, self.joint = (np.empty(self.values.shape) for _ in range(3))
+        self.density = np.empty(self.weights.shape)
+        # Views of every number of components, shape (fit, component, value) and (fit, value).
+        self.views = []
+        for first, last in itertools.pairwise(np.flatnonzero(np.diff(self.numbers, prepend=0, append=0)).tolist()):
+            number, start = self.numbers[first], self.firsts[first]
+            components = self.joint[start : start + (last - first) * number]
+            self.views.append((components.reshape(-1, number, length), self.density[first:last]))
