@@ -139,6 +139,7 @@ def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
         theta, continues = state.take(components), np.ones(len(fits), bool)
         while continues.all():
             theta, continues = advance(active, fits, theta, result)
+        del active  # before the arrays of the next batch are made, which take its place in the cache
         state.put(components, theta)
         fits, waiting = pool.refilled(fits[continues], waiting)
     return result

@@ -177,11 +177,11 @@ class Batch(Pool):
     def __init__(self, pool: Pool, fits: Integers) -> None:
         samples = pool.samples
         super().__init__(samples, pool.rows[fits], pool.candidate[fits], pool.numbers[fits], pool.equal[fits], pool.steps)
-        length, sample = self.n.max(), self.rows[self.owner]
+        length = self.n.max()
         self.weights = samples.weights[self.rows, :length]
         # Of the sample of every component.
-        self.values, self.scale = samples.values[sample, :length], samples.scale[sample]
-        self.inside = samples.inside[sample, :length] if self.grouped else None
+        self.values, self.scale = samples.values[self.rows, :length][self.owner], samples.scale[self.rows][self.owner]
+        self.inside = samples.inside[self.rows, :length][self.owner] if self.grouped else None
         # Each step overwrites these: three with a row per component, one with a row per fit.
         self.deviations, self.terms, self.joint = (np.empty(self.values.shape) for _ in range(3))
         self.density = np.empty(self.weights.shape)
