@@ -152,7 +152,7 @@ def _fit(
 ) -> xr.Dataset:
     data = resolve(times, metric, levels, any_size=True)
     variables = parameter_outputs(data.units, request.families) | _fit_outputs("variances of the components", n="runs")
-    result = _apply_fit(_fit_cells, [data], variables, request, value, progress, {"units": data.units}, {})
+    result = _apply_fit(_fit_cells, [data], variables, request, value, progress, attrs={"units": data.units}, coords={})
     return with_notes(result, *data.notes, checks=("fit_mixture",))
 
 
@@ -182,7 +182,7 @@ def _fit_jointly(
     variables |= _fit_outputs("covariances of the components", n="runs", n_incomplete="runs without one of the metrics")
     attrs = {"metric": " ".join(names)} | ({"units": common} if common else {})
     coords = {METRIC: labels, METRIC_2: labels}
-    result = _apply_fit(_fit_cells_jointly, metrics, variables, request, value, progress, attrs, coords)
+    result = _apply_fit(_fit_cells_jointly, metrics, variables, request, value, progress, attrs=attrs, coords=coords)
     result = result.assign_coords(units=(METRIC, units), better=(METRIC, np.array([data.better for data in metrics], object)))
     return with_notes(result, *dict.fromkeys(note for data in metrics for note in data.notes), checks=("fit_mixture", "joint"))
 
@@ -194,6 +194,7 @@ def _apply_fit(
     request: FitRequest,
     value: str | None,
     progress: bool,
+    *,
     attrs: Mapping[str, Hashable],
     coords: Mapping[str, Any],
 ) -> xr.Dataset:

@@ -72,7 +72,7 @@ def _by_block(systems: Sequence[Scaled], function: Callable[[Sequence[Scaled]], 
         rows.append(row._replace(mixture=row.mixture.take((slice(None), used))))
     starts = range(0, max(len(rows[0].family), 1), BLOCK)  # one block without cells where there are none
     answer = np.concatenate([function([row.take(slice(start, start + BLOCK)) for row in rows]) for start in starts])
-    return answer.reshape(*shape, *answer.shape[1:])
+    return answer.reshape((*shape, *answer.shape[1:]))
 
 
 def _probabilities(systems: Sequence[Scaled], shifts: Sequence[float], lot: float, sign: float) -> Floats:
