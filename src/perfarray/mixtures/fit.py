@@ -1,6 +1,6 @@
 """Mixtures fitted to run times: the modes of a program, how often each is taken, and how wide it is."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import UNKNOWN
-from perfarray.mixtures.joint import COMPONENT, fit_jointly
-from perfarray.mixtures.model import NORMAL, GaussianMixture, parameter_outputs, parameter_values
-from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, FitRequest, weighted_samples
+from perfarray.conventions import METRIC, UNKNOWN
+from perfarray.mixtures.joint import COMPONENT, CORRELATION, METRIC_2
+from perfarray.mixtures.model import FAMILY, NORMAL, GaussianMixture, parameter_outputs, parameter_values
+from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, FitRequest, Fits, weighted_samples
+from perfarray.mixtures.numerics.joint import fit_joint_samples
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.pool import FLOOR
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, fit_on_scale
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, outputs
-from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.metrics import for_each_metric, single_metric
 from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.options import engine
 from perfarray.timings.progress import cells_bar
-from perfarray.timings.resolve import Data, check_names, resolve
+from perfarray.timings.resolve import Data, Timings, check_names, resolve
 from perfarray.timings.units import cells_note, describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_number
 
@@ -135,7 +136,7 @@ def fit_mixture(
         engine=engine(),
     )
     if joint:
-        return GaussianMixture(dataset=fit_jointly(times, request, metric, value, levels, progress, _describe(request)))
+        return GaussianMixture(dataset=_fit_jointly(times, request, metric, value, levels, progress))
     return GaussianMixture(dataset=_fit(times, request, value, levels, progress, metric=metric))
 
 
@@ -150,24 +151,78 @@ def _fit(
     metric: str | list[str] | None,
 ) -> xr.Dataset:
     data = resolve(times, metric, levels, any_size=True)
-    depth = value_depth(data, value)
-    bar = cells_bar(data.array.count(data.levels), "fitting mixtures", show=progress, each=len(request.families))
+    variables = parameter_outputs(data.units, request.families) | _fit_outputs("variances of the components", n="runs")
+    result = _apply_fit(_fit_cells, [data], variables, request, value, progress, attrs={"units": data.units}, coords={})
+    return with_notes(result, *data.notes, checks=("fit_mixture",))
+
+
+def _fit_jointly(
+    times: Data, request: FitRequest, metric: Any, value: str | None, levels: str | tuple[str, ...] | None, progress: bool
+) -> xr.Dataset:
+    """Fit one mixture of several metrics to every cell."""
+    names = [] if metric is None or isinstance(metric, str) else check_names(metric, METRIC)
+    if len(names) < 2 or not isinstance(times, xr.Dataset):
+        raise ValueError(f"metric={metric!r}: joint=True fits several metrics of a Dataset together, as in metric=['time', 'energy']")
+    if tuple(request.families) != (NORMAL,):
+        raise ValueError(f"distribution={' '.join(request.families)!r}: joint=True fits normal components")
+    metrics = [resolve(single_metric(times, name), name, levels) for name in names]
+    first = metrics[0]
+    for name, data in zip(names, metrics, strict=True):
+        if data.levels != first.levels:
+            raise ValueError(
+                f"{name} has the levels {', '.join(data.levels)} and {names[0]} has {', '.join(first.levels)}: "
+                "metrics measured together have the same; average over what one of them has more"
+            )
+    labels, units = np.array(names, object), np.array([data.units for data in metrics], object)
+    common = units[0] if len(set(units)) == 1 else ""
+    along = (COMPONENT, METRIC)
+    variables = outputs("1", (COMPONENT,), weight="share of the runs") | outputs(common, along, mean="", standard_deviation="")
+    variables[CORRELATION] = Output((*along, METRIC_2), "1", long_name="of two metrics inside a component")
+    variables[FAMILY] = Output((), "", object, "distribution of a component")
+    variables |= _fit_outputs("covariances of the components", n="runs", n_incomplete="runs without one of the metrics")
+    attrs = {"metric": " ".join(names)} | ({"units": common} if common else {})
+    coords = {METRIC: labels, METRIC_2: labels}
+    result = _apply_fit(_fit_cells_jointly, metrics, variables, request, value, progress, attrs=attrs, coords=coords)
+    result = result.assign_coords(units=(METRIC, units), better=(METRIC, np.array([data.better for data in metrics], object)))
+    return with_notes(result, *dict.fromkeys(note for data in metrics for note in data.notes), checks=("fit_mixture", "joint"))
+
+
+def _apply_fit(
+    kernel: Callable[..., tuple[Any, ...]],
+    metrics: Sequence[Timings],
+    variables: Mapping[str, Output],
+    request: FitRequest,
+    value: str | None,
+    progress: bool,
+    *,
+    attrs: Mapping[str, Hashable],
+    coords: Mapping[str, Any],
+) -> xr.Dataset:
+    """Fit mixtures to the cells of a metric, or of several together, with a progress bar."""
+    first = metrics[0]
+    depth = value_depth(first, value)
+    bar = cells_bar(first.array.count(first.levels), "fitting mixtures", show=progress, each=len(request.families))
     reporting = request if bar is None else replace(request, progress=bar.update)
-    kernel = partial(_fit_cells, levels=len(data.levels), depth=depth, request=reporting)
-    variables = parameter_outputs(data.units, request.families) | {
+    result = apply(
+        partial(kernel, levels=len(first.levels), depth=depth, request=reporting), *(data.array for data in metrics),
+        core=[first.levels] * len(metrics), outputs=variables, coords={COMPONENT: range(1, max(request.numbers) + 1), **coords},
+        attrs={**describe_value(first, depth), **attrs, **_describe(request)},
+    )  # fmt: skip
+    if bar is not None:
+        bar.close()
+    return result
+
+
+def _fit_outputs(model: str, **counts: str) -> dict[str, Output]:
+    """Return the variables that describe a fit."""
+    return {
         **outputs(n_components=""),
-        "covariance": Output((), "", object, "variances of the components"),
-        **outputs(loglik="log-likelihood", bic="2 log-likelihood - parameters log n", n="runs", n_iterations="steps of EM"),
+        "covariance": Output((), "", object, model),
+        **outputs(loglik="log-likelihood", bic="2 log-likelihood - parameters log n", **counts, n_iterations="steps of EM"),
         "converged": Output((), "", bool),
         "floored": Output((), "", bool, "a component lies at the variance floor"),
         **outputs(n_floored="fits with a component at the variance floor"),
     }
-    attrs = describe_value(data, depth) | {"units": data.units} | _describe(request)
-    coords = {COMPONENT: range(1, max(request.numbers) + 1)}
-    result = apply(kernel, data.array, core=[data.levels], outputs=variables, coords=coords, attrs=attrs)
-    if bar is not None:
-        bar.close()
-    return with_notes(result, *data.notes, checks=("fit_mixture",))
 
 
 def _describe(request: FitRequest) -> dict[str, Hashable]:
@@ -228,10 +283,28 @@ def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) 
     """Return the columns of the fits of every cell in the order of the outputs."""
     runs = values_by_unit(values, levels, depth)
     fits, family = fit_on_scale(*weighted_samples(runs), request)
-    model = np.where(np.isnan(fits.n_components), UNKNOWN, np.where(fits.equal, EQUAL, UNEQUAL)).astype(object)
     parameters = parameter_values(Scaled(Mixture(*fits[:3]), family), request.families)
-    columns = (*parameters, fits.n_components, model, *fits[5:])
+    columns = (*parameters, fits.n_components, _covariance(fits), *fits[5:])
     return tuple(column.reshape((*runs.shape[:-2], *column.shape[1:])) for column in columns)
+
+
+def _fit_cells_jointly(*values: Floats, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:
+    """Return the columns of the fits of every cell in the order of the outputs."""
+    metrics = np.broadcast_arrays(*values)
+    missing = np.isnan(metrics)
+    runs = [values_by_unit(np.where(missing.any(axis=0), np.nan, metric), levels, depth) for metric in metrics]
+    partial_runs = values_by_unit(np.where(missing.all(axis=0), np.nan, 0.0), levels, depth)
+    samples = np.stack([weighted_samples(metric)[0] for metric in runs], axis=-1)
+    fits, correlation = fit_joint_samples(samples, weighted_samples(runs[0])[1], request)
+    n_incomplete = (~np.isnan(partial_runs.reshape(len(samples), -1))).sum(axis=-1) - fits.n
+    model = _covariance(fits)
+    family = np.where(model == UNKNOWN, UNKNOWN, NORMAL).astype(object)
+    columns = (*fits[:3], correlation, family, fits.n_components, model, *fits[5:8], n_incomplete, *fits[8:])
+    return tuple(column.reshape((*runs[0].shape[:-2], *column.shape[1:])) for column in columns)
+
+
+def _covariance(fits: Fits) -> Any:
+    return np.where(np.isnan(fits.n_components), UNKNOWN, np.where(fits.equal, EQUAL, UNEQUAL)).astype(object)
 
 
 @check("fit_mixture")
@@ -251,4 +324,17 @@ def fit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         cells_note("not_converged", "{cells} have not converged", n, (~result["converged"] & ~unknown).values),
         cells_note("not_positive", without, n, (unknown & (n > 0)).values & (families_of(result) != (NORMAL,))),
         None if untested is None else replace(untested, aside=True),
+    )
+
+
+@check("joint")
+def joint_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name the cells with runs that lack a metric, and those without a fit."""
+    n, lacking = result["n"], result["n_incomplete"]
+    metrics = str(result.attrs["metric"]).replace(" ", " and ")
+    incomplete = f"{{cells}} have runs without {metrics} together, which are left out (n_incomplete)"
+    without = f"{{cells}} have no joint fit: runs of {metrics} that are too few, constant, or proportional to each other"
+    return (
+        cells_note("incomplete_runs", incomplete, lacking, (lacking > 0).values),
+        cells_note("no_joint_fit", without, n, (result["n_components"].isnull() & (n > 0)).values),
     )

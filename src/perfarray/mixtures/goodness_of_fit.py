@@ -13,7 +13,6 @@ from perfarray.mixtures.joint import is_joint
 from perfarray.mixtures.model import PARAMETERS, parameter_dims, parameters_of, scaled_mixture
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, weighted_samples
 from perfarray.mixtures.numerics.goodness_of_fit import AUTO, Calibration, calibrated_fit, fitted
-from perfarray.mixtures.numerics.scale import Scaled
 from perfarray.numerics.levels import values_by_unit
 from perfarray.numerics.types import Floats, Integers
 from perfarray.results.models import FittedModel
@@ -166,11 +165,7 @@ def _test_cells(
     """Test every cell, against the mixtures of the given parameters or those fitted to it; return the distances drawn on request."""
     runs = values_by_unit(values, levels, depth)
     batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
-    if parameters:  # one mixture for each sample
-        mixtures = scaled_mixture(*parameters)
-        scaled = Scaled(mixtures.mixture.broadcast(batch), np.broadcast_to(mixtures.family, batch).ravel())
-    else:
-        scaled = fitted(sample, weights, request)
+    scaled = scaled_mixture(*parameters).rows(batch) if parameters else fitted(sample, weights, request)
     fitness = calibrated_fit(sample, weights, scaled, np.broadcast_to(cells, batch).ravel(), request, calibration, after_each)
     n = (~np.isnan(sample)).sum(axis=-1).astype(float)
     return tuple(column.reshape((*batch, *column.shape[1:])) for column in (*fitness[:-1], n, *([fitness.replicates] * distribution)))

@@ -1,5 +1,6 @@
 """EM for mixtures of many samples at once: plain as mclust runs and stops it, and accelerated to the maximum."""
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,52 +15,39 @@ from perfarray.mixtures.numerics.pool import (
     MOVED,
     SETTLED,
     TINY,
+    Batch,
     Candidate,
     Pool,
     Run,
     Samples,
     Task,
     Theta,
-    run_pooled,
     unfinished,
 )  # fmt: skip
 from perfarray.mixtures.numerics.start import parameters_of_classes
 from perfarray.mixtures.numerics.steps import Steps
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 
 
-def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> list[Run]:
-    """Run EM for every candidate on all samples; it starts from classes of their values and iterates over `points`, values or groups."""
-    size = len(samples.values)
-    runs = [unfinished(Theta(*(np.full((size, number), np.nan) for _ in range(3))), size) for number, _ in candidates]
-    rows = [np.empty(0, np.intp)] * len(candidates)
-    for number in {number for number, _ in candidates}:
+def em(samples: Samples, points: Samples, candidates: Sequence[Candidate], task: Task, engine: str, steps: Steps) -> tuple[Pool, Run]:
+    """Run EM for every candidate on all samples; it starts from classes of their values and iterates over `points`, values or groups.
+
+    Returns the fits, those of one candidate after the other. A sample with too few distinct values for a candidate has no fit.
+    """
+    fits, thetas = [], []
+    for number, models in itertools.groupby(enumerate(candidates), key=lambda pair: pair[1][0]):
         starts = steps.classes(samples, number)
         complete = np.flatnonzero((np.diff(starts, axis=-1) > 0).all(axis=-1))
         classified, starts = samples.take(complete), starts[complete]
         classes = Theta(*parameters_of_classes(classified.values, classified.weights, starts))
         pooled = np.repeat((classes.weights * classes.variances).sum(axis=-1, keepdims=True), number, axis=-1)
-        for index, (components, equal) in enumerate(candidates):
-            if components == number:
-                rows[index] = complete
-                theta = classes._replace(variances=pooled) if equal else classes
-                runs[index].theta.put(complete, steps.start(classified, starts, theta, equal))
-                runs[index].floored[:] = True
-    run_pooled(points, runs, rows, candidates, steps, lambda pool, run: _em_pool(pool, run, task, engine))
-    return runs
-
-
-def finish(
-    samples: Samples,
-    runs: Sequence[Run],
-    rows: Sequence[Integers],
-    candidates: Sequence[Candidate],
-    forced: bool,
-    engine: str,
-    steps: Steps,
-) -> None:
-    """Bring some of the fits of every candidate to their maximum."""
-    run_pooled(samples, runs, rows, candidates, steps, lambda pool, run: _finished(pool, run, forced, engine))
+        for candidate, (_, equal) in models:
+            theta = classes._replace(variances=pooled) if equal else classes
+            thetas.append([column.ravel() for column in steps.start(classified, starts, theta, equal)])
+            fits.append(np.stack(np.broadcast_arrays(complete, candidate, number, equal)))
+    rows, candidate, number, equal = np.concatenate(fits, axis=-1)
+    pool = Pool(points, rows, candidate, number, equal.astype(bool), steps)
+    return pool, _from_classes(pool, Theta(*(np.concatenate(columns) for columns in zip(*thetas, strict=True))), task, engine)
 
 
 def _plain_em(engine: str) -> Callable[[Pool, Theta, Task], Run]:
@@ -70,57 +58,47 @@ def _plain_em(engine: str) -> Callable[[Pool, Theta, Task], Run]:
     return _plain
 
 
-def _em_pool(pool: Pool, run: Run, task: Task, engine: str) -> Run:
+def _from_classes(pool: Pool, theta: Theta, task: Task, engine: str) -> Run:
     """Run plain EM from the classes; one component needs none, or goes on to its maximum."""
-    single = np.flatnonzero(pool.numbers == 1)
-    several = np.flatnonzero(pool.numbers > 1)
+    run = unfinished(theta, len(pool.numbers))
+    single, several = np.flatnonzero(pool.numbers == 1), np.flatnonzero(pool.numbers > 1)
     if len(several):
         components = pool.components(several)
-        run.put(several, components, _plain_em(engine)(pool.take(several), run.theta.take(components), task))
-    if len(single):
-        components = pool.components(single)
-        theta = run.theta.take(components)
-        if pool.steps.closed:
-            run.loglik[single] = _step(pool.take(single), theta)[1]
-            run.converged[single], run.floored[single] = True, False
-        else:
-            run.put(single, components, _finished(pool.take(single), unfinished(theta, len(single)), task.forced, engine))
+        run.put(several, components, _plain_em(engine)(pool.take(several), theta.take(components), task))
+    if len(single) and pool.steps.closed:
+        run.loglik[single] = _step(Batch(pool, single), theta.take(pool.components(single)))[1]
+        run.converged[single] = True
+    elif len(single):
+        finish(pool, run, single, task.forced, engine)
     return run
 
 
-def _finished(pool: Pool, run: Run, forced: bool, engine: str) -> Run:
-    """Go on with plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
-    calm = _plain_em(engine)(pool, run.theta, Task(CALM, forced, False))
-    result = calm._replace(n_iterations=run.n_iterations + calm.n_iterations, floored=run.floored | calm.floored)
-    fits = np.flatnonzero(calm.converged & (forced | ~calm.floored))
-    for method in _accelerations(engine, pool):
-        if not len(fits):
-            break
-        components = pool.components(fits)
-        end = method(pool.take(fits), result.theta.take(components), forced)
-        n_iterations, floored = result.n_iterations[fits] + end.n_iterations, result.floored[fits] | end.floored
-        result.put(fits, components, end._replace(n_iterations=n_iterations, floored=floored))
-        fits = fits[~end.converged & (forced | ~end.floored)]
-    return result
-
-
-def _accelerations(engine: str, pool: Pool) -> list[Callable[[Pool, Theta, bool], Run]]:
-    """Return the methods that bring fits to their maximum; each takes those that the one before left unfinished."""
+def finish(pool: Pool, run: Run, fits: Integers, forced: bool, engine: str) -> None:
+    """Go on with some fits: plain EM until it is calm, then accelerated to the maximum, the longest ways with Newton's method."""
+    plain = _plain_em(engine)
+    methods: list[Callable[[Pool, Theta], Run]] = [lambda part, theta: plain(part, theta, Task(CALM, forced, False))]
     if engine == "numba":
-        from perfarray.mixtures.numerics.compiled import run_compiled
+        methods += [lambda part, theta: plain(part, theta, Task(0.0, forced, False))]
+    elif pool.steps.law is None or pool.grouped:
+        methods += [lambda part, theta: _accelerated(part, theta, forced)]
+    else:  # where Newton's method finds no maximum, accelerated EM goes on from where it stood
+        methods += [lambda part, theta: _accelerated(part, theta, forced, LONG), _climbed]
+        methods += [lambda part, theta: _accelerated(part, theta, forced)]
+    for method in methods:  # each takes those that the one before left unfinished
+        if not len(fits):
+            return
+        components = pool.components(fits)
+        end = method(pool.take(fits), run.theta.take(components))
+        n_iterations, floored = run.n_iterations[fits] + end.n_iterations, run.floored[fits] | end.floored
+        run.put(fits, components, end._replace(n_iterations=n_iterations, floored=floored))
+        fits = fits[(end.converged == (method is methods[0])) & (forced | ~end.floored)]
 
-        return [lambda pool, theta, forced: run_compiled(pool, theta, Task(0.0, forced, False))]
-    if pool.steps.law is None or pool.grouped:
-        return [_accelerated]
-    # Where Newton's method finds no maximum, accelerated EM goes on from where it stood.
-    return [lambda pool, theta, forced: _accelerated(pool, theta, forced, LONG), _climbed, _accelerated]
 
-
-def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
+def _step(pool: Batch, theta: Theta) -> tuple[Theta, Floats]:
     """Take one step of EM; return the next parameters, and the log-likelihood of those that were given."""
     weights, total, steps = pool.weights, pool.total, pool.steps
-    deviations, _, joint, density = pool.buffers
-    np.subtract(pool.repeated, theta.means[:, None], out=deviations)
+    joint, density = pool.joint, pool.density
+    np.subtract(pool.values, theta.means[:, None], out=pool.deviations)
     steps.prepare(pool, theta)
     offset = (np.log(theta.weights) + steps.offset(pool, theta))[:, None]
     steps.exponents(pool, theta, slice(None), joint)
@@ -147,42 +125,55 @@ def _step(pool: Pool, theta: Theta) -> tuple[Theta, Floats]:
     return Theta(shares / total[pool.owner], means, variances), loglik
 
 
+# Steps that some fits take from parameters on: gets a pool of them, their numbers and parameters, and what becomes of them, which it fills
+# in. Returns the parameters to go on from, and which fits go on.
+Advance = Callable[[Batch, Integers, Theta, Run], tuple[Theta, Mask]]
+
+
+def _iterate(pool: Pool, theta: Theta, advance: Advance) -> Run:
+    """Iterate as many fits at a time as stay in a cache; where some end, others begin."""
+    result, state = unfinished(theta, len(pool.numbers)), theta.copy()
+    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
+    while len(fits):
+        active, components = Batch(pool, fits), pool.components(fits)
+        theta, continues = state.take(components), np.ones(len(fits), bool)
+        while continues.all():
+            theta, continues = advance(active, fits, theta, result)
+        del active  # before the arrays of the next batch are made, which take its place in the cache
+        state.put(components, theta)
+        fits, waiting = pool.refilled(fits[continues], waiting)
+    return result
+
+
 def _plain(pool: Pool, theta: Theta, task: Task) -> Run:
     """Run plain EM as mclust stops it: when |change of l| / (1 + |l|) is at most the limit, l in the units of the data.
 
     With `last`, weights that one more step would still move get that step, as in the fit that mclust selects; l stays what it was.
     """
-    limit, forced, last = task
-    result, state = unfinished(theta, len(pool.numbers)), theta.copy()
     previous = np.full(len(pool.numbers), np.inf)
-    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
-    while len(fits):
-        active, components = pool.take(fits), pool.components(fits)
-        theta, continues = state.take(components), np.ones(len(fits), bool)
-        while continues.all():
-            theta, low = active.bounded(theta)
-            result.floored[fits] |= low
-            if low.any() and not forced:
-                result.n_iterations[fits[low]] = 0
-                continues = ~low
-                break
-            following, loglik = _step(active, theta)
-            in_units = loglik - active.jacobian
-            stops = np.abs(previous[fits] - in_units) / (1 + np.abs(in_units)) <= limit
-            previous[fits] = in_units
-            result.n_iterations[fits] += 1
-            continues = ~stops & (result.n_iterations[fits] < MOST_STEPS)
-            if not continues.all():
-                result.loglik[fits], result.converged[fits] = loglik, stops
-                ends = ~continues[active.owner]
-                final = theta.take(ends)
-                if last:
-                    final = _last_step(active.take(np.flatnonzero(~continues)), final, following.take(ends))
-                result.theta.put(components[ends], final)
-            theta = following
-        state.put(components, theta)
-        fits, waiting = pool.refilled(fits[continues], waiting)
-    return result
+
+    def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
+        theta, low = active.bounded(theta)
+        result.floored[fits] |= low
+        if low.any() and not task.forced:
+            result.n_iterations[fits[low]] = 0
+            return theta, ~low
+        following, loglik = _step(active, theta)
+        in_units = loglik - active.jacobian
+        stops = np.abs(previous[fits] - in_units) / (1 + np.abs(in_units)) <= task.limit
+        previous[fits] = in_units
+        result.n_iterations[fits] += 1
+        continues = ~stops & (result.n_iterations[fits] < MOST_STEPS)
+        if not continues.all():
+            result.loglik[fits], result.converged[fits] = loglik, stops
+            ends = ~continues[active.owner]
+            final = theta.take(ends)
+            if task.last:
+                final = _last_step(active.take(np.flatnonzero(~continues)), final, following.take(ends))
+            result.theta.put(pool.components(fits)[ends], final)
+        return following, continues
+
+    return _iterate(pool, theta, advance)
 
 
 def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
@@ -191,7 +182,7 @@ def _last_step(pool: Pool, theta: Theta, following: Theta) -> Theta:
     return Theta(*(np.where(moves, new, old) for new, old in zip(pool.bounded(following)[0], theta, strict=True)))
 
 
-def _climbed(pool: Pool, theta: Theta, _forced: bool) -> Run:
+def _climbed(pool: Pool, theta: Theta) -> Run:
     """Go on with Newton's method, fit by fit: each has second derivatives of its own."""
     result, law = unfinished(theta, len(pool.numbers)), pool.steps.law
     assert law is not None
@@ -209,37 +200,32 @@ def _climbed(pool: Pool, theta: Theta, _forced: bool) -> Run:
 
 def _accelerated(pool: Pool, theta: Theta, forced: bool, most: int = MOST_STEPS) -> Run:
     """Extrapolate EM by squared steps (Varadhan and Roland 2008), and go back to plain EM wherever that would lose likelihood."""
-    result, state = unfinished(theta, len(pool.numbers)), theta.copy()
     cap = np.full(len(pool.numbers), 4.0)
-    fits, waiting = pool.refilled(np.empty(0, np.intp), 0)
-    while len(fits):
-        active, components = pool.take(fits), pool.components(fits)
-        theta, continues = state.take(components), np.ones(len(fits), bool)
-        while continues.all():
-            theta, low_0 = active.bounded(theta)
-            first, loglik = _step(active, theta)
-            first, low_1 = active.bounded(first)
-            second, loglik_1 = _step(active, first)
-            second, low_2 = active.bounded(second)
-            far, stretch, length, ahead = _extrapolated(active, theta, first, second, cap[fits])
-            third, loglik_far = _step(active, far)
-            third, low_3 = active.bounded(third)
-            accepted = loglik_far >= loglik_1
-            longer = accepted & (stretch >= cap[fits])
-            cap[fits] = np.where(longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0)))
-            theta = Theta(*(np.where(accepted[active.owner], new, old) for new, old in zip(third, second, strict=True)))
-            low = low_0 | low_1 | np.where(accepted, low_3, low_2)
-            result.n_iterations[fits] += 3
-            result.floored[fits] |= low
-            converged = (length * ahead <= SETTLED) | (np.abs(loglik_1 - loglik) * ahead <= GAIN)
-            continues = ~converged & (forced | ~low) & (result.n_iterations[fits] + 3 <= most)
-            if not continues.all():
-                result.loglik[fits], result.converged[fits] = loglik_1, converged
-                ends = ~continues[active.owner]
-                result.theta.put(components[ends], first.take(ends))
-        state.put(components, theta)
-        fits, waiting = pool.refilled(fits[continues], waiting)
-    return result
+
+    def advance(active: Batch, fits: Integers, theta: Theta, result: Run) -> tuple[Theta, Mask]:
+        theta, low_0 = active.bounded(theta)
+        first, loglik = _step(active, theta)
+        first, low_1 = active.bounded(first)
+        second, loglik_1 = _step(active, first)
+        second, low_2 = active.bounded(second)
+        far, stretch, length, ahead = _extrapolated(active, theta, first, second, cap[fits])
+        third, loglik_far = _step(active, far)
+        third, low_3 = active.bounded(third)
+        accepted = loglik_far >= loglik_1
+        longer = accepted & (stretch >= cap[fits])
+        cap[fits] = np.where(longer, 4 * cap[fits], np.where(accepted, cap[fits], np.maximum(cap[fits] / 4, 1.0)))
+        low = low_0 | low_1 | np.where(accepted, low_3, low_2)
+        result.n_iterations[fits] += 3
+        result.floored[fits] |= low
+        converged = (length * ahead <= SETTLED) | (np.abs(loglik_1 - loglik) * ahead <= GAIN)
+        continues = ~converged & (forced | ~low) & (result.n_iterations[fits] + 3 <= most)
+        if not continues.all():
+            result.loglik[fits], result.converged[fits] = loglik_1, converged
+            ends = ~continues[active.owner]
+            result.theta.put(pool.components(fits)[ends], first.take(ends))
+        return Theta(*(np.where(accepted[active.owner], new, old) for new, old in zip(third, second, strict=True))), continues
+
+    return _iterate(pool, theta, advance)
 
 
 def _extrapolated(pool: Pool, start: Theta, first: Theta, second: Theta, cap: Floats) -> tuple[Theta, Floats, Floats, Floats]:

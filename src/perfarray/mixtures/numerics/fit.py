@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.em import em, finish
-from perfarray.mixtures.numerics.pool import Candidate, Run, Samples, Task
+from perfarray.mixtures.numerics.pool import Candidate, Pool, Run, Samples, Task
 from perfarray.mixtures.numerics.steps import NORMAL_STEPS, Steps
 from perfarray.numerics.levels import unit_weights
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -91,7 +91,7 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
     NaN is not measured; `weights` of the values sum to their number, by default 1 each. Means ascend; a sample without values has NaN.
     """
     size = len(values)
-    fits = _unfitted(size, max(request.numbers))
+    fits = unfitted(size, max(request.numbers))
     count = (~np.isnan(values)).sum(axis=-1)
     # Missing values go last, with weight 0.
     order = np.argsort(values, axis=-1, kind="stable")
@@ -113,11 +113,12 @@ def fit_mixtures(values: Floats, weights: Floats | None, request: FitRequest, st
     return fits
 
 
-def _unfitted(size: int, most: int) -> Fits:
-    by_component = {name: np.full((size, most), np.nan) for name in ("weights", "means", "deviations")}
+def unfitted(size: int, most: int, *metrics: int) -> Fits:
+    """Return fits to be filled in, of one metric or of several together."""
+    by_component = {name: np.full((size, most, *metrics), np.nan) for name in ("means", "deviations")}
     numbers = {name: np.full(size, np.nan) for name in ("n_components", "loglik", "bic", "n_iterations", "n_floored")}
     flags = {name: np.zeros(size, bool) for name in ("equal", "converged", "floored")}
-    return Fits(**by_component, **numbers, **flags, n=np.zeros(size))
+    return Fits(weights=np.full((size, most), np.nan), **by_component, **numbers, **flags, n=np.zeros(size))
 
 
 def _fill_constant(fits: Fits, rows: Integers, ordered: Floats, count: Integers) -> None:
@@ -161,48 +162,46 @@ def _fit_block(fits: Fits, block: Integers, samples: Samples, request: FitReques
     normal = steps is NORMAL_STEPS
     points = grouped(samples) if request.grouped and normal else samples
     engine = request.engine if normal else "numpy"
-    runs = em(samples, points, candidates, Task(limit, request.forced, last), engine, steps)
-    bics = _bics(samples, runs, candidates, request.forced, steps)
+    pool, run = em(samples, points, candidates, Task(limit, request.forced, last), engine, steps)
+    bics = _bics(pool, run, len(candidates), request.forced)
     if tolerance is None:
         # Only fits whose BIC may still become the largest go on; one component is at its maximum.
         near = (bics >= bics.max(axis=0) - MARGIN) & np.isfinite(bics)
-        rows = [np.flatnonzero(row & (number > 1)) for row, (number, _) in zip(near, candidates, strict=True)]
-        finish(points, runs, rows, candidates, request.forced, engine, steps)
-        bics = _bics(samples, runs, candidates, request.forced, steps)
-    floored = np.stack([run.floored for run in runs])
+        finish(pool, run, np.flatnonzero(near[pool.candidate, pool.rows] & (pool.numbers > 1)), request.forced, engine)
+        bics = _bics(pool, run, len(candidates), request.forced)
+    floored, fit = np.ones(bics.shape, bool), np.zeros(bics.shape, int)
+    floored[pool.candidate, pool.rows], fit[pool.candidate, pool.rows] = run.floored, np.arange(len(pool.rows))
     fits.n[block], fits.n_floored[block] = samples.n, floored.sum(axis=0)
     # A fit at the floor is kept only if there is no other.
     competing = np.where(floored & ~floored.all(axis=0), -np.inf, bics)
     chosen = competing.argmax(axis=0)
-    for index, run in enumerate(runs):
-        better = (chosen == index) & np.isfinite(competing[index])
-        fits.equal[block[better]], fits.bic[block[better]] = candidates[index][1], bics[index][better]
-        _keep(fits, block[better], samples.take(better), run.take(better))
+    kept = np.flatnonzero(np.isfinite(competing.max(axis=0)))
+    fits.bic[block[kept]] = bics[chosen[kept], kept]
+    _keep(fits, block[kept], pool, run, fit[chosen[kept], kept])
 
 
-def _bics(samples: Samples, runs: Sequence[Run], candidates: Sequence[Candidate], forced: bool, steps: Steps) -> Floats:
+def _bics(pool: Pool, run: Run, candidates: int, forced: bool) -> Floats:
     """Return the BIC of every fit, shape (candidate, sample); minus infinity for those that do not compete."""
-    log_n, jacobian = np.log(samples.total), samples.jacobian
-    bics = []
-    for run, (number, equal) in zip(runs, candidates, strict=True):
-        parameters = 2 * number - 1 + steps.spreads * (1 if equal else number) + steps.edges * (number - 1)
-        bic = 2 * (run.loglik - jacobian) - parameters * log_n
-        bics.append(np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf))
-    return np.stack(bics)
+    numbers, steps = pool.numbers, pool.steps
+    parameters = 2 * numbers - 1 + steps.spreads * np.where(pool.equal, 1, numbers) + steps.edges * (numbers - 1)
+    bic = 2 * (run.loglik - pool.jacobian) - parameters * np.log(pool.total)
+    bics = np.full((candidates, len(pool.samples.n)), -np.inf)
+    bics[pool.candidate, pool.rows] = np.where(np.isfinite(bic) & (forced | ~run.floored), bic, -np.inf)
+    return bics
 
 
-def _keep(fits: Fits, rows: Integers, samples: Samples, run: Run) -> None:
-    """Write fits in the units of the data, means ascending."""
-    weights, means, variances = run.theta
-    order = np.argsort(means, axis=-1, kind="stable")
-    number = means.shape[-1]
-    center, scale = samples.center[:, None], samples.scale[:, None]
-    fits.weights[rows], fits.means[rows], fits.deviations[rows] = 0.0, np.nan, np.nan
-    fits.weights[rows, :number] = np.take_along_axis(weights, order, axis=-1)
-    fits.means[rows, :number] = center + scale * np.take_along_axis(means, order, axis=-1)
-    fits.deviations[rows, :number] = scale * np.sqrt(np.take_along_axis(variances, order, axis=-1))
-    fits.n_components[rows], fits.loglik[rows] = number, run.loglik - samples.jacobian
-    fits.n_iterations[rows], fits.converged[rows], fits.floored[rows] = run.n_iterations, run.converged, run.floored
+def _keep(fits: Fits, rows: Integers, pool: Pool, run: Run, chosen: Integers) -> None:
+    """Write the chosen fits in the units of the data, means ascending."""
+    numbers, samples = pool.numbers[chosen], pool.samples.take(pool.rows[chosen])
+    theta = np.full((3, len(rows), fits.means.shape[1]), np.nan)
+    theta[:, np.arange(theta.shape[-1]) < numbers[:, None]] = run.theta.take(pool.components(chosen))
+    order = np.argsort(theta[1], axis=-1, kind="stable")  # NaN goes last
+    weights, means, variances = np.take_along_axis(theta, order[None], axis=-1)
+    fits.weights[rows] = np.nan_to_num(weights)
+    fits.means[rows] = samples.center[:, None] + samples.scale[:, None] * means
+    fits.deviations[rows] = samples.scale[:, None] * np.sqrt(variances)
+    fits.n_components[rows], fits.equal[rows], fits.loglik[rows] = numbers, pool.equal[chosen], run.loglik[chosen] - samples.jacobian
+    fits.n_iterations[rows], fits.converged[rows], fits.floored[rows] = (column[chosen] for column in run[2:])
 
 
 def _fit_fewer(fits: Fits, rows: Integers, values: Floats, weights: Floats | None, request: FitRequest, steps: Steps) -> None:

@@ -85,10 +85,8 @@ def calibrated_fit(
         steps, first = np.nan_to_num(steps_of(values)), np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0)
     else:
         steps, first = np.full(len(values), float(calibration.resolution or 0.0)), np.zeros(len(values))
-    critical, pvalue, error = np.full((3, len(values)), np.nan)
-    replicates = np.full((len(values), number), np.nan)
-    fitness = Fitness(ks_distance(values, weights, scaled), critical, pvalue, error, steps, replicates)
-    testable = (mixture.deviations > 0).any(axis=-1) & (n > 0)
+    replicates, statistic = np.full((len(values), number), np.nan), ks_distance(values, weights, scaled)
+    testable = ((mixture.weights > 0) & (mixture.deviations > 0)).any(axis=-1) & (n > 0)
     streams, sizes = Streams(calibration.key), np.maximum(1, np.floor(calibration.undersample * n + 0.5).astype(int))
     for rows in _equal_sizes(testable, sizes, number * len(request.families)):
         generators, size = [streams.generator(int(cells[row]), SAMPLES) for row in rows], int(sizes[rows[0]])
@@ -100,13 +98,16 @@ def calibrated_fit(
                 for row, generator in zip(rows, generators, strict=True)
             ])  # fmt: skip
             distances = ks_distance(samples, None, fitted(samples, None, replace(request, grouped=True)))
-            fitness.replicates[rows, start : start + block] = distances.reshape(len(rows), -1)
-        for row in rows:
-            _judge(fitness, row, calibration)
+            replicates[rows, start : start + block] = distances.reshape(len(rows), -1)
+        for _ in rows:
             after_each()
     for _ in range(np.count_nonzero(~testable)):
         after_each()
-    return fitness
+    critical = np.sort(replicates, axis=-1)[:, critical_index(number, calibration.alpha)]
+    exceeding = np.where(testable, (replicates > statistic[:, None]).sum(axis=-1), np.nan)
+    # If none or all exceed, the error of p is that of one that does or does not.
+    inside = np.clip(exceeding, number / (number + 1), number**2 / (number + 1)) / number
+    return Fitness(statistic, critical, exceeding / number, np.sqrt(inside * (1 - inside) / number), steps, replicates)
 
 
 def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integers]:
@@ -118,17 +119,6 @@ def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integer
         rows = np.flatnonzero(testable & (sizes == size))
         step = max(1, TOGETHER // (int(size) * fits))
         yield from (rows[start : start + step] for start in range(0, len(rows), step))
-
-
-def _judge(fitness: Fitness, row: int, calibration: Calibration) -> None:
-    """Fill in critical value, p-value and its Monte Carlo error."""
-    distances, number = fitness.replicates[row], calibration.n_resamples
-    fitness.critical_value[row] = np.sort(distances)[critical_index(number, calibration.alpha)]
-    exceeding = float((distances > fitness.statistic[row]).sum())
-    fitness.pvalue[row] = exceeding / number
-    # If none or all exceed, the error of p is that of one that does or does not.
-    inside = min(max(exceeding, number / (number + 1)), number**2 / (number + 1)) / number
-    fitness.pvalue_error[row] = np.sqrt(inside * (1 - inside) / number)
 
 
 def critical_index(number: int, alpha: float) -> int:

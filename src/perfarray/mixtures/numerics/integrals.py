@@ -3,7 +3,7 @@
 Means of absolute differences and probabilities of two normal mixtures have closed forms (`parametric`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import ndtr
@@ -47,39 +47,32 @@ def probabilities(systems: Sequence[Scaled], shifts: Sequence[float], *, lot: fl
 
     `lot` is the share of ties at points that is won. Systems without components are left out, as NaN.
     """
-    shape, rows = _rows(systems)
-    answers = [_probabilities([row.take(block) for row in rows], shifts, lot, sign) for block in _blocks(rows)]
-    return np.concatenate(answers).reshape(*shape, len(rows))
+    return _by_block(systems, lambda rows: _probabilities(rows, shifts, lot, sign))
 
 
 def difference(x: Scaled, y: Scaled) -> Floats:
     """Return E|X - Y| = E X + E Y - 2 E min(X, Y), shape (...): infinite where a mean is."""
-    shape, rows = _rows([x, y])
-    answers = []
-    for block in _blocks(rows):
-        pair = [row.take(block) for row in rows]
-        points, weights, least = _rule(pair, (0.0, 0.0))
-        survival = np.prod([1 - scale.distribution(system.at_points(), points) for system in pair], axis=0)
-        answers.append(sum(scale.mean(system) for system in pair) - 2 * (least + (weights * survival).sum(axis=-1)))
-    return np.concatenate(answers).reshape(shape)
+
+    def differences(rows: Sequence[Scaled]) -> Floats:
+        points, weights, least = _rule(rows, (0.0, 0.0))
+        survival = np.prod([1 - scale.distribution(system.at_points(), points) for system in rows], axis=0)
+        return np.asarray(sum(scale.mean(system) for system in rows) - 2 * (least + (weights * survival).sum(axis=-1)))
+
+    return _by_block([x, y], differences)
 
 
-def _rows(systems: Sequence[Scaled]) -> tuple[tuple[int, ...], list[Scaled]]:
-    """Return the shape of the cells, and the systems as rows of it, without components that no row has."""
+def _by_block(systems: Sequence[Scaled], function: Callable[[Sequence[Scaled]], Floats]) -> Floats:
+    """Evaluate a function for blocks of cells: rows of the systems, without components that no cell has."""
     shape = np.broadcast_shapes(*(np.shape(system.family) for system in systems), *(system.mixture.measured.shape for system in systems))
     rows = []
     for system in systems:
-        mixture = system.mixture.rows(shape)
-        used = np.asarray((mixture.weights > 0).any(axis=0))
+        row = system.rows(shape)
+        used = np.asarray((row.mixture.weights > 0).any(axis=0))
         used[0] = True
-        family = np.broadcast_to(np.asarray(system.family, int), shape).ravel()
-        rows.append(Scaled(mixture.take((slice(None), used)), family))
-    return shape, rows
-
-
-def _blocks(rows: Sequence[Scaled]) -> list[slice]:
-    """Return blocks of rows; one without rows where there are none."""
-    return [slice(start, start + BLOCK) for start in range(0, max(len(rows[0].family), 1), BLOCK)]
+        rows.append(row._replace(mixture=row.mixture.take((slice(None), used))))
+    starts = range(0, max(len(rows[0].family), 1), BLOCK)  # one block without cells where there are none
+    answer = np.concatenate([function([row.take(slice(start, start + BLOCK)) for row in rows]) for start in starts])
+    return answer.reshape((*shape, *answer.shape[1:]))
 
 
 def _probabilities(systems: Sequence[Scaled], shifts: Sequence[float], lot: float, sign: float) -> Floats:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from perfarray.mixtures.numerics.fit import EQUAL, MARGIN, STOPPED, FitRequest
+from perfarray.mixtures.numerics.fit import EQUAL, MARGIN, STOPPED, FitRequest, Fits, unfitted
 from perfarray.mixtures.numerics.pool import FLOOR, LOG_2PI
 from perfarray.numerics.types import Floats, Integers
 
@@ -36,6 +36,30 @@ class JointFit(NamedTuple):
         number, k = self.means.shape
         parameters = number - 1 + number * k + k * (k + 1) // 2 * (1 if self.equal else number)
         return float(2 * self.loglik - parameters * np.log(n))
+
+
+def fit_joint_samples(samples: Floats, weights: Floats | None, request: FitRequest) -> tuple[Fits, Floats]:
+    """Fit samples (sample, run, metric); return means and deviations (sample, component, metric) among the fits, and the correlations."""
+    size, _, k = samples.shape
+    fits = unfitted(size, max(request.numbers), k)
+    correlations = np.full((*fits.means.shape, k), np.nan)
+    fits.weights[:], fits.n[:] = 0.0, (~np.isnan(samples[..., 0])).sum(axis=-1)
+    for row, points in enumerate(samples):  # one after the other: EM takes all components of one at once
+        complete = ~np.isnan(points[:, 0])
+        shares = np.ones(int(fits.n[row])) if weights is None else weights[row, complete]
+        answer = fit_joint(points[complete], shares, request) if fits.n[row] > 1 else None
+        if request.progress is not None:
+            request.progress(1)
+        if answer is None:
+            continue
+        fit, fits.n_floored[row] = answer
+        number, spread = len(fit.weights), np.sqrt(np.diagonal(fit.covariances, axis1=1, axis2=2))
+        fits.weights[row, :number], fits.means[row, :number], fits.deviations[row, :number] = fit.weights, fit.means, spread
+        correlations[row, :number] = fit.covariances / (spread[:, :, None] * spread[:, None])
+        fits.n_components[row], fits.equal[row], fits.n_iterations[row] = number, fit.equal, fit.n_iterations
+        fits.loglik[row], fits.bic[row] = fit.loglik, fit.bic(shares.sum())
+        fits.converged[row], fits.floored[row] = fit.converged, fit.floored
+    return fits, correlations
 
 
 def fit_joint(points: Floats, weights: Floats, request: FitRequest) -> tuple[JointFit, int] | None:

@@ -40,14 +40,10 @@ class Mixture(NamedTuple):
         weights = np.asarray(self.weights)
         return Mixture(*(np.where(weights > 0, column, blank) for column, blank in zip(self, (0.0, 0.0, 1.0), strict=True)))
 
-    def broadcast(self, shape: tuple[int, ...]) -> "Mixture":
-        """Return mixtures broadcast to a shape as rows (mixture, component)."""
-        number = np.shape(self.weights)[-1]
-        return Mixture(*(np.broadcast_to(column, (*shape, number)).reshape(-1, number) for column in self))
-
     def rows(self, shape: tuple[int, ...]) -> "Mixture":
-        """Return mixtures broadcast to a shape as rows, absent components with harmless numbers."""
-        return self.broadcast(shape).present()
+        """Return mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
+        number = np.shape(self.weights)[-1]
+        return Mixture(*(np.broadcast_to(column, (*shape, number)).reshape(-1, number) for column in self)).present()
 
 
 def density(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:

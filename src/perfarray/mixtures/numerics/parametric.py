@@ -29,45 +29,37 @@ class System(NamedTuple):
     n: Floats
 
 
-class _Pairs(NamedTuple):
-    """Every component of one mixture against every component of another, shape (..., component, component)."""
-
-    weight: Floats
-    difference: Floats
-    deviation: Floats
-    valid: Floats
-
-    def total(self, smooth: Floats, at_points: Floats) -> Floats:
-        """Return the weighted sum of a number for each pair, another one where both components are points; NaN without components."""
-        return np.asarray(self.valid * (self.weight * np.where(self.deviation > 0, smooth, at_points)).sum(axis=(-2, -1)))
-
-
-def _pairs(x: Mixture, y: Mixture) -> tuple[_Pairs, Floats]:
-    """Return all pairs of the components of two mixtures, and their standard deviations, 1 for two points."""
-    new, old = x.present(), y.present()
-    deviation = np.hypot(new.deviations[..., :, None], old.deviations[..., None, :])
-    pairs = _Pairs(
-        weight=new.weights[..., :, None] * old.weights[..., None, :],
-        difference=new.means[..., :, None] - old.means[..., None, :],
-        deviation=deviation,
-        valid=np.where(new.measured & old.measured, 1.0, np.nan),
-    )
-    return pairs, np.where(deviation > 0, deviation, 1.0)
-
-
 def difference(x: Mixture, y: Mixture) -> Floats:
     """Return E|X - Y|, shape (...): equation 7."""
-    pairs, spread = _pairs(x, y)
-    score = pairs.difference / spread
-    folded = pairs.difference * (2 * ndtr(score) - 1) + spread * np.sqrt(2 / np.pi) * np.exp(-0.5 * score**2)
-    return pairs.total(folded, np.abs(pairs.difference))
+
+    def folded(difference: Floats, spread: Floats) -> Floats:
+        score = difference / spread
+        return np.asarray(difference * (2 * ndtr(score) - 1) + spread * np.sqrt(2 / np.pi) * np.exp(-0.5 * score**2))
+
+    return _over_pairs(x, y, folded, np.abs)
 
 
 def less(x: Mixture, y: Mixture, shift: float = 0.0, ties: float = 0.0) -> Floats:
     """Return P[X < Y + shift], shape (...): equation 10. Points that coincide count `ties`."""
-    pairs, spread = _pairs(x, y)
-    lead = shift - pairs.difference
-    return pairs.total(ndtr(lead / spread), np.where(lead == 0, ties, (lead > 0).astype(float)))
+
+    def at_points(difference: Floats) -> Floats:
+        lead = shift - difference
+        return np.where(lead == 0, ties, (lead > 0).astype(float))
+
+    return _over_pairs(x, y, lambda difference, spread: ndtr((shift - difference) / spread), at_points)
+
+
+def _over_pairs(x: Mixture, y: Mixture, smooth: Callable[[Floats, Floats], Floats], at_points: Callable[[Floats], Floats]) -> Floats:
+    """Return the weighted sum over all pairs of components of a function of the difference of their means and its standard deviation.
+
+    Where both components are points it is another function, of the difference; NaN where a mixture has no components.
+    """
+    new, old = x.present(), y.present()
+    deviation = np.hypot(new.deviations[..., :, None], old.deviations[..., None, :])
+    difference = new.means[..., :, None] - old.means[..., None, :]
+    terms = np.where(deviation > 0, smooth(difference, np.where(deviation > 0, deviation, 1.0)), at_points(difference))
+    total = (new.weights[..., :, None] * old.weights[..., None, :] * terms).sum(axis=(-2, -1))
+    return np.where(new.measured & old.measured, total, np.nan)
 
 
 def are_normal(systems: Sequence[System], runs: int = 1) -> bool:

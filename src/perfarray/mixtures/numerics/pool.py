@@ -1,8 +1,6 @@
 """Fits that EM runs together, with any number of components, in shared arrays; where EM stops."""
 
 import itertools
-from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -98,17 +96,13 @@ class Theta(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The result of EM for one number of components and one model."""
+    """The result of EM for the fits of a pool."""
 
     theta: Theta
     loglik: Floats
     n_iterations: Integers
     converged: Mask
     floored: Mask
-
-    def take(self, rows: Rows) -> "Run":
-        """Return some of the samples."""
-        return Run(self.theta.take(rows), *(column[rows] for column in cast(tuple[Any, ...], self[1:])))
 
     def put(self, rows: Integers, components: Integers, new: "Run") -> None:
         """Overwrite some of the fits, whose parameters have the given positions."""
@@ -128,9 +122,9 @@ class Pool:
     The components of all fits stand in one sequence, and fits are sorted by their number of components: those of one number are a block.
     """
 
-    def __init__(self, samples: Samples, rows: Integers, numbers: Integers, equal: Mask, steps: Any) -> None:
+    def __init__(self, samples: Samples, rows: Integers, candidate: Integers, numbers: Integers, equal: Mask, steps: Any) -> None:
         # `steps` are the `steps.Steps` of a law, which work on pools.
-        self.samples, self.rows, self.numbers, self.equal, self.steps = samples, rows, numbers, equal, steps
+        self.samples, self.rows, self.candidate, self.numbers, self.equal, self.steps = samples, rows, candidate, numbers, equal, steps
         self.n, self.total, self.jacobian = samples.n[rows], samples.total[rows], samples.jacobian[rows]
         self.firsts = np.cumsum(numbers) - numbers
         self.owner = np.repeat(np.arange(len(numbers)), numbers)
@@ -138,32 +132,12 @@ class Pool:
 
     def take(self, fits: Integers) -> "Pool":
         """Return some of the fits."""
-        return Pool(self.samples, self.rows[fits], self.numbers[fits], self.equal[fits], self.steps)
+        return Pool(self.samples, self.rows[fits], self.candidate[fits], self.numbers[fits], self.equal[fits], self.steps)
 
-    @cached_property
-    def values(self) -> Floats:
-        """Return the values of the sample of every fit, up to the length of the longest."""
-        return self.samples.values[self.rows, : self.n.max()]
-
-    @cached_property
-    def weights(self) -> Floats:
-        """Return the weight of each value."""
-        return self.samples.weights[self.rows, : self.n.max()]
-
-    @cached_property
+    @property
     def grouped(self) -> bool:
         """Return whether values stand for groups."""
         return bool(self.samples.inside.any())
-
-    @cached_property
-    def inside(self) -> Floats:
-        """Return the variance inside the group of each value."""
-        return self.samples.inside[self.rows, : self.n.max()]
-
-    @cached_property
-    def scale(self) -> Floats:
-        """Return the divisor of the sample of every component."""
-        return self.samples.scale[self.rows][self.owner]
 
     def components(self, fits: Integers) -> Integers:
         """Return the positions of the components of some of the fits."""
@@ -176,34 +150,6 @@ class Pool:
         last = int(np.searchsorted(np.cumsum(self.load[first:]), ACTIVE - load, side="right")) + first
         last = max(last, first + 1) if not len(fits) and first < len(self.load) else last
         return np.concatenate([fits, np.arange(first, last)]), last
-
-    @cached_property
-    def blocks(self) -> list[tuple[slice, slice, int]]:
-        """Return the fits and the components of every number of components, and that number."""
-        edges = [0, *(np.flatnonzero(np.diff(self.numbers)) + 1).tolist(), len(self.numbers)]
-        blocks = []
-        for first, last in itertools.pairwise(edges):
-            number, start = int(self.numbers[first]), int(self.firsts[first])
-            blocks.append((slice(first, last), slice(start, start + (last - first) * number), number))
-        return blocks
-
-    @cached_property
-    def buffers(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the arrays that each step overwrites: three with a row per component, one with a row per fit."""
-        length = self.values.shape[-1]
-        deviations, squares, joint = (np.empty((len(self.owner), length)) for _ in range(3))
-        return deviations, squares, joint, np.empty((len(self.numbers), length))
-
-    @cached_property
-    def repeated(self) -> Floats:
-        """Return the values of the sample of every component."""
-        return self.values[self.owner]
-
-    @cached_property
-    def views(self) -> list[tuple[Floats, Floats]]:
-        """Return views of the buffers for every block: of components, shape (fit, component, value), and of fits, shape (fit, value)."""
-        _, _, joint, density = self.buffers
-        return [(joint[rows].reshape(-1, number, joint.shape[-1]), density[fits]) for fits, rows, number in self.blocks]
 
     def sums(self, column: Floats) -> Floats:
         """Add up over the components of every fit."""
@@ -225,29 +171,23 @@ class Pool:
         return bounded, np.asarray(np.logical_or.reduceat(low, self.firsts))
 
 
-def run_pooled(
-    samples: Samples,
-    runs: Sequence[Run],
-    rows: Sequence[Integers],
-    candidates: Sequence[Candidate],
-    steps: Any,
-    work: Callable[[Pool, Run], Run],
-) -> None:
-    """Make a pool of some rows of every candidate, run `work` on it, and write its results to `runs`."""
-    order = sorted(range(len(candidates)), key=lambda index: candidates[index][0])
-    counts = [len(rows[index]) for index in order]
-    if not sum(counts):
-        return
-    numbers = np.repeat([candidates[index][0] for index in order], counts)
-    equal = np.repeat([candidates[index][1] for index in order], counts)
-    starts = [runs[index].take(rows[index]) for index in order]
-    theta = Theta(*(np.concatenate([start.theta[column].ravel() for start in starts]) for column in range(3)))
-    columns = (np.concatenate([cast(Any, start)[column] for start in starts]) for column in range(1, 5))
-    results = work(Pool(samples, np.concatenate([rows[index] for index in order]), numbers, equal, steps), Run(theta, *columns))
-    fit = component = 0
-    for index, count in zip(order, counts, strict=True):
-        number = candidates[index][0]
-        fits, components = slice(fit, fit + count), slice(component, component + count * number)
-        theta = Theta(*(column[components].reshape(-1, number) for column in results.theta))
-        runs[index].put(rows[index], rows[index], Run(theta, *(column[fits] for column in cast(tuple[Any, ...], results[1:]))))
-        fit, component = fits.stop, components.stop
+class Batch(Pool):
+    """Some fits of a pool that are iterated together, with the arrays that their steps take."""
+
+    def __init__(self, pool: Pool, fits: Integers) -> None:
+        samples = pool.samples
+        super().__init__(samples, pool.rows[fits], pool.candidate[fits], pool.numbers[fits], pool.equal[fits], pool.steps)
+        length = self.n.max()
+        self.weights = samples.weights[self.rows, :length]
+        # Of the sample of every component.
+        self.values, self.scale = samples.values[self.rows, :length][self.owner], samples.scale[self.rows][self.owner]
+        self.inside = samples.inside[self.rows, :length][self.owner] if self.grouped else None
+        # Each step overwrites these: three with a row per component, one with a row per fit.
+        self.deviations, self.terms, self.joint = (np.empty(self.values.shape) for _ in range(3))
+        self.density = np.empty(self.weights.shape)
+        # Views of every number of components, shape (fit, component, value) and (fit, value).
+        self.views = []
+        for first, last in itertools.pairwise(np.flatnonzero(np.diff(self.numbers, prepend=0, append=0)).tolist()):
+            number, start = self.numbers[first], self.firsts[first]
+            components = self.joint[start : start + (last - first) * number]
+            self.views.append((components.reshape(-1, number, length), self.density[first:last]))

@@ -82,6 +82,10 @@ class Scaled(NamedTuple):
         """Return the mixtures at an index of their shape."""
         return Scaled(self.mixture.take(index), np.asarray(self.family)[index])
 
+    def rows(self, shape: tuple[int, ...]) -> "Scaled":
+        """Return the mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
+        return Scaled(self.mixture.rows(shape), np.broadcast_to(np.asarray(self.family, int), shape).ravel())
+
     def at_points(self) -> "Scaled":
         """Return rows of mixtures for values of shape (row, point)."""
         return self.take((slice(None), None))
@@ -197,10 +201,16 @@ def deviation(scaled: Scaled) -> Floats:
 
 def moments(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
     """Return weight, mean and standard deviation of every component in the units of the values, absent ones with weight 0."""
+    weights = scaled.mixture.weights
+    means, deviations = _by_component(scaled, _moments, 0.0)
+    return np.where(weights > 0, weights, 0.0), means, deviations
+
+
+def _by_component(scaled: Scaled, function: Callable[[Family, Floats, Floats], tuple[Floats, ...]], absent: float) -> Floats:
+    """Return functions of the family, place and spread of every component, stacked; another number where it is absent."""
     present = scaled.mixture.weights > 0
     filled = Scaled(Mixture(*(np.where(present, column, 0.0) for column in scaled.mixture)), scaled.family)
-    means, deviations = filled.each(lambda family, mixture: np.stack(_moments(family, mixture.means, mixture.deviations)), 1)
-    return filled.mixture.weights, np.where(present, means, 0.0), np.where(present, deviations, 0.0)
+    return np.where(present, filled.each(lambda family, mixture: np.stack(function(family, *mixture[1:])), 1), absent)
 
 
 def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
@@ -227,10 +237,7 @@ def _moments(family: Family, m: Floats, s: Floats) -> tuple[Floats, Floats]:
 
 def scipy_parameters(scaled: Scaled) -> tuple[Floats, Floats, Floats]:
     """Return shape, location and scale of every component as SciPy has them; NaN where a component is absent, or has no such parameter."""
-    present = scaled.mixture.weights > 0
-    filled = Scaled(Mixture(*(np.where(present, column, 0.0) for column in scaled.mixture)), scaled.family)
-    parameters = filled.each(lambda family, mixture: np.stack(_to_scipy(family, mixture.means, mixture.deviations)), 1)
-    shape, location, scale = np.where(present, parameters, np.nan)
+    shape, location, scale = _by_component(scaled, _to_scipy, np.nan)
     return shape, location, scale
 
 
@@ -313,7 +320,7 @@ def _fit_family(values: Floats, weights: Floats | None, request: FitRequest, fam
 def draw(scaled: Scaled, number: int, cells: Integers, streams: Streams) -> Floats:
     """Draw values from every mixture, each from the stream of its cell, shape (..., value); NaN where there is none."""
     shape = np.shape(scaled.family)
-    rows = Scaled(scaled.mixture.rows(shape), np.asarray(scaled.family, int).ravel())
+    rows = scaled.rows(shape)
     values = np.full((len(rows.family), number), np.nan)
     keys = np.broadcast_to(cells, shape).ravel().tolist()
     for row in np.flatnonzero(rows.mixture.measured):  # one cell at a time: each has a stream of its own

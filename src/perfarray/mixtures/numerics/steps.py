@@ -1,13 +1,13 @@
 """What EM does that depends on the law of the components: densities, weighted maximum likelihood, the parameters of classes.
 
-Parameters are a place and the square of a spread (`laws`), in standard deviations of the sample. EM writes deviations from the places to
-the first buffer of a pool; `prepare` writes to the second what densities are made of; the third holds each component's share of each value.
+Parameters are a place and the square of a spread (`laws`), in standard deviations of the sample. EM writes `deviations` from the places to
+a batch of fits; `prepare` writes the `terms` that densities are made of; `joint` holds each component's share of each value.
 """
 
 import numpy as np
 
 from perfarray.mixtures.numerics.laws import GUMBEL, LOG_GAMMA, NORMAL, Law, gamma_constant, gamma_shape
-from perfarray.mixtures.numerics.pool import LOG_2PI, Pool, Rows, Samples, Theta
+from perfarray.mixtures.numerics.pool import LOG_2PI, Batch, Rows, Samples, Theta
 from perfarray.mixtures.numerics.start import edged_classes, quantile_classes
 from perfarray.numerics.types import Floats, Integers
 
@@ -38,33 +38,30 @@ class Steps:
         """Return the first parameters, from weights, means and variances of classes."""
         return theta
 
-    def prepare(self, pool: Pool, theta: Theta) -> None:  # noqa: ARG002
-        """Fill the second buffer: squared deviations, with the variance inside groups."""
-        deviations, squares = pool.buffers[:2]
-        np.multiply(deviations, deviations, out=squares)
-        if pool.grouped:
-            for fits, rows, number in pool.blocks:
-                block = squares[rows].reshape(-1, number, squares.shape[-1])
-                np.add(block, pool.inside[fits, None], out=block)
+    def prepare(self, batch: Batch, theta: Theta) -> None:  # noqa: ARG002
+        """Fill in the terms: squared deviations, with the variance inside groups."""
+        np.multiply(batch.deviations, batch.deviations, out=batch.terms)
+        if batch.inside is not None:
+            batch.terms += batch.inside
 
-    def exponents(self, pool: Pool, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
+    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
         """Return log densities up to the offset."""
-        return np.multiply(pool.buffers[1][rows], (-0.5 / theta.variances)[rows, None], out=out)
+        return np.multiply(batch.terms[rows], (-0.5 / theta.variances)[rows, None], out=out)
 
-    def offset(self, pool: Pool, theta: Theta) -> Floats:  # noqa: ARG002
+    def offset(self, batch: Batch, theta: Theta) -> Floats:  # noqa: ARG002
         """Return log densities less their exponents and the constant."""
         return np.asarray(-0.5 * np.log(theta.variances))
 
-    def maximise(self, pool: Pool, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
+    def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
         """Return the next places and squared spreads.
 
         Sums are about the present means, so that no digits cancel however narrow a component is.
         """
-        deviations, squares, joint, _ = pool.buffers
+        deviations, joint = batch.deviations, batch.joint
         safe = np.where(shares > 0, shares, 1.0)
         shift = np.einsum("cn,cn->c", joint, deviations) / safe
-        spread = np.einsum("cn,cn->c", joint, squares) - safe * shift**2
-        return theta.means + shift, pool.shared(spread, safe)
+        spread = np.einsum("cn,cn->c", joint, batch.terms) - safe * shift**2
+        return theta.means + shift, batch.shared(spread, safe)
 
 
 class GumbelSteps(Steps):
@@ -83,21 +80,21 @@ class GumbelSteps(Steps):
             variances = theta.variances / GUMBEL_VARIANCE
         return Theta(theta.weights, theta.means - EULER * np.sqrt(variances), variances)
 
-    def prepare(self, pool: Pool, theta: Theta) -> None:
-        """Fill the second buffer: exp(-d / s)."""
-        _decay(pool.buffers[0], np.sqrt(theta.variances), pool.buffers[1])
+    def prepare(self, batch: Batch, theta: Theta) -> None:
+        """Fill in the terms: exp(-d / s)."""
+        _decay(batch.deviations, np.sqrt(theta.variances), batch.terms)
 
-    def exponents(self, pool: Pool, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
+    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
         """Return log densities up to the offset."""
-        scores = np.multiply(pool.buffers[0][rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
-        return np.subtract(scores, pool.buffers[1][rows], out=scores)
+        scores = np.multiply(batch.deviations[rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
+        return np.subtract(scores, batch.terms[rows], out=scores)
 
-    def maximise(self, pool: Pool, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
+    def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
         """Return the most likely places given the spreads, and spreads after one step of Newton's method in 1 / s.
 
         With the most likely place put in, the log-likelihood is concave in 1 / s.
         """
-        deviations, decays, joint, _ = pool.buffers
+        deviations, decays, joint = batch.deviations, batch.terms, batch.joint
         safe, spread = np.where(shares > 0, shares, 1.0), np.sqrt(theta.variances)
         if not self.fixed:
             mean = np.einsum("cn,cn->c", joint, deviations) / safe
@@ -106,7 +103,7 @@ class GumbelSteps(Steps):
             mass = np.where(mass > 0, mass, 1.0)
             first = np.einsum("cn,cn->c", decays, deviations) / mass
             second = np.einsum("cn,cn,cn->c", decays, deviations, deviations) / mass - first**2
-            slope, bend = (pool.pooled(shares * column) for column in (spread - mean + first, theta.variances + second))
+            slope, bend = (batch.pooled(shares * column) for column in (spread - mean + first, theta.variances + second))
             step = np.clip(slope / np.where(bend > 0, bend, 1.0) * spread, -0.5, 1.0)
             spread = spread / (1 + step)
             _decay(deviations, spread, decays)
@@ -130,29 +127,29 @@ class GammaSteps(Steps):
         """Return approximately the parameters that have the moments of classes."""
         return theta._replace(means=theta.means + 0.5 * theta.variances * samples.scale[:, None])
 
-    def prepare(self, pool: Pool, theta: Theta) -> None:  # noqa: ARG002
-        """Fill the second buffer: exp(d) - 1 - d, d being before standardising."""
-        excess = np.multiply(pool.buffers[0], pool.scale[:, None], out=pool.buffers[1])
+    def prepare(self, batch: Batch, theta: Theta) -> None:  # noqa: ARG002
+        """Fill in the terms: exp(d) - 1 - d, d being before standardising."""
+        excess = np.multiply(batch.deviations, batch.scale[:, None], out=batch.terms)
         np.minimum(excess, LARGEST, out=excess)
         np.subtract(np.expm1(excess), excess, out=excess)
 
-    def exponents(self, pool: Pool, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
+    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
         """Return log densities up to the offset."""
-        return np.multiply(pool.buffers[1][rows], (-1 / (theta.variances * pool.scale**2))[rows, None], out=out)
+        return np.multiply(batch.terms[rows], (-1 / (theta.variances * batch.scale**2))[rows, None], out=out)
 
-    def offset(self, pool: Pool, theta: Theta) -> Floats:
+    def offset(self, batch: Batch, theta: Theta) -> Floats:
         """Return log densities less their exponents."""
-        return np.asarray(gamma_constant(1 / (theta.variances * pool.scale**2)) + np.log(pool.scale))
+        return np.asarray(gamma_constant(1 / (theta.variances * batch.scale**2)) + np.log(batch.scale))
 
-    def maximise(self, pool: Pool, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
+    def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
         """Return logarithms of means, and spreads whose shape has the observed gap between log of the mean and mean log."""
-        deviations, excess, joint, _ = pool.buffers
+        joint = batch.joint
         safe = np.where(shares > 0, shares, 1.0)
-        mean = pool.scale * np.einsum("cn,cn->c", joint, deviations) / safe
-        shift = np.log1p(np.maximum(np.einsum("cn,cn->c", joint, excess) / safe + mean, -0.999))
-        gap = pool.shared(shares * (shift - mean), safe)
+        mean = batch.scale * np.einsum("cn,cn->c", joint, batch.deviations) / safe
+        shift = np.log1p(np.maximum(np.einsum("cn,cn->c", joint, batch.terms) / safe + mean, -0.999))
+        gap = batch.shared(shares * (shift - mean), safe)
         shape = gamma_shape(np.maximum(gap, np.finfo(float).tiny ** 0.25))
-        return theta.means + shift / pool.scale, 1 / (shape * pool.scale**2)
+        return theta.means + shift / batch.scale, 1 / (shape * batch.scale**2)
 
 
 class EdgedSteps(Steps):
@@ -171,19 +168,19 @@ class EdgedSteps(Steps):
         spread = np.broadcast_to((theta.weights * excess).sum(axis=-1, keepdims=True), excess.shape) if equal else excess
         return theta._replace(means=edges, variances=spread**2)
 
-    def prepare(self, pool: Pool, theta: Theta) -> None:  # noqa: ARG002
-        """Fill the second buffer: deviations, infinite before the edge."""
-        np.copyto(pool.buffers[1], pool.buffers[0])
-        pool.buffers[1][pool.buffers[0] < 0] = np.inf
+    def prepare(self, batch: Batch, theta: Theta) -> None:  # noqa: ARG002
+        """Fill in the terms: deviations, infinite before the edge."""
+        np.copyto(batch.terms, batch.deviations)
+        batch.terms[batch.deviations < 0] = np.inf
 
-    def exponents(self, pool: Pool, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
+    def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
         """Return log densities up to the offset."""
-        return np.multiply(pool.buffers[1][rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
+        return np.multiply(batch.terms[rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
 
-    def maximise(self, pool: Pool, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
+    def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
         """Return edges, which stay where they are, and spreads."""
-        mean = np.einsum("cn,cn->c", pool.buffers[2], pool.buffers[0])
-        return theta.means, pool.shared(mean, np.where(shares > 0, shares, 1.0)) ** 2
+        mean = np.einsum("cn,cn->c", batch.joint, batch.deviations)
+        return theta.means, batch.shared(mean, np.where(shares > 0, shares, 1.0)) ** 2
 
 
 NORMAL_STEPS, GUMBEL_STEPS, EXPONENTIAL_STEPS, GAMMA_STEPS, EDGED_STEPS = (

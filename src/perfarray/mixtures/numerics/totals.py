@@ -4,7 +4,8 @@ A lattice lies over the range of the runs of all systems. A run between two of i
 power of its Fourier transform is that of the total. Ties on a lattice are shared alike, which leaves errors of the square of its step.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -41,35 +42,24 @@ REACH = 8.0
 
 def less_in_total(runs: int, shift: float, ties: float) -> Metric:
     """Return a function that computes P[S < T + shift], ties counting `ties`, of the totals of so many runs of two systems."""
-    if runs == 1:
-        return less(shift, ties)
-
-    def metric(systems: Sequence[Weighted]) -> Floats:
-        finite = [_finite(system) for system in systems]
-        unit, totals = _listed(finite, runs)
-        if totals is not None:
-            steps = shift / unit
-            steps = round(steps) if abs(steps - round(steps)) < 1e-6 else steps
-            return less(steps, ties)([_with_infinite(*pair) for pair in zip(totals, systems, strict=True)])
-        shifted = Weighted(finite[1].values + shift / runs, finite[1].weights)
-        return _on_lattice(less(0.0, 0.5), [finite[0], shifted], systems, runs)
-
-    return metric
+    return less(shift, ties) if runs == 1 else partial(_in_total, lambda steps: less(steps, ties), less(0.0, 0.5), runs, shift)
 
 
 def least_in_total(runs: int, ties: bool) -> Metric:
     """Return a function that computes the probability of every system to have the least total of so many runs (system, replicate)."""
-    if runs == 1:
-        return least(ties)
+    return least(ties) if runs == 1 else partial(_in_total, lambda _shift: least(ties), least(True), runs, 0.0)
 
-    def metric(systems: Sequence[Weighted]) -> Floats:
-        finite = [_finite(system) for system in systems]
-        totals = _listed(finite, runs)[1]
-        if totals is not None:
-            return least(ties)([_with_infinite(*pair) for pair in zip(totals, systems, strict=True)])
-        return _on_lattice(least(True), finite, systems, runs)
 
-    return metric
+def _in_total(listed: Callable[[float], Metric], on_lattice: Metric, runs: int, shift: float, systems: Sequence[Weighted]) -> Floats:
+    """Compute a metric of totals, of which the last system's is shifted: of all of them, or of those on a lattice."""
+    finite = [_finite(system) for system in systems]
+    unit, totals = _listed(finite, runs)
+    if totals is not None:
+        steps = shift / unit
+        steps = round(steps) if abs(steps - round(steps)) < 1e-6 else steps
+        return listed(steps)([_with_infinite(*pair) for pair in zip(totals, systems, strict=True)])
+    finite[-1] = Weighted(finite[-1].values + shift / runs, finite[-1].weights)
+    return _on_lattice(on_lattice, finite, systems, runs)
 
 
 def _finite(system: Weighted) -> Weighted:
