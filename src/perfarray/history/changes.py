@@ -148,7 +148,9 @@ def change_points(
     level, confidence_level = check_share(alpha, "alpha", "0.05"), check_confidence_level(confidence_level)
     margin, least = check_threshold(threshold), check_count(min_size, "min_size", 2)
     check_choice(correction, "correction", ("bh", "holm", None))
-    rate = _rate(false_alarms) if online else 0.0
+    rate, (low, high) = check_number(false_alarms, "false_alarms") / 1000 if online else 0.0, (RATES[-1], RATES[0])
+    if online and not low <= rate <= high:
+        raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
     data = resolve(times, metric, levels, censored=censored)
     array = data.array
     labels = history_labels(array, dim, data.levels)
@@ -179,14 +181,6 @@ def change_points(
     consequence = "no change in favour of the stopped side is called one, and the limit towards the unknown is open"
     limit_note = data.stopped_note(consequence) if data.n_stopped else None
     return with_notes(result, *data.notes, limit_note, checks=("changes",))
-
-
-def _rate(false_alarms: float) -> float:
-    """Return the rate of false alarms per commit."""
-    rate, (low, high) = check_number(false_alarms, "false_alarms") / 1000, (RATES[-1], RATES[0])
-    if not low <= rate <= high:
-        raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
-    return rate
 
 
 def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:
