@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import SUITE
-from perfarray.machines.columns import check_columns, computable_responses, roles_of, variance_of
+from perfarray.machines.columns import check_columns, computable_responses, level_columns, roles_of
 from perfarray.machines.evaluation import evaluate
 from perfarray.machines.formulas import names_in, read_formula
 from perfarray.machines.models import ModelChoice, Predict, coefficients
@@ -271,7 +271,7 @@ def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
         return table
     if isinstance(data, xr.DataArray | xr.Dataset):
         levels = resolve(data, metric).levels if single_values(data, metric) is None else ()
-        names = map(variance_of, levels) if responses == [EVERY_LEVEL] else responses
+        names = [level_columns(level)[0] for level in levels] if responses == [EVERY_LEVEL] else responses
         computed = [name for name in names if name in computable_responses(levels)]
         return machine_table(data, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
     raise TypeError(f"expected a table of machines or timings, got {type(data).__name__}")

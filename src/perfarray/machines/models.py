@@ -51,18 +51,18 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
         ensemble = import_module("sklearn.ensemble")
     except ImportError as error:
         raise ImportError("model='boosting' needs scikit-learn, which cannot be imported: install perfarray[regression]") from error
-    categories = {}
+    categories: dict[str, list[str]] = {}
     for name in predictors:
         if not is_number(rows[name]):
-            categories[name] = rows[name].astype(str).value_counts().index[:CATEGORIES].sort_values()
+            frequent = rows[name].astype(str).value_counts().index[:CATEGORIES].sort_values()
+            categories[name] = list(dict.fromkeys([*frequent, OTHER]))
 
     def prepared(table: pd.DataFrame) -> pd.DataFrame:
         columns: dict[str, Any] = {}
         for name in predictors:
             if name in categories:
                 text = table[name].astype(str)
-                labels = [*categories[name].tolist(), OTHER]
-                columns[name] = pd.Categorical(text.where(text.isin(categories[name]), OTHER), categories=list(dict.fromkeys(labels)))
+                columns[name] = pd.Categorical(text.where(text.isin(categories[name]), OTHER), categories=categories[name])
             else:
                 columns[name] = table[name].to_numpy(dtype=float, na_value=np.nan)
         return pd.DataFrame(columns)

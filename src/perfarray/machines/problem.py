@@ -13,7 +13,6 @@ from perfarray.machines.columns import (
     chosen_columns,
     is_number,
     label_codes,
-    noise_of,
     roles_of,
     stated,
     term_of,
@@ -117,7 +116,7 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
 
 def _noise(table: pd.DataFrame, variance: str) -> str | None:
     """Return the column of what was subtracted from a variance, if there is one."""
-    name = noise_of(variance)
+    name = f"{variance}_noise"
     return name if roles_of(table).get(name) == "noise" else None
 
 

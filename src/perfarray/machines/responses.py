@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BETTER, CENSORED, LOWER
-from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, noise_of, variance_of, variation_of
+from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, level_columns
 from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.numerics.levels import one_value_per_unit
@@ -87,12 +87,11 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
     if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
         mark = suite.coords[CENSORED]
         uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(*suite.dims)
-    level_columns = [name for level in nest for name in (variance_of(level), noise_of(variance_of(level)), variation_of(level))]
     by_level = apply(
         partial(_level_columns, levels=nest, statistic=statistic),
         uncensored,
         core=[(across, *nest)],
-        outputs=outputs(**dict.fromkeys([*level_columns, CONCENTRATION], "")),
+        outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION], "")),
     )
     roles = computed_roles(names, nest)
     numbers_named = [*names, *(name for name, role in roles.items() if role == "noise")]
