@@ -128,7 +128,6 @@ def coverage(
 
 
 def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> xr.Dataset:
-    """Return for every experiment whether its interval contains the truth."""
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
         raise ValueError(f"the answer of {method.name} has no lower and upper: coverage is about intervals")
@@ -311,7 +310,6 @@ def _count_decisions(
 
 
 def _judge_decision(method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float) -> xr.Dataset:
-    """Return for every experiment whether a difference is seen, and whether its sign is wrong."""
     if "threshold" in method.takes:  # a method with its own threshold is called for each
         each = [decided(method, ask(method, sides, threshold=value), value, risk) for value in threshold.values.ravel().tolist()]
         decision = xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]

@@ -121,7 +121,6 @@ def next_measurement(
 
 
 def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
-    """Return the positions of the measured commits among all commits."""
     index = pd.Index(all_commits)
     missing = measured[~pd.Index(measured).isin(index)].tolist()
     if missing:
@@ -134,7 +133,6 @@ def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: s
 
 
 def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: Hashable) -> int:
-    """Return the position of a change among the commits measured."""
     cell_dims = [name for name in changes["change"].dims if name != dim]
     positions = np.flatnonzero(changes["change"].any(cell_dims).values)
     change_labels = labels[positions].tolist()

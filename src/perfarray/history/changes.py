@@ -237,7 +237,6 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
 
 
 def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray]:
-    """Return which changes are common to many benchmarks, and their number at each commit."""
     arrays = [result[name] for name in ("change", "_first", "_last")]
     single = across not in result["change"].dims
     if single:
@@ -312,7 +311,6 @@ def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
 
 
 def _common_note(result: xr.Dataset, dim: str) -> Note | None:
-    """Name the commits at which many benchmarks changed."""
     numbers = result["n_common"].transpose(dim, ...)
     indices = np.argwhere(numbers.values)
     if not len(indices) or dim not in numbers.coords:

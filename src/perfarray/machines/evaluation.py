@@ -177,7 +177,6 @@ def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[
 
 
 def _variances(result: Any) -> dict[str, Any]:
-    """Return the variances of the effects of a mixed model, the residual last."""
     if not hasattr(result, "vcomp"):
         return {}
     if len(result.vcomp):

@@ -251,7 +251,6 @@ def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, conf
 
 
 def _covariance(result: Any, model: str, design: Floats, estimate: Floats, units: Integers) -> Floats:
-    """Return the jackknife covariance of the coefficients of a least squares or gamma model."""
     fitted, measured = np.asarray(result.fittedvalues), result.model.endog
     residuals = measured - fitted
     if model == "ols":

@@ -173,7 +173,6 @@ def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse)
 
 
 def _joined(table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[int, ...], xr.Dataset]) -> xr.Dataset:
-    """Join the answers of the cells, with all labels that any of them has."""
     labels = {dim: table[dim].values for answer in answers.values() for dim in answer.dims if dim in table.dims}
     labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in answers.values()) + 1)
     labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(answers.values())).dims}

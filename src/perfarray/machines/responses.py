@@ -127,7 +127,6 @@ def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> t
 
 
 def _mean_of_known(shares: Floats) -> Floats:
-    """Return means over the benchmarks, axis 1, without NaN."""
     counts = (~np.isnan(shares)).sum(axis=1)
     return np.asarray(np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan))
 

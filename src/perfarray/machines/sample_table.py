@@ -71,7 +71,6 @@ def sample_table(
 
 
 def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
-    """Raise unless the array has both dims."""
     check_names((samples, features), "samples, features")
     for name, dim, marker in (("samples", samples, "points"), ("features", features, "arrows")):
         if dim not in array.dims:

@@ -62,7 +62,6 @@ def describe(
 
 
 def _one_series(units: Floats, level: float, hosts: Integers, at_least: Mask, at_most: Mask, search: Search) -> tuple[Any, ...]:
-    """Return the variables of one series."""
     size, labels = len(units), search.labels
     labels = labels.astype(float) if labels.dtype.kind in "iufb" else labels
     commits = commits_of(units)

@@ -223,7 +223,6 @@ def _whitened(values: Floats, rho: Floats, first: Mask) -> Floats:
 
 
 def _below(mixture: Mixture, value: Floats | float) -> Floats:
-    """Return the cumulative distribution of each mixture at a value."""
     distances = (np.asarray(value)[..., None] - mixture.centre) / mixture.error
     return np.asarray((mixture.weight * stdtr(mixture.df[..., None], distances)).sum(axis=-1))
 

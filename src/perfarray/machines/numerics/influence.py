@@ -95,7 +95,6 @@ def correlation_interval(
 
 
 def _correlations(first: Floats, second: Floats, codes: Integers, split_codes: Integers) -> tuple[float, Floats]:
-    """Return the correlation within splits, and that without each of the units; NaN where there is none."""
     if len(first) < 2 or not np.isfinite(first).all():
         return float("nan"), np.empty(0)
     x, y = first - first.mean(), second - second.mean()

@@ -98,7 +98,6 @@ def _resampled(units: Floats, keys: Integers, table: Floats, statistic: str, dra
 
 
 def _measured_first(units: Floats) -> Floats:
-    """Return units with those that were not measured at the end."""
     return np.take_along_axis(units, np.argsort(np.isnan(units), axis=-1, kind="stable"), axis=-1)
 
 
