@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
 from perfarray.calibration.experiments import simulated
-from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, covered, decided
+from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, decided
 from perfarray.calibration.numerics.distributions import Draw
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.timings.notes import Note, check, count_note
@@ -131,13 +131,23 @@ def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> 
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
         raise ValueError(f"the answer of {method.name} has no lower and upper: coverage is about intervals")
-    truths = {RATIO: point.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: point.variances}
-    truth = truths[method.truth]
+    truth = {RATIO: point.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: point.variances}[method.truth]
     if lost := set(truth.dims) - set(answer["lower"].dims):  # the answer is about a suite
         if lost != {BENCHMARK} or method.options.get("mean", "geometric") != "geometric":
             raise ValueError(f"ratio= differs along {listed(sorted(map(str, lost)))}, which the answer of {method.name} does not have")
         truth = xr.DataArray(np.exp(xr.DataArray(np.log(truth)).mean(BENCHMARK)))
-    return covered(answer, truth)
+    lower, upper = answer["lower"], answer["upper"]
+    outside = answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
+    infinite = outside | np.isinf(lower) | np.isinf(upper)
+    variables = {
+        "covered": xr.where(outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper)),
+        "below": (upper < truth) & ~outside,
+        "above": (lower > truth) & ~outside,
+        "answered": lower.notnull() & upper.notnull(),
+        "unbounded": infinite,
+        "width": (upper - lower).where(~infinite, np.inf) / truth,
+    }
+    return xr.Dataset(variables)
 
 
 def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:

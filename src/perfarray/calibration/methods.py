@@ -109,24 +109,6 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
     return array.drop_vars([name for name in array.coords if name not in array.dims or name == EXPERIMENT])
 
 
-def covered(answer: Mapping[str, xr.DataArray], truth: xr.DataArray) -> xr.Dataset:
-    """Return for every interval whether it contains the truth, or lies below or above it."""
-    lower, upper = answer["lower"], answer["upper"]
-    outside = answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
-    inside = xr.where(outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper))
-    infinite = outside | np.isinf(lower) | np.isinf(upper)
-    return xr.Dataset(
-        {
-            "covered": inside,
-            "below": (upper < truth) & ~outside,
-            "above": (lower > truth) & ~outside,
-            "answered": lower.notnull() & upper.notnull(),
-            "unbounded": infinite,
-            "width": (upper - lower).where(~infinite, np.inf) / truth,
-        }
-    )
-
-
 def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float) -> xr.Dataset:
     """Return for every experiment whether the method sees a difference, its direction (-1: less), and whether it has an answer."""
     if "verdict" in answer:
@@ -148,12 +130,11 @@ def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, 
     return xr.Dataset({"seen": significant, "direction": _direction(method, answer, significant), "answered": answered})
 
 
-def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray) -> xr.DataArray:
+def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray) -> Any:
     """Return the direction of the difference that a test sees: 0 where it gives none."""
     if method.name in ONE_SIDED:
         return -significant.astype(int)
     estimate = next((answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None)
     if estimate is None or not (method.public and method.two):
         return xr.zeros_like(significant, dtype=int)
-    direction: xr.DataArray = xr.where(significant, np.sign(estimate - 1) * (-1 if method.name in SPEEDUPS else 1), 0)
-    return direction
+    return xr.where(significant, np.sign(estimate - 1) * (-1 if method.name in SPEEDUPS else 1), 0)
