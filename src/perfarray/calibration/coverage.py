@@ -10,7 +10,7 @@ import xarray as xr
 from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
 from perfarray.calibration.experiments import simulated
 from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, decided
-from perfarray.calibration.numerics.distributions import Draw
+from perfarray.calibration.numerics.experiments import Draw
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.streams import Rng

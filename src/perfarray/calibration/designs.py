@@ -1,6 +1,6 @@
 """Designs of simulated experiments: nests of two systems whose sizes, variances and ratio are numbers or maps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.calibration.numerics.distributions import Draw
-from perfarray.calibration.numerics.experiments import Side, draw_experiments, hide_levels
+from perfarray.calibration.numerics.experiments import Draw, Side, draw_experiments, hide_levels
 from perfarray.calibration.simulation import check_correlation, check_distribution, check_labels, check_named, check_span
 from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, SIMULATED, TIME, plural
 from perfarray.numerics.random import Key
@@ -80,29 +79,31 @@ class Design:
         """Yield the points of the map, the last dim fastest."""
         words = cell_keys([self.map], ()).transpose(*self.map.dims).values
         for index in np.ndindex(self.map.shape):
-            at = dict(zip(map(str, self.map.dims), index, strict=True))
-            sides = tuple(self._side(side, at) for side in range(len(self.spans)))
-            arrays = xr.broadcast(*(_at(self.variances[0][level], at) for level in self.levels))
+            at = dict(zip(self.map.dims, index, strict=True))
+            arrays = xr.broadcast(*(self.variances[0][level].isel(at, missing_dims="ignore") for level in self.levels))
             truth = xr.DataArray([array.values for array in arrays], dims=(LEVEL, *arrays[0].dims))
-            yield Point(sides, _at(self.ratio, at), truth, (key[0] ^ int(words[index]), key[1]))
+            sides = tuple(self._side(side, at) for side in range(len(self.spans)))
+            yield Point(sides, self.ratio.isel(at, missing_dims="ignore"), truth, (key[0] ^ int(words[index]), key[1]))
 
-    def _side(self, side: int, at: Mapping[str, int]) -> Side:
+    def _side(self, side: int, at: Mapping[Hashable, int]) -> Side:
         """Return one system at a point of the map; the candidate is side 0."""
-        spans = self.spans[side]
+
+        def over_labels(array: xr.DataArray) -> Any:
+            # One axis for each dim of one experiment, in their order.
+            array = array.isel(at, missing_dims="ignore")
+            return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
+
+        ends = [[int(end.isel(at, missing_dims="ignore")) for end in self.spans[side][level]] for level in self.levels]
         return Side(
-            spans=tuple((int(_at(spans[level][0], at)), int(_at(spans[level][1], at))) for level in self.levels),
-            scales=tuple(np.sqrt(self._over(_at(self.variances[side][level], at))) for level in self.levels),
-            factor=self._over(_at(self.ratio, at)) if side == 0 and len(self.spans) == 2 else 1.0,
+            spans=tuple((low, high) for low, high in ends),
+            scales=tuple(np.sqrt(over_labels(self.variances[side][level])) for level in self.levels),
+            factor=over_labels(self.ratio) if side == 0 and len(self.spans) == 2 else 1.0,
             outer=tuple(len(labels) for labels in self.labels.values()),
             common=list(self.labels).index(BENCHMARK) if self.shared else None,
             shared=tuple(self.shared.get(level, 0.0) for level in self.levels),
             autocorrelation=self.autocorrelation,
             pairs=self.pairs,
         )
-
-    def _over(self, array: xr.DataArray) -> Any:
-        """Return values with an axis for each dim of one experiment, in their order."""
-        return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
 
     def draw_timings(self, point: Point, first: int, count: int) -> list[xr.DataArray]:
         """Draw some experiments: the timings of each system as the method gets them."""
@@ -162,11 +163,6 @@ def check_design(study: Study, *, two: bool) -> Design:
         pairs=tuple(check_correlation(pairs.get(level, 0.0), f"pairs[{level!r}]") for level in levels),
         map=_map_of([*arrays, ratio], labels),
     )
-
-
-def _at(array: xr.DataArray, at: Mapping[str, int]) -> xr.DataArray:
-    indexers = {dim: index for dim, index in at.items() if dim in array.dims}
-    return array.isel(indexers) if indexers else array
 
 
 def _by_level(numbers: Numbers | None, name: str, suffix: str = "") -> dict[str, Any]:

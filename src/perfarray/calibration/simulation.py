@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.calibration.numerics.distributions import DISTRIBUTIONS, Draw, autocorrelated
+from perfarray.calibration.numerics.experiments import DISTRIBUTIONS, Draw, autocorrelated
 from perfarray.conventions import LOWER, METRIC, SECONDS, SIMULATED, TIME
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
 

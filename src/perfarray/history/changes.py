@@ -192,7 +192,7 @@ def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, .
             raise ValueError(f"host={host!r} is no coordinate along {dim!r}; there is {listed(along) if along else 'none'}")
         return xr.zeros_like(array[dim].reset_coords(drop=True), dtype=int)
     hosts = array.coords[name].reset_coords(drop=True)
-    hosts = hosts.isel(dict.fromkeys((level for level in levels if level in hosts.dims), 0))
+    hosts = hosts.isel(dict.fromkeys(levels, 0), missing_dims="ignore")
     codes: xr.DataArray = hosts.copy(data=pd.factorize(np.ravel(hosts.values).astype(str))[0].reshape(hosts.shape))
     return codes
 
