@@ -10,7 +10,6 @@ import pandas as pd
 
 from perfarray.conventions import LEVELS, MACHINE, UNKNOWN
 from perfarray.machines.descriptors import FLAG, UNPARSED
-from perfarray.numerics.types import Integers
 from perfarray.tables.descriptions.readings import READINGS
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
@@ -139,13 +138,6 @@ def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
 def stated(column: pd.Series) -> pd.Series:
     """Return a column in which `unknown` is missing."""
     return column if is_number(column) else column.astype(object).where(column.astype(object) != UNKNOWN)
-
-
-def label_codes(rows: pd.DataFrame, groups: str | None) -> Integers | None:
-    """Return the number of each row's label; rows without one have the label `unknown`."""
-    if groups is None:
-        return None
-    return pd.factorize(rows[groups].astype(object).where(rows[groups].notna(), UNKNOWN).astype(str), sort=True)[0]
 
 
 def term_of(rows: pd.DataFrame, name: str) -> str:

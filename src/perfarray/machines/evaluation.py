@@ -30,11 +30,11 @@ def evaluate(
     problem: Problem, fit: Fit, *, test_size: float, folds: int | None, splits: int, confidence_level: float, rng: np.random.Generator
 ) -> tuple[dict[str, Any], dict[Hashable, Any], tuple[Note, ...]]:
     """Test a model on rows that are left out of its fits; return variables, attrs and notes. `fit` is that of all rows."""
-    rows, target, predictors = problem.rows, problem.target, problem.predictors
+    rows, target, predictors, groups = problem.rows, problem.target, problem.predictors, problem.groups
     tested, split, predicted_of_tests, losses, copies, unanswered = _tests(problem, test_size, folds, splits, rng)
     answered, times = np.unique(tested, return_counts=True)
-    units_of_rows = tested if problem.groups is None else problem.groups[tested]
-    independent = problem.groups is None and len(answered) == len(tested)
+    units_of_rows = tested if groups is None else groups[tested]
+    independent = groups is None and len(answered) == len(tested)
     estimate, lower, upper = correlation_interval(
         target[tested],
         predicted_of_tests,
@@ -74,7 +74,7 @@ def evaluate(
     }
     notes = []
     if predictors and number < LEAST_UNITS:
-        noun = "rows" if problem.groups is None else "groups"
+        noun = "rows" if groups is None else "groups"
         text = f"{number} {noun} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
         notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
     constant = [name for name, increase in zip(predictors, influence.increase, strict=True) if not np.isfinite(increase)]

@@ -91,12 +91,9 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
 
 
 def linear(
-    rows: pd.DataFrame, target: Floats, *, right: str, predictors: list[str], classes: set[str], noise: str | None, choice: ModelChoice
+    rows: pd.DataFrame, target: Floats, right: str, predictors: list[str], classes: set[str], noise: str | None, choice: ModelChoice
 ) -> Fit:
-    """Fit a linear, gamma or mixed model of the formula `right`; rows with labels that the fit did not see have no prediction.
-
-    `classes` are the predictors that are labels, and `noise` is the column of what was subtracted from a variance.
-    """
+    """Fit a linear, gamma or mixed model of the terms `right`; rows with labels that the fit did not see have no prediction."""
     models = import_module("statsmodels.formula.api")
     texts = [name for name in predictors if is_text(rows[name]) or (name in classes and not is_number(rows[name]))]
     rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
