@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -109,7 +108,8 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
         for number in np.unique(runs[runs > 1]).tolist():  # rows with equally many runs have the same noise
             noise[runs == number] = log_spread_noise(concentrations[runs == number], suite.sizes[across], number, statistic)
         table[LOG_NOISE] = noise
-    return pd.DataFrame({name: _in_all_rows(values, complete) for name, values in table.items()}), left_out, notes
+    frame = pd.DataFrame(table, index=np.flatnonzero(complete)).reindex(range(len(complete)))
+    return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes
 
 
 def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[Floats, ...]:
@@ -129,12 +129,3 @@ def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> t
 def _mean_of_known(shares: Floats) -> Floats:
     counts = (~np.isnan(shares)).sum(axis=1)
     return np.asarray(np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan))
-
-
-def _in_all_rows(values: npt.NDArray[Any], complete: Mask) -> npt.NDArray[Any]:
-    """Return the numbers of complete rows as those of all rows; of the others, counts are 0 and all else is NaN."""
-    if len(values) == len(complete):
-        return values
-    column = np.full(len(complete), 0 if values.dtype.kind == "i" else np.nan, dtype=values.dtype)
-    column[complete] = values
-    return column
