@@ -1,7 +1,6 @@
 """Principal components of machines and benchmarks: in which directions machines differ, and which benchmarks make them; biplots."""
 
 from collections.abc import Callable, Hashable, Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,7 +149,7 @@ def principal_components(
 
 def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse) -> Analysis:
     """Analyse every cell of the other dims alone; a cell with too little data is NaN, and so are labels that a cell lacks."""
-    cells = list(product(*(range(table.sizes[dim]) for dim in cell_dims)))
+    cells = list(np.ndindex(*(table.sizes[dim] for dim in cell_dims)))
     answers: dict[tuple[int, ...], xr.Dataset] = {}
     reason, incomplete, number = "", 0, len(cells)
     for indices in cells:
