@@ -138,8 +138,8 @@ def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Inte
     ends = [0, *starts, len(hosts)]
     usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
     came = np.flatnonzero(np.diff(hosts)) + 1
-    within = [bool(np.any((came >= low) & (came <= high))) for low, high in zip(first, last, strict=True)]
-    return np.asarray(np.asarray(within, dtype=bool) & (np.diff(usual) != 0))
+    within = ((came >= first[:, None]) & (came <= last[:, None])).any(axis=1)
+    return np.asarray(within & (np.diff(usual) != 0))
 
 
 def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask, Integers]:

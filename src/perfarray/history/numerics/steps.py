@@ -45,13 +45,14 @@ def fit_steps(commits: Commits, starts: list[int], least: int) -> tuple[Fit, Int
     posterior = _positions(commits, starts, fit, least)
     moved = [low + int(np.argmax(chances)) for low, chances in posterior]
     probability = np.zeros(len(commits.values))
-    positions = np.array([moved] * 3, dtype=np.intp)
+    first, last = np.array([moved, moved], dtype=np.intp)
     for number, (low, chances) in enumerate(posterior):  # few
         probability[low : low + len(chances)] += chances
         order = np.argsort(-chances, kind="stable")
         likely = order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
-        positions[1:, number] = low + likely.min(), low + likely.max()
-    return _fit(commits, moved) if moved else fit, *positions, np.minimum(probability, 1.0)
+        first[number], last[number] = low + likely.min(), low + likely.max()
+    fit = _fit(commits, moved) if moved else fit
+    return fit, np.array(moved, dtype=np.intp), first, last, np.minimum(probability, 1.0)
 
 
 def step_ratios(fit: Fit, logs: bool, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
