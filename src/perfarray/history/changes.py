@@ -118,14 +118,12 @@ def change_points(
 
     Notes
     -----
-    The noise between commits (days, hosts, links) is estimated from the series itself: one execution a commit is enough. The tests use
-    normal scores of ranks, so that `alpha` holds for every noise, as long as that of one commit does not depend on the one before.
-    Dependence that is more than chance is removed and noted. Where the spread changes, which is noted, commits are weighted by their own:
-    `alpha` then holds from 100 commits on. Fewer than 8 commits show no change at 5 %. A slow drift is cut into steps (`drifting`). Small
-    changes that are found look larger than they are. See docs/how-to/change_points.md for how often each of this holds.
-
-    With `online`, 8 commits are needed first. The dependence of neighbours is estimated from all commits, so that later ones may move
-    earlier alarms; a change of spread doubles or triples the rate of false alarms.
+    The noise between commits (days, hosts, links) is estimated from the series itself: one execution a commit is enough. `alpha` holds for
+    every noise, as long as that of one commit does not depend on the one before; dependence that is more than chance is removed and noted.
+    Where the spread changes, which is noted, `alpha` holds from 100 commits on. Fewer than 8 commits show no change at 5 %. A slow drift
+    is cut into steps (`drifting`). Small changes that are found look larger than they are. With `online`, 8 commits are needed first, later
+    commits may move earlier alarms, and a change of spread doubles or triples the rate of false alarms. See docs/how-to/change_points.md
+    for how often each of this holds.
 
     References
     ----------
