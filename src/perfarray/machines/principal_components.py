@@ -123,9 +123,7 @@ def principal_components(
     number, key = (0, (0, 0)) if n_resamples is None else (check_count(n_resamples, "n_resamples", 20), key_of(rng))
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     n_kept = None if n_components is None else check_count(n_components, "n_components")
-    resampled = None
-    if number:
-        resampled = resampled_units(times, table, samples, features, unit=unit, levels=levels, metric=metric)
+    resampled = resampled_units(times, table, samples, features, unit=unit, levels=levels, metric=metric) if number else None
 
     def analyse(cell_table: xr.DataArray, cell: dict[Hashable, int]) -> Analysis:
         complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features, impute)
