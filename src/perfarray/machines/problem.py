@@ -85,7 +85,7 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     target = _varied(np.log(measured) if log else measured, response, log)
     terms = " + ".join(term_of(rows, name) for name in useful) or "1"
     classes = {name for name in useful if not is_number(rows[name])}
-    return Problem(rows, target, useful, terms, classes, _noise(table, response), choice, attrs, notes)
+    return Problem(rows, target, useful, terms, classes, noise=_noise(table, response), choice=choice, attrs=attrs, notes=notes)
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -115,8 +115,8 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     if empty:
         text = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"
         notes = (Note("constant_terms", text, {"columns": empty}), *notes)
-    classes = arguments_of(codes, ("C",))
-    return Problem(rows, target, predictors, formula.right(), classes, _noise(table, response), choice, attrs, notes)
+    terms, classes = formula.right(), arguments_of(codes, ("C",))
+    return Problem(rows, target, predictors, terms, classes, noise=_noise(table, response), choice=choice, attrs=attrs, notes=notes)
 
 
 def _noise(table: pd.DataFrame, variance: str) -> str | None:
