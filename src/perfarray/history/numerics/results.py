@@ -54,9 +54,11 @@ def describe(
     units = unit_means(values, search.levels)
     shape = units.shape[:-2]
     levels = np.broadcast_to(level, shape)
-    by_commit = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
-    # Each series has its own commits.
-    rows = [_one_series(units[cell], float(levels[cell]), *(array[cell] for array in by_commit), search) for cell in np.ndindex(shape)]
+    hosts, at_least, at_most = (np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most))
+    rows = [
+        _one_series(units[cell], float(levels[cell]), hosts[cell], at_least[cell], at_most[cell], search)
+        for cell in np.ndindex(shape)  # each has its own commits
+    ]
     stacked = (np.stack(column) for column in zip(*rows, strict=True))
     return tuple(array.reshape((*shape, *array.shape[1:])) for array in stacked)
 
