@@ -172,7 +172,7 @@ def _as_timings(values: Floats, labels: npt.NDArray[np.uint64], data: Timings) -
 
 def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
     """Return the unweighted mean of the units, inside which the lower levels are averaged."""
-    for level in reversed(side.dims[1:]):
+    for level in reversed(list(map(str, side.dims))[1:]):
         side = side.mean(level)
     return side.values
 

@@ -97,7 +97,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
         raise ValueError(f"groups= has {problem.units} labels in {len(rows)} rows; a test needs {folds or 2} or more")
     marks = pd.util.hash_pandas_object(rows[predictors].astype(str), index=False).to_numpy()
     no_rows = np.empty(0, dtype=np.intp)
-    tests = [(no_rows, no_rows, np.empty(0), np.empty((len(predictors), 0)), no_rows, no_rows)]
+    tests: list[tuple[Any, ...]] = [(no_rows, no_rows, np.empty(0), np.empty((len(predictors), 0)), no_rows, no_rows)]
     for number, chosen in enumerate(split_rows(len(rows), groups, test_size, folds, rng, splits) if predictors else []):
         training = np.setdiff1d(np.arange(len(rows)), chosen)
         fit = problem.fit(rows.iloc[training].reset_index(drop=True), target[training])

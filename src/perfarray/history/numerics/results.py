@@ -54,7 +54,8 @@ def describe(
     units = unit_means(values, search.levels)
     shape = units.shape[:-2]
     levels = np.broadcast_to(level, shape)
-    hosts, at_least, at_most = (np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most))
+    by_commit: list[Any] = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
+    hosts, at_least, at_most = by_commit
     rows = [
         _one_series(units[cell], float(levels[cell]), hosts[cell], at_least[cell], at_most[cell], search)
         for cell in np.ndindex(shape)  # each has its own commits
