@@ -9,8 +9,8 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
 from perfarray.calibration.experiments import simulated
-from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, covered, decided
-from perfarray.calibration.numerics.distributions import Draw
+from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, decided
+from perfarray.calibration.numerics.experiments import Draw
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.streams import Rng
@@ -124,21 +124,30 @@ def coverage(
         raise ValueError(f"{checked.name} has no interval whose truth is known from sizes, variances and ratio; {listed(TRUTHS)} have")
     if checked.truth == COMPONENTS and ignored:
         raise ValueError(f"ignored={ignored!r}: the components of levels that are pooled are not those in variances=")
-    return simulated(checked, study, _judge_interval, _covered_shares, "coverage")
+    return simulated(checked, study, _judge_interval, _covered_shares, "coverage", "share of intervals that hold the truth")
 
 
 def _judge_interval(method: Method, sides: list[xr.DataArray], point: Point) -> xr.Dataset:
-    """Return for every experiment whether its interval contains the truth."""
     answer = ask(method, sides)
     if "lower" not in answer or "upper" not in answer:
         raise ValueError(f"the answer of {method.name} has no lower and upper: coverage is about intervals")
-    truths = {RATIO: point.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: point.variances}
-    truth = truths[method.truth]
+    truth = {RATIO: point.ratio, MEAN: xr.DataArray(1.0), COMPONENTS: point.variances}[method.truth]
     if lost := set(truth.dims) - set(answer["lower"].dims):  # the answer is about a suite
         if lost != {BENCHMARK} or method.options.get("mean", "geometric") != "geometric":
             raise ValueError(f"ratio= differs along {listed(sorted(map(str, lost)))}, which the answer of {method.name} does not have")
         truth = xr.DataArray(np.exp(xr.DataArray(np.log(truth)).mean(BENCHMARK)))
-    return covered(answer, truth)
+    lower, upper = answer["lower"], answer["upper"]
+    outside = answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
+    infinite = outside | np.isinf(lower) | np.isinf(upper)
+    variables = {
+        "covered": xr.where(outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper)),
+        "below": (upper < truth) & ~outside,
+        "above": (lower > truth) & ~outside,
+        "answered": lower.notnull() & upper.notnull(),
+        "unbounded": infinite,
+        "width": (upper - lower).where(~infinite, np.inf) / truth,
+    }
+    return xr.Dataset(variables)
 
 
 def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
@@ -156,15 +165,7 @@ def _covered_shares(experiments: xr.Dataset) -> xr.Dataset:
         "unanswered": 1 - answered.mean(EXPERIMENT),
         "width": experiments["width"].where(answered).median(EXPERIMENT),
     }
-    return _described(xr.Dataset(variables), "share of intervals that hold the truth")
-
-
-def _described(result: xr.Dataset, description: str) -> xr.Dataset:
-    for variable in result.variables.values():
-        variable.attrs = {"units": "1"} if variable.dtype.kind == "f" else {}
-    result["estimate"].attrs["long_name"] = description
-    result["error"].attrs["long_name"] = "Monte Carlo standard error"
-    return result.drop_vars([name for name in result.coords if name not in result.dims])
+    return xr.Dataset(variables)
 
 
 def false_alarm_rate(
@@ -237,7 +238,8 @@ batch, rng, progress, **options
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
         confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
-    return _count_decisions(method, options, study, threshold, _alarm_shares, "false_alarm_rate")
+    result = _count_decisions(method, options, study, threshold, "false_alarm_rate", "share of experiments with a false alarm")
+    return result.drop_vars("opposite")
 
 
 def power(
@@ -301,16 +303,11 @@ batch, rng, progress, **options
         distribution=distribution, autocorrelation=autocorrelation, shared=shared, pairs=pairs, dims=dims, ignored=ignored,
         confidence_level=confidence_level, n_experiments=n_experiments, batch=batch, rng=rng, progress=progress,
     )  # fmt: skip
-    return _count_decisions(method, options, study, threshold, _power_shares, "power")
+    return _count_decisions(method, options, study, threshold, "power", "share of experiments in which the difference is seen")
 
 
 def _count_decisions(
-    method: str | Callable[..., Any],
-    options: Mapping[str, Any],
-    study: Study,
-    threshold: Any,
-    shares: Callable[[xr.Dataset], xr.Dataset],
-    result: str,
+    method: str | Callable[..., Any], options: Mapping[str, Any], study: Study, threshold: Any, result: str, description: str
 ) -> xr.Dataset:
     """Simulate, and count decisions at a threshold, or at several along a dim `threshold`."""
     if isinstance(threshold, list | range | np.ndarray | xr.DataArray):
@@ -319,11 +316,10 @@ def _count_decisions(
     else:
         thresholds = xr.DataArray(check_threshold(threshold))
     judge = partial(_judge_decision, threshold=thresholds, risk=round(1 - study.confidence_level, 12))
-    return simulated(check_method(method, options), study, judge, shares, result)
+    return simulated(check_method(method, options), study, judge, _decision_shares, result, description)
 
 
 def _judge_decision(method: Method, sides: list[xr.DataArray], point: Point, *, threshold: xr.DataArray, risk: float) -> xr.Dataset:
-    """Return for every experiment whether a difference is seen, and whether its sign is wrong."""
     if "threshold" in method.takes:  # a method with its own threshold is called for each
         each = [decided(method, ask(method, sides, threshold=value), value, risk) for value in threshold.values.ravel().tolist()]
         decision = xr.concat(each, threshold["threshold"], coords="minimal") if threshold.ndim else each[0]
@@ -335,21 +331,16 @@ def _judge_decision(method: Method, sides: list[xr.DataArray], point: Point, *, 
     return xr.Dataset({"seen": decision["seen"] & decision["answered"], "opposite": opposite, "answered": decision["answered"]})
 
 
-def _power_shares(experiments: xr.Dataset) -> xr.Dataset:
+def _decision_shares(experiments: xr.Dataset) -> xr.Dataset:
     """Return the shares at one point; a difference of the wrong sign is not seen."""
-    right = experiments.assign(seen=experiments["seen"] & ~experiments["opposite"])
-    result = _shares(right).assign(opposite=experiments["opposite"].mean(EXPERIMENT))
-    return _described(result[["estimate", "error", "opposite", "unanswered"]], "share of experiments in which the difference is seen")
-
-
-def _alarm_shares(experiments: xr.Dataset) -> xr.Dataset:
-    return _described(_shares(experiments), "share of experiments with a false alarm")
-
-
-def _shares(experiments: xr.Dataset) -> xr.Dataset:
-    estimate = experiments["seen"].mean(EXPERIMENT)
-    error = np.sqrt(estimate * (1 - estimate) / experiments.sizes[EXPERIMENT])
-    return xr.Dataset({"estimate": estimate, "error": error, "unanswered": 1 - experiments["answered"].mean(EXPERIMENT)})
+    estimate = (experiments["seen"] & ~experiments["opposite"]).mean(EXPERIMENT)
+    variables = {
+        "estimate": estimate,
+        "error": np.sqrt(estimate * (1 - estimate) / experiments.sizes[EXPERIMENT]),
+        "opposite": experiments["opposite"].mean(EXPERIMENT),
+        "unanswered": 1 - experiments["answered"].mean(EXPERIMENT),
+    }
+    return xr.Dataset(variables)
 
 
 @check("experiments")

@@ -1,6 +1,6 @@
 """Designs of simulated experiments: nests of two systems whose sizes, variances and ratio are numbers or maps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.calibration.numerics.distributions import Draw
-from perfarray.calibration.numerics.experiments import Side, draw_experiments, hide_levels
+from perfarray.calibration.numerics.experiments import Draw, Side, draw_experiments, hide_levels
 from perfarray.calibration.simulation import check_correlation, check_distribution, check_labels, check_named, check_span
 from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, SIMULATED, TIME, plural
 from perfarray.numerics.random import Key
@@ -80,29 +79,31 @@ class Design:
         """Yield the points of the map, the last dim fastest."""
         words = cell_keys([self.map], ()).transpose(*self.map.dims).values
         for index in np.ndindex(self.map.shape):
-            at = dict(zip(map(str, self.map.dims), index, strict=True))
-            sides = tuple(self._side(side, at) for side in range(len(self.spans)))
-            arrays = xr.broadcast(*(_at(self.variances[0][level], at) for level in self.levels))
+            at = dict(zip(self.map.dims, index, strict=True))
+            arrays = xr.broadcast(*(self.variances[0][level].isel(at, missing_dims="ignore") for level in self.levels))
             truth = xr.DataArray([array.values for array in arrays], dims=(LEVEL, *arrays[0].dims))
-            yield Point(sides, _at(self.ratio, at), truth, (key[0] ^ int(words[index]), key[1]))
+            sides = tuple(self._side(side, at) for side in range(len(self.spans)))
+            yield Point(sides, self.ratio.isel(at, missing_dims="ignore"), truth, (key[0] ^ int(words[index]), key[1]))
 
-    def _side(self, side: int, at: Mapping[str, int]) -> Side:
+    def _side(self, side: int, at: Mapping[Hashable, int]) -> Side:
         """Return one system at a point of the map; the candidate is side 0."""
-        spans = self.spans[side]
+
+        def over_labels(array: xr.DataArray) -> Any:
+            # One axis for each dim of one experiment, in their order.
+            array = array.isel(at, missing_dims="ignore")
+            return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
+
+        ends = [[int(end.isel(at, missing_dims="ignore")) for end in self.spans[side][level]] for level in self.levels]
         return Side(
-            spans=tuple((int(_at(spans[level][0], at)), int(_at(spans[level][1], at))) for level in self.levels),
-            scales=tuple(np.sqrt(self._over(_at(self.variances[side][level], at))) for level in self.levels),
-            factor=self._over(_at(self.ratio, at)) if side == 0 and len(self.spans) == 2 else 1.0,
+            spans=tuple((low, high) for low, high in ends),
+            scales=tuple(np.sqrt(over_labels(self.variances[side][level])) for level in self.levels),
+            factor=over_labels(self.ratio) if side == 0 and len(self.spans) == 2 else 1.0,
             outer=tuple(len(labels) for labels in self.labels.values()),
             common=list(self.labels).index(BENCHMARK) if self.shared else None,
             shared=tuple(self.shared.get(level, 0.0) for level in self.levels),
             autocorrelation=self.autocorrelation,
             pairs=self.pairs,
         )
-
-    def _over(self, array: xr.DataArray) -> Any:
-        """Return values with an axis for each dim of one experiment, in their order."""
-        return array.expand_dims([dim for dim in self.labels if dim not in array.dims]).transpose(*self.labels).values
 
     def draw_timings(self, point: Point, first: int, count: int) -> list[xr.DataArray]:
         """Draw some experiments: the timings of each system as the method gets them."""
@@ -118,8 +119,7 @@ class Design:
 
 def check_design(study: Study, *, two: bool) -> Design:
     """Check the nest of one system or of two, and lay out the map."""
-    sizes = _by_level(study.sizes, "sizes", "")
-    levels = tuple(sizes)
+    levels = tuple(_by_level(study.sizes, "sizes"))
     hidden = check_names(study.ignored, "ignored") if study.ignored else ()
     neighbours, shared, pairs = dict(study.autocorrelation or {}), dict(study.shared or {}), dict(study.pairs or {})
     check_named((*hidden, *neighbours, *shared, *pairs), levels)
@@ -136,27 +136,20 @@ def check_design(study: Study, *, two: bool) -> Design:
         raise ValueError(
             f"shared={listed(shared)} is about units that serve several benchmarks: say how many with dims={{'benchmark': 13}}"
         )
-    spans = [_spans(sizes, "sizes", hidden)]
-    variances = [_variances(study.variances, "variances", levels)]
+    spans, variances = [_spans(study.sizes, "sizes", hidden)], [_variances(study.variances, "variances", levels)]
     if two:
-        name, prefix = "baseline_sizes", "baseline_"
-        same_sizes = study.baseline_sizes is None
-        spans.append(spans[0] if same_sizes else _spans(_by_level(study.baseline_sizes, name, prefix), name, hidden))
-        check_named(spans[-1], levels)
-        missing = [level for level in levels if level not in spans[-1]]
+        spans.append(spans[0] if study.baseline_sizes is None else _spans(study.baseline_sizes, "baseline_sizes", hidden))
+        check_named(spans[1], levels)
+        missing = [level for level in levels if level not in spans[1]]
         if missing:
             raise ValueError(f"baseline_sizes has no {listed(missing)}; the levels in sizes are {listed(levels)}")
-        same_variances = study.baseline_variances is None
-        variances.append(variances[0] if same_variances else _variances(study.baseline_variances, "baseline_variances", levels))
+        same = study.baseline_variances is None
+        variances.append(variances[0] if same else _variances(study.baseline_variances, "baseline_variances", levels))
     ratio = _as_map(study.ratio, "ratio")
     if not bool((ratio > 0).all()):
         raise ValueError(f"ratio={study.ratio!r}: give what the candidate's mean is of the baseline's, a number above zero such as 0.95")
-    arrays = [
-        *(array for side in spans for span in side.values() for array in span),
-        *(v for side in variances for v in side.values()),
-        ratio,
-    ]
-    template = _map_of(arrays, labels)
+    arrays = [array for side in spans for span in side.values() for array in span]
+    arrays += [array for side in variances for array in side.values()]
     return Design(
         levels=levels,
         hidden=hidden,
@@ -168,17 +161,13 @@ def check_design(study: Study, *, two: bool) -> Design:
         autocorrelation=tuple(check_correlation(neighbours.get(level, 0.0), f"autocorrelation[{level!r}]", least=-1.0) for level in levels),
         shared={level: check_correlation(value, f"shared[{level!r}]") for level, value in shared.items()},
         pairs=tuple(check_correlation(pairs.get(level, 0.0), f"pairs[{level!r}]") for level in levels),
-        map=template,
+        map=_map_of([*arrays, ratio], labels),
     )
 
 
-def _at(array: xr.DataArray, at: Mapping[str, int]) -> xr.DataArray:
-    indexers = {dim: index for dim, index in at.items() if dim in array.dims}
-    return array.isel(indexers) if indexers else array
-
-
-def _by_level(numbers: Numbers | None, name: str, prefix: str, suffix: str = "") -> dict[str, Any]:
+def _by_level(numbers: Numbers | None, name: str, suffix: str = "") -> dict[str, Any]:
     """Return the numbers of each level: a list becomes a map along a dim named after the level."""
+    prefix = "baseline_" if name.startswith("baseline_") else ""
     if isinstance(numbers, xr.DataArray) and LEVEL in numbers.dims:
         numbers = {str(level): numbers.sel({LEVEL: level}, drop=True) for level in numbers[LEVEL].values.tolist()}
     if not isinstance(numbers, Mapping) or (name.endswith("sizes") and not numbers):
@@ -211,9 +200,9 @@ def _as_map(value: Any, dim: str) -> xr.DataArray:
     return array
 
 
-def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
+def _spans(numbers: Numbers | None, name: str, hidden: Sequence[str]) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
     """Return the fewest and most repetitions by level; independent units are repeated at least twice."""
-    spans = {}
+    sizes, spans = _by_level(numbers, name), {}
     for level, value in sizes.items():
         array = value if isinstance(value, xr.DataArray) else xr.DataArray(0)
         values = array.values.ravel().tolist() if isinstance(value, xr.DataArray) else [value]
@@ -233,7 +222,7 @@ def _spans(sizes: Mapping[str, Any], name: str, hidden: Sequence[str]) -> dict[s
 
 
 def _variances(numbers: Numbers | None, name: str, levels: Sequence[str]) -> dict[str, xr.DataArray]:
-    by_level = _by_level(numbers if numbers is not None else {}, name, "" if name == "variances" else "baseline_", "_variance")
+    by_level = _by_level(numbers if numbers is not None else {}, name, "_variance")
     check_named(by_level, levels)
     arrays = {level: _as_map(by_level.get(level, 0.0), f"{name}[{level!r}]") for level in levels}
     for level, array in arrays.items():

@@ -1,12 +1,12 @@
 """Simulated experiments, point by point of a map and batch by batch; the size of a batch changes no number."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from typing import Any
 
 import xarray as xr
 
-from perfarray.calibration.designs import EXPERIMENT, Design, Point, Study, check_design
+from perfarray.calibration.designs import EXPERIMENT, Point, Study, check_design
 from perfarray.calibration.methods import Method, with_defaults
 from perfarray.timings.notes import with_notes
 from perfarray.timings.streams import describe_key, key_of
@@ -19,8 +19,10 @@ UPDATES, LEAST = 40, 1 << 19  # steps of the progress bar, and the least cost of
 Judge = Callable[[Method, list[xr.DataArray], Point], xr.Dataset]  # the outcome of each experiment, by method and timings
 
 
-def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.Dataset], xr.Dataset], result: str) -> xr.Dataset:
-    """Draw the experiments of every point of a map, judge each, and summarise the outcomes."""
+def simulated(
+    method: Method, study: Study, judge: Judge, summary: Callable[[xr.Dataset], xr.Dataset], result: str, description: str
+) -> xr.Dataset:
+    """Draw the experiments of every point of a map, judge each, and summarise the outcomes: a share and its description."""
     count = check_count(study.n_experiments, "n_experiments", 2)
     check_confidence_level(study.confidence_level)
     batch = None if study.batch is None else check_count(study.batch, "batch")
@@ -43,7 +45,22 @@ def simulated(method: Method, study: Study, judge: Judge, summary: Callable[[xr.
                 if bar is not None:
                     bar.update(cost * several // count)
             summaries.append(summary(xr.concat(batches, EXPERIMENT, coords="minimal", compat="override")))
-    return with_notes(_on_map(summaries, design).assign_attrs(_attrs(method, study, design, key, result)), checks=("experiments",))
+    shares = _on_map(summaries, design.map)
+    shares["estimate"].attrs["long_name"] = description
+    shares["error"].attrs["long_name"] = "Monte Carlo standard error"
+    law = study.distribution
+    attrs: dict[str, Hashable] = {
+        "result": result,
+        "method": method.name,
+        "levels": " ".join(design.visible),
+        "unit": design.visible[0],
+        "confidence_level": study.confidence_level,
+        "distribution": law if isinstance(law, str) else str(getattr(law, "__name__", "callable")),
+        "n_experiments": study.n_experiments,
+    }
+    attrs |= {"ignored": " ".join(design.hidden)} if design.hidden else {}
+    attrs |= {f"{name}_of_method": value for name, value in method.options.items() if type(value) in (str, int, float)}
+    return with_notes(shares.assign_attrs(attrs | describe_key(key)), checks=("experiments",))
 
 
 def _progress_bar(cost: int, result: str) -> Any:
@@ -52,25 +69,12 @@ def _progress_bar(cost: int, result: str) -> Any:
     return tqdm(total=cost, desc=result.replace("_", " "), bar_format="{l_bar}{bar}| {elapsed}, {remaining} left")
 
 
-def _on_map(summaries: Sequence[xr.Dataset], design: Design) -> xr.Dataset:
-    datasets = list(summaries)
-    for dim, size in reversed(list(design.map.sizes.items())):
-        groups = (datasets[first : first + size] for first in range(0, len(datasets), size))
-        datasets = [xr.concat(group, dim, coords="minimal", compat="override") for group in groups]
-    return datasets[0].assign_coords({dim: coord.variable for dim, coord in design.map.coords.items()})
-
-
-def _attrs(method: Method, study: Study, design: Design, key: tuple[int, int], result: str) -> dict[str, Hashable]:
-    distribution = study.distribution
-    attrs: dict[str, Hashable] = {
-        "result": result,
-        "method": method.name,
-        "levels": " ".join(design.visible),
-        "unit": design.visible[0],
-        "confidence_level": study.confidence_level,
-        "distribution": distribution if isinstance(distribution, str) else str(getattr(distribution, "__name__", "callable")),
-        "n_experiments": study.n_experiments,
-    }
-    attrs |= {"ignored": " ".join(design.hidden)} if design.hidden else {}
-    attrs |= {f"{name}_of_method": value for name, value in method.options.items() if type(value) in (str, int, float)}
-    return attrs | describe_key(key)
+def _on_map(summaries: list[xr.Dataset], template: xr.DataArray) -> xr.Dataset:
+    """Join the summaries of all points, the last dim fastest, and describe them."""
+    for dim, size in reversed(list(template.sizes.items())):
+        groups = (summaries[first : first + size] for first in range(0, len(summaries), size))
+        summaries = [xr.concat(group, dim, coords="minimal", compat="override") for group in groups]
+    joined = summaries[0].drop_vars([name for name in summaries[0].coords if name not in summaries[0].dims])
+    for variable in joined.variables.values():
+        variable.attrs = {"units": "1"} if variable.dtype.kind == "f" else {}
+    return joined.assign_coords({dim: coord.variable for dim, coord in template.coords.items()})

@@ -83,18 +83,14 @@ def ask(method: Method, sides: Sequence[xr.DataArray], **more: Any) -> dict[str,
     """Call a method on some experiments, and return the parts of its answer along `experiment`."""
     with collecting_notes():
         answer = method.function(*sides, **method.options | more)
-    variables = {name: _variable_of(answer, name) for name in VARIABLES}
+    if not isinstance(answer, Mapping):
+        answer = {name: getattr(answer, name, None) for name in VARIABLES}
+    variables = answer.data_vars if isinstance(answer, xr.Dataset) else answer
     count = sides[0].sizes[EXPERIMENT]
-    answers = {name: _along_experiments(value, name, method, count) for name, value in variables.items() if value is not None}
+    answers = {name: _along_experiments(variables[name], name, method, count) for name in VARIABLES if variables.get(name) is not None}
     if not answers.keys() & {"lower", "verdict", "significant", "pvalue"}:
         raise ValueError(f"the answer of {method.name} has neither lower and upper nor pvalue, verdict or significant")
     return answers
-
-
-def _variable_of(answer: Any, name: str) -> Any:
-    if isinstance(answer, xr.Dataset):
-        return answer.data_vars.get(name)
-    return answer.get(name) if isinstance(answer, Mapping) else getattr(answer, name, None)
 
 
 def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.DataArray:
@@ -113,24 +109,6 @@ def _along_experiments(value: Any, name: str, method: Method, count: int) -> xr.
     return array.drop_vars([name for name in array.coords if name not in array.dims or name == EXPERIMENT])
 
 
-def covered(answer: Mapping[str, xr.DataArray], truth: xr.DataArray) -> xr.Dataset:
-    """Return for every interval whether it contains the truth, or lies below or above it."""
-    lower, upper = answer["lower"], answer["upper"]
-    outside = answer["kind"] == "exclusive" if "kind" in answer else xr.zeros_like(lower, dtype=bool)
-    inside = xr.where(outside, (truth <= lower) | (truth >= upper), (lower <= truth) & (truth <= upper))
-    infinite = outside | np.isinf(lower) | np.isinf(upper)
-    return xr.Dataset(
-        {
-            "covered": inside,
-            "below": (upper < truth) & ~outside,
-            "above": (lower > truth) & ~outside,
-            "answered": lower.notnull() & upper.notnull(),
-            "unbounded": infinite,
-            "width": (upper - lower).where(~infinite, np.inf) / truth,
-        }
-    )
-
-
 def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, risk: float) -> xr.Dataset:
     """Return for every experiment whether the method sees a difference, its direction (-1: less), and whether it has an answer."""
     if "verdict" in answer:
@@ -139,7 +117,10 @@ def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, 
         answered = answer["lower"].notnull() if "lower" in answer else verdict.isin([FASTER, SLOWER, EQUIVALENT, INCONCLUSIVE])
         return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": answered})
     if "lower" in answer and method.truth == RATIO:
-        return beyond(answer, threshold)
+        lower, upper = answer["lower"], answer["upper"]
+        inside = (answer["kind"] != "exclusive") if "kind" in answer else xr.ones_like(lower, dtype=bool)
+        direction = xr.where(inside & (lower > 1 + threshold), 1, 0) - xr.where(inside & (upper < 1 - threshold), 1, 0)
+        return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": lower.notnull() & upper.notnull()})
     if np.any(np.asarray(threshold) > 0):
         raise ValueError(f"threshold={threshold!r}: {method.name} tests whether there is any difference, and knows no threshold")
     if "pvalue" not in answer and "significant" not in answer:
@@ -149,20 +130,11 @@ def decided(method: Method, answer: Mapping[str, xr.DataArray], threshold: Any, 
     return xr.Dataset({"seen": significant, "direction": _direction(method, answer, significant), "answered": answered})
 
 
-def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray) -> xr.DataArray:
+def _direction(method: Method, answer: Mapping[str, xr.DataArray], significant: xr.DataArray) -> Any:
     """Return the direction of the difference that a test sees: 0 where it gives none."""
     if method.name in ONE_SIDED:
         return -significant.astype(int)
     estimate = next((answer[name] for name in ("estimate", "speedup", "statistic") if name in answer), None)
     if estimate is None or not (method.public and method.two):
         return xr.zeros_like(significant, dtype=int)
-    direction: xr.DataArray = xr.where(significant, np.sign(estimate - 1) * (-1 if method.name in SPEEDUPS else 1), 0)
-    return direction
-
-
-def beyond(answer: Mapping[str, xr.DataArray], threshold: Any) -> xr.Dataset:
-    """Return which sets lie wholly outside 1 +- threshold, and on which side."""
-    lower, upper = answer["lower"], answer["upper"]
-    inside = (answer["kind"] != "exclusive") if "kind" in answer else xr.ones_like(lower, dtype=bool)
-    direction = xr.where(inside & (lower > 1 + threshold), 1, 0) - xr.where(inside & (upper < 1 - threshold), 1, 0)
-    return xr.Dataset({"seen": direction != 0, "direction": direction, "answered": lower.notnull() & upper.notnull()})
+    return xr.where(significant, np.sign(estimate - 1) * (-1 if method.name in SPEEDUPS else 1), 0)

@@ -19,14 +19,14 @@ Judged = tuple[Mask, Mask]  # for every comparison, whether a difference is seen
 
 
 class Rule(NamedTuple):
-    """A rule of a tool that pools all values of a side: its function of both sides and the risk, and the tools that use it."""
+    """A rule by name, the tools that use it, and its function of both sides of many comparisons."""
 
-    judge: Callable[[Floats, Floats, float], Judged]
+    name: str
     used_by: str
+    judge: Callable[[xr.DataArray, xr.DataArray], Judged]
 
 
-def _by_pvalue(test: Callable[[Floats, Floats], Floats], first: Floats, second: Floats, risk: float) -> Judged:
-    pvalue = test(first, second)
+def _by_pvalue(pvalue: Floats, risk: float) -> Judged:
     return pvalue <= risk, ~np.isnan(pvalue)
 
 
@@ -35,57 +35,51 @@ def _by_limit(limit: float, first: Floats, second: Floats, _: float) -> Judged:
     return np.abs(ratio - 1) > limit, ~np.isnan(ratio)
 
 
-def _rank_sum(first: Floats, second: Floats) -> Floats:
-    return mann_whitney(first, second, "two-sided").pvalue
-
-
 OURS: Final = "perfarray"
 
-# Rules that ignore the nest, by name.
-RULES: Final[Mapping[str, Rule]] = {
-    "pooled_t": Rule(partial(_by_pvalue, pooled_t), "pyperf"),
-    "pooled_mannwhitney": Rule(partial(_by_pvalue, _rank_sum), "benchstat, Google Benchmark"),
-    "errors_apart": Rule(lambda first, second, _: errors_apart(first, second, 0.999), "readers of JMH's scores"),
-    "means_2_percent": Rule(partial(_by_limit, 0.02), "a limit on the means"),
-    "means_5_percent": Rule(partial(_by_limit, 0.05), "a limit on the means"),
+# Rules that ignore the nest: the tools that use each, and its function of all values of both sides and the risk.
+RULES: Final[Mapping[str, tuple[str, Callable[[Floats, Floats, float], Judged]]]] = {
+    "pooled_t": ("pyperf", lambda first, second, risk: _by_pvalue(pooled_t(first, second), risk)),
+    "pooled_mannwhitney": (
+        "benchstat, Google Benchmark",
+        lambda first, second, risk: _by_pvalue(mann_whitney(first, second, "two-sided").pvalue, risk),
+    ),
+    "errors_apart": ("readers of JMH's scores", lambda first, second, _: errors_apart(first, second, 0.999)),
+    "means_2_percent": ("a limit on the means", partial(_by_limit, 0.02)),
+    "means_5_percent": ("a limit on the means", partial(_by_limit, 0.05)),
 }
 
 
-class CheckedRule(NamedTuple):
-    """A rule by name, the tools that use it, and its function of both sides of many comparisons."""
-
-    name: str
-    used_by: str
-    judge: Callable[[xr.DataArray, xr.DataArray], Judged]
-
-
-def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_level: float, rng: str) -> list[CheckedRule]:
+def check_rules(rules: Any, levels: Sequence[str], threshold: float, confidence_level: float, rng: str) -> list[Rule]:
     """Return the rules of some names, or of callables of two sides."""
     names_or_callables = [rules] if isinstance(rules, str) or callable(rules) else list(rules) if isinstance(rules, Sequence | Set) else []
     if not names_or_callables:
         raise ValueError(f"rules={rules!r}: give at least one of {listed((OURS, *RULES))}, the name of a method, or a callable")
-    checked = []
+    checked: list[Rule] = []
+    risk = round(1 - confidence_level, 12)
     for rule in names_or_callables:
         name = rule if isinstance(rule, str) else str(getattr(rule, "__name__", type(rule).__name__))
         if isinstance(rule, str) and rule in RULES:
-            judge = partial(_pooled, RULES[rule], threshold, round(1 - confidence_level, 12))
-            checked.append(CheckedRule(name, RULES[rule].used_by, judge))
+            used_by, test = RULES[rule]
+            checked.append(Rule(name, used_by, partial(_pooled, test, threshold, risk)))
             continue
         if isinstance(rule, str) and rule != OURS and not hasattr(perfarray, rule):
             check_choice(rule, "rules", (OURS, *RULES, "the name of a method, such as randomization_test", "a callable"))
         method = with_defaults(check_method("compare" if rule == OURS else rule, {}), levels, (), confidence_level, rng)
-        judge_pair = partial(_by_method, method, threshold, round(1 - confidence_level, 12))
-        checked.append(CheckedRule(name, f"perfarray.{method.name}" if method.public else "the caller", judge_pair))
-    names = [each.name for each in checked]
+        used_by = f"perfarray.{method.name}" if method.public else "the caller"
+        checked.append(Rule(name, used_by, partial(_by_method, method, threshold, risk)))
+    names = [rule.name for rule in checked]
     if len(set(names)) < len(names):
         raise ValueError(f"rules= names something twice: {listed(names)}")
     return checked
 
 
-def _pooled(rule: Rule, threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray) -> Judged:
+def _pooled(
+    test: Callable[[Floats, Floats, float], Judged], threshold: float, risk: float, first: xr.DataArray, second: xr.DataArray
+) -> Judged:
     """Judge by all values of a side; changes below the threshold are no alarm."""
     x, y = (side.values.reshape(side.sizes[EXPERIMENT], -1) for side in (first, second))
-    significant, answered = rule.judge(x, y, risk)
+    significant, answered = test(x, y, risk)
     large = np.abs(pool(x).mean / pool(y).mean - 1) > threshold
     return significant & answered & large, answered
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.calibration.numerics.distributions import DISTRIBUTIONS, Draw, autocorrelated
+from perfarray.calibration.numerics.experiments import DISTRIBUTIONS, Draw, autocorrelated
 from perfarray.conventions import LOWER, METRIC, SECONDS, SIMULATED, TIME
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
 
@@ -132,7 +132,6 @@ def check_correlation(value: Any, name: str, least: float = 0.0) -> float:
 
 
 def _effects(draw: Draw, rng: np.random.Generator, shape: Mapping[str, int], correlation: float) -> xr.DataArray:
-    """Draw a level's effects for every unit, with a part that the benchmarks share."""
     effects = xr.DataArray(draw(rng, tuple(shape.values())), dims=tuple(shape))
     if not correlation:
         return effects

@@ -1,6 +1,6 @@
 """A/A splits: how often each rule sees a difference between halves of the same timings."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT
 from perfarray.calibration.numerics.splits import halves, number_of_splits
-from perfarray.calibration.rules import OURS, RULES, CheckedRule, check_rules
+from perfarray.calibration.rules import OURS, RULES, Rule, check_rules
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import LEVELS, MACHINE, plural
 from perfarray.numerics.random import SPLITS, Key, Streams
@@ -111,26 +111,19 @@ def calibrate(
     return with_notes(result, *data.notes, data.selected, *_notes(result, data))
 
 
-class Counts(NamedTuple):
-    """Per cell: by rule the shares of splits with an alarm and without an answer; the noise floor, the splits compared, and the units."""
-
-    rate: Floats
-    unanswered: Floats
-    noise_floor: Floats
-    n_splits: Floats
-    n: Floats
-
-
 def _count_alarms(
-    values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, rules: list[CheckedRule], most: int, level: float, key: Key
-) -> Counts:
-    """Split and compare the cells: those with the same number of units at once."""
+    values: Floats, numbers: npt.NDArray[np.uint64], data: Timings, rules: list[Rule], most: int, level: float, key: Key
+) -> dict[str, Floats]:
+    """Split and compare the cells, those with the same number of units at once.
+
+    Return by rule and cell the shares of splits with an alarm and without an answer; by cell the noise floor, the splits and the units.
+    """
     measured = ~np.isnan(values).all(axis=tuple(range(2, values.ndim)))
     n = measured.sum(axis=1)
     order = np.argsort(~measured, axis=1, kind="stable")
     values = np.take_along_axis(values, order.reshape(order.shape + (1,) * (values.ndim - 2)), axis=1)
     rate, unanswered = np.full((2, len(rules), len(values)), np.nan)
-    counts = Counts(rate, unanswered, np.full(len(values), np.nan), np.zeros(len(values)), n.astype(float))
+    noise_floor, splits = np.full(len(values), np.nan), np.zeros(len(values))
     for units in sorted({int(count) for count in n if count > 1}):
         sides = halves(units, most, Streams(key).generator(units, SPLITS))
         cells, size = np.flatnonzero(n == units), units * int(np.prod(values.shape[2:]))
@@ -138,10 +131,10 @@ def _count_alarms(
         for first in range(0, len(cells), at_once):
             rows = cells[first : first + at_once]
             alarms, answered, change = _judged(_trimmed(values[rows]), numbers[rows], sides, data, rules)
-            counts.rate[:, rows], counts.unanswered[:, rows] = alarms.mean(axis=-1), 1 - answered.mean(axis=-1)
+            rate[:, rows], unanswered[:, rows] = alarms.mean(axis=-1), 1 - answered.mean(axis=-1)
             reached = np.quantile(change, level, axis=-1, method="inverted_cdf")
-            counts.noise_floor[rows], counts.n_splits[rows] = np.expm1(reached / np.sqrt(2)), len(sides[0])
-    return counts
+            noise_floor[rows], splits[rows] = np.expm1(reached / np.sqrt(2)), len(sides[0])
+    return {"cell_rate": rate, "unanswered": unanswered, "noise_floor": noise_floor, "n_splits": splits, "n": n.astype(float)}
 
 
 def _trimmed(values: Floats) -> Floats:
@@ -153,7 +146,7 @@ def _trimmed(values: Floats) -> Floats:
 
 
 def _judged(
-    values: Floats, numbers: npt.NDArray[np.uint64], sides: tuple[Integers, Integers], data: Timings, rules: list[CheckedRule]
+    values: Floats, numbers: npt.NDArray[np.uint64], sides: tuple[Integers, Integers], data: Timings, rules: list[Rule]
 ) -> tuple[Mask, Mask, Floats]:
     """Return by rule, cell and split the alarms and the answers, and by cell and split the absolute log ratio of the means."""
     splits, units = len(sides[0]), sides[0].shape[1] + sides[1].shape[1]
@@ -179,32 +172,34 @@ def _as_timings(values: Floats, labels: npt.NDArray[np.uint64], data: Timings) -
 
 def _mean(side: xr.DataArray) -> npt.NDArray[Any]:
     """Return the unweighted mean of the units, inside which the lower levels are averaged."""
-    mean = side
     for level in reversed(list(map(str, side.dims))[1:]):
-        mean = mean.mean(level)
-    return mean.values
+        side = side.mean(level)
+    return side.values
 
 
-def _result(counts: Counts, rules: list[CheckedRule], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
-    measured = ~np.isnan(counts.noise_floor)
-    rate, number = counts.rate[:, measured], int(measured.sum())
-    mean = rate.mean(axis=1) if number else np.full(len(rules), np.nan)
-    error = rate.std(axis=1, ddof=1) / np.sqrt(number) if number > 1 else np.full(len(rules), np.nan)
-    silent = (counts.unanswered[:, measured] == 1).all(axis=1)  # a rule that never answers has no rate
-    mean, error = (np.where(silent, np.nan, array) for array in (mean, error))
-    unanswered = counts.unanswered[:, measured].mean(axis=1) if number else np.full(len(rules), np.nan)
+def _result(counts: dict[str, Floats], rules: list[Rule], cells: list[str], shape: tuple[int, ...]) -> xr.Dataset:
+    """Label the counts of all cells, and average them over those that were split."""
+    split = ~np.isnan(counts["noise_floor"])
+    rate, unanswered, number = counts["cell_rate"][:, split], counts.pop("unanswered")[:, split], int(split.sum())
+    mean, error, silent_share = np.full((3, len(rules)), np.nan)
+    if number:
+        mean, silent_share = rate.mean(axis=1), unanswered.mean(axis=1)
+    if number > 1:
+        error = rate.std(axis=1, ddof=1) / np.sqrt(number)
+    silent = (unanswered == 1).all(axis=1)  # a rule that never answers has no rate
     unit = {"units": "1"}
-    variables = {
-        "false_alarm_rate": ("rule", mean, unit | {"long_name": "mean share of splits with a false alarm"}),
-        "error": ("rule", error, unit | {"long_name": "standard error between cells"}),
-        "unanswered": ("rule", unanswered, unit),
+    variables: dict[str, Any] = {
+        "false_alarm_rate": ("rule", np.where(silent, np.nan, mean), unit | {"long_name": "mean share of splits with a false alarm"}),
+        "error": ("rule", np.where(silent, np.nan, error), unit | {"long_name": "standard error between cells"}),
+        "unanswered": ("rule", silent_share, unit),
         "used_by": ("rule", np.array([rule.used_by for rule in rules], dtype=object)),
-        "cell_rate": (("rule", *cells), counts.rate.reshape(-1, *shape), unit),
-        "noise_floor": (tuple(cells), counts.noise_floor.reshape(shape), unit),
-        "n_splits": (tuple(cells), counts.n_splits.reshape(shape), unit),
-        "n": (tuple(cells), counts.n.reshape(shape), unit | {"long_name": "independent units"}),
     }
-    return xr.Dataset(variables, {"rule": np.array([rule.name for rule in rules], dtype=object)})
+    for name, values in counts.items():
+        by_rule = ("rule",) if values.ndim > 1 else ()
+        variables[name] = ((*by_rule, *cells), values.reshape((*values.shape[:-1], *shape)), unit)
+    result = xr.Dataset(variables, {"rule": np.array([rule.name for rule in rules], dtype=object)})
+    result["n"].attrs["long_name"] = "independent units"
+    return result
 
 
 def _notes(result: xr.Dataset, data: Timings) -> list[Note]:

@@ -88,8 +88,9 @@ def next_measurement(
     threshold, cost = check_share(probability, "probability", "0.95"), check_number(commit_cost, "commit_cost")
     if cost < 0:
         raise ValueError(f"commit_cost={commit_cost!r}: give the cost of a commit in runs, 0 or more")
-    measured = _labels(changes[dim].values if dim in changes.coords else np.arange(changes.sizes[dim]))
-    all_commits = measured if commits is None else _labels(np.asarray(list(commits), dtype=measured.dtype))
+    measured = changes[dim].values if dim in changes.coords else np.arange(changes.sizes[dim])
+    measured = measured.astype(object) if measured.dtype.kind in "UST" else measured
+    all_commits = measured if commits is None else np.asarray(list(commits), dtype=measured.dtype)
     labels = all_commits if all_commits.dtype.kind in "OmM" else all_commits.astype(float)
     kernel = partial(
         next_commits,
@@ -119,13 +120,7 @@ def next_measurement(
     return with_notes(result, checks=("bisecting",))
 
 
-def _labels(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return labels, with texts as objects."""
-    return values.astype(object) if values.dtype.kind in "UST" else values
-
-
 def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: str) -> npt.NDArray[np.integer[Any]]:
-    """Return the positions of the measured commits among all commits."""
     index = pd.Index(all_commits)
     missing = measured[~pd.Index(measured).isin(index)].tolist()
     if missing:
@@ -138,7 +133,6 @@ def _positions(measured: npt.NDArray[Any], all_commits: npt.NDArray[Any], dim: s
 
 
 def _position(changes: xr.Dataset, dim: str, labels: npt.NDArray[Any], change: Hashable) -> int:
-    """Return the position of a change among the commits measured."""
     cell_dims = [name for name in changes["change"].dims if name != dim]
     positions = np.flatnonzero(changes["change"].any(cell_dims).values)
     change_labels = labels[positions].tolist()

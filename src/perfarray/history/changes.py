@@ -118,14 +118,12 @@ def change_points(
 
     Notes
     -----
-    The noise between commits (days, hosts, links) is estimated from the series itself: one execution a commit is enough. The tests use
-    normal scores of ranks, so that `alpha` holds for every noise, as long as that of one commit does not depend on the one before.
-    Dependence that is more than chance is removed and noted. Where the spread changes, which is noted, commits are weighted by their own:
-    `alpha` then holds from 100 commits on. Fewer than 8 commits show no change at 5 %. A slow drift is cut into steps (`drifting`). Small
-    changes that are found look larger than they are. See docs/how-to/change_points.md for how often each of this holds.
-
-    With `online`, 8 commits are needed first. The dependence of neighbours is estimated from all commits, so that later ones may move
-    earlier alarms; a change of spread doubles or triples the rate of false alarms.
+    The noise between commits (days, hosts, links) is estimated from the series itself: one execution a commit is enough. `alpha` holds for
+    every noise, as long as that of one commit does not depend on the one before; dependence that is more than chance is removed and noted.
+    Where the spread changes, which is noted, `alpha` holds from 100 commits on. Fewer than 8 commits show no change at 5 %. A slow drift
+    is cut into steps (`drifting`). Small changes that are found look larger than they are. With `online`, 8 commits are needed first, later
+    commits may move earlier alarms, and a change of spread doubles or triples the rate of false alarms. See docs/how-to/change_points.md
+    for how often each of this holds.
 
     References
     ----------
@@ -148,7 +146,9 @@ def change_points(
     level, confidence_level = check_share(alpha, "alpha", "0.05"), check_confidence_level(confidence_level)
     margin, least = check_threshold(threshold), check_count(min_size, "min_size", 2)
     check_choice(correction, "correction", ("bh", "holm", None))
-    rate = _rate(false_alarms) if online else 0.0
+    rate, (low, high) = check_number(false_alarms, "false_alarms") / 1000 if online else 0.0, (RATES[-1], RATES[0])
+    if online and not low <= rate <= high:
+        raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
     data = resolve(times, metric, levels, censored=censored)
     array = data.array
     labels = history_labels(array, dim, data.levels)
@@ -181,14 +181,6 @@ def change_points(
     return with_notes(result, *data.notes, limit_note, checks=("changes",))
 
 
-def _rate(false_alarms: float) -> float:
-    """Return the rate of false alarms per commit."""
-    rate, (low, high) = check_number(false_alarms, "false_alarms") / 1000, (RATES[-1], RATES[0])
-    if not low <= rate <= high:
-        raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
-    return rate
-
-
 def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:
     """Return a number for the host of every commit, the same for all where there is no such coordinate."""
     name = HOST if host is None else host
@@ -198,7 +190,7 @@ def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, .
             raise ValueError(f"host={host!r} is no coordinate along {dim!r}; there is {listed(along) if along else 'none'}")
         return xr.zeros_like(array[dim].reset_coords(drop=True), dtype=int)
     hosts = array.coords[name].reset_coords(drop=True)
-    hosts = hosts.isel(dict.fromkeys((level for level in levels if level in hosts.dims), 0))
+    hosts = hosts.isel(dict.fromkeys(levels, 0), missing_dims="ignore")
     codes: xr.DataArray = hosts.copy(data=pd.factorize(np.ravel(hosts.values).astype(str))[0].reshape(hosts.shape))
     return codes
 
@@ -243,7 +235,6 @@ def _outputs(dim: str, units: str, labels: npt.NDArray[Any]) -> dict[str, Output
 
 
 def _common(result: xr.Dataset, dim: str, across: str) -> dict[str, xr.DataArray]:
-    """Return which changes are common to many benchmarks, and their number at each commit."""
     arrays = [result[name] for name in ("change", "_first", "_last")]
     single = across not in result["change"].dims
     if single:
@@ -318,7 +309,6 @@ def _spread_note(result: xr.Dataset, dim: str) -> Note | None:
 
 
 def _common_note(result: xr.Dataset, dim: str) -> Note | None:
-    """Name the commits at which many benchmarks changed."""
     numbers = result["n_common"].transpose(dim, ...)
     indices = np.argwhere(numbers.values)
     if not len(indices) or dim not in numbers.coords:

@@ -145,7 +145,6 @@ def _positions(array: xr.DataArray, dim: str) -> tuple[Floats, str]:
 
 
 def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return the segments of changes of the same commits."""
     if not isinstance(changes, xr.Dataset) or "segment" not in changes or dim not in changes["segment"].dims:
         raise ValueError(f"changes= has no segments along {dim!r}; give the result of change_points(times, dim={dim!r})")
     segment = changes["segment"]

@@ -78,7 +78,6 @@ def cluster_machines(
     score = components["score"].compute()
     if number > score.sizes[samples]:
         raise TooFew(f"n_clusters={n_clusters}: there are {score.sizes[samples]} labels of {samples!r} to group")
-    gaps = bool(score.isnull().any())
 
     def kernel(scores: Floats) -> tuple[np.ndarray, ...]:
         cells = scores.reshape(-1, *scores.shape[-2:])
@@ -88,10 +87,11 @@ def cluster_machines(
             complete = ~np.isnan(cell).all(axis=-1)
             if complete.sum() >= number:
                 row[complete] = cluster_labels(np.nan_to_num(cell[complete]), number, method)
-        return ((labels if gaps else labels.astype(int)).reshape(scores.shape[:-1]),)
+        return (labels.reshape(scores.shape[:-1]),)
 
     labels = score[samples].values
-    outputs = {"cluster": Output((samples,), "1", float if gaps else int)}
+    outputs = {"cluster": Output((samples,), "1")}
     attrs = components.attrs | {"result": "cluster_machines", "method": method, "n_clusters": number}
     clusters = apply(kernel, score, core=[(samples, COMPONENT)], outputs=outputs, coords={samples: labels.tolist()})["cluster"]
+    clusters = clusters if score.isnull().any() else clusters.astype(int)
     return clusters.assign_coords(coordinates_along(score, samples)).assign_attrs(attrs)

@@ -10,7 +10,6 @@ import pandas as pd
 
 from perfarray.conventions import LEVELS, MACHINE, UNKNOWN
 from perfarray.machines.descriptors import FLAG, UNPARSED
-from perfarray.numerics.types import Integers
 from perfarray.tables.descriptions.readings import READINGS
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
@@ -33,30 +32,23 @@ SETS: Final = {"environment": (None,), "flags": ("flag",)}
 RESERVED: Final = frozenset({"C", "I", "Q", "np"})
 
 
-def variation_of(level: str) -> str:
-    """Return the name of the standard deviation between the repetitions of a level, relative to the mean."""
-    return f"{level}_variation"
+def level_columns(level: str) -> tuple[str, str, str]:
+    """Return the names of the variance between the repetitions of a level, its noise (from the levels below), and its root.
 
-
-def variance_of(level: str) -> str:
-    """Return the name of its square as estimated without bias, which may be negative."""
-    return f"{level}_variance"
-
-
-def noise_of(variance: str) -> str:
-    """Return the name of what the levels below add to the variance of a level's means, and was subtracted."""
-    return f"{variance}_noise"
+    All are relative to the mean. The variance is estimated without bias, and may be negative.
+    """
+    return f"{level}_variance", f"{level}_variance_noise", f"{level}_variation"
 
 
 def computable_responses(levels: Sequence[str]) -> tuple[str, ...]:
     """Return the responses of timings with these levels."""
-    return (*RESPONSES, *(name(level) for level in levels for name in (variation_of, variance_of)))
+    return (*RESPONSES, *(name for level in levels for name in level_columns(level)[::-2]))
 
 
 def computed_roles(responses: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
     """Return the roles of the columns that are computed from timings with these levels for these responses."""
-    variances = [name for name in map(variance_of, levels) if name in responses]
-    noise = dict.fromkeys(map(noise_of, variances), "noise")
+    variances = [name for name, _, _ in map(level_columns, levels) if name in responses]
+    noise = dict.fromkeys([noise for name, noise, _ in map(level_columns, levels) if name in responses], "noise")
     if "relative_variation" in responses or "variation" in responses:
         noise[LOG_NOISE] = "log_noise"
     return dict.fromkeys(responses, "response") | dict.fromkeys(variances, "variance") | dict.fromkeys(COUNTS, "count") | noise
@@ -146,13 +138,6 @@ def _independent(rows: pd.DataFrame, names: list[str]) -> list[str]:
 def stated(column: pd.Series) -> pd.Series:
     """Return a column in which `unknown` is missing."""
     return column if is_number(column) else column.astype(object).where(column.astype(object) != UNKNOWN)
-
-
-def label_codes(rows: pd.DataFrame, groups: str | None) -> Integers | None:
-    """Return the number of each row's label; rows without one have the label `unknown`."""
-    if groups is None:
-        return None
-    return pd.factorize(rows[groups].astype(object).where(rows[groups].notna(), UNKNOWN).astype(str), sort=True)[0]
 
 
 def term_of(rows: pd.DataFrame, name: str) -> str:

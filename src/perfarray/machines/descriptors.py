@@ -100,8 +100,8 @@ def _typed(values: npt.NDArray[Any]) -> Any:
 
 def with_flags(rows: xr.DataArray, row: str, across: str) -> xr.DataArray:
     """Return rows with a coordinate of the flags of all their benchmarks, where flags are stated by benchmark."""
-    lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords and across in rows.coords[name].dims]
-    lists = [texts for texts in lists if set(texts.dims) <= {row, across}]
+    lists = [rows.coords[name] for name in OF_BENCHMARKS if name in rows.coords]
+    lists = [texts for texts in lists if {across} <= set(texts.dims) <= {row, across}]
     if not lists or FLAGS[0] in rows.coords or FLAGS[0] in rows.dims:
         return rows
     texts_by_row = [texts.variable.set_dims({row: rows.sizes[row], across: rows.sizes[across]}).values for texts in lists]

@@ -1,7 +1,7 @@
 """How well a model predicts rows that it was not fitted to, and what each predictor contributes."""
 
 from collections.abc import Hashable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from perfarray.machines.models import Fit, Predict
 from perfarray.machines.numerics.influence import LEAST_UNITS, correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import noise_ceiling
 from perfarray.machines.problem import Problem
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_count, listed
 
@@ -26,40 +26,26 @@ ROWS_PREDICTED: Final = 5_000
 SHOWN, GRID, AVERAGED = 8, 12, 100
 
 
-class _Tests(NamedTuple):
-    """By test of a row: the row, its split, its prediction, and its losses by predictor; then rows of all tests.
-
-    Rows that are `copies` have the predictors of a row that was fitted; `unanswered` rows have no prediction.
-    """
-
-    row: Integers
-    split: Integers
-    predicted: Floats
-    losses: Floats
-    copies: Integers
-    unanswered: Integers
-
-
 def evaluate(
     problem: Problem, fit: Fit, *, test_size: float, folds: int | None, splits: int, confidence_level: float, rng: np.random.Generator
 ) -> tuple[dict[str, Any], dict[Hashable, Any], tuple[Note, ...]]:
     """Test a model on rows that are left out of its fits; return variables, attrs and notes. `fit` is that of all rows."""
-    rows, target, predictors = problem.rows, problem.target, problem.predictors
-    tests = _tests(problem, test_size, folds, splits, rng)
-    answered, times = np.unique(tests.row, return_counts=True)
-    units_of_rows = tests.row if problem.groups is None else problem.groups[tests.row]
-    independent = problem.groups is None and len(answered) == len(tests.row)
+    rows, target, predictors, groups = problem.rows, problem.target, problem.predictors, problem.groups
+    tested, split, predicted_of_tests, losses, copies, unanswered = _tests(problem, test_size, folds, splits, rng)
+    answered, times = np.unique(tested, return_counts=True)
+    units_of_rows = tested if groups is None else groups[tested]
+    independent = groups is None and len(answered) == len(tested)
     estimate, lower, upper = correlation_interval(
-        target[tests.row],
-        tests.predicted,
+        target[tested],
+        predicted_of_tests,
         None if independent else units_of_rows,
         confidence_level,
-        None if folds else tests.split,
+        None if folds else split,
         exchanged=folds is not None or splits > 1,
     )
     variance = float(target[answered].var()) if len(answered) else np.nan
-    influence = influence_of(tests.losses, variance, units_of_rows, confidence_level)
-    predicted = np.bincount(tests.row, weights=tests.predicted, minlength=len(rows))[answered] / times
+    influence = influence_of(losses, variance, units_of_rows, confidence_level)
+    predicted = np.bincount(tested, weights=predicted_of_tests, minlength=len(rows))[answered] / times
     names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
     variables: dict[str, Any] = {
         "influence": ("predictor", influence.percent, {"units": "percent"}),
@@ -80,15 +66,15 @@ def evaluate(
     number = len(np.unique(units_of_rows))
     attrs: dict[Hashable, Any] = {
         "n": len(rows),
-        "n_unanswered": len(tests.unanswered),
+        "n_unanswered": len(np.unique(unanswered)),
         "n_test": len(answered),
         "n_test_units": number,
-        "n_test_copies": len(tests.copies),
+        "n_test_copies": len(np.unique(copies)),
         "better_than_mean": int(lower > 0),
     }
     notes = []
     if predictors and number < LEAST_UNITS:
-        noun = "rows" if problem.groups is None else "groups"
+        noun = "rows" if groups is None else "groups"
         text = f"{number} {noun} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
         notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
     constant = [name for name, increase in zip(predictors, influence.increase, strict=True) if not np.isfinite(increase)]
@@ -98,8 +84,12 @@ def evaluate(
     return variables, attrs, tuple(notes)
 
 
-def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, rng: np.random.Generator) -> _Tests:
-    """Predict the rows of each split by a fit that did not see them, and permute the predictors there."""
+def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, rng: np.random.Generator) -> list[Any]:
+    """Predict the rows of each split by a fit that did not see them, and permute the predictors there.
+
+    Returns by test of a row: the row, its split, its prediction, and its losses by predictor; then rows whose predictors are those of a row
+    that was fitted, and rows without a prediction.
+    """
     rows, target, predictors, groups = problem.rows, problem.target, problem.predictors, problem.groups
     if folds is not None and check_count(folds, "folds", 2) > len(rows):
         raise ValueError(f"folds={folds} of {len(rows)} rows: give {len(rows)} or fewer")
@@ -107,7 +97,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
         raise ValueError(f"groups= has {problem.units} labels in {len(rows)} rows; a test needs {folds or 2} or more")
     marks = pd.util.hash_pandas_object(rows[predictors].astype(str), index=False).to_numpy()
     no_rows = np.empty(0, dtype=np.intp)
-    tests = [_Tests(no_rows, no_rows, np.empty(0), np.empty((len(predictors), 0)), no_rows, no_rows)]
+    tests: list[tuple[Any, ...]] = [(no_rows, no_rows, np.empty(0), np.empty((len(predictors), 0)), no_rows, no_rows)]
     for number, chosen in enumerate(split_rows(len(rows), groups, test_size, folds, rng, splits) if predictors else []):
         training = np.setdiff1d(np.arange(len(rows)), chosen)
         fit = problem.fit(rows.iloc[training].reset_index(drop=True), target[training])
@@ -120,9 +110,8 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
         test_rows = rows.iloc[chosen].reset_index(drop=True)
         repeats = int(np.clip(ROWS_PERMUTED // max(len(test_rows), 1), 1, REPEATS if folds else max(1, REPEATS // splits)))
         losses = _permuted(fit.predict, test_rows, target[chosen], predicted, predictors, repeats, rng)
-        tests.append(_Tests(chosen, np.full(len(chosen), number), predicted, losses, copies, unanswered))
-    row, split, predicted, losses, copies, unanswered = (np.concatenate(arrays, axis=-1) for arrays in zip(*tests, strict=True))
-    return _Tests(row, split, predicted, losses, np.unique(copies), np.unique(unanswered))
+        tests.append((chosen, np.full(len(chosen), number), predicted, losses, copies, unanswered))
+    return [np.concatenate(arrays, axis=-1) for arrays in zip(*tests, strict=True)]
 
 
 def _permuted(
@@ -188,7 +177,6 @@ def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[
 
 
 def _variances(result: Any) -> dict[str, Any]:
-    """Return the variances of the effects of a mixed model, the residual last."""
     if not hasattr(result, "vcomp"):
         return {}
     if len(result.vcomp):

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import SUITE
-from perfarray.machines.columns import check_columns, computable_responses, roles_of, variance_of
+from perfarray.machines.columns import check_columns, computable_responses, level_columns, roles_of
 from perfarray.machines.evaluation import evaluate
 from perfarray.machines.formulas import names_in, read_formula
 from perfarray.machines.models import ModelChoice, Predict, coefficients
@@ -100,7 +100,6 @@ class VariabilityModel(FittedModel):
         return pd.Series(np.exp(predicted) if attrs["log"] else predicted, index=table.index, name=str(attrs["response"]))
 
     def _single(self, attribute: str) -> xr.Dataset:
-        """Return the dataset of a model of one response."""
         if isinstance(self.result, dict):
             names = listed(np.atleast_1d(self.dataset[RESPONSE].values))
             raise ValueError(f"{attribute} is of one response, and this result has {names}: ask for one with response=")
@@ -247,7 +246,6 @@ def explain_variation(
 
 
 def _choice(model: str, formula: str | None, groups: str | None, random: str | Sequence[str], reml: bool, seed: int) -> ModelChoice:
-    """Check that the choices fit each other."""
     check_choice(model, "model", MODELS)
     effects = check_names(random, "random") if random else ()
     if formula is not None and model == "boosting":
@@ -260,7 +258,6 @@ def _choice(model: str, formula: str | None, groups: str | None, random: str | S
 
 
 def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
-    """Return the table, or the table of timings."""
     if isinstance(data, pd.DataFrame):
         if metric is not None:
             raise ValueError(f"metric={metric!r} was given for a table; it chooses a variable of a Dataset")
@@ -271,14 +268,13 @@ def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
         return table
     if isinstance(data, xr.DataArray | xr.Dataset):
         levels = resolve(data, metric).levels if single_values(data, metric) is None else ()
-        names = map(variance_of, levels) if responses == [EVERY_LEVEL] else responses
+        names = [level_columns(level)[0] for level in levels] if responses == [EVERY_LEVEL] else responses
         computed = [name for name in names if name in computable_responses(levels)]
         return machine_table(data, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
     raise TypeError(f"expected a table of machines or timings, got {type(data).__name__}")
 
 
 def _check_rows(table: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise if rows are few, or if they are of several suites and the suite is not in the model."""
     rows = table[SUITE].value_counts(sort=False) if roles_of(table).get(SUITE) == "label" and SUITE not in columns else None
     if rows is not None and len(rows) > 1:
         suites = listed(f"{suite}: {number}" for suite, number in rows.items())

@@ -51,18 +51,18 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
         ensemble = import_module("sklearn.ensemble")
     except ImportError as error:
         raise ImportError("model='boosting' needs scikit-learn, which cannot be imported: install perfarray[regression]") from error
-    categories = {}
+    categories: dict[str, list[str]] = {}
     for name in predictors:
         if not is_number(rows[name]):
-            categories[name] = rows[name].astype(str).value_counts().index[:CATEGORIES].sort_values()
+            frequent = rows[name].astype(str).value_counts().index[:CATEGORIES].sort_values()
+            categories[name] = list(dict.fromkeys([*frequent, OTHER]))
 
     def prepared(table: pd.DataFrame) -> pd.DataFrame:
         columns: dict[str, Any] = {}
         for name in predictors:
             if name in categories:
                 text = table[name].astype(str)
-                labels = [*categories[name].tolist(), OTHER]
-                columns[name] = pd.Categorical(text.where(text.isin(categories[name]), OTHER), categories=list(dict.fromkeys(labels)))
+                columns[name] = pd.Categorical(text.where(text.isin(categories[name]), OTHER), categories=categories[name])
             else:
                 columns[name] = table[name].to_numpy(dtype=float, na_value=np.nan)
         return pd.DataFrame(columns)
@@ -91,12 +91,9 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
 
 
 def linear(
-    rows: pd.DataFrame, target: Floats, *, right: str, predictors: list[str], classes: set[str], noise: str | None, choice: ModelChoice
+    rows: pd.DataFrame, target: Floats, right: str, predictors: list[str], classes: set[str], noise: str | None, choice: ModelChoice
 ) -> Fit:
-    """Fit a linear, gamma or mixed model of the formula `right`; rows with labels that the fit did not see have no prediction.
-
-    `classes` are the predictors that are labels, and `noise` is the column of what was subtracted from a variance.
-    """
+    """Fit a linear, gamma or mixed model of the terms `right`; rows with labels that the fit did not see have no prediction."""
     models = import_module("statsmodels.formula.api")
     texts = [name for name in predictors if is_text(rows[name]) or (name in classes and not is_number(rows[name]))]
     rows = rows.assign(**{name: rows[name].astype(str) for name in texts}, _response=target)
@@ -251,7 +248,6 @@ def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, conf
 
 
 def _covariance(result: Any, model: str, design: Floats, estimate: Floats, units: Integers) -> Floats:
-    """Return the jackknife covariance of the coefficients of a least squares or gamma model."""
     fitted, measured = np.asarray(result.fittedvalues), result.model.endog
     residuals = measured - fitted
     if model == "ols":

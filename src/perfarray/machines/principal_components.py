@@ -1,7 +1,6 @@
 """Principal components of machines and benchmarks: in which directions machines differ, and which benchmarks make them; biplots."""
 
 from collections.abc import Callable, Hashable, Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,9 +123,7 @@ def principal_components(
     number, key = (0, (0, 0)) if n_resamples is None else (check_count(n_resamples, "n_resamples", 20), key_of(rng))
     table, notes = sample_table(times, samples, features, statistic, unit, levels, metric)
     n_kept = None if n_components is None else check_count(n_components, "n_components")
-    resampled = None
-    if number:
-        resampled = resampled_units(times, table, samples, features, unit=unit, levels=levels, metric=metric)
+    resampled = resampled_units(times, table, samples, features, unit=unit, levels=levels, metric=metric) if number else None
 
     def analyse(cell_table: xr.DataArray, cell: dict[Hashable, int]) -> Analysis:
         complete, indexers, gaps, gap_notes = without_gaps(cell_table, samples, features, impute)
@@ -150,7 +147,7 @@ def principal_components(
 
 def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse) -> Analysis:
     """Analyse every cell of the other dims alone; a cell with too little data is NaN, and so are labels that a cell lacks."""
-    cells = list(product(*(range(table.sizes[dim]) for dim in cell_dims)))
+    cells = list(np.ndindex(*(table.sizes[dim] for dim in cell_dims)))
     answers: dict[tuple[int, ...], xr.Dataset] = {}
     reason, incomplete, number = "", 0, len(cells)
     for indices in cells:
@@ -173,7 +170,6 @@ def _each_cell(table: xr.DataArray, cell_dims: list[Hashable], analyse: Analyse)
 
 
 def _joined(table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[int, ...], xr.Dataset]) -> xr.Dataset:
-    """Join the answers of the cells, with all labels that any of them has."""
     labels = {dim: table[dim].values for answer in answers.values() for dim in answer.dims if dim in table.dims}
     labels[COMPONENT] = np.arange(1, max(answer.sizes[COMPONENT] for answer in answers.values()) + 1)
     labels |= {f"{dim}_2": values for dim, values in labels.items() if f"{dim}_2" in next(iter(answers.values())).dims}

@@ -1,19 +1,16 @@
 """A regression on the rows of a table: which rows can be used, what is explained, by what, and how it is fitted."""
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from collections.abc import Hashable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import MACHINE
+from perfarray.conventions import MACHINE, UNKNOWN
 from perfarray.machines.columns import (
     check_columns,
     chosen_columns,
     is_number,
-    label_codes,
-    noise_of,
     roles_of,
     stated,
     term_of,
@@ -30,20 +27,39 @@ LEAST: Final = 6
 
 
 class Problem(NamedTuple):
-    """Usable rows, their response and predictors, a function that fits a model to rows, the groups, attrs, and notes."""
+    """Usable rows, their response and predictors, the terms of a formula, attrs, and notes.
+
+    `classes` are the predictors that are labels, and `noise` is the column of what was subtracted from a variance.
+    """
 
     rows: pd.DataFrame
     target: Floats
     predictors: list[str]
-    fit: Callable[[pd.DataFrame, Floats], Fit]
-    groups: Integers | None
+    terms: str
+    classes: set[str]
+    noise: str | None
+    choice: ModelChoice
     attrs: dict[Hashable, Any]
     notes: tuple[Note, ...]
 
     @property
+    def groups(self) -> Integers | None:
+        """The number of each row's group; rows without a label have the label `unknown`."""
+        if self.choice.groups is None:
+            return None
+        labels = self.rows[self.choice.groups]
+        return pd.factorize(labels.astype(object).where(labels.notna(), UNKNOWN).astype(str), sort=True)[0]
+
+    @property
     def units(self) -> int:
         """The number of independent rows or groups."""
-        return len(self.rows) if self.groups is None else int(self.groups.max()) + 1
+        return len(self.rows) if (groups := self.groups) is None else int(groups.max()) + 1
+
+    def fit(self, rows: pd.DataFrame, target: Floats) -> Fit:
+        """Fit the model to some rows."""
+        if self.choice.model == "boosting":
+            return boosted(rows, target, self.predictors, self.choice.seed)
+        return linear(rows, target, self.terms, self.predictors, self.classes, self.noise, self.choice)
 
 
 def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[str] | None, log: bool, choice: ModelChoice) -> Problem:
@@ -67,14 +83,9 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
         raise ValueError(f"nothing is left to explain {response!r} by: {reason}")
     measured = rows[response].to_numpy(dtype=float)
     target = _varied(np.log(measured) if log else measured, response, log)
-    fit: Callable[[pd.DataFrame, Floats], Fit]
-    if trees:
-        fit = partial(boosted, predictors=useful, seed=choice.seed)
-    else:
-        right = " + ".join(term_of(rows, name) for name in useful) or "1"
-        classes = {name for name in useful if not is_number(rows[name])}
-        fit = partial(linear, right=right, predictors=useful, classes=classes, noise=_noise(table, response), choice=choice)
-    return Problem(rows, target, useful, fit, label_codes(rows, choice.groups), attrs, notes)
+    terms = " + ".join(term_of(rows, name) for name in useful) or "1"
+    classes = {name for name in useful if not is_number(rows[name])}
+    return Problem(rows, target, useful, terms, classes, noise=_noise(table, response), choice=choice, attrs=attrs, notes=notes)
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -101,23 +112,16 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     attrs.update(response=response, log=0, left_out=", ".join(empty))
     rows = _enough(table[measured & usable].reset_index(drop=True), response, table.loc[measured, predictors])
     target = _varied(evaluate_formula(formula, rows), formula.response, bool(logged))
-    fit = partial(
-        linear,
-        right=formula.right(),
-        predictors=predictors,
-        classes=arguments_of(codes, ("C",)),
-        noise=_noise(table, response),
-        choice=choice,
-    )
     if empty:
         text = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"
         notes = (Note("constant_terms", text, {"columns": empty}), *notes)
-    return Problem(rows, target, predictors, fit, label_codes(rows, choice.groups), attrs, notes)
+    terms, classes = formula.right(), arguments_of(codes, ("C",))
+    return Problem(rows, target, predictors, terms, classes, noise=_noise(table, response), choice=choice, attrs=attrs, notes=notes)
 
 
 def _noise(table: pd.DataFrame, variance: str) -> str | None:
     """Return the column of what was subtracted from a variance, if there is one."""
-    name = noise_of(variance)
+    name = f"{variance}_noise"
     return name if roles_of(table).get(name) == "noise" else None
 
 

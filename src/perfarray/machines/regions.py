@@ -72,36 +72,35 @@ def with_regions(
     statistic = str(resampled.attrs["statistic"])
     units, keys = (resampled[name].transpose(samples, features, ...).values for name in ("units", "keys"))
     score, values = result["score"].transpose(samples, COMPONENT).values, table.transpose(samples, features).values
-    limits = regions(units, keys, values, score, scale=scale, statistic=statistic, draws=draws, key=key, level=level)
     unit, second = result["score"].attrs["units"], f"{samples}_2"
-    variables: dict[str, tuple[tuple[str, ...], Floats, str]] = {
-        "score_lower": ((samples, COMPONENT), limits.lower, unit),
-        "score_upper": ((samples, COMPONENT), limits.upper, unit),
-        "score_covariance": ((samples, COMPONENT, f"{COMPONENT}_2"), limits.covariance, square_units(unit)),
-        "region_radius": ((samples,), limits.radius, "1"),
-        "loading_lower": ((features, COMPONENT), limits.loading_lower, "1"),
-        "loading_upper": ((features, COMPONENT), limits.loading_upper, "1"),
+    layouts: dict[str, tuple[tuple[str, ...], str]] = {
+        "score_lower": ((samples, COMPONENT), unit),
+        "score_upper": ((samples, COMPONENT), unit),
+        "score_covariance": ((samples, COMPONENT, f"{COMPONENT}_2"), square_units(unit)),
+        "region_radius": ((samples,), "1"),
+        "loading_lower": ((features, COMPONENT), "1"),
+        "loading_upper": ((features, COMPONENT), "1"),
+        "distance": ((samples, second), unit),
+        "apart_pvalue": ((samples, second), "1"),
     }
+    arrays = regions(units, keys, values, score, scale=scale, statistic=statistic, draws=draws, key=key, level=level)
     labels = {f"{COMPONENT}_2": result[COMPONENT].values}
     if len(units) <= MOST:
         order = order_of_labels(table[samples].values)  # the first of two samples does not depend on their positions
         tests = pairwise_tests(units[order], statistic, result["divisor"].values, resampled["feature_keys"].values, draws, key)
         inverse = np.argsort(order)
-        distances, pvalues = (matrix[np.ix_(inverse, inverse)] for matrix in tests)
-        variables |= {"distance": ((samples, second), distances, unit), "apart_pvalue": ((samples, second), pvalues, "1")}
+        arrays += tuple(matrix[np.ix_(inverse, inverse)] for matrix in tests)
         labels[second] = table[samples].values
-    added = {name: (along, array, {"units": unit_of_variable}) for name, (along, array, unit_of_variable) in variables.items()}
-    return result.assign(added).assign_coords(labels), _notes(limits.radius, table[samples])
-
-
-def _notes(radius: Floats, labels: xr.DataArray) -> tuple[Note, ...]:
-    """Return notes on samples without a region, and on too many samples to compare."""
-    notes, number, dim = [], labels.size, str(labels.dims[0])
-    without = labels.values[np.isnan(radius)]
+    added = {name: (along, array, {"units": text}) for (name, (along, text)), array in zip(layouts.items(), arrays, strict=False)}
+    result = result.assign(added).assign_coords(labels)
+    notes, number = [], table.sizes[samples]
+    without = table[samples].values[np.isnan(result["region_radius"].values)]
     if len(without):
-        text = f"{len(without)} of {number} labels of {dim!r} have a single run of something, and no region, since one shows no spread: "
+        text = (
+            f"{len(without)} of {number} labels of {samples!r} have a single run of something, and no region, since one shows no spread: "
+        )
         notes.append(Note("single_unit", text + listed(without, 5), {"labels": [str(label) for label in without], "of": number}))
     if number > MOST:
-        text = f"{number} labels of {dim!r} are more than {MOST} and are not compared two by two; select some"
+        text = f"{number} labels of {samples!r} are more than {MOST} and are not compared two by two; select some"
         notes.append(Note("not_compared", text, {"labels": number, "most": MOST}))
-    return tuple(notes)
+    return result, tuple(notes)

@@ -5,12 +5,11 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BETTER, CENSORED, LOWER
-from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, noise_of, variance_of, variation_of
+from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, level_columns
 from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
 from perfarray.numerics.levels import one_value_per_unit
@@ -87,12 +86,11 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
     if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
         mark = suite.coords[CENSORED]
         uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(*suite.dims)
-    level_columns = [name for level in nest for name in (variance_of(level), noise_of(variance_of(level)), variation_of(level))]
     by_level = apply(
         partial(_level_columns, levels=nest, statistic=statistic),
         uncensored,
         core=[(across, *nest)],
-        outputs=outputs(**dict.fromkeys([*level_columns, CONCENTRATION], "")),
+        outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION], "")),
     )
     roles = computed_roles(names, nest)
     numbers_named = [*names, *(name for name, role in roles.items() if role == "noise")]
@@ -110,7 +108,8 @@ def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, nam
         for number in np.unique(runs[runs > 1]).tolist():  # rows with equally many runs have the same noise
             noise[runs == number] = log_spread_noise(concentrations[runs == number], suite.sizes[across], number, statistic)
         table[LOG_NOISE] = noise
-    return pd.DataFrame({name: _in_all_rows(values, complete) for name, values in table.items()}), left_out, notes
+    frame = pd.DataFrame(table, index=np.flatnonzero(complete)).reindex(range(len(complete)))
+    return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes
 
 
 def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[Floats, ...]:
@@ -128,15 +127,5 @@ def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> t
 
 
 def _mean_of_known(shares: Floats) -> Floats:
-    """Return means over the benchmarks, axis 1, without NaN."""
     counts = (~np.isnan(shares)).sum(axis=1)
     return np.asarray(np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan))
-
-
-def _in_all_rows(values: npt.NDArray[Any], complete: Mask) -> npt.NDArray[Any]:
-    """Return the numbers of complete rows as those of all rows; of the others, counts are 0 and all else is NaN."""
-    if len(values) == len(complete):
-        return values
-    column = np.full(len(complete), 0 if values.dtype.kind == "i" else np.nan, dtype=values.dtype)
-    column[complete] = values
-    return column

@@ -43,7 +43,7 @@ def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
 
 def sample_table(
     times: Data, samples: str, features: str, statistic: str, unit: str | None, levels: str | Sequence[str] | None, metric: str | None
-) -> tuple[xr.DataArray, tuple[Note, ...]]:
+) -> tuple[xr.DataArray, tuple[Note | None, ...]]:
     """Return one number per sample and feature with the attrs of a result, lazy for lazy data, and notes."""
     if samples == features:
         raise ValueError(f"samples={samples!r} and features={features!r} are the same dim; name two")
@@ -66,12 +66,10 @@ def sample_table(
 
     table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"]
     attrs = describe_unit(data, depth_of_unit) | {"statistic": statistic, "units": data.units, "better": data.better}
-    slow = slow_end_note([statistic], data.better)
-    return table.drop_attrs().assign_attrs(attrs), (*data.notes, *([slow] if slow else []))
+    return table.drop_attrs().assign_attrs(attrs), (*data.notes, slow_end_note([statistic], data.better))
 
 
 def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
-    """Raise unless the array has both dims."""
     check_names((samples, features), "samples, features")
     for name, dim, marker in (("samples", samples, "points"), ("features", features, "arrows")):
         if dim not in array.dims:
@@ -90,9 +88,8 @@ def without_gaps(
         rows, columns = (finite.any(dim).values for dim in (features, samples))
     else:
         rows, columns = complete_part(finite.values)
-    indexers: dict[Hashable, Integers] = {
-        dim: np.flatnonzero(keep) for dim, keep in ((samples, rows), (features, columns)) if not keep.all()
-    }
+    kept = ((samples, rows), (features, columns))
+    indexers: dict[Hashable, Integers] = {dim: np.flatnonzero(keep) for dim, keep in kept if not keep.all()}
     complete, measured = evenly_chunked(table.isel(indexers)), finite.isel(indexers)
     if complete.sizes[samples] < 2 or complete.sizes[features] < 1:
         raise TooFew(

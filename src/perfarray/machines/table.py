@@ -3,7 +3,6 @@
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,8 +121,7 @@ def machine_table(
     check_across(across, array, nest)
     full_chunks: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
     array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
-    options: dict[str, Any] = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "rng": rng}
-    options["shared"] = shared
+    options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
     several = shared_names_note(array, across) if by is None else None
     by = by if several is None else SUITE
     notes = [*data_notes, several]

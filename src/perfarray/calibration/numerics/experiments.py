@@ -1,17 +1,49 @@
-"""Simulated experiments in blocks, each with its own stream of random numbers."""
+"""Distributions of the effects of a level, and simulated experiments in blocks, each with its own stream of random numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from perfarray.calibration.numerics.distributions import Draw, autocorrelated
 from perfarray.numerics.random import EXPERIMENTS, Key, Streams
 from perfarray.numerics.types import Floats
 
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+
 CACHED = 1 << 16  # effects that are drawn and added up at once
+
+
+def _lognormal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Lognormal with sigma 1 and skewness 6.2."""
+    return np.asarray((rng.lognormal(0.0, 1.0, shape) - np.exp(0.5)) / np.sqrt(np.expm1(1.0) * np.exp(1.0)))
+
+
+def _bimodal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Two narrow modes, the slower one in a fifth of the draws."""
+    slow = rng.random(shape) < 0.2
+    return np.asarray((5.0 * slow + rng.normal(size=shape) - 1.0) / np.sqrt(25 * 0.16 + 1.0))
+
+
+# Effects with mean 0 and variance 1, by name.
+DISTRIBUTIONS: Final[Mapping[str, Draw]] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),  # half the time of rng.normal, which adds a mean to the same numbers
+    "lognormal": _lognormal,
+    "exponential": lambda rng, shape: rng.exponential(size=shape) - 1.0,
+    "bimodal": _bimodal,
+}
+
+
+def autocorrelated(effects: Floats, correlation: float) -> Floats:
+    """Return independent effects (..., n) of variance 1 as a stationary AR(1) along the last axis, with the same mean and variance."""
+    if not correlation:
+        return effects
+    series, fresh = effects.copy(), np.sqrt(1 - correlation**2)
+    # A loop over positions: each effect needs the one before.
+    for index in range(1, effects.shape[-1]):
+        series[..., index] = correlation * series[..., index - 1] + fresh * effects[..., index]
+    return series
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +83,18 @@ class Side:
         """Return the shape of the shared part of one level's effects: one cell for all along the common axis."""
         return tuple(1 if axis == self.common else size for axis, size in enumerate(self.shape(level)))
 
-    @property
-    def n_effects(self) -> int:
-        """How many effects are drawn for an experiment."""
+    def effect_shapes(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the effects of one experiment: those of each level, then the part that is shared."""
         levels = range(len(self.spans))
-        return sum(prod(self.shape(i)) + (prod(self.joint_shape(i)) if self.shared[i] else 0) for i in levels)
+        return [shape for i in levels for shape in (self.shape(i), *([self.joint_shape(i)] if self.shared[i] else []))]
 
-    @property
-    def n_common(self) -> int:
-        """How many effects of an experiment are correlated with those of the other system."""
-        return sum(prod(self.shape(level)) for level, correlation in enumerate(self.pairs) if correlation)
+    def common_shapes(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the effects that are correlated with those of the other system."""
+        return [self.shape(level) for level, correlation in enumerate(self.pairs) if correlation]
 
-    @property
-    def n_counts(self) -> int:
-        """How many numbers of repetitions are drawn for an experiment."""
-        return sum(prod(self.shape(i)[:-1]) for i, (low, high) in enumerate(self.spans) if low < high)
+    def count_shapes(self) -> list[tuple[int, ...]]:
+        """Return the shapes of the numbers of repetitions that are drawn."""
+        return [self.shape(level)[:-1] for level, (low, high) in enumerate(self.spans) if low < high]
 
 
 def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, count: int) -> list[Floats]:
@@ -76,8 +105,10 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
     """
     streams = Streams(key)
     arrays = [np.empty((count, *side.shape(len(side.spans) - 1))) for side in sides]
-    n_effects, n_counts = sum(side.n_effects for side in sides), sum(side.n_counts for side in sides)
-    n_common = max(side.n_common for side in sides)
+    effect_shapes = [shape for side in sides for shape in side.effect_shapes()]
+    count_shapes = [shape for side in sides for shape in side.count_shapes()]
+    n_effects, n_counts = sum(map(prod, effect_shapes)), sum(map(prod, count_shapes))
+    n_common = max(sum(map(prod, side.common_shapes())) for side in sides)
     at_once = max(1, CACHED // (n_effects + n_common))
     for start in range(0, count, at_once):
         stop = min(start + at_once, count)
@@ -88,37 +119,36 @@ def draw_experiments(sides: Sequence[Side], draw: Draw, key: Key, first: int, co
             effects[row] = draw(generator, effects.shape[1:])
             if n_counts:
                 counts[row] = generator.random(n_counts)
-        used = counted = 0
+        effects_in_order, counts_in_order = _arrays(effects, effect_shapes), _arrays(counts, count_shapes)
         for side, values in zip(sides, arrays, strict=True):
-            draws_of_side = effects[:, used : used + side.n_effects], counts[:, counted : counted + side.n_counts]
-            values[start:stop] = _values(side, *draws_of_side, effects[:, n_effects:])
-            used, counted = used + side.n_effects, counted + side.n_counts
+            common = _arrays(effects[:, n_effects:], side.common_shapes())
+            values[start:stop] = _values(side, stop - start, effects_in_order, counts_in_order, common)
     return arrays
 
 
-def _values(side: Side, effects: Floats, counts: Floats, common: Floats) -> Floats:
+def _arrays(numbers: Floats, shapes: Sequence[tuple[int, ...]]) -> Iterator[Floats]:
+    """Yield the numbers of experiments (experiments, n) as arrays of these shapes, one after the other."""
+    start = 0
+    for shape in shapes:
+        yield numbers[:, start : start + prod(shape)].reshape(-1, *shape)
+        start += prod(shape)
+
+
+def _values(side: Side, number: int, effects: Iterator[Floats], counts: Iterator[Floats], common: Iterator[Floats]) -> Floats:
     """Add up the effects of all levels and those that both systems share; repetitions beyond the drawn number are NaN."""
-    depth, used, counted, matched = len(side.spans), 0, 0, 0
-    total = np.ones((len(effects), *side.shape(depth - 1)))
+    depth = len(side.spans)
+    total = np.ones((number, *side.shape(depth - 1)))
     for level, (low, high) in enumerate(side.spans):
-        shape = side.shape(level)
-        level_effects = effects[:, used : used + prod(shape)].reshape(-1, *shape)
-        used += prod(shape)
+        level_effects = next(effects)
         if side.shared[level]:
-            joint = effects[:, used : used + prod(side.joint_shape(level))].reshape(-1, *side.joint_shape(level))
-            used += joint[0].size
-            level_effects = np.sqrt(side.shared[level]) * joint + np.sqrt(1 - side.shared[level]) * level_effects
+            level_effects = np.sqrt(side.shared[level]) * next(effects) + np.sqrt(1 - side.shared[level]) * level_effects
         if side.pairs[level]:
-            common_effects = common[:, matched : matched + prod(shape)].reshape(-1, *shape)
-            matched += prod(shape)
-            level_effects = np.sqrt(side.pairs[level]) * common_effects + np.sqrt(1 - side.pairs[level]) * level_effects
+            level_effects = np.sqrt(side.pairs[level]) * next(common) + np.sqrt(1 - side.pairs[level]) * level_effects
         level_effects = autocorrelated(level_effects, side.autocorrelation[level])
         below = (...,) + (None,) * (depth - 1 - level)
         total += np.reshape(side.scales[level], np.shape(side.scales[level]) + (1,) * depth) * level_effects[below]
         if low < high:
-            parents = prod(shape[:-1])
-            repeated = np.floor(low + counts[:, counted : counted + parents] * (high - low + 1)).reshape(-1, *shape[:-1], 1)
-            counted += parents
+            repeated = np.floor(low + next(counts) * (high - low + 1))[..., None]
             total[np.broadcast_to((np.arange(high) >= repeated)[below], total.shape)] = np.nan
     total *= np.reshape(side.factor, np.shape(side.factor) + (1,) * depth)
     return total

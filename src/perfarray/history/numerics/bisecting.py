@@ -57,34 +57,26 @@ def next_commits(
         ends = [measured[0], *starts.tolist(), measured[-1] + 1]
         inside = measured[(measured > (ends[at] + ends[at + 1]) / 2 - 1) & (measured < (ends[at + 1] + ends[at + 2]) / 2)]
         previous = measured[np.searchsorted(measured, starts[at]) - 1]
-        levels = np.log(level[cell][[previous, starts[at]]])
-        chances = _chances(np.log(value[cell][inside]), levels, _spread(between, run_noise, units[cell][inside]))
-        posterior[cell] = _over_all(chances, positions[inside], len(labels))
+        old, new = np.log(level[cell][[previous, starts[at]]])
+        # The change lies between a value and the one before; all these places are equally likely beforehand.
+        values, spread = np.log(value[cell][inside]), _spread(between, run_noise, units[cell][inside])
+        losses_old, losses_new = (huber_loss(np.abs(values - mean) / spread) for mean in (old, new))
+        chances = softmax(np.cumsum(losses_new - losses_old)[:-1])
+        shares = np.zeros(len(labels))
+        for chance, (low, high) in zip(chances, pairwise(positions[inside].tolist()), strict=True):
+            shares[low + 1 : high + 1] += chance  # commits that were not measured are as likely as the next one that was
+        posterior[cell] = shares / shares.sum()
         best = int(np.argmax(posterior[cell]))
         culprit[cell], certainty[cell] = labels[best], posterior[cell][best]
         if certainty[cell] < probability:
             following[cell] = labels[int(np.argmin(np.abs(np.cumsum(posterior[cell]) - 0.5)))]
-            runs[cell] = _runs(abs(float(levels[1] - levels[0])), between, run_noise, commit_cost)
+            runs[cell] = _runs(abs(float(new - old)), between, run_noise, commit_cost)
     return following, runs, culprit, certainty, posterior
 
 
 def _spread(between: float, run_noise: float, runs: Floats) -> Floats:
     """Return the standard deviation of the value of a commit with so many runs, which do not average away the noise between commits."""
     return np.sqrt(between**2 + run_noise**2 / runs)
-
-
-def _chances(values: Floats, levels: Floats, spread: Floats) -> Floats:
-    """Return the probability that the change lies between each value and the one before, without the first; equally likely beforehand."""
-    losses = huber_loss(np.abs(values[:, None] - levels) / spread[:, None])
-    return np.asarray(softmax(np.cumsum(losses[:, 1] - losses[:, 0])[:-1]))
-
-
-def _over_all(chances: Floats, positions: Integers, size: int) -> Floats:
-    """Return the posterior of all commits: those between two measured ones, and the second of these, are equally likely."""
-    spread = np.zeros(size)
-    for chance, (previous, position) in zip(chances, pairwise(positions.tolist()), strict=True):
-        spread[previous + 1 : position + 1] += chance
-    return np.asarray(spread / spread.sum())
 
 
 def _runs(step: float, between: float, run_noise: float, commit_cost: float) -> float:

@@ -10,7 +10,7 @@ from scipy.special import pdtrc, stdtrit
 from perfarray.history.numerics.commits import Commits, commits_of
 from perfarray.history.numerics.law import LENGTHS, chance
 from perfarray.history.numerics.search import find_changes, strongest
-from perfarray.history.numerics.steps import Steps, describe_steps
+from perfarray.history.numerics.steps import fit_steps, step_ratios
 from perfarray.history.numerics.watch import watch
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -54,59 +54,60 @@ def describe(
     units = unit_means(values, search.levels)
     shape = units.shape[:-2]
     levels = np.broadcast_to(level, shape)
-    inputs: list[Any] = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
+    by_commit: list[Any] = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
+    hosts, at_least, at_most = by_commit
     rows = [
-        _one_series(units[cell], float(levels[cell]), inputs[0][cell], Known(inputs[1][cell], inputs[2][cell]), search)
+        _one_series(units[cell], float(levels[cell]), hosts[cell], at_least[cell], at_most[cell], search)
         for cell in np.ndindex(shape)  # each has its own commits
     ]
     stacked = (np.stack(column) for column in zip(*rows, strict=True))
     return tuple(array.reshape((*shape, *array.shape[1:])) for array in stacked)
 
 
-def _one_series(units: Floats, level: float, hosts: Integers, bounds: Known, search: Search) -> tuple[Any, ...]:
-    """Return the variables of one series."""
+def _one_series(units: Floats, level: float, hosts: Integers, at_least: Mask, at_most: Mask, search: Search) -> tuple[Any, ...]:
     size, labels = len(units), search.labels
     labels = labels.astype(float) if labels.dtype.kind in "iufb" else labels
     commits = commits_of(units)
-    n = len(commits.values)
+    measured, n = commits.positions, len(commits.values)
     pvalues, seen_at = _changes(commits, level, search)
-    starts = sorted(pvalues)
-    band = (1 - search.threshold, 1 + search.threshold)
-    steps = describe_steps(commits, starts, search.least, band=band, level=search.confidence_level)
-    at = commits.positions[steps.positions]
+    fit, steps, first_of_steps, last_of_steps, probability = fit_steps(commits, sorted(pvalues), search.least)
+    at = measured[steps]
     change, alarm = np.zeros((2, size), dtype=bool)
     change[at] = True
-    alarm[commits.positions[seen_at]] = True
+    alarm[measured[seen_at]] = True
     first, last = np.zeros((2, size), dtype=int)
     # The commit that made a change may be one that was not measured, after the last one measured before.
-    first[at], last[at] = np.concatenate([[-1], commits.positions])[steps.first] + 1, commits.positions[steps.last]
-    lower, upper, verdict = _judge(steps, bounds, at, search)
-    cause = np.where(hosts_changed(hosts[commits.positions], steps.positions, steps.first, steps.last), "host", "code").astype(object)
+    first[at], last[at] = np.concatenate([[-1], measured])[first_of_steps] + 1, measured[last_of_steps]
+    estimate, lower, upper, tests = step_ratios(fit, commits.logs, (1 - search.threshold, 1 + search.threshold), search.confidence_level)
+    # Runs that were stopped leave the ratio unknown in some directions.
+    more, less = (np.array([bool(np.any(mask[low:high])) for low, high in pairwise([0, *at, size])]) for mask in (at_least, at_most))
+    unknown = Known(more[1:] | less[:-1], less[1:] | more[:-1])
+    tests, alpha = tests.bounded_by(unknown), 1 - search.confidence_level
+    verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better)
+    lower, upper = np.where(unknown.at_most, 0.0, lower), np.where(unknown.at_least, np.inf, upper)
+    cause = np.where(hosts_changed(hosts[measured], steps, first_of_steps, last_of_steps), "host", "code").astype(object)
     scale = 1.0 if commits.logs else abs(float(np.mean(commits.values))) or np.nan if n else np.nan
     within = np.sqrt(commits.within * np.mean(1 / commits.counts)) if n else np.nan
     errors = commits.errors / np.sqrt(np.mean(commits.errors**2)) if n else commits.errors
-    reach = stdtrit(max(n - len(starts) - 1, 1), (1 + search.confidence_level) / 2) * steps.noise * errors
-    by_commit = [commits.values, commits.values - reach, commits.values + reach, steps.levels]
-    by_change = [steps.estimate, lower, upper, np.array([pvalues[start] for start in starts]), verdict, cause]
-    drifting = bool(starts) and is_drift(
-        commits.values, steps.levels, commits.errors * steps.noise / np.sqrt(np.mean(commits.errors**2)), len(starts)
-    )
+    reach = stdtrit(max(n - len(steps) - 1, 1), (1 + search.confidence_level) / 2) * fit.noise * errors
+    by_commit = [commits.values, commits.values - reach, commits.values + reach, fit.fitted]
+    by_change = [estimate, lower, upper, np.array([pvalues[start] for start in sorted(pvalues)]), verdict, cause]
     return (
         change,
         np.cumsum(change),
         *(_along(size, at, array) for array in (*by_change, labels[first[at]], labels[last[at]])),
-        _along(size, commits.positions, steps.probability),
-        *(_along(size, commits.positions, np.exp(array) if commits.logs else array) for array in by_commit),
-        _along(size, commits.positions, commits.counts),
-        _along(size, commits.positions, commits.spreads),
+        _along(size, measured, probability),
+        *(_along(size, measured, np.exp(array) if commits.logs else array) for array in by_commit),
+        _along(size, measured, commits.counts),
+        _along(size, measured, commits.spreads),
         first,
         last,
         float(n),
-        steps.noise / scale,
+        fit.noise / scale,
         within / scale,
         commits.correlation,
         alarm,
-        drifting,
+        bool(len(steps)) and is_drift(commits.values, fit.fitted, errors * fit.noise, len(steps)),
     )
 
 
@@ -132,17 +133,6 @@ def _along(size: int, positions: Integers, values: npt.NDArray[Any]) -> npt.NDAr
     return full
 
 
-def _judge(steps: Steps, bounds: Known, at: Integers, search: Search) -> tuple[Floats, Floats, npt.NDArray[Any]]:
-    """Return limits and verdicts of changes, open in the directions in which stopped runs leave the ratio unknown."""
-    ends = [0, *at, len(bounds.at_least)]
-    more, less = (np.array([bool(mask[low:high].any()) for low, high in pairwise(ends)]) for mask in bounds)
-    ratio = Known(more[1:] | less[:-1], less[1:] | more[:-1])
-    tests = steps.tests.bounded_by(ratio)
-    alpha = 1 - search.confidence_level
-    verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better)
-    return np.where(ratio.at_most, 0.0, steps.lower), np.where(ratio.at_least, np.inf, steps.upper), verdict
-
-
 def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:
     """Return which changes coincide with another host: it measured most of the segment, and came within the set of commits.
 
@@ -151,8 +141,8 @@ def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Inte
     ends = [0, *starts, len(hosts)]
     usual = [np.bincount(hosts[low:high], minlength=1).argmax() for low, high in pairwise(ends)]
     came = np.flatnonzero(np.diff(hosts)) + 1
-    within = [bool(np.any((came >= low) & (came <= high))) for low, high in zip(first, last, strict=True)]
-    return np.asarray(np.asarray(within, dtype=bool) & (np.diff(usual) != 0))
+    within = ((came >= first[:, None]) & (came <= last[:, None])).any(axis=1)
+    return np.asarray(within & (np.diff(usual) != 0))
 
 
 def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask, Integers]:

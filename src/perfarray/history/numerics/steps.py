@@ -16,33 +16,15 @@ BEND = 2.0
 SET = 0.95
 
 
-class Steps(NamedTuple):
-    """The changes of one series, by change and then by commit.
-
-    By change: its position among the commits measured, its size after / before with limits, one-sided tests, and the `first` and `last`
-    position that it may have. By commit: the probability of a change there, and the mean of its segment. `noise` is the standard
-    deviation of a commit about that mean.
-    """
-
-    positions: Integers
-    estimate: Floats
-    lower: Floats
-    upper: Floats
-    tests: Tests
-    first: Integers
-    last: Integers
-    probability: Floats
-    levels: Floats
-    noise: float
-
-
 class Fit(NamedTuple):
     """The means of segments, their squared standard errors, the scale of residuals, the noise, and the degrees of freedom.
 
-    `sharpness` turns Huber's loss into a log likelihood: at most 1, and less for long tails.
+    `fitted` is the mean of the segment of every value. `sharpness` turns
+    Huber's loss into a log likelihood: at most 1, and less for long tails.
     """
 
     levels: Floats
+    fitted: Floats
     variances: Floats
     scale: float
     noise: float
@@ -50,32 +32,30 @@ class Fit(NamedTuple):
     sharpness: float
 
 
-def describe_steps(commits: Commits, starts: list[int], least: int, *, band: tuple[float, float], level: float) -> Steps:
-    """Estimate the steps of a series whose segments begin at `starts` (without the first), and test their ratios against a band."""
-    n = len(commits.values)
-    fit = _fit(commits, starts) if n else Fit(np.full(1, np.nan), np.full(1, np.nan), np.nan, np.nan, 0, 1.0)
+def fit_steps(commits: Commits, starts: list[int], least: int) -> tuple[Fit, Integers, Integers, Integers, Floats]:
+    """Estimate the steps of a series whose segments begin at `starts` (without the first).
+
+    Returns the levels; by step its likeliest position among the commits measured, and the first and last one that it may have; and by
+    commit the probability of a step.
+    """
+    if not len(commits.values):
+        nowhere = np.empty(0, dtype=np.intp)
+        return Fit(np.full(1, np.nan), np.empty(0), np.full(1, np.nan), np.nan, np.nan, 0, 1.0), nowhere, nowhere, nowhere, np.empty(0)
+    fit = _fit(commits, starts)
     posterior = _positions(commits, starts, fit, least)
-    starts = [low + int(np.argmax(chances)) for low, chances in posterior]
-    fit = _fit(commits, starts) if starts else fit
-    probability = np.zeros(n)
-    first, last = np.array(starts, dtype=np.intp), np.array(starts, dtype=np.intp)
+    moved = [low + int(np.argmax(chances)) for low, chances in posterior]
+    probability = np.zeros(len(commits.values))
+    first, last = np.array([moved, moved], dtype=np.intp)
     for number, (low, chances) in enumerate(posterior):  # few
         probability[low : low + len(chances)] += chances
         order = np.argsort(-chances, kind="stable")
         likely = order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
         first[number], last[number] = low + likely.min(), low + likely.max()
-    return Steps(
-        np.array(starts, dtype=np.intp),
-        *_ratios(fit, commits.logs, band, level),
-        first=first,
-        last=last,
-        probability=np.minimum(probability, 1.0),
-        levels=fit.levels[_segments(starts, n)],
-        noise=fit.noise,
-    )
+    fit = _fit(commits, moved) if moved else fit
+    return fit, np.array(moved, dtype=np.intp), first, last, np.minimum(probability, 1.0)
 
 
-def _ratios(fit: Fit, logs: bool, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
+def step_ratios(fit: Fit, logs: bool, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
     """Return the ratios of neighbouring levels with limits, and their one-sided tests against the band."""
     old_levels, new_levels = fit.levels[:-1], fit.levels[1:]
     old, new = fit.variances[:-1], fit.variances[1:]
@@ -94,17 +74,12 @@ def _ratios(fit: Fit, logs: bool, band: tuple[float, float], level: float) -> tu
     return estimate, lower, upper, Tests(*(stdtr(df, side * gap) for gap in gaps for side in (1, -1)))
 
 
-def _segments(starts: list[int], n: int) -> Integers:
-    """Return the number of the segment of every value."""
-    return np.searchsorted(np.asarray(starts, dtype=np.intp), np.arange(n), side="right")
-
-
 def _fit(commits: Commits, starts: list[int]) -> Fit:
     """Return Huber's estimates of the levels of segments, with a variance that is pooled over the series."""
     values, errors, n = commits.values, commits.errors, len(commits.values)
     firsts = [0, *starts]
     levels = np.array([np.median(segment) for segment in np.split(values, starts)])
-    segments, spare = _segments(starts, n), max(n - len(firsts), 1)
+    segments, spare = np.searchsorted(np.asarray(starts, dtype=np.intp), np.arange(n), side="right"), max(n - len(firsts), 1)
     weights = 1.0 / errors**2
     for _ in range(15):
         residuals = whitened(values - levels[segments], commits.correlation) / errors
@@ -116,7 +91,7 @@ def _fit(commits: Commits, starts: list[int]) -> Fit:
     variance = squares / spare * (scale / inside) ** 2
     noise = float(np.sqrt(variance * np.mean(errors**2))) if n > len(firsts) else np.nan
     sharpness = min(1.0, inside * spare / max(squares, 1e-300))
-    return Fit(levels, variance / np.add.reduceat(weights, firsts), scale, noise, n - len(firsts), sharpness)
+    return Fit(levels, levels[segments], variance / np.add.reduceat(weights, firsts), scale, noise, n - len(firsts), sharpness)
 
 
 def _positions(commits: Commits, starts: list[int], fit: Fit, least: int) -> list[tuple[int, Floats]]:

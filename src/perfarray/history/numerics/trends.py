@@ -65,9 +65,9 @@ def log_slopes(
     """
     units = unit_means(values, levels)
     shape, size = units.shape[:-2], units.shape[-2]
-    weight, centre, error = np.full((3, *shape, len(CORRELATIONS)), np.nan)
-    chosen = Mixture(weight, centre, error, np.full(shape, np.nan))
-    alternative = Mixture(*(field.copy() for field in chosen))
+    # The first axis holds the slopes with the steps that were found, and with one more that is in doubt.
+    weight, centre, error = np.full((3, 2, *shape, len(CORRELATIONS)), np.nan)
+    mixtures = Mixture(weight, centre, error, np.full((2, *shape), np.nan))
     n, reach, labels = np.full(shape, np.nan), np.full(shape, np.nan), np.full((*shape, size), np.nan)
     for cell in np.ndindex(shape):  # each has gaps and segments of its own
         commits = commits_of(np.where(units[cell] > 0, units[cell], np.nan))
@@ -83,31 +83,19 @@ def log_slopes(
             starts, more = _steps(y, x, spread)
         labels[cell][commits.positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(y)]))
         slopes = _robust(y, x, spread, starts)
-        for mixture, fitted in ((chosen, slopes), (alternative, slopes if more is starts else _robust(y, x, spread, more))):
-            for field, value in zip(mixture, fitted or (), strict=False):
-                field[cell] = value
-    answers = _conclude(chosen, alternative, reach, 1 - confidence_level, band, better)
-    return (*answers, n, (chosen.weight * CORRELATIONS).sum(axis=-1), labels)
-
-
-def _conclude(
-    chosen: Mixture, alternative: Mixture, reach: Floats, alpha: float, band: tuple[float, float], better: str
-) -> tuple[npt.NDArray[Any], ...]:
-    """Return slopes as factors, limits and p-values that hold for both mixtures, verdicts on which both agree, and the total change."""
-    centre = (chosen.weight * chosen.centre).sum(axis=-1)
-    limits, pvalues, verdicts = [], [], []
-    for mixture in (chosen, alternative):
-        limits.append([_quantile(mixture, share) for share in (alpha / 2, 1 - alpha / 2)])
-        below_low, below_high = (_below(mixture, bound) for bound in np.log(band))
-        # The share of slopes below a bound is the p-value of "above" it.
-        tests = Tests(1 - below_low, below_low, 1 - below_high, below_high)
-        pvalues.append(tests.two_sided)
-        verdicts.append(decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, better))
-    agree = (verdicts[0] == verdicts[1]) | np.isnan((alternative.weight * alternative.centre).sum(axis=-1))
+        for index, fitted in enumerate((slopes, slopes if more is starts else _robust(y, x, spread, more))):
+            for field, value in zip(mixtures, fitted or (), strict=False):
+                field[(index, *cell)] = value
+    alpha, mean = 1 - confidence_level, (weight * centre).sum(axis=-1)
+    below_low, below_high = (_below(mixtures, bound) for bound in np.log(band))
+    tests = Tests(1 - below_low, below_low, 1 - below_high, below_high)  # the share of slopes below a bound is the p-value of "above" it
+    verdicts = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, better)
+    agree = (verdicts[0] == verdicts[1]) | np.isnan(mean[1])
     with np.errstate(over="ignore"):
-        lower, upper = np.exp(np.fmin(limits[0][0], limits[1][0])), np.exp(np.fmax(limits[0][1], limits[1][1]))
-        slope, total = np.exp(centre), np.exp(centre * reach)
-    return slope, lower, upper, np.fmax(*pvalues), np.where(agree, verdicts[0], INCONCLUSIVE), total
+        lower, upper = np.exp(np.fmin(*_quantile(mixtures, alpha / 2))), np.exp(np.fmax(*_quantile(mixtures, 1 - alpha / 2)))
+        slope, total = np.exp(mean[0]), np.exp(mean[0] * reach)
+    verdict, likely_correlation = np.where(agree, verdicts[0], INCONCLUSIVE), (weight[0] * CORRELATIONS).sum(axis=-1)
+    return slope, lower, upper, np.fmax(*tests.two_sided), verdict, total, n, likely_correlation, labels
 
 
 def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Integers, Integers]:
@@ -142,7 +130,7 @@ def _settled(y: Floats, x: Floats, spread: Floats, starts: Integers, penalty: fl
 def _gains(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Floats:
     """Return the decrease of the sum of squares if one more segment begins at each position; slope and means are fitted again."""
     weight, lengths = spread**-2, np.diff([*starts, len(y)])
-    _, residuals = _line(y, x, spread, starts)
+    residuals, free = _line(y, x, spread, starts)
 
     def after(values: Floats) -> Floats:
         """Sum the values of the same segment from each position on."""
@@ -150,7 +138,6 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Floats:
         return np.asarray(sums[:-1] - np.repeat(sums[[*starts[1:], len(y)]], lengths))
 
     weight_after, weight_of_segment = after(weight), np.repeat(np.add.reduceat(weight, starts), lengths)
-    free = x - np.repeat(np.add.reduceat(weight * x, starts) / np.add.reduceat(weight, starts), lengths)
     across = after(weight * free)
     size = weight_after * (weight_of_segment - weight_after) / weight_of_segment - across**2 / (weight * free**2).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -187,21 +174,21 @@ def _robust(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture |
         spread = spread * _outlying(y / spread)[1]
     widened = spread
     for _ in range(ROUNDS):
-        _, residuals = _line(y, x, widened, starts)
+        residuals, _ = _line(y, x, widened, starts)
         distances = np.abs(residuals / spread)
         typical = float(np.median(distances[distances > 0])) / NORMAL if (distances > 0).any() else 0.0
         widened = spread * np.sqrt(np.maximum(1.0, distances / (OUTLYING * typical))) if typical > 0 else spread
     return _mixture(y, x, widened, starts)
 
 
-def _line(y: Floats, x: Floats, spread: Floats, starts: Integers) -> tuple[float, Floats]:
-    """Return the slope of independent values, and the residuals from it and the means of the segments."""
+def _line(y: Floats, x: Floats, spread: Floats, starts: Integers) -> tuple[Floats, Floats]:
+    """Return the residuals of independent values from one slope and the means of the segments, and x without its means."""
     weight, lengths = spread**-2, np.diff([*starts, len(y)])
     total = np.add.reduceat(weight, starts)
     free_y, free_x = (array - np.repeat(np.add.reduceat(weight * array, starts) / total, lengths) for array in (y, x))
     across = float((weight * free_x**2).sum())
     centre = float((weight * free_y * free_x).sum()) / across if across > 0 else 0.0
-    return centre, free_y - centre * free_x
+    return free_y - centre * free_x, free_x
 
 
 def _mixture(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture | None:
@@ -236,7 +223,6 @@ def _whitened(values: Floats, rho: Floats, first: Mask) -> Floats:
 
 
 def _below(mixture: Mixture, value: Floats | float) -> Floats:
-    """Return the cumulative distribution of each mixture at a value."""
     distances = (np.asarray(value)[..., None] - mixture.centre) / mixture.error
     return np.asarray((mixture.weight * stdtr(mixture.df[..., None], distances)).sum(axis=-1))
 

@@ -95,7 +95,6 @@ def correlation_interval(
 
 
 def _correlations(first: Floats, second: Floats, codes: Integers, split_codes: Integers) -> tuple[float, Floats]:
-    """Return the correlation within splits, and that without each of the units; NaN where there is none."""
     if len(first) < 2 or not np.isfinite(first).all():
         return float("nan"), np.empty(0)
     x, y = first - first.mean(), second - second.mean()
@@ -110,11 +109,9 @@ def _correlations(first: Floats, second: Floats, codes: Integers, split_codes: I
 
 def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
     """Return the correlation from sums of 1, x, y, x^2, y^2, xy along the first axis, with splits along the last."""
-    number = np.maximum(sums[0], 1.0)
-    xx, yy, xy = (
-        (product - sum_1 * sum_2 / number).sum(axis=-1)
-        for product, sum_1, sum_2 in ((sums[3], sums[1], sums[1]), (sums[4], sums[2], sums[2]), (sums[5], sums[1], sums[2]))
-    )
+    number, x, y, *products = sums
+    pairs = zip(products, ((x, x), (y, y), (x, y)), strict=True)
+    xx, yy, xy = ((product - first * second / np.maximum(number, 1.0)).sum(axis=-1) for product, (first, second) in pairs)
     varies = (xx > floors[0]) & (yy > floors[1])
     return np.asarray(np.where(varies, xy / np.sqrt(np.where(varies, xx * yy, 1.0)), np.nan))
 

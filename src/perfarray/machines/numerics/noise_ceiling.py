@@ -40,26 +40,20 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
     number = (~np.isnan(rows)).sum(axis=-1)
     variances = np.full(len(rows), np.nan)
     for n in np.unique(number[number > 1]).tolist():
-        chosen = number == n
-        variances[chosen] = _spread(rows[chosen, :n], statistic)
+        chosen = np.flatnonzero(number == n)
+        if statistic not in ORDER_STATISTICS:
+            variances[chosen] = rows[chosen, :n].var(axis=-1) / n
+            continue
+        law = order_law(n, statistic)
+        counts = law.probability > NEGLIGIBLE
+        low, high, probability = law.low[counts], law.high[counts], law.probability[counts]
+        size = max(1, BLOCK // len(low))
+        for block in np.split(chosen, range(size, len(chosen), size)):
+            values = rows[block]
+            support = (values[:, low] + values[:, high]) / 2
+            support -= (support * probability).sum(axis=-1, keepdims=True)
+            variances[block] = (support**2 * probability).sum(axis=-1)
     return variances.reshape(units.shape[:-1])
-
-
-def _spread(rows: Floats, statistic: str) -> Floats:
-    """Return the variance of a statistic of sorted complete rows, a block of rows at a time."""
-    if statistic not in ORDER_STATISTICS:
-        return np.asarray(rows.var(axis=-1) / rows.shape[-1])
-    law = order_law(rows.shape[-1], statistic)
-    counts = law.probability > NEGLIGIBLE
-    low, high, probability = law.low[counts], law.high[counts], law.probability[counts]
-    size = max(1, BLOCK // len(low))
-    variances = np.empty(len(rows))
-    for start in range(0, len(rows), size):
-        block = rows[start : start + size]
-        support = (block[:, low] + block[:, high]) / 2
-        support -= (support * probability).sum(axis=-1, keepdims=True)
-        variances[start : start + size] = (support**2 * probability).sum(axis=-1)
-    return variances
 
 
 def concentration(variances: Floats) -> Floats:

@@ -4,7 +4,6 @@ Units are (samples, features, units), NaN where not measured.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,17 +27,6 @@ CERTAIN = 1e-12
 AVERAGES = ("mean", "geometric")
 
 
-class Regions(NamedTuple):
-    """By sample: covariance of the scores, their limits, and the radius in standard deviations; by feature: limits of the loadings."""
-
-    covariance: Floats
-    lower: Floats
-    upper: Floats
-    radius: Floats
-    loading_lower: Floats
-    loading_upper: Floats
-
-
 def regions(
     units: Floats,
     keys: Integers,
@@ -50,7 +38,7 @@ def regions(
     draws: int,
     key: tuple[int, int],
     level: float,
-) -> Regions:
+) -> tuple[Floats, ...]:
     """Return how far the variation of runs moves scores and loadings.
 
     Tables are resampled from the units of every cell, and their axes are rotated onto the observed ones (orthogonal Procrustes, of the
@@ -59,6 +47,9 @@ def regions(
 
     `keys` (samples, features) are those of the random numbers of each cell; `table` (samples, features) and `scores` (samples, components)
     are the observed ones; `statistic` is that of the units of a cell.
+
+    Returns by sample the lower and upper limits of the scores, their covariance, and the radius of a region in standard deviations; and by
+    feature the limits of the loadings.
     """
     samples, features = table.shape
     n_components = scores.shape[1]
@@ -85,7 +76,7 @@ def regions(
     loading_lower, loading_upper = np.quantile(stacked, [(1 - level) / 2, (1 + level) / 2], axis=0)
     # The square of the radius, halved, is the quantile of F with 2 and df degrees of freedom.
     radius = np.where(enough, np.sqrt(df * ((1 - level) ** (-2 / df) - 1)), np.nan)
-    return Regions(covariance, scores - half, scores + half, radius, loading_lower, loading_upper)
+    return scores - half, scores + half, covariance, radius, loading_lower, loading_upper
 
 
 def _resampled(units: Floats, keys: Integers, table: Floats, statistic: str, draws: int, streams: Streams) -> Iterator[Floats]:
@@ -107,7 +98,6 @@ def _resampled(units: Floats, keys: Integers, table: Floats, statistic: str, dra
 
 
 def _measured_first(units: Floats) -> Floats:
-    """Return units with those that were not measured at the end."""
     return np.take_along_axis(units, np.argsort(np.isnan(units), axis=-1, kind="stable"), axis=-1)
 
 
