@@ -512,3 +512,15 @@ def test_an_error_names_what_gives_a_response():
             times.perf.explain_variation(**options)
     for remedy in (times.perf.merge_level("session"), times.perf.machine_table(unit="execution")):
         assert remedy.perf.explain_variation(model="ols").dataset.attrs["n_missing_response"] == 0
+
+
+@pytest.mark.parametrize(("operation", "undefined"), [("cores // threads", np.inf), ("cores % threads", np.nan)])
+def test_integers_divided_by_zero_are_those_of_columns(operation, undefined):
+    """No row that is fitted divides by zero, and one that is predicted does: arrays of NumPy would make it 0."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"machine": range(60), "cores": rng.integers(1, 65, 60), "threads": rng.integers(1, 5, 60)})
+    table["relative_variation"] = 0.01 * (1 + table["cores"] // table["threads"]) * np.exp(0.1 * rng.normal(size=60))
+    model = perfarray.explain_variation(table, formula=f"np.log(relative_variation) ~ I({operation})", model="ols", rng=1)
+    predicted = np.asarray(model.predict(pd.DataFrame({"cores": [8, 8], "threads": [2, 0]})))
+    assert np.isfinite(predicted[0])
+    np.testing.assert_equal(abs(predicted[1]), undefined)

@@ -62,10 +62,11 @@ def history(
         start = 0 if from_commit is None else commit_index(times, along, from_commit)
         changes = perfarray.change_points(times, dim=along, **nest, **choices)
         recent = changes.isel({along: slice(start, None)})
+        table = perfarray.table(recent, sort=sort)
     rows = _rows(recent, along)
     code, outcome = _outcome(changes, rows, along)
     answer = Answer(
-        table=_with_labels(perfarray.table(recent, sort=sort), rows, recent),
+        table=_with_labels(table, rows, recent),
         rows=rows,
         content={"archive": archive, "changes": rows, **described(changes)},
         outcome=outcome if from_commit is None or code == NO_ANSWER else f"{outcome} since {recent[along].values[0]}",

@@ -130,10 +130,11 @@ def with_notes(result: Told, *notes: Note | None, checks: tuple[str, ...] = ()) 
         Names of registered checks.
     """
     if checks and isinstance(result, xr.Dataset):
-        if is_lazy(result):
+        dataset: xr.Dataset = result
+        if is_lazy(dataset):
             result.attrs[UNCHECKED] = " ".join(checks)
         else:
-            notes = (*notes, *(note for name in checks for note in _CHECKS[name](result)))
+            notes = (*notes, *(note for name in checks for note in _CHECKS[name](dataset)))
     result.attrs.setdefault("perfarray_version", version())
     if emitted := emit(*notes):
         result.attrs[NOTES] = to_json(emitted)
