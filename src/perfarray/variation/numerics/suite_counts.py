@@ -137,9 +137,11 @@ def whole_counts(forest: Forest, goal: Goal) -> Floats:
     counts = _search(forest, goal)
     if goal.budget is not None:
         return counts
-    # A plan for somewhat less money may reach the half-width as well, since no search is exhaustive.
+    # A plan for somewhat less money may reach the half-width as well, since no search is exhaustive; none is cheaper than the continuous one.
+    low = _cheapest(forest, goal)[0]
+    least = float((forest.cost * continuous(forest, low, variance=_noise_of_units(forest, goal, low))).sum())
     for share in SHARES:
-        while (budget := share * float(forest.price(counts))) >= goal.min_units * forest.cost.sum():
+        while (budget := share * float(forest.price(counts))) >= max(least, goal.min_units * forest.cost.sum()):
             cheaper = _search(forest, goal._replace(budget=budget, half_width=None))
             if quantile(forest, cheaper, goal) * np.sqrt(forest.noise(cheaper)) > goal.half_width * (1 + ULPS):
                 break
