@@ -51,6 +51,13 @@ def test_what_changed_and_when(results):
     assert answer["changes"][0]["lower"] < 1.2 < answer["changes"][0]["upper"]
 
 
+def test_the_largest_change_first(results):
+    """30 % faster is a larger change than 20 % slower."""
+    result = run("history", results, "--sort", "effect")
+    assert result.exit_code == 1
+    assert [line.split()[1] for line in result.stdout.splitlines()[2:4]] == [HASHES[17][:8], HASHES[9][:8]]
+
+
 def test_another_host(tmp_path):
     """A benchmark that is slower since another host measures is a row with that cause, and no reason for exit code 1."""
     rng = np.random.default_rng(1)

@@ -135,9 +135,10 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bo
     cells = _cells(data, main, layout.inner)
     positions = np.flatnonzero(_shown(cells, data) & (all_cells or _measured(cells, main, layout.zero)))[:most]
     if sort == "effect":
-        if cells.values[layout.main].dtype.kind in "OUS":
+        values = cells.values[layout.effect or layout.main]
+        if values.dtype.kind in "OUS":
             raise ValueError(f"sort='effect': the answers of {data.attrs['result']} are texts, and none is larger; use sort='name'")
-        effects = [_effect(value, ratio=layout.ratio) for value in cells.values[layout.main][positions]]
+        effects = [_effect(value, ratio=layout.ratio) for value in values[positions]]
         positions = positions[np.argsort(np.negative(effects), kind="stable")]
     elif sort == "name":
         positions = np.array(sorted(positions, key=lambda position: [str(cells.labels[dim][position]) for dim in cells.dims]), dtype=int)

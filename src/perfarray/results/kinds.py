@@ -61,7 +61,9 @@ KINDS: Final = {
     "overall_speedup": Kind(Layout(layouts.speedups_columns, "speedup", ratio=True)),
     "speedup_test": Kind(Layout(layouts.tested_columns, "speedup", ratio=True), picture="protocol"),
     "autocorrelation": Kind(Layout(diagnoses.dependence, "pooled_effective_n", ("lag",)), picture="correlogram"),
-    "change_points": Kind(Layout(diagnoses.changes, "verdict"), picture="history", empty=sentences.no_change),
+    "change_points": Kind(
+        Layout(diagnoses.changes, "verdict", ratio=True, effect="estimate"), picture="history", empty=sentences.no_change
+    ),
     "next_measurement": Kind(Layout(layouts.plain_columns, "culprit_probability")),
     "trend": Kind(Layout(diagnoses.slopes, "slope", ratio=True)),
     "steady_state": Kind(Layout(diagnoses.steadiness, "kind_of_all", LEVELS), picture="steady_kinds"),

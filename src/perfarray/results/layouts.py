@@ -28,6 +28,8 @@ class Layout(NamedTuple):
     whole_suites: bool = False
     # Whether 0 is an answer, rather than the value of a cell without one
     zero: bool = False
+    # The variable that orders rows by effect, where it is not the main one
+    effect: str = ""
 
 
 def _units(data: xr.Dataset, name: str) -> Callable[[Cell], str]:

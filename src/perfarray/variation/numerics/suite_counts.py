@@ -137,7 +137,7 @@ def whole_counts(forest: Forest, goal: Goal) -> Floats:
     counts = _search(forest, goal)
     if goal.budget is not None:
         return counts
-    # A plan for somewhat less money may reach the half-width as well, since no search is exhaustive; none is cheaper than the continuous one.
+    # A plan for somewhat less money may reach the half-width as well, since no search is exhaustive; none beats the continuous one.
     low = _cheapest(forest, goal)[0]
     least = float((forest.cost * continuous(forest, low, variance=_noise_of_units(forest, goal, low))).sum())
     for share in SHARES:
