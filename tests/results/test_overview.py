@@ -39,4 +39,4 @@ def test_results_and_tables_say_what_to_do_next():
 def test_arrays_without_measurements_show_themselves():
     """The accessor never raises when it is shown."""
     assert "levels=" in repr(TIMES.drop_vars("time").perf)
-    assert "timings in s" in repr(TIMES["time"].mean(("execution", "iteration")).rename(None).perf)
+    assert "timings in s" in repr(TIMES["time"].mean(("execution", "iteration"), keep_attrs=True).rename(None).perf)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from perfarray.tables import replacing as module
 from perfarray.tables.replacing import replacing
-from perfarray.timings import writing
 
 pytestmark = pytest.mark.skipif(find_spec("fcntl") is None, reason="there are no locks of files that end with a program (since 2026-11)")
 
@@ -43,7 +43,7 @@ def killed(tmp_path_factory):
     place = tmp_path_factory.mktemp("killed") / "out.zarr"
     program = subprocess.run([sys.executable, "-c", KILLED, str(place)], check=False)
     assert program.returncode == -signal.SIGKILL
-    assert [sorted(os.listdir(room)) for room in leftovers(place)] == [["0.zarr", writing.LOCK]]
+    assert [sorted(os.listdir(room)) for room in leftovers(place)] == [["0.zarr", module.LOCK]]
     return place.parent
 
 
@@ -89,18 +89,18 @@ def test_what_is_not_surely_ours_stays(place, monkeypatch, other):
     """A folder of that name whose lock says nothing, or something else."""
     (room,) = leftovers(place)
     if other == "no lock":
-        (room / writing.LOCK).unlink()
+        (room / module.LOCK).unlink()
     elif other == "another machine":
-        monkeypatch.setattr(writing.platform, "node", lambda: "elsewhere")
+        monkeypatch.setattr(module.platform, "node", lambda: "elsewhere")
     else:
-        (room / writing.LOCK).write_text(writing._signature(Path("in.zarr")))
+        (room / module.LOCK).write_text(module._signature(Path("in.zarr")))
     put(place, "new")
     assert leftovers(place) == [room]
 
 
 def test_without_locks_nothing_is_removed(place, monkeypatch):
     """A file system, or a system, that has none."""
-    monkeypatch.setattr(writing, "_lock", lambda _: False)
+    monkeypatch.setattr(module, "_lock", lambda _: False)
     (room,) = leftovers(place)
     put(place, "new")
     assert leftovers(place) == [room]

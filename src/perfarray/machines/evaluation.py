@@ -95,8 +95,8 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
         raise ValueError(f"folds={folds} of {len(rows)} rows: give {len(rows)} or fewer")
     if groups is not None and problem.units < (folds or 2):
         raise ValueError(f"groups= has {problem.units} labels in {len(rows)} rows; a test needs {folds or 2} or more")
-    marks = pd.util.hash_pandas_object(rows[predictors].astype(str), index=False).to_numpy()
     no_rows = np.empty(0, dtype=np.intp)
+    marks = pd.util.hash_pandas_object(rows[predictors].astype(str), index=False).to_numpy() if predictors else no_rows
     tests: list[tuple[Any, ...]] = [(no_rows, no_rows, np.empty(0), np.empty((len(predictors), 0)), no_rows, no_rows)]
     for number, chosen in enumerate(split_rows(len(rows), groups, test_size, folds, rng, splits) if predictors else []):
         training = np.setdiff1d(np.arange(len(rows)), chosen)

@@ -67,7 +67,7 @@ class TestWorkedCheck:
     def test_formula_without_constraints(self):
         """Var* = A^2 / C with A the sum of sqrt(component x price)."""
         forest = star()
-        noise = narrowest(forest, np.array([3000.0]), 1, 0.5)[1]
+        noise = (forest.variance / continuous(forest, np.array([1.0]), budget=3000.0)).sum(axis=-1)
         assert noise == pytest.approx(np.sqrt(forest.variance * forest.cost).sum() ** 2 / 3000)
 
     def test_two_systems_share_the_budget(self):
@@ -205,7 +205,9 @@ class TestShared:
     def test_shared_builds_never_lose(self, correlation):
         """They need less, unless build effects are perfectly correlated: then both are equal."""
         own = [tree(np.array([[BUILD[b] ** 2 / 4], [60.0]]), np.stack([LOWER**2 / 4, PRICES])[:, b : b + 1]) for b in range(2)]
-        joint, apart = (narrowest(forest, np.array([3000.0]), 1, 0.5)[1] for forest in (star(correlation), side_by_side(own)))
+        joint, apart = (
+            (forest.variance / continuous(forest, np.array(1.0), budget=3000.0)).sum() for forest in (star(correlation), side_by_side(own))
+        )
         assert joint == pytest.approx(apart) if correlation == 1 else joint < 0.95 * apart
 
     def test_a_chain_below_the_root_is_merged_into_it(self):
