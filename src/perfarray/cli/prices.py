@@ -12,7 +12,7 @@ from perfarray.conventions import EXECUTION, ITERATION, LEVELS, SECONDS, price_o
 if TYPE_CHECKING:
     import xarray as xr
 
-AMOUNT: Final = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Zµμ]*)", re.ASCII)
+AMOUNT: Final = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Zµμ]*)", re.ASCII)
 
 DURATIONS: Final = {"m": 60.0, "d": 86400.0, "day": 86400.0, "days": 86400.0}  # besides the units of times
 
