@@ -14,7 +14,7 @@ from cli.test_convert import opened
 from perfarray.conventions import UNKNOWN
 from perfarray.tables.stores import appending
 from perfarray.tables.stores import writing as stores
-from perfarray.timings import writing as places
+from perfarray.tables import replacing as places
 from strategies import MANY
 
 zarr = pytest.importorskip("zarr")

@@ -172,7 +172,9 @@ def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     kinds, cells = result["kind"], result["kind_of_all"]
     series_dims = [str(dim) for dim in kinds.dims if dim not in cells.dims]
     n_series = max(kinds.size // max(cells.size, 1), 1)
-    numbers = {kind: kinds.where(kinds == kind).count(series_dims).transpose(*cells.dims) for kind in KINDS}
+    # Masks are counted and not the texts: those of Zarr stores have no NaN.
+    masks = {kind: kinds == kind for kind in KINDS}
+    numbers = {kind: mask.where(mask).count(series_dims).transpose(*cells.dims) for kind, mask in masks.items()}
     frame = RowFrame(ax, *shown_rows(numbers["flat"].astype(float), "number of flat series"))
     layers = ((kind.replace("_", " "), colour, frame.values(numbers[kind])) for kind, colour in KINDS.items())
     frame.stack_bars(layers, lambda width: f"{width:.0f}" if width >= WRITTEN * n_series else "")
