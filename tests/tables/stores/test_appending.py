@@ -12,9 +12,9 @@ import perfarray
 from cli.test_compare import run
 from cli.test_convert import opened
 from perfarray.conventions import UNKNOWN
+from perfarray.tables import replacing as places
 from perfarray.tables.stores import appending
 from perfarray.tables.stores import writing as stores
-from perfarray.tables import replacing as places
 from strategies import MANY
 
 zarr = pytest.importorskip("zarr")
