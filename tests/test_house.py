@@ -204,7 +204,7 @@ def test_the_accessor_joins_topics_with_pictures():
 
 @pytest.mark.parametrize("name", inside("cli", "reports"))
 def test_doors_see_public_functions(name):
-    """The command line and the reports call public functions; they write files by the one room for that, and words by that of results."""
+    """The command line and the reports call public functions; they write files by `tables.replacing`, and words by `results`."""
     assert rooms_seen(name) <= {"conventions", "timings", "tables", "results"}
     below = {
         target for target in imported(name) if room(target) in ("timings", "tables", "results") and not target.startswith("tables.stores.")
@@ -213,7 +213,7 @@ def test_doors_see_public_functions(name):
 
 
 def test_imports_run_in_no_circle():
-    """A file that imports another is not imported by it, not even in a function; a package's own `__init__` stands over its files."""
+    """No import is circular, not even inside a function: the sort raises `CycleError`. The `__init__` of a package is left out."""
     inits = {name for name, path in modules().items() if path.stem == "__init__"}
     TopologicalSorter({name: imported(name) - inits for name in modules()}).prepare()
 

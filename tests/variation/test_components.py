@@ -212,7 +212,7 @@ def test_order_of_repetitions_dims_and_chunks_do_not_matter(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_groups(method):
-    """Groupby sees the same numbers."""
+    """A groupby over benchmarks gives the same components as one call."""
     times = timings(0.1)
     found = times.perf.variance_components(method=method)
     grouped = times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method))
