@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from html import escape
 from importlib import import_module
 from types import MethodType
@@ -23,7 +24,7 @@ class Method(Generic[P, R]):
     """A function of the package, loaded at first use, with the object as its first argument; same signature and docstring."""
 
     def __init__(self, load: Callable[[], Callable[Concatenate[Any, P], R]]) -> None:
-        self._load = load
+        self._load = cache(load)
 
     @overload
     def __get__(self, accessor: None, owner: type) -> Callable[Concatenate[Any, P], R]: ...

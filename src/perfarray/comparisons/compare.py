@@ -77,8 +77,9 @@ def compare(
         For every benchmark and candidate the variables of `ratio_interval` and: `pvalue` and `pvalue_equivalent`, also corrected as
         `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or
         `inconclusive`, in the sense of `better`; `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at half the error
-        rate); `smallest_change`, relative, seen with some 80 % power; `candidate_mean` and `baseline_mean` (or medians) in the units of
-        the data. For every candidate, over the benchmarks measured on both sides: `suite_estimate` (geometric mean ratio),
+        rate); `smallest_change`, relative, seen with some 80 % power; `candidate_mean` and `baseline_mean` (or medians), their
+        `difference`, and of means Welch's limits of it at the same level, `difference_lower` and `difference_upper`, in the units of the
+        data. For every candidate, over the benchmarks measured on both sides: `suite_estimate` (geometric mean ratio),
         `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`, and
         `suite_correlation` (the mean correlation between benchmarks of their units) with `suite_correlation_pvalue`.
 

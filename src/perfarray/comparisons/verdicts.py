@@ -113,7 +113,9 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     )
     suite = [evidence[f"_suite_{name}"] for name in Suite._fields]
 
-    means = outputs(measured.pair.candidate.units, **{f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")})
+    sides = {f"{side}_{options.statistic}": "" for side in ("candidate", "baseline")}
+    limits = {f"difference_{end}": "Welch's limit of candidate - baseline" for end in ("lower", "upper")}
+    in_units = outputs(measured.pair.candidate.units, **sides, difference="candidate - baseline", **limits)
 
     def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         return list(judge(*arrays, limits=engine.limits, rules=measured.rules).values())
@@ -127,9 +129,12 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
             *([across] for _ in levels),
             *([across, *dims] for dims in engine.material.values()),
         ],
-        outputs={name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | means).items()} | SUITE_OUTPUTS,
+        outputs={name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | in_units).items()} | SUITE_OUTPUTS,
     )
-    return variables | {name: evidence[name] for name in measured.checks}
+    lacking = limits if options.medians else ()
+    return {name: variable for name, variable in variables.items() if name not in lacking} | {
+        name: evidence[name] for name in measured.checks
+    }
 
 
 def _labelled(measured: Measured, variables: Variables, across: str) -> xr.Dataset:

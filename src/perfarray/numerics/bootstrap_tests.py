@@ -17,7 +17,7 @@ from perfarray.numerics.bootstrap_limits import (
     studentized,
 )
 from perfarray.numerics.bootstrap_samples import Pairing, RatioSample, flattened, mean_left_out, ratio_bootstrap, spread
-from perfarray.numerics.intervals import BOUNDED, STUDENTIZED, RatioSet, ratio_df, standard_error
+from perfarray.numerics.intervals import BOUNDED, STUDENTIZED, RatioSet, standard_error
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.random import Streams
 from perfarray.numerics.ratio_tests import certain_inside, known_of, row_evidence, suite_row, without_spread
@@ -60,7 +60,7 @@ def evidence_of_draws(
     low, high = (one_sided(bootstrap, value) for value in rules.limits)
     tests = certain_inside(Tests(*low, *high), ratio.estimate, without_spread(ratio), rules.limits)
     tests = Tests(*(np.where(enough, pvalue, np.nan) for pvalue in tests))
-    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), ratio_df(ratio, rules.df), tests, censoring)
+    evidence = row_evidence(ratio, np.full(enough.shape, np.nan), rules.df, tests, censoring)
     suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules.limits, censoring)
     material = np.stack([bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1)
     return *evidence, *suite, bootstrap.replicates, material

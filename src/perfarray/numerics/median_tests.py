@@ -47,6 +47,8 @@ def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, le
         baseline_mean=medians.old.median,
         error=np.where(without, np.nan, error),
         error_df=df,
+        difference_error=np.full(len(medians.n), np.nan),  # limits of a difference are those of means
+        difference_df=np.full(len(medians.n), np.nan),
         **dict.fromkeys(Known._fields, np.zeros(len(medians.n), dtype=bool)),  # the limits allow for stopped runs already
         **(_rank_tests(medians, ends, rules) if ranked else _band_tests(medians, ends, rules, far))._asdict(),
     )

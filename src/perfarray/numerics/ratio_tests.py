@@ -11,6 +11,7 @@ from perfarray.numerics.intervals import (
     Ratio,
     RatioSet,
     count_units,
+    ratio_df,
     ratio_limits,
     ratio_statistic,
     ratio_with_df,
@@ -35,7 +36,7 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
     new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
     ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df)
     censoring = known_of(ratio, bounds)
-    evidence = row_evidence(ratio, df, df, band_tests(ratio, df, rules.method, rules.limits), censoring)
+    evidence = row_evidence(ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring)
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
     suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, censoring)
@@ -60,10 +61,15 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
     return Known(*(np.broadcast_to(side, ratio.n.shape) for side in (bounds or (np.False_, np.False_))))
 
 
-def row_evidence(ratio: Ratio, df: Floats, error_df: Floats, tests: Tests, censoring: Known) -> Evidence:
-    """Return the evidence on every benchmark; `error_df` are the degrees of freedom of its standard error."""
+def row_evidence(ratio: Ratio, df: Floats, df_rule: str, tests: Tests, censoring: Known) -> Evidence:
+    """Return the evidence on every benchmark; `df` are those of its limits, `df_rule` gives those of its standard errors."""
     new, old = (np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator))
-    rows = (ratio.estimate, df, ratio.n, new, old, standard_error(ratio, "log_delta"), error_df)
+    # new - old = (new - ratio * old) + (ratio - 1) * old
+    excess = ratio.estimate - 1
+    variance = ratio.residual + excess * (2 * ratio.overlap + excess * ratio.denominator.variance)
+    error, difference_error = standard_error(ratio, "log_delta"), np.sqrt(np.maximum(variance, 0.0))
+    difference_df = ratio_df(ratio._replace(estimate=np.ones_like(ratio.estimate)), df_rule)
+    rows = (ratio.estimate, df, ratio.n, new, old, error, ratio_df(ratio, df_rule), difference_error, difference_df)
     return Evidence(*rows, *censoring, *tests.bounded_by(censoring))
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perfarray.numerics.intervals import AT_LEAST, AT_MOST, ONE_PIECE, UNBOUNDED, RatioSet, kind_of
+from perfarray.numerics.intervals import AT_LEAST, AT_MOST, ONE_PIECE, UNBOUNDED, RatioSet, kind_of, t_quantile
 from perfarray.numerics.power import distance_seen
 from perfarray.numerics.types import Floats, Mask, Texts, same_text
 
@@ -112,8 +112,9 @@ class Suite(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a method finds along the benchmarks, one array per field: `error` is the standard error of the log ratio.
+    """What a method finds along the benchmarks, one array per field.
 
+    `error` is the standard error of the log ratio, `difference_error` that of the difference of the means; each has its degrees of freedom.
     `at_least` and `at_most` are the fields of `Known`, the last four those of `Tests`.
     """
 
@@ -124,6 +125,8 @@ class Evidence(NamedTuple):
     baseline_mean: Floats
     error: Floats
     error_df: Floats
+    difference_error: Floats
+    difference_df: Floats
     at_least: Mask
     at_most: Mask
     below_low: Floats
@@ -173,6 +176,8 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
     verdict = decide(tests, decided & outside, decided & inside, rules.better)
     suite_outside, suite_inside = suite.tests.two_sided <= rules.alpha, suite.tests.inside <= rules.inside_alpha
     distance = distance_seen(evidence.error, evidence.error_df, (1 + adjusted.level) / 2, POWER)
+    difference = np.where(censoring.at_least & censoring.at_most, np.nan, evidence.candidate_mean - evidence.baseline_mean)
+    half_width = t_quantile((1 + adjusted.level) / 2, evidence.difference_df) * evidence.difference_error
     with np.errstate(over="ignore"):
         change = (1 + rules.threshold) * np.exp(distance) - 1
     return {
@@ -194,6 +199,9 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
         "smallest_change": np.where(censoring.at_least | censoring.at_most, np.nan, change),
         "candidate_mean": evidence.candidate_mean,
         "baseline_mean": evidence.baseline_mean,
+        "difference": difference,
+        "difference_lower": np.where(censoring.at_most & ~np.isnan(half_width), -np.inf, difference - half_width),
+        "difference_upper": np.where(censoring.at_least & ~np.isnan(half_width), np.inf, difference + half_width),
         "suite_estimate": suite.estimate,
         "suite_lower": suite.lower,
         "suite_upper": suite.upper,

@@ -83,6 +83,8 @@ def measurable(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
 
     With `any_size` squares do not matter, because the method scales the values.
     """
+    if not is_chunked(array) and ((array.values >= SMALLEST) & (array.values <= LARGEST)).all():
+        return array  # in range whatever the name and the unit
     # A simulation may go below 0, since its effects may be larger than its mean.
     name, units = ("", "") if SIMULATED in array.attrs else (array.name, str(array.attrs.get("units", "")))
     labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
