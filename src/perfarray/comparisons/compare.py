@@ -1,10 +1,13 @@
 """Is it faster: verdicts for every benchmark and for the suite."""
 
+from typing import cast
+
 import xarray as xr
 
 from perfarray.comparisons.engines import CompareOptions
 from perfarray.comparisons.evidence import measure
 from perfarray.comparisons.medians import check_ratio_method
+from perfarray.comparisons.thresholds import Threshold, varies
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.verdicts import Rules
@@ -21,7 +24,7 @@ def compare(
     *,
     dim: str | None = None,
     levels: str | tuple[str, ...] | None = None,
-    threshold: float = 0.0,
+    threshold: Threshold = 0.0,
     band: str = "linear",
     equivalence_risk: float | None = None,
     confidence_level: float = 0.95,
@@ -47,8 +50,10 @@ def compare(
     ----------
     times, baseline, dim, levels, statistic, value, method, df, resample, n_resamples, rng, metric : as for `ratio_interval`
         Timings, what they are compared with, the nest, and the method of the limits.
-    threshold : float
-        A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 + threshold.
+    threshold : float, mapping or DataArray
+        A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 + threshold. It may differ by benchmark, as in
+        `{"parse": 0.05, ...: 0.02}`, where `...` is all others (default 0) and the suite; or along any dims of the verdicts, the suite's
+        being the mean over the benchmarks. The answer then holds `threshold` and `suite_threshold`.
     band : {"linear", "log"}
         With "log" the band is 1 / (1 + threshold) to 1 + threshold: symmetric for a ratio and its inverse.
     equivalence_risk : float, optional
@@ -111,12 +116,14 @@ def compare(
     >>> verdict["verdict"].item(), round(verdict["estimate"].item(), 3), round(verdict["upper"].item(), 3)
     ('faster', 0.9, 0.914)
     """
+    varying = varies(threshold)
     rules = Rules(
-        method=check_ratio_method(statistic, method, df, value), df=df, threshold=threshold, confidence_level=confidence_level,
-        correction=correction, band=band, equivalence_risk=equivalence_risk,
+        method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
+        confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,
         family=family, censored=censored, across=across, shared=shared, paired=paired, metric=metric,
+        thresholds=threshold if varying else None,
     )  # fmt: skip
     return conclude([measure(*question) for question in options.each_metric(times, baseline)], options)

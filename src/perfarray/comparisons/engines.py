@@ -29,7 +29,8 @@ PART, REPLICATE, SIDE = "_part", "_replicate", "_side"  # dims of evidence that 
 class CompareOptions:
     """The arguments of a comparison: `rules` is what formulas need, the rest is what labels and random numbers need.
 
-    `better`, `paired` and `shared` of the rules are known when the data are resolved.
+    `better`, `paired` and `shared` of the rules are known when the data are resolved. `thresholds` is a mapping or an array where the
+    threshold differs between verdicts, else None.
     """
 
     rules: Rules
@@ -46,6 +47,7 @@ class CompareOptions:
     shared: str | tuple[str, ...] | None
     paired: str | None
     metric: str | list[str] | None
+    thresholds: Any = None
 
     def __post_init__(self) -> None:
         rules = self.rules
@@ -66,12 +68,16 @@ class CompareOptions:
         """Whether medians are compared."""
         return self.statistic == MEDIAN
 
+    def seeded(self) -> "CompareOptions":
+        """Return the options with a key of random numbers, so that several calls draw the same."""
+        return replace(self, rng=str(describe_key(key_of(self.rng))[RNG_KEY])) if self.drawn else self
+
     def each_metric(self, times: Data, baseline: object) -> Iterator[tuple[Data, object, "CompareOptions"]]:
         """Yield data and options of every metric; several metrics share one key of random numbers."""
         if isinstance(self.metric, str | None):
             yield times, baseline, self
             return
-        seeded = replace(self, rng=str(describe_key(key_of(self.rng))[RNG_KEY])) if self.drawn else self
+        seeded = self.seeded()
         for name in check_names(self.metric, METRIC):
             yield single_metric(times, name), single_metric(baseline, name), replace(seeded, metric=name)
 

@@ -9,6 +9,7 @@ import xarray as xr
 from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
+from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.conventions import SUITE
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.levels import unit_means
@@ -16,7 +17,7 @@ from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side
 from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats
-from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite
+from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
 from perfarray.timings.apply import Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
@@ -78,9 +79,22 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth, zeros = check_runs(pair, options.value, options.rules.method, options.paired) if options.medians else (0, [])
     rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
+    if options.thresholds is not None:
+        options = options.seeded()
     engine = choose_engine(pair, options, rules, depth)
     evidence, labels, checks = _gather(pair, options, rules, engine)
-    attrs, notes = _describe(pair, options, evidence["_estimate"])
+    if options.thresholds is not None:
+        rows, suite = thresholds_of(options.thresholds, pair.candidate.array, options.across)
+        for threshold in np.unique([*rows.values.ravel(), *suite.values.ravel()]).tolist():
+            band = rules._replace(threshold=threshold)
+            other, *_ = _gather(pair, options, band, choose_engine(pair, options, band, depth))
+            for name in Tests._fields:
+                for field, mask in ((f"_{name}", rows == threshold), (f"_suite_{name}", suite == threshold)):
+                    evidence[field] = other[field].where(mask, evidence[field])
+        evidence |= {THRESHOLD: rows, SUITE_THRESHOLD: suite}
+        checks = (*checks, THRESHOLD, SUITE_THRESHOLD)
+        rules = rules._replace(threshold=float(suite.mean()))
+    attrs, notes = _describe(pair, options, rules, evidence["_estimate"])
     return Measured(
         pair=pair,
         rules=rules,
@@ -138,9 +152,9 @@ def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
     return means["_mean"].chunk({UNITS_DIM: -1})
 
 
-def _describe(pair: Pair, options: CompareOptions, estimate: xr.Variable) -> tuple[dict[str, Hashable], list[Note | None]]:
+def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Variable) -> tuple[dict[str, Hashable], list[Note | None]]:
     """Return the attrs of a comparison, and the notes that need no result."""
-    across, array, rules = options.across, pair.candidate.array, options.rules
+    across, array = options.across, pair.candidate.array
     attrs = {**pair.attrs, "result": "compare", "method": rules.method, "confidence_level": rules.confidence_level}
     attrs |= {"statistic": MEDIAN} if options.medians else {}
     attrs |= {"threshold": rules.threshold, "band": rules.band, "correction": rules.correction or "none"}

@@ -1,6 +1,7 @@
 """Every label against every other."""
 
 from collections.abc import Hashable, Sequence
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -8,6 +9,7 @@ import xarray as xr
 from perfarray.comparisons.engines import CompareOptions
 from perfarray.comparisons.evidence import Measured, measure
 from perfarray.comparisons.medians import check_ratio_method
+from perfarray.comparisons.thresholds import Threshold, varies
 from perfarray.comparisons.verdicts import conclude
 from perfarray.conventions import BENCHMARK, RNG_KEY
 from perfarray.numerics.verdicts import Rules
@@ -28,7 +30,7 @@ def pairwise(
     *,
     dim: str,
     levels: str | tuple[str, ...] | None = None,
-    threshold: float = 0.0,
+    threshold: Threshold = 0.0,
     band: str = "linear",
     equivalence_risk: float | None = None,
     confidence_level: float = 0.95,
@@ -82,14 +84,15 @@ def pairwise(
     >>> table.sel(version="c", baseline="a").item(), table.sel(version="a", baseline="b").item()
     (4.0, 0.5)
     """
+    varying = varies(threshold)
     rules = Rules(
-        method=check_ratio_method(statistic, method, df, value), df=df, threshold=threshold, confidence_level=confidence_level,
-        correction=correction, band=band, equivalence_risk=equivalence_risk,
+        method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
+        confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples,
         rng=str(describe_key(key_of(rng))[RNG_KEY]), family=family, censored=censored, across=across, shared=shared, paired=paired,
-        metric=metric,
+        metric=metric, thresholds=threshold if varying else None,
     )  # fmt: skip
     return conclude([_measure_pairs(*question) for question in options.each_metric(times, dim)], options)
 

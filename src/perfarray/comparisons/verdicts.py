@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from perfarray.comparisons.evidence import Measured
 from perfarray.comparisons.intervals import RATIO_OUTPUTS
 from perfarray.comparisons.medians import BEYOND
 from perfarray.comparisons.noise import NOISE
+from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
@@ -117,17 +118,21 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     limits = {f"difference_{end}": "Welch's limit of candidate - baseline" for end in ("lower", "upper")}
     in_units = outputs(measured.pair.candidate.units, **sides, difference="candidate - baseline", **limits)
 
+    threshold = [evidence[THRESHOLD]] if THRESHOLD in evidence else []
+
     def kernel(*arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        return list(judge(*arrays, limits=engine.limits, rules=measured.rules).values())
+        rules = measured.rules._replace(threshold=cast(Any, arrays[-1])) if threshold else measured.rules
+        return list(judge(*arrays[: len(arrays) - len(threshold)], limits=engine.limits, rules=rules).values())
 
     variables = compute_variables(
         kernel,
-        *(*rows, *suite, *levels, *(evidence[name] for name in engine.material)),
+        *(*rows, *suite, *levels, *(evidence[name] for name in engine.material), *threshold),
         core=[
             *([across] for _ in rows),
             *([] for _ in suite),
             *([across] for _ in levels),
             *([across, *dims] for dims in engine.material.values()),
+            *([across] for _ in threshold),
         ],
         outputs={name: output._replace(dims=(across,)) for name, output in (ROW_OUTPUTS | in_units).items()} | SUITE_OUTPUTS,
     )

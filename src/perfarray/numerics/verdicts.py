@@ -24,7 +24,7 @@ Limits = Callable[..., RatioSet]
 
 
 class Rules(NamedTuple):
-    """How to compare: the choices of the caller of `compare`."""
+    """How to compare: the choices of the caller of `compare`; in `judge` the threshold may be an array along the benchmarks."""
 
     method: str
     df: str

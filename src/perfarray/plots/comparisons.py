@@ -15,6 +15,7 @@ from perfarray.plots.significance import pvalues
 SUITE: Final = "suite (geometric mean)"
 WITHOUT: Final = "without"  # dim of a ratio of scores along which each benchmark is left out; its first label leaves out none
 APART: Final = 20.0  # means this many times as far apart as most intervals are wide are drawn in percent of their own
+BAND: Final = "#e4e4e4"  # colour of changes that do not matter
 SHORT: Final = 30  # letters of a benchmark's name behind `without`
 
 
@@ -43,10 +44,10 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
 
     Notes
     -----
-    Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold. A hollow point has no limits (one independent
-    unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts is everything outside an
-    interval. The column at the right has the change from the baseline in percent; it says "at least" or "at most" where stopped runs
-    make it a bound.
+    Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row where it differs. A hollow point has no
+    limits (one independent unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts is
+    everything outside an interval. The column at the right has the change from the baseline in percent; it says "at least" or "at most"
+    where stopped runs make it a bound.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     suite = suite_rows(result, "estimate", rows, SUITE)
     intervals = [*(_interval(result, row) for row in rows), *(_interval(result, row, "suite_") for row in suite)]
     frame = RowFrame(ax, rows + suite, left_out)
-    draw_intervals(frame.ax, intervals, _draw_reference(frame.ax, result), log=not bool((estimate <= 0).any()))
+    draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=not bool((estimate <= 0).any()))
     _finish_ratios(frame, result, intervals, _quantity(result))
     if suite:
         frame.ax.axhline(suite[0].y - 0.5 - GAP / 2, color="black", linewidth=0.8, gid="suite")
@@ -113,7 +114,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         rows = [Row(suite_cell, str(ratios[WITHOUT].values[0]), "", rows[0].y - 1 - GAP), *rows]
     intervals = [_interval(ratios, row)._replace(is_suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
     frame = RowFrame(ax, rows, left_out)
-    draw_intervals(frame.ax, intervals, _draw_reference(frame.ax, result), log=True)
+    draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=True)
     if WITHOUT in ratios.dims and is_single:
         whole_suite = float(result["estimate"].values.item())
         frame.ax.axvline(whole_suite, color=DARK, linewidth=0.8, linestyle=":", zorder=1, label="all benchmarks")
@@ -268,16 +269,22 @@ def _bound(result: xr.Dataset, cell: dict[str, Any]) -> str:
     return {"at_least": "at least ", "at_most": "at most "}.get(str(kind), "")
 
 
-def _draw_reference(ax: Axes, result: xr.Dataset) -> tuple[float, float]:
-    """Draw the line of no change and the band of the threshold; return the ends of the band."""
+def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> tuple[float, float]:
+    """Draw the line of no change and the band of the threshold, row by row where it differs; return the ends of the widest band."""
     threshold = float(result.attrs.get("threshold", 0.0))
-    limits, label = (1 - threshold, 1 + threshold), f"within ±{100 * threshold:g} %"
-    if result.attrs.get("band") == "log":
-        limits, label = (1 / (1 + threshold), 1 + threshold), f"within a factor of {1 + threshold:g}"
-    ax.axvline(1, color="black", linewidth=0.8, zorder=1)
-    if threshold > 0:
-        ax.axvspan(*limits, color="#e4e4e4", linewidth=0, zorder=0, label=label)
-    return limits
+    thresholds = np.full(len(frame.rows), threshold)
+    if "threshold" in result:
+        names = ["threshold"] * n_benchmarks + ["suite_threshold"] * (len(frame.rows) - n_benchmarks)
+        cells = zip(names, frame.rows, strict=True)
+        thresholds = np.array([float(result[name].isel(row.cell, missing_dims="ignore")) for name, row in cells])
+    low, high = (1 / (1 + thresholds) if result.attrs.get("band") == "log" else 1 - thresholds), 1 + thresholds
+    frame.ax.axvline(1, color="black", linewidth=0.8, zorder=1)
+    if "threshold" in result:
+        frame.ax.barh(frame.heights, high - low, 1.0, low, color=BAND, linewidth=0, zorder=0, label="within its threshold")
+    elif threshold > 0:
+        label = f"within a factor of {high[0]:g}" if result.attrs.get("band") == "log" else f"within ±{100 * threshold:g} %"
+        frame.ax.axvspan(low[0], high[0], color=BAND, linewidth=0, zorder=0, label=label)
+    return float(low.min()), float(high.max())
 
 
 def _change(ratio: float) -> str:

@@ -12,7 +12,7 @@ CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = LIMITS + CHECKS + "change df kind candidate_share candidate_mean baseline_mean candidate_median baseline_median "
 JUDGED: Final = (
     "pvalue pvalue_adjusted pvalue_equivalent pvalue_equivalent_adjusted pvalue_not_slower interval_level verdict not_slower "
-    "smallest_change difference difference_lower difference_upper interval_agrees "
+    "threshold suite_threshold smallest_change difference difference_lower difference_upper interval_agrees "
     "suite_estimate suite_lower suite_upper suite_df suite_n suite_benchmarks suite_kind suite_pvalue "
     "suite_verdict "
 )

@@ -14,7 +14,7 @@ from perfarray.timings.apply import LEVEL
 
 CHANGE, N = "change", "n"
 # Columns that suite rows have, too
-OF_SUITE = (CHANGE, N, "verdict")
+OF_SUITE = (CHANGE, N, "threshold", "verdict")
 
 
 class Layout(NamedTuple):
@@ -59,7 +59,9 @@ def changes_columns(data: xr.Dataset) -> Columns:
         columns[title] = lambda cell: _both(cell, sides, unit(cell))
     bound = {"at_least": "at least ", "at_most": "at most "} if data.attrs.get(CENSORED) == "bound" else {}
     threshold = float(data.attrs.get("threshold", 0.0))
-    columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, threshold)
+    columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, cell.get("threshold", threshold))
+    if "threshold" in data.data_vars:
+        columns["threshold"] = lambda cell: f"{100 * cell['threshold']:g} %"
     if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
     columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data.data_vars else {}

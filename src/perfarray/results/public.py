@@ -61,7 +61,7 @@ ACCEPTED: Mapping[type, tuple[type, ...]] = {
 }
 
 # Arguments that their functions check themselves, with better messages
-CHECKED_BELOW = frozenset({"mixture", "units", "weights"})
+CHECKED_BELOW = frozenset({"mixture", "threshold", "units", "weights"})
 
 # Descriptions of first arguments, by their name
 EXPECTED = {

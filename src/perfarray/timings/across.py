@@ -264,7 +264,11 @@ def _suite_of_each(array: xr.DataArray, across: str) -> npt.NDArray[Any] | None:
 
 def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any) -> Any:
     """Select one suite from an argument that has benchmarks: cells of other suites become NaN, labels with no other cells are dropped."""
-    if not isinstance(argument, xr.DataArray | xr.Dataset) or across not in argument.dims:
+    if not isinstance(argument, xr.DataArray | xr.Dataset):
+        # Numbers by label, `...` being all others
+        by_label = isinstance(argument, Mapping | pd.Series)
+        return {label: value for label, value in argument.items() if label is ... or label in benchmarks} if by_label else argument
+    if across not in argument.dims:
         return argument
     times = argument.isel({across: np.isin(argument[across].values, benchmarks)})
     if len(_dims(times, by)) < 2:
