@@ -213,6 +213,11 @@ class TimingsAccessor(Accessor):
         """Draw a result (`result.perf.plot()`), or compute and draw (`times.perf.plot.variance_components()`)."""
         return PlotAccessor(self._object)
 
+    def __dir__(self) -> list[str]:
+        """List the methods; `table` and `notes` are those of results."""
+        names = set(super().__dir__())
+        return sorted(names if "result" in self._object.attrs else names - {"table", "notes"})
+
 
 @pd.api.extensions.register_dataframe_accessor("perf")
 class FrameAccessor(Accessor):

@@ -36,7 +36,7 @@ def coverage(
     n_experiments: int = 1000,
     batch: int | None = None,
     rng: Rng = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Count how often the interval of a method contains the truth, over simulated experiments.
@@ -76,7 +76,7 @@ def coverage(
         needs 1.
     rng : int, str or numpy.random.Generator, optional
         Seed. The first of a thousand experiments are those of a hundred.
-    progress : bool
+    progress : bool, optional
         Whether to show a bar with what remains.
     **options
         For the method, as `df="normal"`.
@@ -187,7 +187,7 @@ def false_alarm_rate(
     n_experiments: int = 1000,
     batch: int | None = None,
     rng: Rng = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Count how often a method sees a difference between a program and itself, over simulated experiments.
@@ -262,7 +262,7 @@ def power(
     n_experiments: int = 1000,
     batch: int | None = None,
     rng: Rng = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Count how often a method sees a true difference, over simulated experiments.

@@ -42,7 +42,7 @@ class Study:
     n_experiments: int
     batch: int | None
     rng: Rng
-    progress: bool
+    progress: bool | None
 
 
 class Point(NamedTuple):

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
-from typing import Any
 
 import xarray as xr
 
 from perfarray.calibration.designs import EXPERIMENT, Point, Study, check_design
 from perfarray.calibration.methods import Method, with_defaults
 from perfarray.timings.notes import with_notes
+from perfarray.timings.progress import progress_bar
 from perfarray.timings.streams import describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count
 
@@ -31,7 +31,8 @@ def simulated(
     points = list(design.points(key))
     costs = [count * (COST + sum(side.n_values for side in point.sides)) for point in points]
     summaries = []
-    with _progress_bar(sum(costs), result) if study.progress else nullcontext() as bar:
+    doing, bar_format = result.replace("_", " "), "{l_bar}{bar}| {elapsed}, {remaining} left"
+    with progress_bar(sum(costs), doing, "value", show=study.progress, bar_format=bar_format) or nullcontext() as bar:
         for point, cost in zip(points, costs, strict=True):
             rng = str(next(iter(describe_key(point.key).values())))
             method_here = with_defaults(method, design.visible, list(design.labels), study.confidence_level, rng)
@@ -61,12 +62,6 @@ def simulated(
     attrs |= {"ignored": " ".join(design.hidden)} if design.hidden else {}
     attrs |= {f"{name}_of_method": value for name, value in method.options.items() if type(value) in (str, int, float)}
     return with_notes(shares.assign_attrs(attrs | describe_key(key)), checks=("experiments",))
-
-
-def _progress_bar(cost: int, result: str) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=cost, desc=result.replace("_", " "), bar_format="{l_bar}{bar}| {elapsed}, {remaining} left")
 
 
 def _on_map(summaries: list[xr.Dataset], template: xr.DataArray) -> xr.Dataset:

@@ -47,7 +47,7 @@ def convert(
         _check_output(output, overwrite, add)
         check_installed(output)
         workers = False if parallel == 1 else parallel
-        times = perfarray.read_archive(archive, on_error=on_error, progress=progress, parallel=workers, **reading)
+        times = perfarray.read_archive(archive, on_error=on_error, progress=progress or None, parallel=workers, **reading)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():

@@ -29,7 +29,7 @@ def files(
     Example: perfarray files results/ --layout "{machine}/{session}.json"
     """
     with answering(target, {"archive": archive}, "files", "attrs"):
-        table = perfarray.archive_table(archive, parallel=False if parallel == 1 else parallel, progress=progress, **reading)
+        table = perfarray.archive_table(archive, parallel=False if parallel == 1 else parallel, progress=progress or None, **reading)
     counts = table["status"].value_counts(sort=False).to_dict()
     rows = table.to_dict("records")
     advice = "perfarray files FILE, of one of these files, says what would help to read it."

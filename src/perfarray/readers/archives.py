@@ -118,7 +118,7 @@ def read_archive(
     pattern: str | None = None,
     encoding: str | None = None,
     on_error: str = "raise",
-    progress: bool = False,
+    progress: bool | None = None,
     parallel: bool | int = False,
     chunks: Any = None,
 ) -> xr.Dataset:
@@ -138,8 +138,8 @@ def read_archive(
     on_error : {"raise", "warn", "skip"}
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
         cannot be opened, and with links that lead to themselves.
-    progress : bool
-        Show a progress bar.
+    progress : bool, optional
+        Show a progress bar. Default: in a terminal or a notebook, after two seconds.
     parallel : bool or int
         Read the files in so many processes; True starts one for each core if there are 32 MB or more. A program that asks for
         this must start under `if __name__ == "__main__":`, since each process loads it anew.

@@ -22,6 +22,7 @@ from perfarray.readers.packs import is_pack, members
 from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
 from perfarray.tables.columns import Table
 from perfarray.timings.options import Options, in_force, options
+from perfarray.timings.progress import progress_bar
 from perfarray.timings.validation import check_count
 
 TASKS_PER_PROCESS = 16  # Small tasks, so that no process gets all the large files
@@ -56,7 +57,7 @@ def file_options(format: str | None, dims: Mapping[str, str | int] | None, patte
 
 
 def iter_attempts(
-    paths: Any, layout: str | None, dim: str, file_options: FileOptions, *, parallel: bool | int, progress: bool
+    paths: Any, layout: str | None, dim: str, file_options: FileOptions, *, parallel: bool | int, progress: bool | None
 ) -> Generator[Attempt, None, None]:
     """Yield an attempt for each file, in the order of paths; the files of a mapping label by label."""
     settings = ReadSettings(None if layout is None else read_layout(layout), dim, file_options, options())
@@ -65,7 +66,7 @@ def iter_attempts(
     attempt = partial(_attempts_at, settings=settings, answers={})
     processes = _number_of_processes(parallel, files)
     results = _by_processes(attempt, files, processes) if processes else map(attempt, files)
-    with _progress_bar(len(files)) if progress else nullcontext() as bar:
+    with progress_bar(len(files), "reading", "file", show=progress) or nullcontext() as bar:
         for attempts in results:
             yield from attempts
             if bar is not None:
@@ -109,12 +110,6 @@ def _by_processes(attempt: Callable[[InputFile], list[Attempt]], files: Sequence
             "a process that read files ended: for want of memory, or since the program that starts it is not guarded by "
             "`if __name__ == '__main__':`; parallel=False reads in this process"
         ) from error
-
-
-def _progress_bar(files: int) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=files, desc="reading", unit="file")
 
 
 def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any]) -> list[Attempt]:

@@ -25,7 +25,7 @@ def archive_table(
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
     encoding: str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     parallel: bool | int = False,
 ) -> pd.DataFrame:
     """Read the files of an archive and list what came of each: what was read of it, or why it is left out.

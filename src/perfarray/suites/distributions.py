@@ -134,7 +134,7 @@ def five_number_summary(
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
-    progress: bool = False,
+    progress: bool | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Describe the performance of a machine by five numbers of its score: minimum, quartiles and maximum.
@@ -147,8 +147,9 @@ def five_number_summary(
         Five numbers of `n_resamples` scores drawn at random, as in the paper; or of the distribution itself, without random numbers.
     n_resamples : int
         Scores to draw.
-    progress : bool
-        Show a progress bar that counts cells, with "exact"; a lazy result has none.
+    progress : bool, optional
+        Show a progress bar that counts cells, with "exact"; a lazy result has none. Default: in a terminal or a notebook,
+        after two seconds.
 
     Returns
     -------
@@ -187,7 +188,7 @@ def five_number_summary(
     drawing = check_drawing(mean, n_resamples, rng)
     runs = resolve_runs(times, across, weights, drawing, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
     exact = method == "exact"
-    bar = cells_bar(runs.cells, "five numbers", show=True) if progress and exact else None
+    bar = cells_bar(runs.cells, "five numbers", show=progress) if exact else None
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         if exact:

@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from perfarray.timings.progress import progress_bar
+
 LEVEL = "level"
 
 # Object dtype that xarray knows to hold text, so that lazy arrays are written without being computed first to find out
@@ -137,6 +139,7 @@ def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, b
         return [np.asarray(array) for array in kernel(*operands)]
     length, axis = max(sizes), sizes.index(max(sizes))
     results: list[npt.NDArray[Any]] = []
+    bar = progress_bar(blocks, "computing", "block", show=None)
     for number in range(blocks):
         block = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
         returned = [np.asarray(array) for array in kernel(*(array[block] if array.shape[axis] > 1 else array for array in operands))]
@@ -144,6 +147,10 @@ def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, b
         for result, array in zip(results, returned, strict=True):
             result[block] = array
         del returned, array  # the next block needs the memory
+        if bar is not None:
+            bar.update()
+    if bar is not None:
+        bar.close()
     return results
 
 

@@ -1,20 +1,33 @@
-"""A progress bar over the cells of a long computation."""
+"""Progress bars of long calls: by themselves in a terminal or a notebook, silent in scripts."""
 
+import sys
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
-from perfarray.timings.apply import is_chunked
-
-# Seconds after which a bar appears by default
-PATIENCE = 5.0
+# Seconds after which a bar appears by itself
+PATIENCE = 2.0
 
 
-def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:
-    """Return a progress bar over cells, None where `show` is False or the cells are lazy."""
-    if show is False or is_chunked(cells):
+def progress_bar(total: int, doing: str, unit: str, *, show: bool | None, **options: Any) -> Any:
+    """Return a progress bar, None where none is shown.
+
+    `show` is True for a bar at once, False for none, and None for one that appears after `PATIENCE` seconds where a person looks on.
+    """
+    if show is False or (show is None and not _is_watched()):
         return None
     from tqdm.auto import tqdm
 
-    unasked = {"disable": None, "delay": PATIENCE} if show is None else {}
-    return tqdm(total=each * cells.size, desc=doing, unit="cell", **unasked)
+    return tqdm(total=total, desc=doing, unit=unit, delay=0.0 if show else PATIENCE, **options)
+
+
+def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:
+    """Return a progress bar over cells, None where none is shown or the cells are lazy."""
+    return progress_bar(each * cells.size, doing, "cell", show=show if isinstance(cells.data, np.ndarray) else False)
+
+
+def _is_watched() -> bool:
+    """Return whether a person sees what a call prints while it runs: in a terminal, or in a notebook."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return sys.stderr.isatty() or hasattr(shell, "kernel")
