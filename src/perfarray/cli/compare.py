@@ -1,7 +1,7 @@
 """`perfarray compare`: whether each benchmark is faster or slower; the exit code says whether anything is slower."""
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from perfarray.cli.comparison import Comparison, changes, comparison, first, leg
 from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
 from perfarray.cli.reading import paths_read, read_sides
+from perfarray.cli.tails import percentiles, share_of
 from perfarray.conventions import BENCHMARK, plural
 
 MOST = 30  # rows that are shown where none has an answer
@@ -36,7 +37,7 @@ def compare(
     confidence: options.Confidence = None,
     correction: options.Correction = None,
     statistic: Annotated[
-        Literal["mean", "median"], typer.Option(help="What is compared: the means of the runs, or their medians.")
+        str, typer.Option(help="What is compared: mean, median, or a percentile of the iterations of each execution, as in p99.")
     ] = "mean",
     value: Annotated[str | None, typer.Option(help="The level whose repetitions are the runs of a median; default: execution.")] = None,
     method: Annotated[
@@ -65,12 +66,18 @@ def compare(
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
     choices = options.given(
-        threshold=threshold, confidence_level=confidence, correction=correction, statistic=statistic, value=value,
+        threshold=threshold, confidence_level=confidence, correction=correction, value=value,
         shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
     )  # fmt: skip
     paths, keys = paths_read(old, new), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
+        share = share_of(statistic)
         sides = read_sides(old, new, selected, sentences)
+        if share is None:
+            choices["statistic"] = statistic
+        else:
+            times, about = percentiles(sides.times, share, statistic)
+            sides = sides._replace(times=times, heading=[*sides.heading, *about])
         counts = perfarray.counts(sides.times, censored="bound", **nest)
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
         compared = comparison(result, counts)

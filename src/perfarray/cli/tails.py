@@ -1,0 +1,44 @@
+"""Percentiles of the lowest level, as `--statistic p99` compares them."""
+
+import re
+from typing import TYPE_CHECKING, cast
+
+import perfarray
+from perfarray.conventions import LEVELS, MARKS, plural
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ENOUGH = 10.0  # values that should lie beyond a percentile
+
+
+def share_of(statistic: str) -> float | None:
+    """Return the share below a percentile such as `p99` or `p99.9`; None for other statistics."""
+    if statistic in ("mean", "median"):
+        return None
+    match = re.fullmatch(r"p(\d{1,2}(?:\.\d+)?)", statistic)
+    if match is None or float(match[1]) == 0:
+        raise ValueError(f"--statistic {statistic}: choose mean, median, or a percentile of the iterations, as in p99")
+    return float(match[1]) / 100
+
+
+def percentiles(times: "xr.Dataset", share: float, statistic: str) -> "tuple[xr.Dataset, list[str]]":
+    """Return a percentile of the lowest level in each repetition above it, and the sentences that say so."""
+    levels = [level for level in LEVELS if level in times.dims]
+    if len(levels) < 2:
+        names = plural(levels[0]) if levels else "none"
+        raise ValueError(f"--statistic {statistic} is taken over the iterations of each execution; the files have one level, {names}")
+    level, above = levels[-1], levels[-2]
+    measured = cast("xr.Dataset", perfarray.drop_warmup(times))
+    for mark in MARKS:
+        if mark in measured.coords:
+            valid = ~measured.coords[mark].fillna(False).astype(bool)
+            arrays = {name: array.where(valid) for name, array in measured.data_vars.items() if {*valid.dims} <= {*array.dims}}
+            measured = measured.assign(arrays)
+    size = measured.sizes[level]
+    sentences = [f"{statistic}: of the {plural(level)} of each {above}, up to {size} of them"]
+    if size * (1 - share) < ENOUGH:
+        sentences.append(
+            f"{size} {plural(level)} are few for {statistic}: a change of the tail alone is underestimated below {ENOUGH / (1 - share):.0f}"
+        )
+    return measured.quantile(share, level, keep_attrs=True).drop_vars("quantile"), sentences
