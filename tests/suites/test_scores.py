@@ -244,7 +244,7 @@ WRONG = {
         ({"n_resamples": 0}, "n_resamples=0: give a whole number of at least 1"),
         ({"shared": "binary"}, "shared='binary' is not one of the levels"),
         ({"across": "iteration"}, "across='iteration' is a level"),
-        ({"method": "exact"}, "method='exact' would enumerate [0-9,]+ exchanges"),
+        ({"method": "exact", "distribution": True}, "method='exact' would enumerate [0-9,]+ exchanges"),
     ],
     "required_runs": [
         ({"width": 0}, "width=0: give the width of the interval that is wanted"),

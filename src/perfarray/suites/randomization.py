@@ -71,7 +71,8 @@ def randomization_test(
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
         Random exchanges, and their seed or the `rng_key` of an earlier result.
     method : {"monte_carlo", "exact"}
-        Random exchanges, or every one there is (at most a million).
+        Random exchanges, or every one there is: up to 4 million of each half of the benchmarks (3 runs a side of 10 benchmarks); more
+        than a million are counted without being listed.
     plus_one : bool
         p = (b + 1) / (n_resamples + 1), which is never zero; False gives the paper's b / n_resamples. Not for "exact".
     distribution : bool
@@ -93,8 +94,8 @@ def randomization_test(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; more than a million exchanges with
-        `method="exact"` (the message says how many).
+        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; more exchanges than
+        `method="exact"` can count, or a distribution of more than a million (the message says how many).
 
     Notes
     -----

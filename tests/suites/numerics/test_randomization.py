@@ -141,9 +141,7 @@ def test_p_values():
 def test_too_many_exchanges():
     """The message says how many there would be."""
     side = np.ones((5, 5))
-    with pytest.raises(
-        ValueError, match=r"would enumerate 1,016,255,020,032 exchanges, and at most 1,000,000 are; use method='monte_carlo'"
-    ):
+    with pytest.raises(ValueError, match=r"would enumerate 1,016,255,020,032 exchanges, .* use method='monte_carlo'"):
         counted(side, side, Score("geometric", "mean"))
 
 

@@ -1,7 +1,7 @@
 """What is exchanged: the benchmarks of many suites, in blocks of benchmarks with equal numbers of units."""
 
 from collections.abc import Iterator
-from math import comb
+from math import comb, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,8 @@ from perfarray.numerics.suite import Sides
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.redrawn_scores import Score
 
-MOST = 1_000_000  # most exchanges that `exact` enumerates
+MOST = 1_000_000  # most exchanges that are enumerated one by one
+HALF = 4_000_000  # most exchanges of one half of the benchmarks, where the exchanges of both are counted by search
 
 
 class Block(NamedTuple):
@@ -82,13 +83,31 @@ def most_outcomes(benchmarks: int, units: tuple[int, int], score: Score) -> int:
     return int(min(MOST, per_benchmark ** (1 if score.shared else benchmarks)))
 
 
-def enumerated(sides: Sides, rows: Integers, score: Score) -> Iterator[tuple[Integers, int]]:
-    """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged: at most `MOST`."""
+def in_halves(counts: list[int]) -> tuple[list[int], list[int]]:
+    """Split the positions of the numbers of outcomes of benchmarks into two lists, whose products are nearly alike."""
+    halves: tuple[list[int], list[int]] = [], []
+    for position in sorted(range(len(counts)), key=counts.__getitem__, reverse=True):
+        min(halves, key=lambda half: prod(counts[i] for i in half)).append(position)
+    return halves
+
+
+def enumerated(sides: Sides, rows: Integers, score: Score, *, listed: bool) -> Iterator[tuple[Integers, int]]:
+    """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged.
+
+    More than `MOST` ways to be `listed` one by one, or more than `HALF` ways to exchange half of the benchmarks, raise ValueError.
+    """
     _, names = np.unique(np.sort(_kinds(sides.rows(rows)), axis=-1), axis=0, return_inverse=True)
     for equal_rows in _positions(names.ravel()) if len(rows) else ():
-        (number,) = number_of_outcomes(blocks_of(sides.rows(rows[equal_rows[:1]]), score), 1, score.paired)
+        blocks = blocks_of(sides.rows(rows[equal_rows[:1]]), score)
+        (number,) = number_of_outcomes(blocks, 1, score.paired)
         if number > MOST:
-            raise ValueError(f"method='exact' would enumerate {number:,} exchanges, and at most {MOST:,} are; use method='monte_carlo'")
+            counts = [block.outcomes(score.paired) for block in blocks for _ in range(1 if block.shared else block.new.shape[1])]
+            half = max(prod(counts[i] for i in half) for half in in_halves(counts))
+            if listed or half > HALF:
+                kept = (
+                    f" and keep {MOST:,} at most" if listed else f", {half:,} of half of the benchmarks, and at most {HALF:,} are possible"
+                )
+                raise ValueError(f"method='exact' would enumerate {number:,} exchanges{kept}; use method='monte_carlo'")
         yield rows[equal_rows], number
 
 

@@ -5,7 +5,7 @@ side): they are tabulated once, and an experiment is one entry of every benchmar
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from perfarray.numerics.random import EXCHANGES, LOWER_HALF, Streams
 from perfarray.numerics.suite import Sides, run_statistic, transform
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.with_replacement import add_one_of_each
-from perfarray.suites.numerics.exchanges import Block, blocks_of, enumerated, number_of_outcomes, sorted_suites
+from perfarray.suites.numerics.exchanges import MOST, Block, blocks_of, enumerated, in_halves, number_of_outcomes, sorted_suites
 from perfarray.suites.numerics.redrawn_scores import Score
 
 TABLE = 1 << 14  # most outcomes that are tabulated for the sake of speed; beyond it units are permuted anew each time
@@ -56,12 +56,13 @@ def exchange_units(
 ) -> Iterator[tuple[Integers, Tally]]:
     """Exchange the units of every suite at random, or in every way where `draws` is None; yield the rows of some suites, and counts.
 
-    Random numbers depend on the keys of the suites, `cells`. `ratios` (suites, exchanges) takes the ratio after every exchange. More than
-    `MOST` exchanges to enumerate raise ValueError.
+    Random numbers depend on the keys of the suites, `cells`. `ratios` (suites, exchanges) takes the ratio after every exchange. More
+    exchanges than can be counted raise ValueError.
     """
     rows = np.flatnonzero(sides.matched.any(axis=-1))
     streams = Streams((0, 0)) if draws is None else Streams(draws.key)
-    for equal_rows, number in enumerated(sides, rows, score) if draws is None else [(sorted_suites(sides, rows), draws.n_resamples)]:
+    all_suites = [] if draws is None else [(sorted_suites(sides, rows), draws.n_resamples)]
+    for equal_rows, number in all_suites or enumerated(sides, rows, score, listed=ratios is not None):
         for first in range(0, len(equal_rows), size := max(1, KEPT // number)):
             block_rows = equal_rows[first : first + size]
             blocks = blocks_of(sides.rows(block_rows), score)
@@ -71,10 +72,14 @@ def exchange_units(
                 for total, side in zip(sums, block[:2], strict=True):
                     total[block.suites, 0] += (block.weights * _scores(side, score)).sum(axis=-1)
                 weights[block.suites, 0] += block.weights.sum(axis=-1)
+            observed, counts, n_counted = _log_ratio(sums, weights, score), np.zeros((2, len(block_rows)), dtype=np.intp), 0
+            if draws is None and number > MOST:  # then there is one suite in the block
+                at_least, at_most = _counted_by_halves(blocks, score, float(observed[0, 0]), float(weights[0, 0]))
+                yield block_rows, Tally(np.exp(observed[:, 0]), np.array([at_least]), np.array([at_most]), number, possible)
+                continue
             exchanges = (
                 _every_exchange(blocks, score) if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
             )
-            observed, counts, n_counted = _log_ratio(sums, weights, score), np.zeros((2, len(block_rows)), dtype=np.intp), 0
             for sums in exchanges:
                 logs = _log_ratio(sums, weights, score)
                 if ratios is not None:
@@ -163,6 +168,27 @@ def _every_exchange(blocks: list[Block], score: Score) -> Iterator[Floats]:
         for scores in np.moveaxis(_table(block, score), 2, 0):
             sums = (sums[..., None] + scores[..., None, :]).reshape(*sums.shape[:2], -1)
     yield sums
+
+
+def _counted_by_halves(blocks: list[Block], score: Score, observed: float, weight: float) -> tuple[int, int]:
+    """Return how many exchanges of the units of a suite give a log ratio as large as the observed one, and as small.
+
+    A ratio of means is beyond a bound where a sum over the benchmarks is above zero. The sums of each half of the benchmarks are
+    enumerated, and those of all are counted by a search in one half for every entry of the other (Horowitz and Sahni 1974).
+    """
+    tables = [scores for block in blocks for scores in np.moveaxis(_table(block, score)[:, 0], 1, 0)]
+    halves, counts = in_halves([table.shape[1] for table in tables]), []
+    for sign in (1.0, -1.0):
+        bound = observed - sign * TIES
+        if score.mean == "geometric":
+            terms = [sign * (new - old - bound * weight / len(tables)) for new, old in tables]
+        else:
+            side = sign if score.mean == "arithmetic" else -sign
+            terms = [side * (new - np.exp(bound if score.mean == "arithmetic" else -bound) * old) for new, old in tables]
+        sums = [reduce(lambda sums, term: np.add.outer(sums, term).ravel(), [terms[i] for i in half], np.zeros(1)) for half in halves]
+        first, second = map(np.sort, sums)
+        counts.append(int((len(first) - np.searchsorted(first, -second[::-1])).sum()))
+    return counts[0], counts[1]
 
 
 def _drawn_exchanges(blocks: list[Block], score: Score, number: int, streams: Streams, cells: Integers) -> Iterator[Floats]:
