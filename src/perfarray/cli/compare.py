@@ -26,14 +26,10 @@ OPTIONS = options.spoken("threshold correction statistic value method shared pai
 
 
 def compare(
-    old: options.Archive,
-    new: Annotated[
-        str | None,
-        typer.Argument(help="The same; without it, labels in the first are compared: see --dim, --baseline.", show_default=False),
-    ] = None,
+    places: options.Places,
     *,
     selected: options.Selected,
-    threshold: options.Threshold = None,
+    threshold: options.Thresholds = None,
     confidence: options.Confidence = None,
     correction: options.Correction = None,
     statistic: Annotated[
@@ -55,9 +51,10 @@ def compare(
     only_changes: Annotated[bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")] = False,
     target: Target,
 ) -> None:
-    """Compare every benchmark in NEW with OLD: whether it is faster or slower, by how much, and how sure that is.
+    """Compare every benchmark in NEW with OLD, and in any further place: whether it is faster or slower, by how much, and how sure that is.
 
-    With one place, compare the labels of a dim in it with one of them: perfarray compare results/ --dim machine --baseline laptop
+    With one place, compare the labels of a dim in it with one of them (of two benchmarks the second with the first):
+    perfarray compare results/ --dim machine --baseline laptop
 
     Exit code 0: nothing is slower.
     Exit code 1: a benchmark or the suite is slower.
@@ -66,13 +63,13 @@ def compare(
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
     choices = options.given(
-        threshold=threshold, confidence_level=confidence, correction=correction, value=value,
+        threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
         shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
     )  # fmt: skip
-    paths, keys = paths_read(old, new), ("benchmarks", "suites", "attrs", "notes")
+    paths, keys = paths_read(places), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
         share = share_of(statistic)
-        sides = read_sides(old, new, selected, sentences)
+        sides = read_sides(places, selected, sentences)
         if share is None:
             choices["statistic"] = statistic
         else:

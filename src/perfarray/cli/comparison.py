@@ -134,19 +134,23 @@ def legend(compared: Comparison) -> list[str]:
     """Write what the columns mean, how verdicts are reached and what was left out."""
     attrs = compared.attrs
     threshold, method = float(attrs["threshold"]), str(attrs["method"])
+    varies = any("threshold" in row for row in compared.rows)
     method_text = "" if method in ("fieller", "order_statistics") else f" (method {method})"
     statistic, better = attrs.get("statistic", "mean"), "more" if attrs["better"] == HIGHER else "less"
-    band = f" beyond {percent(threshold)}" if threshold else ""
+    band = " beyond its threshold" if varies else f" beyond {percent(threshold)}" if threshold else ""
     judged = f"the interval lies wholly{band or ' on one side of no change'}"
     judged = judged if attrs["correction"] == "none" else f"by its corrected p-value it is{band or ' changed'}"
     smaller = " (--threshold 2% lets smaller changes pass)"
-    if threshold:
+    if varies:
+        smaller = "; equivalent: wholly within its threshold"
+    elif threshold:
         smaller = f"; equivalent: wholly within {percent(threshold)}, ratios from {1 - threshold:g} to {1 + threshold:g}"
+    sample, averaged = _sample(compared)
     lines = [
-        f"change: of the {statistic} {attrs['metric']}, of which {better} is faster, with its {compared.level} interval{method_text}; "
-        f"{_sample(compared)}.",
-        f"faster, slower: {judged}{smaller}; inconclusive: neither.",
+        f"{compared.level} intervals{method_text}; {sample}.",
         *_correction_legend(compared),
+        f"change: of the {statistic} {attrs['metric']}, of which {better} is faster{averaged}.",
+        f"faster, slower: {judged}{smaller}; inconclusive: neither.",
     ]
     if any(row["benchmarks"] > 1 for row in compared.suites):
         joint = f"all benchmarks on the same {plural(compared.unit)}, treated jointly"
@@ -158,20 +162,20 @@ def legend(compared: Comparison) -> list[str]:
     return lines + ([f"Left out as marked: {left_out} values."] if left_out else [])
 
 
-def _sample(compared: Comparison) -> str:
-    """Write what the sample of a side is: `n = 15 independent binaries on each side, each the mean of its executions and iterations`."""
+def _sample(compared: Comparison) -> tuple[str, str]:
+    """Write what the sample of a side is, `n = 15 independent binaries on each side`, and its parts."""
     attrs, units = compared.attrs, plural(compared.unit)
     levels = str(attrs["levels"]).split()
     value = str(attrs.get("value", levels[0]))
     averaged = levels[levels.index(value) + 1 :]
-    inside = f", each the mean of its {' and '.join(map(plural, averaged))}" if averaged else ""
-    inside = f", the median of all {plural(value)} in them{inside}" if averaged != levels[1:] else inside
+    inside = f"; each {value} is the mean of its {' and '.join(map(plural, averaged))}" if averaged else ""
+    inside = f"; the median of all {plural(value)} in them{inside}" if averaged != levels[1:] else inside
     sides = () if "paired" in attrs else ("n_old", "n_new")
     rows = [*compared.named().values(), *compared.suites]
     numbers = {row[name] for row in rows for name in ("n", *sides) if name in row}
     units = compared.unit if numbers == {1} else units
     sample = f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"
-    return f"{f'n = {numbers.pop()}' if len(numbers) == 1 else 'n counts'} {sample}{inside}"
+    return f"{f'n = {numbers.pop()}' if len(numbers) == 1 else 'n counts'} {sample}", inside
 
 
 def _correction_legend(compared: Comparison) -> list[str]:

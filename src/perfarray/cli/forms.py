@@ -28,6 +28,8 @@ Row = dict[str, Any]
 TABLE: Final = "table"
 SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
 
+MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
+
 MOST: Final = 200  # rows of a table in Markdown: the length of comments on a change is limited
 
 
@@ -37,6 +39,7 @@ class Form:
 
     kind: str
     file: Path | None
+    explain: bool = False
 
     def refuse(self, *paths: str | None) -> None:
         """Raise where the answer would be written to one of the paths that are read."""
@@ -58,6 +61,7 @@ def form(
         typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how to read the answer, and all that should be known of it.")] = False,
 ) -> Form:
     """Return the form that was asked for, by name or by the suffix of the file; exit where it cannot be written."""
     with reporting():
@@ -70,10 +74,22 @@ def form(
         if file is not None and not file.parent.is_dir():
             raise ValueError(f"-o {file}: there is no folder {str(file.parent)!r} to write to")
     by_suffix = SUFFIXES.get(file.suffix.lower(), TABLE) if file is not None else TABLE
-    return Form(output or ("json" if json else by_suffix), file)
+    return Form(output or ("json" if json else by_suffix), file, explain)
+
+
+def printed(
+    output: Annotated[
+        Literal["table", "markdown", "csv", "json", "html"] | None,
+        typer.Option(help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")] = False,
+) -> Form:
+    """Return the form of an answer that is printed."""
+    return form(output, None, json)
 
 
 Target = Annotated[Form, Group(form)]
+Printed = Annotated[Form, Group(printed)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +130,7 @@ def answering(
 
 
 def _give_error(target: Form, empty: Mapping[str, Any], warned: Sequence[str], error: str) -> None:
-    if target == Form("json", None):
+    if (target.kind, target.file) == ("json", None):
         console.show([_json(empty, warned, NO_ANSWER, error)])
 
 
@@ -134,6 +150,9 @@ def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
     """
     aside = [in_line(note["message"], SPOKEN) for note in answer.content.get("notes", ()) if note.get("aside")]
     answer = replace(answer, legend=() if answer.code == NO_ANSWER and answer.table.empty else (*answer.legend, *aside))
+    if target.kind == TABLE and not target.explain and len(answer.legend) > MOST_REMARKS + 1:
+        more = f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
+        answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], more))
     if target.file is None:
         console.show(_screen(answer, console.screen_width()) if target.kind == TABLE else [WRITERS[target.kind](answer, warned)])
     else:

@@ -127,6 +127,9 @@ def without_settings(name: str, shared: list[str]) -> str:
 
 def common_package(names: Iterable[str]) -> str:
     """Return the package that all names begin with (`com.example.`), or nothing."""
-    packages = [name.partition("[")[0].split(".")[:-1] for name in dict.fromkeys(names)]
+    names = list(dict.fromkeys(names))
+    if any("::" in name for name in names):  # a file of tests (`test_a.py::test_work`), whose dot is that of its ending
+        return ""
+    packages = [name.partition("[")[0].split(".")[:-1] for name in names]
     common = [words[0] for words in takewhile(lambda words: len(set(words)) == 1, zip(*packages, strict=False))]
     return ".".join([*common, ""]) if len(packages) > 1 and common and all(word.isidentifier() for word in common) else ""

@@ -51,7 +51,20 @@ def share(help: str) -> Any:
 
 
 Archive = Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern.", show_default=False)]
-Baseline = Annotated[str | None, typer.Option(metavar="LABEL", help="The label in it that the others are compared with.")]
+Places = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="OLD [NEW]...",
+        help="Files, folders or quoted glob patterns; the first is the baseline. Of one, the labels of a dim are compared: see --dim.",
+        show_default=False,
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LABEL", help="What the others are compared with: the beginning of a label or of an input's name; a git ref of commits."
+    ),
+]
 Confidence = Annotated[float | None, share("Of the intervals: 95% (default).")]
 Correction = Annotated[
     Literal["holm", "bh"] | None,
@@ -89,6 +102,27 @@ Progress = Annotated[
 ]
 Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
 Threshold = Annotated[float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")]
+
+
+def thresholds(texts: list[str] | None) -> "float | dict[Any, float] | None":
+    """Read `2%`, or `2%` and `parse=5%`, the first for all benchmarks without one of their own."""
+    if not texts:
+        return None
+    pairs = [text.rpartition("=") for text in texts]
+    numbers = {name or ...: fraction(number) for name, _, number in pairs}
+    if len(numbers) < len(pairs):
+        raise typer.BadParameter(f"{' '.join(texts)} gives two thresholds to the same benchmarks")
+    return numbers[...] if set(numbers) == {...} else numbers
+
+
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="SHARE",
+        help="A change that does not matter: 2% or 0.02; of one benchmark, parse=5%. Repeat it for several. Default: every change matters.",
+    ),
+]
 
 
 class Group(NamedTuple):

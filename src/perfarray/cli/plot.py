@@ -4,6 +4,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
+from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,11 +28,18 @@ LEFT_OUT = ("against", "plan", "svg")  # no pictures of timings alone: a plan ha
 
 
 def plot(
-    kind: Annotated[str, typer.Argument(help="The picture: violin, intervals, ...; a wrong name lists all.", show_default=False)],
-    old: options.Archive,
-    new: Annotated[str | None, typer.Argument(help="What is compared with it, if anything.", show_default=False)] = None,
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[PICTURE] OLD [NEW]...",
+            help="The picture (a wrong name lists all) and what it shows. Default: intervals of a comparison, violin of one place.",
+            show_default=False,
+        ),
+    ],
     *,
-    output: Annotated[Path, typer.Option("-o", metavar="FILE", help="What to write: .svg, .png or .pdf.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE", help="What to write: .svg, .png or .pdf; default: PICTURE.svg.", show_default=False)
+    ] = None,
     threshold: options.Threshold = None,
     select: Annotated[
         list[str] | None,
@@ -48,24 +56,25 @@ def plot(
     Exit code 0: it is written.
     Exit code 2: it is not; a file cannot be read or written, there is no such picture, a wrong option.
 
-    Example: perfarray plot intervals old.json new.json -o intervals.svg
+    Example: perfarray plot old.json new.json -o intervals.svg
     """
     choices = nest | options.given(threshold=threshold)
     with reporting(options=OPTIONS) as sentences:
-        _check_output(output)
-        kind = _picture_name(kind)
+        _check_installed()
+        kind, places = _kind_and_places(arguments, selected)
+        file = _file_to_write(output, kind)
         parameters = inspect.signature(_picture(None, kind)).parameters
         wrong = [f"--{name}" for name in choices if name not in parameters]
         if wrong:
             raise ValueError(f"{', '.join(wrong)}: the picture {kind} takes no such option")
         compares = "baseline" in parameters and parameters["baseline"].default is inspect.Parameter.empty
-        if compares and new is None and selected.dim is None and selected.baseline is None:
+        if compares and len(places) == 1 and selected.dim is None and selected.baseline is None:
             raise ValueError(f"the picture {kind} compares: give OLD and NEW, or --dim and --baseline")
-        sides = read(old, new, selected, sentences)
+        sides = read(places, selected, sentences)
         choices |= {name: value for name, value in options.given(baseline=sides.baseline, dim=sides.dim).items() if name in parameters}
         _check_samples(sides.times, kind, parameters)
-        _save(_picture(_labels_selected(sides.times, select or []), kind)(**choices), output)
-    typer.echo(f"{output}: {kind}")
+        _save(_picture(_labels_selected(sides.times, select or []), kind)(**choices), file)
+    typer.echo(f"{file}: {kind}")
 
 
 def _picture(times: Any, kind: str) -> Callable[..., Any]:
@@ -137,12 +146,29 @@ def _without_settings(label: str) -> str:
     return re.sub(r"\[\w+=.*\]$", "", label, flags=re.S)
 
 
-def _check_output(output: Path) -> None:
-    """Raise where a picture cannot be written, before anything is read."""
+def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple[str, list[str]]:
+    """Return the picture, named first or the one that suits what is shown, and the places."""
+    first, *others = arguments
+    if others and not (Path(first).exists() or has_magic(first)):
+        return _picture_name(first), others
+    compared = others or selected.dim is not None or selected.baseline is not None
+    return ("intervals" if compared else "violin"), arguments
+
+
+def _file_to_write(output: Path | None, kind: str) -> Path:
+    """Return the file of a picture; raise where it cannot be written, before anything is read."""
+    if output is None:
+        output = Path(f"{kind.replace('_', '-')}.svg")
+        if output.exists():
+            raise ValueError(f"{output} exists; name the file to write with -o")
     if output.suffix.lower() not in SUFFIXES:
         raise ValueError(f"-o {output}: the suffix says what is written, and {output.suffix!r} is none of {quoted(SUFFIXES)}")
     if not output.parent.is_dir():
         raise ValueError(f"-o {output}: there is no folder {str(output.parent)!r} to write to")
+    return output
+
+
+def _check_installed() -> None:
     if find_spec("matplotlib") is None:
         raise ImportError("this needs matplotlib, which is not installed; install perfarray[plots]")
     os.environ.setdefault("MPLBACKEND", "Agg")

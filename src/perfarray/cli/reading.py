@@ -1,5 +1,7 @@
 """Timings as commands read them: one archive, two that are compared, or the labels of one dim in one of them."""
 
+import re
+import subprocess
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,9 +32,16 @@ class Sides(NamedTuple):
     heading: Sequence[str] = ()
 
 
-def paths_read(old: str, new: str | None) -> dict[str, str]:
+def paths_read(places: Sequence[str]) -> dict[str, str]:
     """Return the paths by the names that they have in JSON."""
-    return {"archive": old} if new is None else {OLD: old, NEW: new}
+    names = {1: ["archive"], 2: [OLD, NEW]}.get(len(places)) or place_names(places)
+    return dict(zip(names, places, strict=True))
+
+
+def place_names(places: Sequence[str]) -> list[str]:
+    """Return the names of files and folders without folders and endings, or whole paths where these are the same."""
+    names = [Path(place).name.partition(".")[0] for place in places]
+    return names if len(set(names)) == len(names) and all(names) else list(places)
 
 
 def read_one(archive: str, reading: dict[str, Any], files_are: FilesAre, sentences: list[str]) -> "xr.Dataset":
@@ -62,14 +71,14 @@ def _open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
         return xarray.load_dataset(store, engine="zarr" if store.endswith(".zarr") else "h5netcdf")
 
 
-def read(old: str, new: str | None, selected: Selection, sentences: list[str]) -> Sides:
+def read(places: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
     """Read two sides, or one archive; of one nothing is compared unless a dim or a baseline was given."""
-    if new is None and selected.dim is None and selected.baseline is None:
-        return Sides(read_one(old, selected.reading, selected.files_are, sentences))
-    return read_sides(old, new, selected, sentences)
+    if len(places) == 1 and selected.dim is None and selected.baseline is None:
+        return Sides(read_one(places[0], selected.reading, selected.files_are, sentences))
+    return read_sides(places, selected, sentences)
 
 
-def read_sides(old: str, new: str | None, selected: Selection, sentences: list[str]) -> Sides:
+def read_sides(places: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
     """Read what is compared; labels that are constant on each side do not separate the sides.
 
     Raises
@@ -77,29 +86,37 @@ def read_sides(old: str, new: str | None, selected: Selection, sentences: list[s
     ValueError
         When the options do not say what is compared, or with what.
     """
-    if new is None:
-        return _labels_compared(old, selected, sentences)
-    if selected.dim is not None or selected.baseline is not None:
-        raise ValueError("two inputs are compared with each other; --dim and --baseline are for the labels in one file or folder")
-    times = perfarray.read_archive({OLD: old, NEW: new}, dim=SIDE, **selected.reading)
-    times, constant = _without_constant_dims(_merge_files(times, selected, sentences, several_sides=True), SIDE)
+    if len(places) == 1:
+        return _labels_compared(places[0], selected, sentences)
+    if selected.dim is not None:
+        raise ValueError("several inputs are compared with each other; --dim is for the labels in one file or folder")
+    labels = [OLD, NEW] if len(places) == 2 and selected.baseline is None else place_names(places)
+    baseline = labels[0] if selected.baseline is None else matching_label(selected.baseline, labels, "input")
+    times = perfarray.read_archive(dict(zip(labels, places, strict=True)), dim=SIDE, **selected.reading)
+    times = _merge_files(times, selected, sentences, several_sides=True)
+    times, constant = _without_constant_dims(times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)])
+    times, alone = _without_constant_dims(times, SIDE, [BENCHMARK] if BENCHMARK in times.dims else [])
     heading = []
-    for label, path in ((OLD, old), (NEW, new)):
-        labels = ", ".join(f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in constant)
-        heading.append(f"{label}  {path}{f'  ({labels})' if labels else ''}")
+    for label, path in zip(labels, places, strict=True):
+        named = ", ".join(f"{dim} {times[dim].sel({SIDE: label}).item()}" for dim in (*constant, *alone))
+        heading.append(f"{label}  {path}{f'  ({named})' if named else ''}")
+    if alone:
+        heading.append("Each side has one benchmark, of another name: these are compared.")
+        times = times.drop_vars(BENCHMARK)
     if VERSION in times.dims:
-        return Sides(times, SIDE, OLD, heading)
+        return Sides(times, SIDE, baseline, heading)
     recorded = {VERSION: f"{VERSION}_recorded"} if VERSION in times.coords else {}
-    return Sides(times.rename(recorded).rename({SIDE: VERSION}), VERSION, OLD, heading)
+    return Sides(times.rename(recorded).rename({SIDE: VERSION}), VERSION, baseline, heading)
 
 
 def _labels_compared(archive: str, selected: Selection, sentences: list[str]) -> Sides:
     """Read one archive, in which the labels of a dim are compared."""
     times = _merge_files(read_archive(archive, selected.reading), selected, sentences)
     dim = selected.dim or _compared_dim(times, selected.baseline)
-    baseline = _baseline(times, dim, selected.baseline)
-    times, _ = _without_constant_dims(times, dim)
-    heading = [f"{archive}: every {dim} beside {baseline}"]
+    baseline = _baseline(times, dim, selected.baseline, first=selected.dim is None and dim == BENCHMARK)
+    times, _ = _without_constant_dims(times, dim, [str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim)])
+    first = " (the first; --baseline names another)" if selected.baseline is None else ""
+    heading = [f"{archive}: every {dim} beside {baseline}{first}"]
     return Sides(times.rename({dim: PROGRAM}), PROGRAM, baseline, heading) if dim == BENCHMARK else Sides(times, dim, baseline, heading)
 
 
@@ -133,7 +150,15 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
     """Return the dim that is compared where it was not named: the one that has several labels, or the baseline's."""
     dims = [str(dim) for dim, size in times.sizes.items() if dim not in LEVELS and dim in times.coords and size > 1]
     labels = {dim: _labels(times, dim) for dim in dims}
-    candidates = [dim for dim in dims if (dim != BENCHMARK if baseline is None else baseline in labels[dim])]
+    if baseline is None:
+        candidates = [dim for dim in dims if dim != BENCHMARK]
+        # Two programs in one file are measured to be compared, and so are all commands of a hyperfine file.
+        alike = BENCHMARK in dims and (times.sizes[BENCHMARK] == 2 or times.attrs.get("format") == "hyperfine")
+        candidates = candidates or [BENCHMARK] * alike
+    else:
+        candidates = [dim for dim in dims if baseline in labels[dim]]
+        candidates = candidates or [dim for dim in dims if any(label.startswith(baseline) for label in labels[dim])]
+        candidates = candidates or [dim for dim in dims if commit_of(baseline, labels[dim])]
     if len(candidates) == 1:
         return candidates[0]
     proposed = [dim for dim in dims if dim != BENCHMARK] or dims
@@ -146,19 +171,43 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
     raise ValueError(f"only one input was given; choose what is compared in it: {choices}")
 
 
-def _baseline(times: "xr.Dataset", dim: str, baseline: str | None) -> Any:
-    """Return the label of the baseline as the data have it."""
+def _baseline(times: "xr.Dataset", dim: str, baseline: str | None, *, first: bool) -> Any:
+    """Return the label of the baseline as the data have it; `first` says that without one it is the first label."""
     if dim not in times.dims or dim not in times.coords:
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
         raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}")
     labels = dict(zip(_labels(times, dim), times[dim].values.tolist(), strict=True))
     if len(labels) < 2:
         raise ValueError(f"--dim {dim} has one label, {next(iter(labels))!r}: there is nothing to compare it with")
-    if baseline is None:
+    if baseline is None and not first:
         raise ValueError(f"say with which {dim} the others are compared: --baseline LABEL, one of {quoted(list(labels))}")
-    if baseline not in labels:
-        raise ValueError(f"--baseline {baseline!r} is no {dim}; there is {quoted(list(labels))}")
-    return labels[baseline]
+    return next(iter(labels.values())) if baseline is None else labels[matching_label(baseline, list(labels), dim)]
+
+
+def matching_label(text: str, labels: Sequence[str], dim: str) -> str:
+    """Return the label that is meant: itself, else the only one that begins so, else that of the commit that git calls so."""
+    matching = [label for label in labels if label == text] or [label for label in labels if label.startswith(text)]
+    matching = matching or commit_of(text, labels)
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise ValueError(f"--baseline {text!r}: {len(matching)} labels of {dim} begin so: {quoted(matching)}; name one")
+    raise ValueError(f"--baseline {text!r} is no {dim}; there is {quoted(list(labels))}")
+
+
+def commit_of(text: str, labels: Sequence[str]) -> list[str]:
+    """Return the labels that are the commit of a git ref such as `HEAD~1` or `v1.2`, in the repository of the current folder."""
+    hashes = [label for label in labels if re.fullmatch("[0-9a-f]{6,40}", label)]
+    if not hashes or text.startswith("-"):
+        return []
+    command = ["git", "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}"]
+    try:
+        commit = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return []
+    # The hash itself may be longer than the label.
+    commit = commit or (text if re.fullmatch("[0-9a-f]{7,40}", text) else "")
+    return [label for label in hashes if commit.startswith(label)]
 
 
 def _labels(times: "xr.Dataset", dim: str) -> list[str]:
@@ -166,8 +215,8 @@ def _labels(times: "xr.Dataset", dim: str) -> list[str]:
     return [str(label) for label in times[dim].values.tolist()]
 
 
-def _without_constant_dims(times: "xr.Dataset", dim: str) -> "tuple[xr.Dataset, list[str]]":
-    """Remove the dims along which each label of `dim` was measured at one label alone, as each version on a machine of its own.
+def _without_constant_dims(times: "xr.Dataset", dim: str, dims: Sequence[str]) -> "tuple[xr.Dataset, list[str]]":
+    """Remove those of some dims along which each label of `dim` was measured at one label alone, as each version on its own machine.
 
     Such a dim becomes a descriptor; otherwise no two labels of `dim` could be compared. The names of these dims are returned, too.
     """
@@ -177,7 +226,7 @@ def _without_constant_dims(times: "xr.Dataset", dim: str) -> "tuple[xr.Dataset, 
     variables = [*times.data_vars, *(name for name in MARKS if name in times.coords)]
     measured = [times[name] if name in MARKS else times[name].notnull() for name in variables]
     indexers: dict[str, Any] = {}
-    for label_dim in (str(name) for name in times.dims if name not in (*LEVELS, BENCHMARK, dim) and times.sizes[name] > 1):
+    for label_dim in (name for name in dims if times.sizes[name] > 1):
         masks = [mask for mask in measured if {dim, label_dim} <= set(mask.dims)]
         cells = [mask.any([name for name in mask.dims if name not in (dim, label_dim)]).transpose(dim, label_dim).values for mask in masks]
         present = np.any(cells, axis=0) if cells else np.zeros((1, 1), dtype=bool)

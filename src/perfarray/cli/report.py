@@ -21,8 +21,7 @@ OPTIONS = options.spoken("threshold correction", costs="--cost", cost_units="--u
 
 
 def report(
-    old: Annotated[str, typer.Argument(help="A file, a folder or a quoted glob pattern: all of it, or the old ones.", show_default=False)],
-    new: Annotated[str | None, typer.Argument(help="The new ones, to be compared with the old.", show_default=False)] = None,
+    places: options.Places,
     *,
     file: Annotated[
         Path | None,
@@ -51,12 +50,12 @@ def report(
     """
     target = form(output, Path("report.html") if file is None and output is None else file)
     with reporting(options=OPTIONS) as sentences:
-        target.refuse(old, new)
+        target.refuse(*places)
         if target.kind not in FORMS:
             suffixes = ", ".join(suffix for suffix, kind in SUFFIXES.items() if kind in FORMS)
             raise ValueError(f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none of {suffixes}; or say --output")
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
-        sides = read(old, new, selected, sentences)
+        sides = read(places, selected, sentences)
         times = sides.times if order is None else in_order(sides.times, history_dim(sides.times, None), order, sentences)
         prices = costs_by_level(prices, str(times.attrs.get("format", "")))
         missing = [level for level in without_price(times, nest.get("levels")) if level not in prices]

@@ -7,7 +7,7 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.forms import Answer, Printed, answering, described, give
 from perfarray.cli.problems import NOTHING_SLOWER, WITHOUT_ANSWER
 from perfarray.conventions import BENCHMARK
 
@@ -26,9 +26,11 @@ def speedup_test(
     weight: Annotated[Literal["custom", "equal", "fraction"], typer.Option(help="The weights of the benchmarks.")] = "custom",
     precision: Annotated[float | None, options.share("Of the proportion, for the number needed: 5% (default).")] = None,
     correction: options.Correction = None,
-    prefix: Annotated[str | None, typer.Option(help="What the names of the tool's four files begin with; default: CONFIG.")] = None,
+    prefix: Annotated[
+        str | None, typer.Option("-o", "--prefix", help="What the names of the tool's four files begin with; default: CONFIG.")
+    ] = None,
     sort: options.Sort = None,
-    target: Target,
+    target: Printed,
 ) -> None:
     """Run the Speedup-Test on its tool's files: which speedups are significant, and those of the whole suite.
 

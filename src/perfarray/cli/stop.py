@@ -25,10 +25,7 @@ OPTIONS = options.spoken("rule start paired baseline half_width")
 
 
 def stop(
-    archive: options.Archive,
-    new: Annotated[
-        str | None, typer.Argument(help="A second place: is the ratio to the first known well enough?", show_default=False)
-    ] = None,
+    places: options.Places,
     *,
     half_width: options.HalfWidth = None,
     rule: Annotated[
@@ -54,11 +51,11 @@ def stop(
     from perfarray.results.rows import records
 
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence)
-    paths, own_words = paths_read(archive, new), ("fewer_than_start", "not_narrow")
+    paths, own_words = paths_read(places), ("fewer_than_start", "not_narrow")
     with answering(target, paths, "rows", "attrs", "notes", own_words=own_words, options=OPTIONS) as sentences:
         if half_width is None:
             raise ValueError("say how narrow the interval has to be: --half-width 1%")
-        sides = read(archive, new, selected, sentences)
+        sides = read(places, selected, sentences)
         result = perfarray.stopping(sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices)
     per_cell = result.drop_dims("runs")
     rows = [row | {"more": _more(row, int(result.attrs["start"]))} for row in records(per_cell, [str(dim) for dim in per_cell["n"].dims])]

@@ -197,11 +197,12 @@ def elided(labels: list[str], limit: int) -> list[str]:
 
 
 def _without_package(labels: list[str]) -> list[str]:
-    """Leave out the components before a dot that all labels share."""
-    components = [label.split(".") for label in labels]
+    """Leave out the components before a dot, or before the `::` of pytest, that all labels share."""
+    separator = "::" if any("::" in label for label in labels) else "."
+    components = [label.split(separator) for label in labels]
     packages = zip(*(names[:-1] for names in components), strict=False)
     shared = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, packages)) if len(labels) > 1 else 0
-    return ["…" + ".".join(names[shared:]) if shared else label for names, label in zip(components, labels, strict=True)]
+    return ["…" + separator.join(names[shared:]) if shared else label for names, label in zip(components, labels, strict=True)]
 
 
 def _without_words(labels: list[str], limit: int) -> list[str]:

@@ -28,6 +28,7 @@ from perfarray.timings.validation import listed
 
 NAME = "speedup_test"
 COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")  # The last two may be empty or NA
+REQUIRED = 3  # columns that are always there
 SAMPLES = ("Sample1", "Sample2")  # Baseline and candidate
 PLAIN = ("sample1", "sample2")  # The same in a file of two columns
 FIELD = re.compile("[,;\t]")  # Separator of two columns
@@ -57,7 +58,8 @@ def recognise(source: Source) -> bool:
 
 
 def _is_header(line: str) -> bool:
-    return tuple(name.strip().strip('"').strip().lower() for name in line.split(",")) == COLUMNS
+    names = tuple(name.strip().strip('"').strip().lower() for name in line.split(","))
+    return len(names) >= REQUIRED and names == COLUMNS[: len(names)]
 
 
 def read(source: Source) -> Table:
@@ -97,14 +99,16 @@ def _two_columns(source: Source) -> tuple[Floats, Floats]:
 def entries(source: Source) -> list[Entry]:
     """Read the configuration and the files it names."""
     if not recognise(source):
-        raise source.error(f"its first line must be Name,Sample1,Sample2,ConfLevel,Coef; it is {source.text.partition(chr(10))[0][:80]!r}")
+        raise source.error(
+            f"its first line must be Name,Sample1,Sample2,ConfLevel,Coef, without the last one or two at most; it is {source.text.partition(chr(10))[0][:80]!r}"
+        )
     rows = [row for row in csv.reader(io.StringIO(source.text), skipinitialspace=True) if any(cell.strip() for cell in row)][1:]
     if not rows:
         raise source.error("has a header and no benchmark")
     config_entries: list[Entry] = []
     samples = _Samples(source)
     for position, row in enumerate(rows, 1):
-        if not 3 <= len(row) <= len(COLUMNS):
+        if not REQUIRED <= len(row) <= len(COLUMNS):
             raise source.error(f"benchmark {position} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
         name, file1, file2, level, weight = (*(cell.strip() for cell in row), "", "")[: len(COLUMNS)]
         if any(entry.name == name for entry in config_entries):

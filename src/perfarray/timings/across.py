@@ -168,6 +168,9 @@ def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Data
     return cast(Callable[P, xr.Dataset], wrapper)
 
 
+# The coordinate whose labels name several groups of benchmarks each
+TAGS = "tags"
+
 # Prefix of the variables of suite rows
 OF_SUITE = "suite_"
 
@@ -202,8 +205,14 @@ def _results_by_suite(
 def suites_of(times: Data, by: str, across: str) -> dict[str, Any]:
     """Return the labels (or positions) of the benchmarks of each suite, by its name."""
     labels, benchmarks = suite_labels(times, by, across), times[across].values
-    rows = labels.reshape(len(benchmarks), -1)
-    return {name: benchmarks[(rows == name).any(axis=1)] for name in dict.fromkeys(rows.ravel().tolist()) if name is not None}
+    rows = [{name for label in row if label is not None for name in _names_in(label, by)} for row in labels.reshape(len(benchmarks), -1)]
+    names = dict.fromkeys(name for label in labels.ravel() if label is not None for name in _names_in(label, by))
+    return {name: benchmarks[[name in row for row in rows]] for name in names}
+
+
+def _names_in(label: str, by: str) -> list[str]:
+    """Return the names in a label: a benchmark may have several tags, as in `"fast, math"`."""
+    return [name.strip() for name in label.split(",")] if by == TAGS else [label]
 
 
 def suite_labels(times: Data, by: str, across: str) -> npt.NDArray[Any]:
