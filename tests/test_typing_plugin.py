@@ -43,7 +43,7 @@ def use(array: xr.DataArray, times: xr.Dataset, frame: pd.DataFrame, series: pd.
     times.perf.plot.intervals("old", threshold=0.02, ax=None)        # right
 """
 
-SIGNATURE = r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float =, .*metric: str \| list\[str\] \| None ="
+SIGNATURE = r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float \| [^=]* =, .*metric: str \| list\[str\] \| None ="
 
 EXPECTED = {
     "method of a DataArray": SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset",
@@ -61,7 +61,7 @@ EXPECTED = {
     "not on a DataFrame": '"FrameAccessor" has no attribute "compare"',
     "typo in a picture": '"PlotAccessor" has no attribute "interval"',
     "typo in an argument": 'Unexpected keyword argument "thresold"',
-    "a text for a number": 'Argument "threshold" has incompatible type "str"; expected "float"',
+    "a text for a number": 'Argument "threshold" has incompatible type "str"; expected "float',
     "typo in an argument of a picture": 'Unexpected keyword argument "thresold"',
     "right": "",
 }

@@ -167,7 +167,7 @@ def test_any_number_of_benchmarks(tmp_path, monkeypatch, count, width):
     names = [f"benchmark_{i:03d}" for i in range(count)]
     path = write(tmp_path / "a.csv", dict.fromkeys(names, OLD))
     printed = run("compare", path, path).stdout
-    table = printed.partition("\nchange:")[0].splitlines()[2:]
+    table = printed.partition("\n95 % intervals")[0].splitlines()[2:]
     assert max(map(len, table)) <= int(width)
     assert sum("benchmark_" in line and "unchanged (" in line for line in table) == count
 

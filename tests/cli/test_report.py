@@ -66,7 +66,8 @@ def test_missing_prices(tmp_path):
     ("arguments", "message"),
     [
         ((OLD, "-o", "report.pdf"), "'.pdf' is none of .html"),
-        ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "two inputs are compared"),
+        ((OLD, NEW, "--baseline", "x", "-o", "report.md"), "--baseline 'x' is no input"),
+        ((OLD, NEW, "--dim", "machine", "-o", "report.md"), "inputs are compared"),
         ((OLD, NEW, "--cost", "fork=3", "-o", "report.md"), "'fork', a word of 'jmh'"),
         ((OLD, NEW, "--threshold=-2%", "-o", "report.md"), "--threshold -2% is out of range"),
     ],

@@ -60,7 +60,7 @@ def test_what_compares_two_sessions_keeps_a_note(method, choices):
 def test_the_command_and_the_report_show_it(sides):
     """The command prints it below the table in every form for people, on stdout alone; the report has it below what changed."""
     for form in ("table", "markdown", "html"):
-        answer = CliRunner().invoke(cli.app, ["compare", *map(str, sides), "--output", form])
+        answer = CliRunner().invoke(cli.app, ["compare", *map(str, sides), "--output", form, "--explain"])
         assert SENTENCE in " ".join(answer.stdout.split())
         assert SENTENCE not in answer.stderr
     times = perfarray.read_archive({"old": sides[0], "new": sides[1]}, dim="version")

@@ -28,6 +28,8 @@ Row = dict[str, Any]
 TABLE: Final = "table"
 SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
 
+OF_MARKS: Final = ("by_pvalue",)  # codes of notes that say what a mark in a table means
+
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
 
 MOST: Final = 200  # rows of a table in Markdown: the length of comments on a change is limited
@@ -148,8 +150,11 @@ def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
 
     Notes that are no warnings stand below the legend; without any answer there is no legend.
     """
-    aside = [in_line(note["message"], SPOKEN) for note in answer.content.get("notes", ()) if note.get("aside")]
-    answer = replace(answer, legend=() if answer.code == NO_ANSWER and answer.table.empty else (*answer.legend, *aside))
+    asides = {note["code"]: in_line(note["message"], SPOKEN) for note in answer.content.get("notes", ()) if note.get("aside")}
+    # What a mark in the table means stands below it whatever is explained.
+    marks = [text for code, text in asides.items() if code in OF_MARKS]
+    legend = (*answer.legend, *(text for code, text in asides.items() if code not in OF_MARKS))
+    answer = replace(answer, lines=(*answer.lines, *marks), legend=() if answer.code == NO_ANSWER and answer.table.empty else legend)
     if target.kind == TABLE and not target.explain and len(answer.legend) > MOST_REMARKS + 1:
         more = f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."
         answer = replace(answer, legend=(*answer.legend[:MOST_REMARKS], more))

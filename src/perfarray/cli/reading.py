@@ -89,7 +89,7 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
     if len(places) == 1:
         return _labels_compared(places[0], selected, sentences)
     if selected.dim is not None:
-        raise ValueError("several inputs are compared with each other; --dim is for the labels in one file or folder")
+        raise ValueError("several inputs are compared with each other; options such as --dim are for the labels in one file or folder")
     labels = [OLD, NEW] if len(places) == 2 and selected.baseline is None else place_names(places)
     baseline = labels[0] if selected.baseline is None else matching_label(selected.baseline, labels, "input")
     times = perfarray.read_archive(dict(zip(labels, places, strict=True)), dim=SIDE, **selected.reading)
