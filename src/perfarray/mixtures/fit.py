@@ -44,7 +44,7 @@ def fit_mixture(
     tolerance: float | None = None,
     distribution: str | Sequence[str] = NORMAL,
     joint: bool = False,
-    progress: bool = False,
+    progress: bool | None = None,
     value: str | None = None,
     levels: str | tuple[str, ...] | None = None,
     metric: str | list[str] | None = None,
@@ -72,8 +72,9 @@ def fit_mixture(
     joint : bool
         Whether the metrics of a Dataset that `metric` lists are fitted together, by one mixture of normal distributions with correlations.
         Otherwise each has a mixture of its own.
-    progress : bool
-        Show a progress bar that counts cells, each once for every family; a lazy result has none.
+    progress : bool, optional
+        Show a progress bar that counts cells, each once for every family; a lazy result has none. Default: in a terminal or a notebook,
+        after two seconds.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels, metric : str or sequence of str, optional
@@ -146,7 +147,7 @@ def _fit(
     request: FitRequest,
     value: str | None,
     levels: str | tuple[str, ...] | None,
-    progress: bool,
+    progress: bool | None,
     *,
     metric: str | list[str] | None,
 ) -> xr.Dataset:
@@ -157,7 +158,7 @@ def _fit(
 
 
 def _fit_jointly(
-    times: Data, request: FitRequest, metric: Any, value: str | None, levels: str | tuple[str, ...] | None, progress: bool
+    times: Data, request: FitRequest, metric: Any, value: str | None, levels: str | tuple[str, ...] | None, progress: bool | None
 ) -> xr.Dataset:
     """Fit one mixture of several metrics to every cell."""
     names = [] if metric is None or isinstance(metric, str) else check_names(metric, METRIC)
@@ -193,7 +194,7 @@ def _apply_fit(
     variables: Mapping[str, Output],
     request: FitRequest,
     value: str | None,
-    progress: bool,
+    progress: bool | None,
     *,
     attrs: Mapping[str, Hashable],
     coords: Mapping[str, Any],

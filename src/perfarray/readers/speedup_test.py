@@ -100,7 +100,8 @@ def entries(source: Source) -> list[Entry]:
     """Read the configuration and the files it names."""
     if not recognise(source):
         raise source.error(
-            f"its first line must be Name,Sample1,Sample2,ConfLevel,Coef, without the last one or two at most; it is {source.text.partition(chr(10))[0][:80]!r}"
+            "its first line must be Name,Sample1,Sample2,ConfLevel,Coef, without the last one or two at most; it is "
+            f"{source.text.partition(chr(10))[0][:80]!r}"
         )
     rows = [row for row in csv.reader(io.StringIO(source.text), skipinitialspace=True) if any(cell.strip() for cell in row)][1:]
     if not rows:
