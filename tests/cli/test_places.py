@@ -3,6 +3,7 @@
 import json
 import random
 import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -131,6 +132,22 @@ def test_a_comparison_is_drawn_without_a_kind(tmp_path):
     assert "intervals.svg exists" in run("plot", "old.csv", "new.csv").stderr
     assert run("plot", "old.csv", "-o", "x.svg").stdout == "x.svg: violin\n"
     assert run("plot", "violin", "old.csv", "-o", "y.svg").stdout == "y.svg: violin\n"
+
+
+@pytest.mark.parametrize(
+    ("argument", "found", "typed"),
+    [
+        (".venv/bin/perfarray", None, ".venv/bin/perfarray"),
+        (".venv/bin/perfarray", "/bin/perfarray", "perfarray"),
+        ("lib/perfarray/__main__.py", None, f"{sys.executable} -m perfarray"),
+        ("lib/pytest/__main__.py", None, "perfarray"),
+    ],
+)
+def test_printed_commands_can_be_typed(tmp_path, monkeypatch, argument, found, typed):
+    write(tmp_path / "old.csv", 1, fft=1.0)
+    monkeypatch.setattr("sys.argv", [argument])
+    monkeypatch.setattr("shutil.which", lambda _: found)
+    assert f"\n  {typed} components old.csv" in run("about", "old.csv").stdout
 
 
 def test_last_columns_of_a_speedup_test_may_be_absent(tmp_path):

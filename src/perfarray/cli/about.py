@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.compare import MORE
-from perfarray.cli.console import show
+from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, quoted, reporting
 from perfarray.cli.reading import read_archive
@@ -65,7 +65,7 @@ def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> It
     several_files = times.sizes.get("file", 1) > 1
     commands = _commands(archive, times, units, reading, several_files=several_files)
     width = max((len(command) for command in commands if len(command) <= LONGEST), default=0)
-    yield from (f"  perfarray {command:<{width}}  {text}" for command, text in commands.items())
+    yield from (f"  {program()} {command:<{width}}  {text}" for command, text in commands.items())
     arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
     yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
     if units is None or int(units.max()) != 1:

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -31,6 +32,14 @@ CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # labels of file
 
 BLANK, RULE = "    \n", " -- \n"
 RULE_BELOW_TITLES: Final = BLANK * 2 + RULE + BLANK * 5  # the lines of a rich.box.Box
+
+
+def program() -> str:
+    """Return what to type for `perfarray`: its name where the shell finds it, else how it was called."""
+    script = Path(sys.argv[0])
+    called = {"perfarray": sys.argv[0], "__main__": f"{sys.executable} -m perfarray"}.get(script.stem, "")
+    is_ours = script.stem == "perfarray" or script.parent.name == "perfarray"
+    return called if is_ours and called and shutil.which("perfarray") is None else "perfarray"
 
 
 def screen_width() -> int:

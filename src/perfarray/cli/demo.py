@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import perfarray
 from perfarray.cli.comparison import comparison, legend, measured
-from perfarray.cli.console import screen_width, show, styled, table
+from perfarray.cli.console import program, screen_width, show, styled, table
 from perfarray.cli.grid import grid_of
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def _next_steps() -> list[str]:
     return [
         "Compare two result files (pyperf or JMH JSON, CSV; folders and globs too). Here, the same Python in two sessions: nothing",
         "changed, so whatever is called faster or slower shows what one session cannot see:",
-        f"    perfarray compare {folder / 'first.json'} {folder / 'second.json'} --threshold 2%",
+        f"    {program()} compare {folder / 'first.json'} {folder / 'second.json'} --threshold 2%",
         "",
         "Bring your own timings as a table, one row per measured value:",
         "    benchmark,version,execution,iteration,time_ms",
         "    parse,1.0,0,0,12.31",
-        "    then: perfarray compare old.csv new.csv          (perfarray compare --help says what else)",
+        f"    then: {program()} compare old.csv new.csv          ({program()} compare --help says what else)",
         "",
         "Go on in Python, with every dimension at hand:",
         "    import perfarray",
