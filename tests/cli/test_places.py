@@ -125,6 +125,7 @@ def test_names_of_pytest_keep_their_files(tmp_path):
 
 
 def test_a_comparison_is_drawn_without_a_kind(tmp_path):
+    pytest.importorskip("matplotlib")
     write(tmp_path / "old.csv", 1, fft=1.0)
     write(tmp_path / "new.csv", 2, fft=1.05)
     assert run("plot", "old.csv", "new.csv").stdout == "intervals.svg: intervals\n"
