@@ -5,10 +5,13 @@ import random
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from perfarray.cli import app as cli
+from perfarray.cli.forms import Answer, Form, give
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +135,21 @@ def test_a_comparison_is_drawn_without_a_kind(tmp_path):
     assert "candidate / baseline" in (tmp_path / "intervals.svg").read_text()
     assert "intervals.svg exists" in run("plot", "old.csv", "new.csv").stderr
     assert run("plot", "old.csv", "-o", "x.svg").stdout == "x.svg: violin\n"
+    (tmp_path / "violin").mkdir()
     assert run("plot", "violin", "old.csv", "-o", "y.svg").stdout == "y.svg: violin\n"
+    assert "missing.csv: there is no such file" in run("plot", "missing.csv", "old.csv", "-o", "z.svg").stderr
+
+
+def test_every_note_below_an_answer_is_kept(capsys):
+    """Two suites or metrics may each have a note of one kind."""
+    notes = [{"code": "one_session", "message": f"{suite}: one session", "aside": True} for suite in ("int", "fp")]
+    frame = pd.DataFrame({"verdict": ["slower"]}, index=pd.Index(["fft"], name="benchmark"))
+    answer = Answer(table=frame, rows=[], content={"notes": notes}, outcome="one compared", code=0)
+    with pytest.raises(typer.Exit):
+        give(answer, Form("table", None, explain=True), [])
+    printed = capsys.readouterr().out
+    assert "int: one session" in printed
+    assert "fp: one session" in printed
 
 
 @pytest.mark.parametrize(

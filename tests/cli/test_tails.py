@@ -45,7 +45,7 @@ def test_percentiles_of_executions_are_compared(files):
 def test_the_answer_says_what_was_compared_and_that_iterations_are_few(files):
     paths, _ = files
     text = run(*paths, "--statistic", "p99").stdout
-    assert "p99: of the iterations of each execution, up to 37" in text
+    assert "p99: of the iterations of each execution, up to 37 of them, without those marked (36 warmup)" in text
     assert "37 iterations are few for p99" in text
     assert "1000" in text
     assert "few for" not in run(*paths, "--statistic", "p50").stdout

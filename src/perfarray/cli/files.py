@@ -7,6 +7,7 @@ import typer
 
 import perfarray
 from perfarray.cli import options
+from perfarray.cli.console import program
 from perfarray.cli.forms import Answer, Target, answering, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, in_line
 
@@ -32,7 +33,7 @@ def files(
         table = perfarray.archive_table(archive, parallel=False if parallel == 1 else parallel, progress=progress or None, **reading)
     counts = table["status"].value_counts(sort=False).to_dict()
     rows = table.to_dict("records")
-    advice = "perfarray files FILE, of one of these files, says what would help to read it."
+    advice = f"{program()} files FILE, of one of these files, says what would help to read it."
     answer = Answer(
         table=table.drop(columns=["reason", "notes"]).assign(why=list(map(_reasons, rows))).set_index("file"),
         rows=rows,
@@ -72,7 +73,7 @@ def formats(
         rows=rows,
         content={"formats": rows},
         legend=[in_line(details, options.SPOKEN)] if details else [],
-        outcome=advice if name else f"{len(rows)} formats; perfarray formats NAME says more of one",
+        outcome=advice if name else f"{len(rows)} formats; {program()} formats NAME says more of one",
         code=NOTHING_SLOWER,
     )
     give(answer, target, [])

@@ -53,16 +53,20 @@ class Form:
             raise ValueError(f"-o {self.file}: this is what would be read; give another name")
 
 
+Output = Annotated[
+    Literal["table", "markdown", "csv", "json", "html"] | None,
+    typer.Option(help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
+]
+Json = Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")]
+
+
 def form(
-    output: Annotated[
-        Literal["table", "markdown", "csv", "json", "html"] | None,
-        typer.Option(help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
-    ] = None,
+    output: Output = None,
     file: Annotated[
         Path | None,
         typer.Option("-o", metavar="FILE", help="Write the answer there, and print its outcome; .md, .csv, .json and .html say the form."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")] = False,
+    json: Json = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how to read the answer, and all that should be known of it.")] = False,
 ) -> Form:
     """Return the form that was asked for, by name or by the suffix of the file; exit where it cannot be written."""
@@ -79,13 +83,7 @@ def form(
     return Form(output or ("json" if json else by_suffix), file, explain)
 
 
-def printed(
-    output: Annotated[
-        Literal["table", "markdown", "csv", "json", "html"] | None,
-        typer.Option(help="The form of the answer: table (default), or csv and json in full precision, markdown, html."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="As --output json: one object (NaN is null, infinite limits are texts).")] = False,
-) -> Form:
+def printed(output: Output = None, json: Json = False) -> Form:
     """Return the form of an answer that is printed."""
     return form(output, None, json)
 
@@ -150,10 +148,10 @@ def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
 
     Notes that are no warnings stand below the legend; without any answer there is no legend.
     """
-    asides = {note["code"]: in_line(note["message"], SPOKEN) for note in answer.content.get("notes", ()) if note.get("aside")}
+    asides = [(note["code"], in_line(note["message"], SPOKEN)) for note in answer.content.get("notes", ()) if note.get("aside")]
     # What a mark in the table means stands below it whatever is explained.
-    marks = [text for code, text in asides.items() if code in OF_MARKS]
-    legend = (*answer.legend, *(text for code, text in asides.items() if code not in OF_MARKS))
+    marks = [text for code, text in asides if code in OF_MARKS]
+    legend = (*answer.legend, *(text for code, text in asides if code not in OF_MARKS))
     answer = replace(answer, lines=(*answer.lines, *marks), legend=() if answer.code == NO_ANSWER and answer.table.empty else legend)
     if target.kind == TABLE and not target.explain and len(answer.legend) > MOST_REMARKS + 1:
         more = f"--explain says how to read this ({len(answer.legend) - MOST_REMARKS} more lines)."

@@ -4,7 +4,6 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
-from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -85,12 +84,15 @@ def _picture(times: Any, kind: str) -> Callable[..., Any]:
     return picture
 
 
-def _picture_name(kind: str) -> str:
-    """Return the name of a picture, which may be written with hyphens; raise where there is none."""
+def _picture_names() -> list[str]:
     import xarray as xr
 
-    name, pictures = kind.replace("-", "_"), type(xr.Dataset().perf.plot)
-    names = [name for name in dir(pictures) if not name.startswith("_") and name not in LEFT_OUT]
+    return [name for name in dir(type(xr.Dataset().perf.plot)) if not name.startswith("_") and name not in LEFT_OUT]
+
+
+def _picture_name(kind: str) -> str:
+    """Return the name of a picture, which may be written with hyphens; raise where there is none."""
+    name, names = kind.replace("-", "_"), _picture_names()
     if name not in names:
         raise ValueError(f"there is no picture {kind!r}; there are {quoted(names, 30)}")
     return name
@@ -149,7 +151,8 @@ def _without_settings(label: str) -> str:
 def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple[str, list[str]]:
     """Return the picture, named first or the one that suits what is shown, and the places."""
     first, *others = arguments
-    if others and not (Path(first).exists() or has_magic(first)):
+    is_word = re.fullmatch(r"[\w-]+", first) is not None
+    if others and (first.replace("-", "_") in _picture_names() or (is_word and not Path(first).exists())):
         return _picture_name(first), others
     compared = others or selected.dim is not None or selected.baseline is not None
     return ("intervals" if compared else "violin"), arguments

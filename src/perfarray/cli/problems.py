@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import typer
 
+from perfarray.cli.console import program
 from perfarray.conventions import plural
 
 NOTHING_SLOWER: Final = 0
@@ -83,8 +84,8 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = re.sub(BY_SUITE, "--by suite", line) if "by" in options else re.sub(rf"; {BY_SUITE} gives each its own", "", line)
     line = re.sub(r"\bdims=\{([^{}]*)\}", _columns_option, line) if "dims" in options else line
-    line = re.sub(r"autocorrelation\(dim='\w+'\)", "perfarray plot run-sequence", line)
-    line = line.replace('on_error="warn"', "perfarray convert --on-error warn")
+    line = re.sub(r"autocorrelation\(dim='\w+'\)", f"{program()} plot run-sequence", line)
+    line = line.replace('on_error="warn"', f"{program()} convert --on-error warn")
     line = SELECTING.sub(_select_options, line) if "select" in options else line
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _comma_separated, line)

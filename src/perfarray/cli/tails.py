@@ -35,8 +35,11 @@ def percentiles(times: "xr.Dataset", share: float, statistic: str) -> "tuple[xr.
             valid = ~measured.coords[mark].fillna(False).astype(bool)
             arrays = {name: array.where(valid) for name, array in measured.data_vars.items() if {*valid.dims} <= {*array.dims}}
             measured = measured.assign(arrays)
+    numbers = {mark: int(times.coords[mark].fillna(False).astype(bool).sum()) for mark in MARKS if mark in times.coords}
+    left_out = ", ".join(f"{number} {mark}" for mark, number in numbers.items() if number)
     size = measured.sizes[level]
-    sentences = [f"{statistic}: of the {plural(level)} of each {above}, up to {size} of them"]
+    without = f", without those marked ({left_out})" if left_out else ""
+    sentences = [f"{statistic}: of the {plural(level)} of each {above}, up to {size} of them{without}"]
     if size * (1 - share) < ENOUGH:
         sentences.append(
             f"{size} {plural(level)} are few for {statistic}: a change of the tail alone is underestimated below {ENOUGH / (1 - share):.0f}"

@@ -79,21 +79,11 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth, zeros = check_runs(pair, options.value, options.rules.method, options.paired) if options.medians else (0, [])
     rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
-    if options.thresholds is not None:
-        options = options.seeded()
-    engine = choose_engine(pair, options, rules, depth)
-    evidence, labels, checks = _gather(pair, options, rules, engine)
-    if options.thresholds is not None:
-        rows, suite = thresholds_of(options.thresholds, pair.candidate.array, options.across)
-        for threshold in np.unique([*rows.values.ravel(), *suite.values.ravel()]).tolist():
-            band = rules._replace(threshold=threshold)
-            other, *_ = _gather(pair, options, band, choose_engine(pair, options, band, depth))
-            for name in Tests._fields:
-                for field, mask in ((f"_{name}", rows == threshold), (f"_suite_{name}", suite == threshold)):
-                    evidence[field] = other[field].where(mask, evidence[field])
-        evidence |= {THRESHOLD: rows, SUITE_THRESHOLD: suite}
-        checks = (*checks, THRESHOLD, SUITE_THRESHOLD)
-        rules = rules._replace(threshold=float(suite.mean()))
+    if options.thresholds is None:
+        engine = choose_engine(pair, options, rules, depth)
+        evidence, labels, checks = _gather(pair, options, rules, engine)
+    else:
+        rules, engine, evidence, labels, checks = _gather_by_threshold(pair, options.seeded(), rules, depth)
     attrs, notes = _describe(pair, options, rules, evidence["_estimate"])
     return Measured(
         pair=pair,
@@ -143,6 +133,25 @@ def _gather(
         coords=engine.coords,
     )
     return evidence, labels, tuple(outputs)
+
+
+def _gather_by_threshold(
+    pair: Pair, options: CompareOptions, rules: Rules, depth: int
+) -> tuple[Rules, Engine, dict[Hashable, xr.Variable], xr.Coordinates, tuple[str, ...]]:
+    """Return the evidence where thresholds differ, on which the tests alone depend, with rules that have the suite's threshold."""
+    rows, suite = thresholds_of(options.thresholds, pair.candidate.array, options.across)
+    evidence: dict[Hashable, xr.Variable] = {}
+    for threshold in np.unique([*rows.values.ravel(), *suite.values.ravel()]).tolist():
+        band = rules._replace(threshold=threshold)
+        engine = choose_engine(pair, options, band, depth)
+        gathered, labels, checks = _gather(pair, options, band, engine)
+        evidence = evidence or gathered
+        for name in Tests._fields:
+            for field, mask in ((f"_{name}", rows == threshold), (f"_suite_{name}", suite == threshold)):
+                evidence[field] = gathered[field].where(mask, evidence[field])
+    evidence |= {THRESHOLD: rows, SUITE_THRESHOLD: suite}
+    rules = rules._replace(threshold=float(suite.mean()))
+    return rules, engine, evidence, labels, (*checks, THRESHOLD, SUITE_THRESHOLD)
 
 
 def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:

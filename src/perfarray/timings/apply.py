@@ -1,6 +1,7 @@
 """The only caller of xarray.apply_ufunc: labels, dims and chunks on one side, a formula over the last axes on the other."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -139,18 +140,16 @@ def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, b
         return [np.asarray(array) for array in kernel(*operands)]
     length, axis = max(sizes), sizes.index(max(sizes))
     results: list[npt.NDArray[Any]] = []
-    bar = progress_bar(blocks, "computing", "block", show=None)
-    for number in range(blocks):
-        block = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
-        returned = [np.asarray(array) for array in kernel(*(array[block] if array.shape[axis] > 1 else array for array in operands))]
-        results = results or [np.empty((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype) for array in returned]
-        for result, array in zip(results, returned, strict=True):
-            result[block] = array
-        del returned, array  # the next block needs the memory
-        if bar is not None:
-            bar.update()
-    if bar is not None:
-        bar.close()
+    with progress_bar(blocks, "computing", "block", show=None) or nullcontext() as bar:
+        for number in range(blocks):
+            block = (slice(None),) * axis + (slice(length * number // blocks, length * (number + 1) // blocks),)
+            returned = [np.asarray(array) for array in kernel(*(array[block] if array.shape[axis] > 1 else array for array in operands))]
+            results = results or [np.empty((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype) for array in returned]
+            for result, array in zip(results, returned, strict=True):
+                result[block] = array
+            del returned, array  # the next block needs the memory
+            if bar is not None:
+                bar.update()
     return results
 
 

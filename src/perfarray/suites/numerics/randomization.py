@@ -185,8 +185,9 @@ def _counted_by_halves(blocks: list[Block], score: Score, observed: float, weigh
         else:
             side = sign if score.mean == "arithmetic" else -sign
             terms = [side * (new - np.exp(bound if score.mean == "arithmetic" else -bound) * old) for new, old in tables]
-        sums = [reduce(lambda sums, term: np.add.outer(sums, term).ravel(), [terms[i] for i in half], np.zeros(1)) for half in halves]
-        first, second = map(np.sort, sums)
+        first, second = (
+            np.sort(reduce(lambda sums, position: np.add.outer(sums, terms[position]).ravel(), half, np.zeros(1))) for half in halves
+        )
         counts.append(int((len(first) - np.searchsorted(first, -second[::-1])).sum()))
     return counts[0], counts[1]
 
