@@ -126,3 +126,64 @@ def test_answers_by_keyword():
     times = scores(suite=[["rate", "speed", "rate"], ["rate", "rate", "rate"]])
     with pytest.warns(perfarray.PerfarrayWarning, match="1 labels of 'benchmark' are benchmarks of several suites"):
         assert set(perfarray.suite_score(times=times)["suite"].values) == {"rate", "speed"}
+
+
+def on_own_machines(**sides):
+    """Return versions that were measured on the machine named, as several reports read at once give them."""
+    machines = list(dict.fromkeys(sides.values()))
+    dims = {"benchmark": ["a", "b"], "version": list(sides), "machine": machines}
+    times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
+    measured = xr.DataArray([[machine == at for machine in machines] for at in sides.values()], dims=("version", "machine"))
+    return times.where(measured).assign_attrs(times.attrs)
+
+
+@pytest.mark.parametrize(("sides", "told"), [
+    ({"old": "x", "new": "y"}, r"differ in machine, too \(old: x; new: y\)"),
+    ({"old": "x", "new": "x", "newer": "y"}, r"\(old: x; new: x; newer: y\)"),
+    (dict(zip("ABCDEFGH", "stuvwxyz", strict=True)), r"F: x; and 2 more\)"),
+])  # fmt: skip
+def test_versions_of_different_machines_are_compared_with_one_note(sides, told):
+    """Reports of several machines are compared as they stand: the machine is a descriptor of the version, and one note names them."""
+    times, first = on_own_machines(**sides), next(iter(sides))
+    with pytest.warns(perfarray.PerfarrayWarning, match=told) as warned:
+        ratios = times.perf.ratio_interval(first)
+    assert len(warned) == 1
+    assert dict(ratios.sizes) == {"benchmark": 2, "version": len(sides) - 1}
+    assert ratios["machine"].sel(version=list(sides)[1:]).values.tolist() == list(sides.values())[1:]
+    last, machine = list(sides.items())[-1]
+    new, old = times.sel(version=last, machine=machine, drop=True), times.sel(version=first, machine=sides[first], drop=True)
+    xr.testing.assert_allclose(
+        ratios["estimate"].sel(version=last, drop=True), new.perf.ratio_interval(old)["estimate"].drop_vars("machine", errors="ignore")
+    )
+    with pytest.warns(perfarray.PerfarrayWarning, match=told):
+        pairs = times.perf.pairwise(dim="version")
+    np.testing.assert_array_equal(pairs["estimate"].sel(baseline=first).isel(version=slice(1, None)), ratios["estimate"])
+
+
+def test_machines_that_meet_the_baseline_remain_rows():
+    """Where a version was measured on two machines, each machine keeps its row."""
+    times = scores().isel(benchmark=[0, 1]).rename(benchmark="version")
+    alone = times.where((times["version"] == "a") | (times["machine"] != "y")).assign_attrs(times.attrs)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 of 3 cells \('b, y'\) have no measured value"):
+        ratios = alone.perf.ratio_interval("a", dim="version")
+    assert ratios["estimate"].notnull().transpose("version", "machine").values.tolist() == [[True, False, True]]
+
+
+def test_objects_of_one_machine_each_are_compared_with_one_note():
+    """Two reports read one by one are compared, too; benchmarks of different names are not."""
+    times = on_own_machines(old="x", new="y")
+    new, old = times.sel(version="new", machine=["y"], drop=True), times.sel(version="old", machine=["x"], drop=True)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"machine, too \(data: y; baseline: x\)"):
+        ratios = new.perf.ratio_interval(old)
+    assert dict(ratios.sizes) == {"benchmark": 2}
+    assert ratios["estimate"].notnull().all()
+    with pytest.raises(ValueError, match="no label in common along 'benchmark': 'a' against 'b'"):
+        new.sel(benchmark=["a"]).perf.ratio_interval(old.sel(benchmark=["b"]))
+
+
+def test_tags_that_one_side_states():
+    """A benchmark of several tags counts in each of their suites where only one side states them."""
+    times = scores().isel(machine=[0, 1]).rename(machine="version")
+    tags = np.array([["unknown", "fast, math"], ["unknown", "math"]], dtype=object)
+    suites = times.assign_coords(tags=(("benchmark", "version"), tags)).perf.compare("x", by="tags")
+    assert suites["suite_benchmarks"].isel(version=0).to_series().to_dict() == {"fast": 1, "math": 2}

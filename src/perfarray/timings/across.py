@@ -283,7 +283,9 @@ def select_suite(argument: Any, by: str, across: str, name: str, benchmarks: Any
     if len(_dims(times, by)) < 2:
         return times
     cells = times.coords[by].transpose(across, ...).reset_coords(drop=True)
-    cells = cells.copy(data=suite_labels(times, by, across) == name)
+    labels = suite_labels(times, by, across)
+    members = [label is not None and name in _names_in(label, by) for label in labels.ravel().tolist()]
+    cells = cells.copy(data=np.reshape(members, labels.shape))
     labelled = [dim for dim in cells.dims if dim in times.indexes]
     positions = {dim: np.flatnonzero(cells.any([name for name in cells.dims if name != dim])) for dim in labelled}
     times, cells = times.isel(positions), cells.isel(positions)

@@ -1,4 +1,4 @@
-"""Whether two sides can be compared: different suites raise, different numbers of copies or threads give a note."""
+"""Whether two sides can be compared: different suites raise, different machines, copies or threads give a note."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import HIGHER, SUITE, UNKNOWN
+from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, SUITE, UNKNOWN
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import cell_names
@@ -41,6 +41,42 @@ def check_systems(array: xr.DataArray, levels: Sequence[str], dim: str) -> tuple
     """Check all labels of a dim as `check_sides` does."""
     notes = [check_label(array, position, range(position), levels, dim) for position in range(1, array.sizes[dim])]
     return next((of_label for of_label in notes if of_label), ())
+
+
+def align_sides(array: xr.DataArray, levels: Sequence[str], dim: str) -> tuple[xr.DataArray, tuple[Note, ...]]:
+    """Remove the dims along which labels of `dim` never meet, as where each version was measured on a machine of its own.
+
+    Their labels remain as descriptors along `dim`. Lazy arrays are returned as they are: where they were measured is not known.
+    """
+    names = [str(name) for name in array.dims if name not in (*levels, dim, BENCHMARK) and array.sizes[name] > 1]
+    if not names or is_chunked(array):
+        return array, ()
+    measured = array.notnull() | array.coords[CENSORED] if CENSORED in array.coords else array.notnull()
+    indexers = constant_dims(measured, dim, names)
+    if not indexers:
+        return array, ()
+    aligned = array.isel({dim: np.arange(array.sizes[dim])} | indexers)
+    columns = [aligned[name].values.tolist() if name in aligned.coords else range(array.sizes[dim]) for name in (dim, *indexers)]
+    return aligned, (different_labels(list(indexers), [(label, others) for label, *others in zip(*columns, strict=True)]),)
+
+
+def constant_dims(measured: xr.DataArray, dim: str, names: Iterable[str]) -> dict[str, xr.DataArray]:
+    """Return the dims along which each label of `dim` was measured at one position alone, not all at the same, and these positions."""
+    indexers = {}
+    for name in names:
+        cells = measured.any([other for other in measured.dims if other not in (dim, name)]).transpose(dim, name).values
+        positions = cells.argmax(axis=1)
+        if (cells.sum(axis=1) == 1).all() and (positions != positions[0]).any():
+            indexers[name] = xr.DataArray(positions, dims=dim)
+    return indexers
+
+
+def different_labels(dims: Sequence[str], sides: Sequence[tuple[str, Sequence[object]]]) -> Note:
+    """Return the note that the sides were measured at different labels of some dims, such as machines."""
+    described = [f"{side}: {', '.join(map(str, labels))}" for side, labels in sides]
+    more = f"; and {len(described) - 6} more" if len(described) > 6 else ""
+    text = f"the sides differ in {' and '.join(dims)}, too ({'; '.join(described[:6])}{more}): a change is due to all differences together"
+    return Note("sides_differ", text, {"dims": list(dims)})
 
 
 def _differing(name: str, new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> xr.DataArray | None:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
+from perfarray.conventions import BENCHMARK, CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
-from perfarray.timings.comparable import check_label, check_sides
+from perfarray.timings.comparable import align_sides, check_label, check_sides, different_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
@@ -141,9 +141,10 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
         raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
     if len(labels) == 1:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
+    array, differing = align_sides(array, nest, dim)
     rest_positions = np.array([position for position in range(len(labels)) if position != positions[0]])
     old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: rest_positions})
-    notes = (*candidate.notes, *check_label(array, positions[0], rest_positions, nest, dim))
+    notes = (*candidate.notes, *differing, *check_label(array, positions[0], rest_positions, nest, dim))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
@@ -198,6 +199,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         several, label = listed(labels_along(old, name)), new.coords[name].values
         selection = f"of one of them ({label.item()!r})" if label.ndim == 0 else f"named by it along {listed(new.coords[name].dims)}"
         raise ValueError(f"the baseline has the labels {several} along {name!r} and the data are {selection}; select one of the baseline's")
+    new, old, differing = _of_one_label_each(new, old, candidate.levels)
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
         new_labels, old_labels = labels_along(new, name), labels_along(old, name)
@@ -214,13 +216,24 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             new, old = new.sel({name: common}), old.sel({name: common})
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
-    notes = (*candidate.notes, *baseline.notes, *check_sides(new, old, candidate.levels, dim))
+    notes = (*candidate.notes, *baseline.notes, *differing, *check_sides(new, old, candidate.levels, dim))
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"
         notes = (*notes, Note("unmatched", text, {"labels": [label for label, _ in unmatched]}))
     names = tuple(label for label, _ in unmatched)
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
+
+
+def _of_one_label_each(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray, tuple[Note, ...]]:
+    """Remove the dims of which each side has one label, another one, as two reports of two machines have."""
+    names = [str(name) for name in new.dims if name in old.dims and name not in (*levels, BENCHMARK)]
+    names = [name for name in names if new.sizes[name] == old.sizes[name] == 1 and labels_along(new, name) != labels_along(old, name)]
+    if not names:
+        return new, old, ()
+    sides = [(side, [labels_along(array, name)[0] for name in names]) for side, array in (("data", new), ("baseline", old))]
+    first = dict.fromkeys(names, 0)
+    return new.isel(first), old.isel(first), (different_labels(names, sides),)
 
 
 def _evenly_chunked(pair: Pair) -> Pair:
