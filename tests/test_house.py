@@ -184,8 +184,8 @@ DRAWING = {"numpy", "xarray", "matplotlib", "lazy_loader", "perfarray"}
 
 @pytest.mark.parametrize("name", inside("plots"))
 def test_pictures_see_results_and_compute_nothing(name):
-    """A picture sees the vocabulary, the kinds of results, arrays and matplotlib, and calls nothing that makes a number of a sample."""
-    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions", "results", "results.kinds"}
+    """A picture sees the vocabulary, the kinds and words of results, arrays and matplotlib, and makes no number of a sample."""
+    assert {target for target in imported(name) if room(target) != "plots"} <= {"conventions", "results", "results.kinds", "results.words"}
     assert {part.partition(".")[0] for part in names(name)} <= (sys.stdlib_module_names - {"statistics"}) | DRAWING
     called = [node.func for node in nodes(name) if isinstance(node, ast.Call)]
     computed = {ast.unparse(function) for function in called if STATISTICS.fullmatch(ast.unparse(function).rpartition(".")[2])}

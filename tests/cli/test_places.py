@@ -132,7 +132,7 @@ def test_a_comparison_is_drawn_without_a_kind(tmp_path):
     write(tmp_path / "old.csv", 1, fft=1.0)
     write(tmp_path / "new.csv", 2, fft=1.05)
     assert run("plot", "old.csv", "new.csv").stdout == "intervals.svg: intervals\n"
-    assert "candidate / baseline" in (tmp_path / "intervals.svg").read_text()
+    assert "change of time" in (tmp_path / "intervals.svg").read_text()
     assert "intervals.svg exists" in run("plot", "old.csv", "new.csv").stderr
     assert run("plot", "old.csv", "-o", "x.svg").stdout == "x.svg: violin\n"
     (tmp_path / "violin").mkdir()

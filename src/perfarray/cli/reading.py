@@ -4,8 +4,6 @@ import re
 import subprocess
 import warnings
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -223,13 +221,16 @@ def _without_constant_dims(times: "xr.Dataset", dim: str, dims: Sequence[str]) -
     Such a dim becomes a descriptor; otherwise no two labels of `dim` could be compared. The names of these dims are returned, too.
     """
     import numpy as np
+    import xarray as xr
 
-    from perfarray.timings.comparable import constant_dims
-
-    variables = [times[name] if name in MARKS else times[name].notnull() for name in (*times.data_vars, *MARKS) if name in times.variables]
+    variables = [*times.data_vars, *(name for name in MARKS if name in times.coords)]
+    measured = [times[name] if name in MARKS else times[name].notnull() for name in variables]
     indexers: dict[str, Any] = {}
     for label_dim in (name for name in dims if times.sizes[name] > 1):
-        masks = [mask for mask in variables if {dim, label_dim} <= set(mask.dims)]
-        masks = [mask.any([name for name in mask.dims if name not in (dim, label_dim)]) for mask in masks]
-        indexers |= constant_dims(reduce(or_, masks), dim, [label_dim]) if masks else {}
+        masks = [mask for mask in measured if {dim, label_dim} <= set(mask.dims)]
+        cells = [mask.any([name for name in mask.dims if name not in (dim, label_dim)]).transpose(dim, label_dim).values for mask in masks]
+        present = np.any(cells, axis=0) if cells else np.zeros((1, 1), dtype=bool)
+        positions = present.argmax(axis=1)
+        if (present.sum(axis=1) == 1).all() and len(set(positions.tolist())) > 1:
+            indexers[label_dim] = xr.DataArray(positions, dims=dim)
     return (times.isel({dim: np.arange(times.sizes[dim])} | indexers) if indexers else times), list(indexers)

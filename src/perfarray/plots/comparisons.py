@@ -6,16 +6,18 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.conventions import BENCHMARK, BY_PVALUE, HIGHER, LOWER, THROUGHPUT, TIME, level_of_intervals, percentage
-from perfarray.plots.figure import DARK, capitalized, compared, elided, number_format, selection, write_units
+from perfarray.conventions import BENCHMARK, BY_PVALUE, LOWER, TIME, level_of_intervals, percentage
+from perfarray.plots.figure import DARK, capitalized, compared, elided, number_format, selection, write_changes, write_units
 from perfarray.plots.interval_marks import Interval, draw_intervals
 from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, suite_rows
 from perfarray.plots.significance import pvalues
+from perfarray.results import words
 
 SUITE: Final = "suite (geometric mean)"
 WITHOUT: Final = "without"  # dim of a ratio of scores along which each benchmark is left out; its first label leaves out none
 APART: Final = 20.0  # means this many times as far apart as most intervals are wide are drawn in percent of their own
 BAND: Final = "#e4e4e4"  # colour of changes that do not matter
+TWO_LINES: Final = (0.0, 0.2)  # inches that ticks of two lines need
 SHORT: Final = 30  # letters of a benchmark's name behind `without`
 
 
@@ -35,7 +37,8 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     Returns
     -------
     Axes
-        Horizontal axis: the ratio, logarithmic (half the time is as far from 1 as twice the time) unless a ratio is negative.
+        Horizontal axis: the change, as the table writes it, logarithmic (half the time is as far from no change as twice the time). Where
+        a ratio is negative, the ratio.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     -----
     Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row where it differs. A hollow point has no
     limits (one independent unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts is
-    everything outside an interval. The column at the right has the change from the baseline in percent; it says "at least" or "at most"
+    everything outside an interval. The column at the right has the change as the table writes it; it says "at least" or "at most"
     where stopped runs make it a bound.
 
     Examples
@@ -56,7 +59,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     >>> ax = ratio_intervals(times.perf.compare("old", threshold=0.02))
     >>> ax.get_xlabel().splitlines()[0]
-    'time, candidate / baseline (<1 is faster)'
+    'change of time'
     >>> plt.close(ax.figure)
     """
     if kind not in ("intervals", "pvalues"):
@@ -69,7 +72,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     rows, left_out = shown_rows(estimate, "ratio")
     suite = suite_rows(result, "estimate", rows, SUITE)
     intervals = [*(_interval(result, row) for row in rows), *(_interval(result, row, "suite_") for row in suite)]
-    frame = RowFrame(ax, rows + suite, left_out)
+    frame = RowFrame(ax, rows + suite, left_out, extra=TWO_LINES)
     draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=not bool((estimate <= 0).any()))
     _finish_ratios(frame, result, intervals, _quantity(result))
     if suite:
@@ -85,7 +88,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: the ratio, logarithmic. The ratio of the whole suite is the larger point, and of a single cell a dotted line: a
+        Horizontal axis: the change, logarithmic. The change of the whole suite is the larger point, and of a single cell a dotted line: a
         benchmark without which the ratio moves far decides it.
 
     Raises
@@ -113,7 +116,7 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         suite_cell = dict.fromkeys(rows[0].cell, 0)
         rows = [Row(suite_cell, str(ratios[WITHOUT].values[0]), "", rows[0].y - 1 - GAP), *rows]
     intervals = [_interval(ratios, row)._replace(is_suite=row.cell.get(WITHOUT, 0) == 0) for row in rows]
-    frame = RowFrame(ax, rows, left_out)
+    frame = RowFrame(ax, rows, left_out, extra=TWO_LINES)
     draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=True)
     if WITHOUT in ratios.dims and is_single:
         whole_suite = float(result["estimate"].values.item())
@@ -126,9 +129,20 @@ def _finish_ratios(frame: RowFrame, result: xr.Dataset, intervals: list[Interval
     """Write the changes beside the rows, and the title: the candidate, the baseline, and what all rows share."""
     is_paired = "pair" in result.dims
     title_parts = ["every pair compared", *selection(result["estimate"])] if is_paired else compared(result, result["estimate"])
-    texts = [interval.bound + _change(interval.estimate) + interval.mark for interval in intervals]
-    label = f"{quantity}\n{_confidence(result, intervals)}{remark}"
+    better, threshold = str(result.attrs.get("better", LOWER)), float(result.attrs.get("threshold", 0.0))
+    texts = [_change(interval, better, threshold) + interval.mark for interval in intervals]
+    is_log = frame.ax.get_xscale() == "log"
+    if is_log:
+        write_changes(frame.ax.xaxis, better)
+    label = f"{'change of ' * is_log}{quantity}{', candidate / baseline' * (not is_log)}\n{_confidence(result, intervals)}{remark}"
     return frame.finish(capitalized(title_parts), label, texts, "change")
+
+
+def _change(interval: Interval, better: str, threshold: float) -> str:
+    """Write a change as the table does."""
+    if interval.bound:
+        return interval.bound + words.ratio(interval.estimate)
+    return words.change_alone(interval.estimate, interval.lower, interval.upper, better, threshold)
 
 
 def _with_sensitivity(result: xr.Dataset) -> xr.Dataset:
@@ -287,21 +301,9 @@ def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> t
     return float(low.min()), float(high.max())
 
 
-def _change(ratio: float) -> str:
-    """Write a ratio as a change in percent, from tenfold on as a factor."""
-    if np.isnan(ratio):
-        return "–"
-    percent = round(100 * (ratio - 1), 1) + 0.0  # no minus before a zero
-    return f"{percent:+.1f} %".replace("-", "−") if -1 < ratio < 10 else f"×{ratio:.3g}"
-
-
 def _quantity(result: xr.Dataset) -> str:
-    """Write what the ratio compares, and which side of 1 is good."""
-    metric, better = str(result.attrs.get("metric", TIME)), result.attrs.get("better")
-    word = "faster" if metric in (TIME, THROUGHPUT) else "better"
-    hint = {LOWER: f" (<1 is {word})", HIGHER: f" (>1 is {word})"}.get(str(better), "")
-    median = "median " if result.attrs.get("statistic") == "median" else ""
-    return f"{median}{metric}, candidate / baseline{hint}"
+    """Return what the ratio compares."""
+    return f"{'median ' * (result.attrs.get('statistic') == 'median')}{result.attrs.get('metric', TIME)}"
 
 
 def _confidence(result: xr.Dataset, intervals: list[Interval]) -> str:

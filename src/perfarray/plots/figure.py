@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from io import StringIO
 from itertools import product, takewhile
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,9 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import EngFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
 from perfarray.conventions import LEVELS
+from perfarray.results.words import side
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -34,6 +35,7 @@ NAMED: Final = ("benchmark", "version", "compiler", "flags", "tuning", *LEVELS) 
 PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")  # units that take a prefix: ms, kJ
 TICKS: Final = 5  # steps between ticks with units: more would touch
 LONG: Final = 50.0  # ratio of the ends of a logarithmic axis above which only powers of ten have a tick
+CHANGES: Final = 7  # ticks with changes in words
 MARGIN: Final = 40.0  # points for the label and the ticks of the vertical axis and for the borders
 HANDLE: Final = 30.0  # points of a legend entry beside its text
 WORD: Final = re.compile(r"[^\s_]+[\s_]*|[\s_]+")
@@ -127,6 +129,41 @@ def write_units(axis: Axis, units: str) -> None:
         axis.set_major_locator(LogLocator(numticks=TICKS + 1))
         axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(number_format(units))
+
+
+class ChangeLocator(Locator):
+    """Ticks at equal factors on both sides of 1, at few enough places for texts such as `1.2x faster`."""
+
+    def __call__(self) -> Any:
+        """Return the ticks of the visible part of the axis."""
+        assert self.axis is not None
+        return self.tick_values(*sorted(self.axis.get_view_interval()))
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the ticks between two ratios."""
+        far = max(vmax, 1 / vmin)
+        series = (10.0 ** np.arange(-6, 9)[:, None] * (1.0, 2.0, 5.0)).ravel()
+        # Equal steps up to a factor of 2; beyond it 1.5, 2, 3, 5, 10, or 2, 5, 10, ..., or powers of 10, 100 or 1000.
+        equal, wide = [1 + step * np.arange(1, CHANGES) for step in series], [series[18:][n::n] for n in (1, 3, 6, 9)]
+        grids = equal if far < 2 else [np.array([1.5, 2, 3, 5, 10]), *wide]
+        for factors in grids:
+            ticks = np.concatenate([1 / factors[::-1], [1.0], factors])
+            visible = ticks[(ticks >= vmin) & (ticks <= vmax)]
+            if len(visible) <= CHANGES and factors[-1] >= far:
+                break
+        return visible
+
+
+def write_changes(axis: Axis, better: str) -> None:
+    """Write ratios as changes, `1.2x faster` in two lines, or as factors where it is not known which side is better."""
+
+    def text(ratio: float, _position: float | None = None) -> str:
+        if not better:
+            return f"{ratio:.4g}"
+        return "same" if ratio == 1 else f"{max(ratio, 1 / ratio):.6g}x\n{side(ratio, better)}"
+
+    axis.set_major_locator(ChangeLocator())
+    axis.set_major_formatter(text)
 
 
 def write_counts(ax: Axes) -> None:

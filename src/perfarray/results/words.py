@@ -128,16 +128,10 @@ def side(ratio: float, better: str) -> str:
 
 
 def change(ratio: float, lower: float, upper: float, kind: str, better: str, threshold: float = 0.0) -> str:
-    """Write a ratio and its confidence set as a change: `1.13x slower (1.10 to 1.16)`.
-
-    Digits are added until it is seen on which side of `threshold` a limit lies.
-    """
+    """Write a ratio and its confidence set as a change: `1.13x slower (1.10 to 1.16)`."""
     if math.isnan(ratio):
         return NOTHING
-    digits = _digits(ratio, lower, upper)
-    beyond = [limit / (1 + threshold) if limit > 1 else (1 - threshold) / limit for limit in (lower, upper) if 0 < limit < math.inf]
-    while digits < 6 and any(0 < abs(factor - 1) < 0.5 * 10**-digits for factor in beyond):
-        digits += 1
+    digits = _digits(ratio, lower, upper, threshold)
     estimate = times_as(ratio, better, digits)
     if math.isnan(lower) or math.isnan(upper):
         return f"{estimate} (no interval)"
@@ -152,14 +146,21 @@ def change(ratio: float, lower: float, upper: float, kind: str, better: str, thr
     return f"{estimate} ({times_as(lower, better, digits)} to {times_as(upper, better, digits)})"
 
 
-def _digits(ratio: float, lower: float, upper: float) -> int:
-    """Return the decimals of a factor and its limits."""
+def change_alone(ratio: float, lower: float, upper: float, better: str, threshold: float = 0.0) -> str:
+    """Write a ratio as `change` does, without its confidence set: `1.13x slower`."""
+    return NOTHING if math.isnan(ratio) else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
+
+
+def _digits(ratio: float, lower: float, upper: float, threshold: float) -> int:
+    """Return the decimals of a factor and its limits: as many as show on which side of the threshold a limit lies."""
     limits = [max(limit, 1 / limit) for limit in (lower, upper) if 0 < limit < math.inf]
     factor = max([*limits, ratio, 1 / ratio]) if 0 < ratio < math.inf else 1.0
-    if factor >= 100:
-        return 0
     width = abs(math.log(upper / lower)) if len(limits) == 2 and upper > lower else math.nan
-    return max(1 if factor >= 10 else 2, decimals(width, 5))
+    digits = 0 if factor >= 100 else max(1 if factor >= 10 else 2, decimals(width, 5))
+    beyond = [limit / (1 + threshold) if limit > 1 else (1 - threshold) / limit for limit in (lower, upper) if 0 < limit < math.inf]
+    while digits < 6 and any(0 < abs(factor - 1) < 0.5 * 10**-digits for factor in beyond):
+        digits += 1
+    return digits
 
 
 def duration(seconds: float) -> str:
