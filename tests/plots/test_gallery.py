@@ -141,8 +141,8 @@ SHOWN = {
         [float(text.partition(",")[0]) for text in beside(ax)],
         flat(page["result"]["speedup"]).round(3))],
     "Since when": lambda page, ax: [(
-        [float(text[:-1]) for text in texts(ax, "change")],
-        page["result"]["estimate"].values[page["result"]["change"].values].round(2))],
+        [float(text.partition("x")[0]) for text in texts(ax, "change")],
+        [float(text.partition("x")[0]) for text in page["result"].perf.table()["change"]])],
     "Scores": lambda page, ax: [(ax.lines[0].get_xdata(), flat(page["result"]["estimate"]))],
     "Scores of single runs": lambda page, ax: [
         ([artist.get_xdata()[0] for artist in ax.lines if artist.get_label() == "suite score"], page["result"]["suite_score"])],

@@ -1,8 +1,12 @@
 """A metric over commits: segments, changes by name, and how many series there are."""
 
+import re
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import pyplot
 
 import perfarray  # noqa: F401  (registers .perf)
 from picture_parts import lines, rows, texts, title
@@ -18,11 +22,14 @@ def history(series, change=0.1):
     return xr.DataArray(np.exp(steps[..., None] + noise), dims=("benchmark", "commit", "execution"), coords=labels, name="time")
 
 
-@pytest.mark.parametrize(("change", "text", "side"), [(0.1, "c20: 1.10x", "bottom"), (-0.1, "c20: 0.90x", "top")])
-def test_one_series_has_units_and_names_its_changes(change, text, side):
-    """Strokes are the means of segments, limits stand around every value, the change before its commit, named where there is room."""
-    ax = history(1, change).assign_attrs(units="s").perf.plot.history()
+@pytest.mark.parametrize(("change", "side"), [(0.1, "bottom"), (-0.1, "top")])
+def test_one_series_has_units_and_names_its_changes(change, side):
+    """Strokes are the means of segments, limits stand around every value, the change before its commit, in the words of the table."""
+    times = history(1, change).assign_attrs(units="s")
+    ax, table = times.perf.plot.history(), times.perf.change_points().perf.table()
+    text = f"c20: {table['change'].item().partition(' (')[0]}"
     assert [(note.get_text(), note.get_va()) for note in ax.texts if note.get_gid() == "change"] == [(text, side)]
+    assert text.endswith("slower" if change > 0 else "faster")
     assert [line.get_xdata()[0] for line in lines(ax, "mark")] == [19.5]
     assert [round(line.get_ydata()[0], 1) for line in lines(ax, "segment")] == [1.0, round(1 + change, 1)]
     (limits,) = [strokes for strokes in ax.collections if strokes.get_gid() == "limits"]
@@ -44,6 +51,39 @@ def test_many_series_stand_under_each_other(series, drawn):
         result.isel(benchmark=[1]).perf.plot(only_changes=True)
 
 
+def heights(ax):
+    """Return how far the values of each row reach, from the top row down."""
+    return [float(np.ptp(line.get_ydata())) for line in lines(ax, "values")]
+
+
+def test_rows_share_a_scale():
+    """Noise of 1 % beside a step of 10 % looks like noise, a quiet series like a line; a far step has its own scale, written beside it."""
+    times = history(9)
+    quiet = times[1] * 0 + 2e-3 * (1 + 1e-5 * np.arange(2))
+    ax = xr.concat([times, quiet.expand_dims(benchmark=["quiet"])], "benchmark").assign_attrs(units="s").perf.plot.history()
+    assert max(heights(ax)[1::2][:4]) < heights(ax)[0] / 3
+    assert heights(ax)[-1] < 0.001
+    assert [text for text in texts(ax, "beside") if "row" in text] == []
+    assert [texts(ax, "beside")[0], texts(ax, "beside")[-1]] == ["1.104 s", "2 ms"]
+    assert re.fullmatch(r"commit\nheight of a row: ±6\.\d % of its middle", ax.get_xlabel())
+    times = xr.concat([times, (times[0] ** 9).assign_coords(benchmark="far")], "benchmark")
+    far = times.assign_attrs(units="s").perf.plot.history()
+    np.testing.assert_allclose(heights(far)[:9], heights(ax)[:9])
+    assert re.fullmatch(r"2\.\d+ s, row ±53 %", texts(far, "beside")[-1])
+
+
+def test_labels_of_commits_do_not_touch():
+    """In narrow Axes fewer commits are labelled."""
+    times = history(1).assign_coords(commit=[f"v{number}.0.0-rc1" for number in range(40)])
+    figure, axes = pyplot.subplots(1, 3, figsize=(9, 3))
+    ax = times.perf.plot.history(ax=axes[0])
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert len(boxes) >= 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    pyplot.close(figure)
+
+
 def test_another_host_and_dates():
     """A change with another host is dotted, one without is dashed, and days are named as such."""
     times = history(1).rename(commit="date").assign_coords(date=np.datetime64("2026-01-01") + np.arange(40))
@@ -51,4 +91,4 @@ def test_another_host_and_dates():
     for timings, mark in ((moved, (":", "another host")), (times, ("--", "slower"))):
         ax = timings.perf.plot.history(dim="date")
         assert [(line.get_linestyle(), line.get_label()) for line in lines(ax, "mark")] == [mark]
-        assert texts(ax, "change") == ["2026-01-21: 1.10x"]
+        assert texts(ax, "change") == ["2026-01-21: 1.103x slower"]

@@ -1,5 +1,6 @@
 """What all pictures share: their Axes, colours, titles and legends, how labels and numbers are written, and SVG."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -121,14 +122,23 @@ def formatted(values: Iterable[float], pattern: str = "{:.3f}") -> list[str]:
 
 
 def write_units(axis: Axis, units: str) -> None:
-    """Write numbers with their units, at so few ticks that they do not touch."""
+    """Write numbers with their units, at so few ticks that they do not touch; on an axis below a factor of 1000 all in one unit."""
     low, high = sorted(axis.get_view_interval())
     if axis.get_scale() == "linear":
         axis.set_major_locator(MaxNLocator(TICKS))
     elif high > LONG * low:
         axis.set_major_locator(LogLocator(numticks=TICKS + 1))
         axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(number_format(units))
+    format_number, far = number_format(units), max(abs(low), abs(high))
+    spans = axis.get_scale() != "linear" and high > 1000 * low
+    axis.set_major_formatter(format_number if spans or units not in PREFIXED or not far else _one_unit(far, units))
+
+
+def _one_unit(largest: float, units: str) -> Callable[..., str]:
+    """Return a formatter of ticks that writes every number in the prefixed unit of the largest."""
+    exponent = max(-24, min(24, 3 * math.floor(math.log10(largest) / 3)))
+    unit, size = f"{EngFormatter.ENG_PREFIXES[exponent]}{units}", 10.0**exponent
+    return lambda value, _position=None: f"{float(f'{value / size:.4g}'):g} {unit}"
 
 
 class ChangeLocator(Locator):

@@ -7,12 +7,28 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import DARK, GREY, NOTE_SIZE, Floats, axes_for, describe, elided, number_format, plain, selection
+from perfarray.plots.figure import (
+    DARK,
+    GREY,
+    NOTE_SIZE,
+    Floats,
+    axes_for,
+    describe,
+    elided,
+    number_format,
+    plain,
+    selection,
+    text_width,
+    write_units,
+)
 from perfarray.plots.rows import TALLEST, Row, RowFrame, rows_of
+from perfarray.results.words import change_alone, percent
 
 VERDICTS: Final = {"slower": "#D55E00", "faster": "#009E73"}  # colours of changes; the others are grey
 LANE: Final = 0.5  # height of a series in inches, where several stand under each other
 FILLED: Final = 0.36  # share of its lane that a series fills on either side of the middle
+LEAST: Final = 0.01  # a row shows at least this change on either side of its middle: the noise of a quiet series looks quiet
+FAR: Final = 4.0  # a series whose range is this many times the median range has a scale of its own
 TICKS: Final = 9  # commits with a tick
 WIDTH: Final = 9.0  # inches of a figure, less its labels
 
@@ -32,10 +48,11 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     Returns
     -------
     Axes
-        Horizontal axis: commits, in their order. A single series has a vertical axis with units; several stand under each other, each
-        scaled to its own range. Lines through values are their limits. A change is a dashed line with its size, orange where it is
-        slower, green where faster; dotted where another host made it. Of more series than there is room for, those with the smallest
-        `pvalue_any` are drawn.
+        Horizontal axis: commits, in their order. A single series has a vertical axis with units. Several stand under each other on one
+        relative scale, which the label of the axis gives; a series that changes far more than most has its own, written beside its latest
+        mean. Lines through values are their limits. A change is a dashed line with its size, orange where it is slower, green
+        where faster; dotted where another host made it. Of more series than there is room for, those with the smallest `pvalue_any` are
+        drawn.
 
     Raises
     ------
@@ -51,7 +68,7 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     >>> times = xr.DataArray(slower * (1 + noise), dims=("commit", "execution"), coords={"commit": [f"c{i}" for i in range(40)]})
     >>> ax = times.perf.plot.history()
     >>> [text.get_text() for text in ax.texts if text.get_gid() == "change"]
-    ['c25: 1.06x']
+    ['c25: 1.060x slower']
     >>> plt.close(ax.figure)
     """
     result = result.compute()
@@ -64,17 +81,50 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     # Of a date the day is written.
     days = [str(np.datetime_as_string(label, unit="D")) if isinstance(label, np.datetime64) else str(label) for label in commits]
     labels = elided(days, 12)
-    for row in rows:
-        _draw_series(ax, result.isel(row.cell), row.y, labels, is_single)
-    ticks = np.unique(np.linspace(0, len(labels) - 1, min(TICKS, len(labels))).round().astype(int))
-    ax.set_xticks(ticks, [plain(labels[index]) for index in ticks.tolist()], fontsize=NOTE_SIZE)
-    ax.set_xlim(-0.5, len(labels) - 0.5)
-    title = f"{metric.capitalize()} over {plural(dim)}"
+    middles, ranges, common = _scales(result, rows)
+    for row, middle, half in zip(rows, middles, ranges, strict=True):
+        _draw_series(ax, result.isel(row.cell), None if is_single else (row.y, middle, half), labels)
+    _label_commits(ax, labels)
+    title, units = f"{metric.capitalize()} over {plural(dim)}", str(result["value"].attrs.get("units", ""))
     if frame is not None:
-        return frame.finish([title, *selection(result["pvalue_any"])], dim)
-    ax.yaxis.set_major_formatter(number_format(str(result["value"].attrs.get("units", ""))))
+        latest = [number_format(units)(_measured(result.isel(row.cell))["segment_mean"].values[-1]) for row in rows]
+        texts = [text if half == common else f"{text}, row ±{percent(half)}" for text, half in zip(latest, ranges, strict=True)]
+        label = f"{dim}\nheight of a row: ±{percent(common)} of its middle"
+        return frame.finish([title, *selection(result["pvalue_any"])], label, texts, "latest mean")
+    write_units(ax.yaxis, units)
     ax.set(xlabel=dim, ylabel=metric)
     return describe(ax, [title, *selection(result["pvalue_any"].isel(rows[0].cell)), *left_out])
+
+
+def _measured(series: xr.Dataset) -> xr.Dataset:
+    """Return the measured commits of a series."""
+    dims = series["value"].dims
+    return series.isel({dims[0]: np.flatnonzero(series["value"].notnull().values)})
+
+
+def _scales(result: xr.Dataset, rows: list[Row]) -> tuple[Floats, Floats, float]:
+    """Return the middle of each series and the relative range shown on either side of it, and the range that most series share."""
+    ends = []
+    for row in rows:
+        series = _measured(result.isel(row.cell))
+        values = np.concatenate([series["value"].values, series["segment_mean"].values])
+        ends.append((values.min(), values.max()))
+    low, high = np.transpose(ends)
+    middles = np.where(low + high == 0, 1.0, (low + high) / 2)
+    ranges: Floats = (high - low) / 2 / np.abs(middles)
+    is_near = ranges <= FAR * max(LEAST, np.sort(ranges)[len(ranges) // 2])
+    common = float(np.max(ranges, initial=LEAST, where=is_near))
+    return middles, np.where(is_near, common, ranges), common
+
+
+def _label_commits(ax: Axes, labels: list[str]) -> None:
+    """Label as many commits as there is room for."""
+    figure = ax.get_figure(root=True)
+    room = 72 * ax.get_position().width * (figure.get_figwidth() if figure is not None else 0.0)
+    number = max(2, min(TICKS, len(labels), int(room / (text_width(labels, NOTE_SIZE) + 12))))
+    ticks = np.unique(np.linspace(0, len(labels) - 1, number).round().astype(int))
+    ax.set_xticks(ticks, [plain(labels[index]) for index in ticks.tolist()], fontsize=NOTE_SIZE)
+    ax.set_xlim(-0.5, len(labels) - 0.5)
 
 
 def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], list[str]]:
@@ -92,15 +142,16 @@ def _rows(result: xr.Dataset, dim: str, only_changes: bool) -> tuple[list[Row], 
     return rows, [f"{len(selected)} of {pvalue.size}: {selection_rule}"] if len(selected) < pvalue.size else []
 
 
-def _draw_series(ax: Axes, series: xr.Dataset, y: float, labels: list[str], is_single: bool) -> None:
-    """Draw one series: in its units where it is alone, else scaled into its lane."""
+def _draw_series(ax: Axes, series: xr.Dataset, lane: tuple[float, float, float] | None, labels: list[str]) -> None:
+    """Draw one series: in its units where it is alone, else in a lane, given by its height, middle and relative range."""
     value, lower, upper, mean = (series[name].values for name in ("value", "value_lower", "value_upper", "segment_mean"))
     measured = np.flatnonzero(~np.isnan(value))
-    ends = np.concatenate([value[measured], mean[measured]])
-    middle, half = (ends.min() + ends.max()) / 2, (ends.max() - ends.min()) / 2 or 1.0
 
     def scaled(values: Floats) -> Floats:
-        return values if is_single else y - FILLED * np.clip((values - middle) / half, -1.25, 1.25)
+        if lane is None:
+            return values
+        y, middle, half = lane
+        return y - FILLED * np.clip((values / middle - 1) / half, -1.25, 1.25)
 
     ax.vlines(measured, scaled(lower[measured]), scaled(upper[measured]), color=GREY, linewidth=0.8, alpha=0.6, gid="limits")
     ax.plot(measured, scaled(value[measured]), ".", color=GREY, markersize=4, gid="values")
@@ -108,22 +159,24 @@ def _draw_series(ax: Axes, series: xr.Dataset, y: float, labels: list[str], is_s
     for number in np.unique(segment).tolist():
         positions = measured[segment == number]
         ax.plot([positions[0] - 0.4, positions[-1] + 0.4], [scaled(mean[positions[:1]])[0]] * 2, color=DARK, linewidth=1.6, gid="segment")
-    _draw_changes(ax, series, y, labels, is_single)
+    _draw_changes(ax, series, None if lane is None else lane[0], labels)
 
 
-def _draw_changes(ax: Axes, series: xr.Dataset, y: float, labels: list[str], is_single: bool) -> None:
+def _draw_changes(ax: Axes, series: xr.Dataset, y: float | None, labels: list[str]) -> None:
     for number, index in enumerate(np.flatnonzero(series["change"].values).tolist()):
         change = series.isel({series["change"].dims[0]: index})
         verdict, estimate, is_host = str(change["verdict"].item()), float(change["estimate"]), change["cause"].item() == "host"
         colour = VERDICTS.get(verdict, GREY)
-        low, high = ax.get_ylim() if is_single else (y + 0.45, y - 0.45)
+        low, high = ax.get_ylim() if y is None else (y + 0.45, y - 0.45)
         label = "another host" if is_host else verdict
         style = ":" if is_host else "--"
         ax.plot([index - 0.5] * 2, [low, high], style, color=colour, linewidth=1.0, zorder=0, gid="mark", scaley=False, label=label)
         is_rise = estimate > 1  # the room is then below the values that follow
-        offset = 10 * (number % 3) + 2 if is_single else 0
+        offset = 10 * (number % 3) + 2 if y is None else 0
+        limits = (float(change[name]) for name in ("lower", "upper"))
+        text = change_alone(estimate, *limits, str(series.attrs["better"]), float(series.attrs["threshold"]))
         ax.annotate(
-            plain(f"{labels[index]}: {estimate:.2f}x" if is_single else f"{estimate:.2f}x"), (index - 0.5, low if is_rise else high),
+            plain(f"{labels[index]}: {text}" if y is None else text), (index - 0.5, low if is_rise else high),
             (3, offset if is_rise else -offset), textcoords="offset points", ha="left", va="bottom" if is_rise else "top",
             color=colour, fontsize=NOTE_SIZE, gid="change",
         )  # fmt: skip
