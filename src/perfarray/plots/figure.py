@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import EngFormatter, Locator, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import EngFormatter, Formatter, Locator, LogLocator, MaxNLocator, NullLocator
 
 from perfarray.conventions import LEVELS
 from perfarray.results.words import side
@@ -129,16 +129,24 @@ def write_units(axis: Axis, units: str) -> None:
     elif high > LONG * low:
         axis.set_major_locator(LogLocator(numticks=TICKS + 1))
         axis.set_minor_locator(NullLocator())
-    format_number, far = number_format(units), max(abs(low), abs(high))
-    spans = axis.get_scale() != "linear" and high > 1000 * low
-    axis.set_major_formatter(format_number if spans or units not in PREFIXED or not far else _one_unit(far, units))
+    axis.set_major_formatter(UnitFormatter(units))
 
 
-def _one_unit(largest: float, units: str) -> Callable[..., str]:
-    """Return a formatter of ticks that writes every number in the prefixed unit of the largest."""
-    exponent = max(-24, min(24, 3 * math.floor(math.log10(largest) / 3)))
-    unit, size = f"{EngFormatter.ENG_PREFIXES[exponent]}{units}", 10.0**exponent
-    return lambda value, _position=None: f"{float(f'{value / size:.4g}'):g} {unit}"
+class UnitFormatter(Formatter):
+    """Ticks with their unit, which is one for all unless a logarithmic axis spans a factor of 1000; as differences from an origin."""
+
+    def __init__(self, units: str, origin: float = 0.0) -> None:
+        self.units, self.origin = units, origin
+
+    def __call__(self, value: float, _position: float | None = None) -> str:
+        """Return the text of a tick."""
+        assert isinstance(self.axis, Axis)
+        low, high = sorted(abs(end - self.origin) for end in self.axis.get_view_interval())
+        if self.units not in PREFIXED or not high or (self.axis.get_scale() == "log" and high > 1000 * low):
+            return number_format(self.units)(value - self.origin)
+        exponent = max(-24, min(24, 3 * math.floor(math.log10(high) / 3)))
+        scaled = float(f"{(value - self.origin) / 10.0**exponent:.4g}")
+        return f"{scaled:g} {EngFormatter.ENG_PREFIXES[exponent]}{self.units}".replace("-", "−")
 
 
 class ChangeLocator(Locator):

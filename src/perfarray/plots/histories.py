@@ -173,8 +173,8 @@ def _draw_changes(ax: Axes, series: xr.Dataset, y: float | None, labels: list[st
         ax.plot([index - 0.5] * 2, [low, high], style, color=colour, linewidth=1.0, zorder=0, gid="mark", scaley=False, label=label)
         is_rise = estimate > 1  # the room is then below the values that follow
         offset = 10 * (number % 3) + 2 if y is None else 0
-        limits = (float(change[name]) for name in ("lower", "upper"))
-        text = change_alone(estimate, *limits, str(series.attrs["better"]), float(series.attrs["threshold"]))
+        lower, upper = float(change["lower"]), float(change["upper"])
+        text = change_alone(estimate, lower, upper, str(series.attrs["better"]), float(series.attrs["threshold"]))
         ax.annotate(
             plain(f"{labels[index]}: {text}" if y is None else text), (index - 0.5, low if is_rise else high),
             (3, offset if is_rise else -offset), textcoords="offset points", ha="left", va="bottom" if is_rise else "top",

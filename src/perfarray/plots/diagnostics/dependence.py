@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, Floats, axes_for, describe, number_format, selection
+from perfarray.plots.figure import COLOURS, DARK, GREY, TICKS, Floats, UnitFormatter, axes_for, describe, selection
 from perfarray.plots.rows import named_cells, note_rows
 
 
@@ -141,7 +141,7 @@ def _label_axes(ax: Axes, x: tuple[str, str], y: tuple[str, str]) -> None:
     """Write the label of each axis, and its numbers with their units."""
     for axis, (label, units) in ((ax.xaxis, x), (ax.yaxis, y)):
         axis.set_label_text(label)
-        axis.set_major_formatter(number_format(units))
+        axis.set_major_formatter(UnitFormatter(units))
     ax.xaxis.set_major_locator(MaxNLocator(TICKS))
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from perfarray.conventions import MARKS, plural
 from perfarray.plots.diagnostics.dependence import one_cell
-from perfarray.plots.figure import GREY, NOTE_SIZE, Floats, Mask, axes_for, describe, number_format, selection, text_width
+from perfarray.plots.figure import GREY, NOTE_SIZE, Floats, Mask, UnitFormatter, axes_for, describe, selection, text_width
 from perfarray.plots.rows import RowFrame, shown_rows
 
 ALTERNATING: Final = ("#0072B2", "#D98200")  # colours of neighbouring outermost units
@@ -83,7 +83,7 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
         ax.set_xticks(middles, labels, fontsize=NOTE_SIZE, rotation=90 if crowded else 0)
         ax.tick_params(axis="x", length=0)
         ax.set_xlabel(f"{ax.get_xlabel()}\ninside each its {plural(levels[-1])}")
-    ax.yaxis.set_major_formatter(number_format(str(sequence.attrs.get("units", "1"))))
+    ax.yaxis.set_major_formatter(UnitFormatter(str(sequence.attrs.get("units", "1"))))
     ax.set_ylabel(str(sequence.attrs["metric"]))
     left_out = [f"{len(lines)} of {len(all_lines)} {plural(levels[-2])}"] if len(lines) < len(all_lines) else []
     return describe(ax, [*selection(sequence["value"]), *left_out])

@@ -17,6 +17,7 @@ MARKER: Final = 3.0  # half the width of a point
 FOOT: Final = 14.0  # room at the lower border for a note
 LOOSE: Final = 1.08  # a name on a screen, where letters have whole pixels, is at most so many times as wide as its outline
 MOVES: Final = tuple(sign * step for step in range(14) for sign in (1, -1))[1:]  # vertical shifts of a name, in its height
+NEAR: Final = 7  # shifts, in its height, up to which a name is moved so that its line crosses no other
 HALO: Final = (withStroke(linewidth=2, foreground="white"),)  # keeps a name readable over an arrow
 
 Box: TypeAlias = tuple[float, float, float, float]  # left, bottom, right, top
@@ -56,19 +57,22 @@ def write_names(ax: Axes, marks: Sequence[Mark], stretch: float = 1.0) -> int:
     positions = ax.transData.transform([(mark.x, mark.y) for mark in marks]) / dots_per_point
     origin = ax.transData.transform((0.0, 0.0)) / dots_per_point
     obstacles = [_around(position) for position, mark in zip(positions, marks, strict=True) if not mark.is_arrow]
-    shafts = [_steps(origin, position) for position, mark in zip(positions, marks, strict=True) if mark.is_arrow]
-    lines = [_around(point) for shaft in shafts for point in shaft]
+    shafts = [
+        list(map(_around, _steps(origin, position))) if mark.is_arrow else [] for position, mark in zip(positions, marks, strict=True)
+    ]
+    leaders: list[Box] = []
     left_out = 0
     for index in np.argsort(-np.hypot(*(positions - origin).T), kind="stable").tolist():
         mark, position = marks[index], positions[index]
         spots = list(_spots(position, widths[index], -1 if mark.x < 0 else 1))
-        spot = _first_free(spots, position, frame, obstacles, lines)
+        others = [box for other, shaft in enumerate(shafts) if other != index for box in shaft] + leaders
+        spot = _first_free(spots, position, frame, obstacles, shafts[index], others)
         if spot is None:
             left_out += 1
             continue
         obstacles.append(spot.box)
         if spot.up:
-            lines += [_around(point, 1.0) for point in _leader(spot, position)]
+            leaders += [_around(point, 1.0) for point in _leader(spot, position)]
         _write(ax, mark, spot)
     return left_out
 
@@ -121,17 +125,23 @@ def _leader(spot: Spot, position: Floats) -> Floats:
 
 
 def _first_free(
-    spots: Sequence[Spot], position: Floats, frame: Box, obstacles: Sequence[Box], lines: Sequence[Box]
+    spots: Sequence[Spot], position: Floats, frame: Box, obstacles: Sequence[Box], shaft: Sequence[Box], lines: Sequence[Box]
 ) -> Spot | None:  # fmt: skip
-    """Return the first spot inside the frame that no name, point or line covers; else the first that only lines cross."""
+    """Return the first spot inside the frame that no name, point or line covers, and whose own line crosses none.
+
+    If there is none near by, the own line may cross lines other than names; if there still is none, lines may cross the name.
+    """
     left, bottom, right, top = frame
     inside = [spot for spot in spots if left <= spot.box[0] and spot.box[2] <= right and bottom <= spot.box[1] and spot.box[3] <= top]
-    obstacle_boxes = np.array(obstacles).reshape(-1, 4)
-    for occupied in (np.array([*obstacles, *lines]).reshape(-1, 4), obstacle_boxes):
-        for spot in inside:
+    near = [spot for spot in inside if abs(spot.up) <= NEAR * HEIGHT]
+    solid, crossing, everything = (
+        np.array(boxes).reshape(-1, 4) for boxes in (obstacles, [*obstacles, *lines], [*obstacles, *lines, *shaft])
+    )
+    for candidates, covering, crossed in ((near, everything, crossing), (inside, everything, solid), (inside, solid, solid)):
+        for spot in candidates:
             points = _leader(spot, position) if spot.up else np.empty((0, 2))
             leader = np.concatenate([points - 0.5, points + 0.5], axis=-1)
-            if not _overlaps(occupied, np.array([spot.box])) and not _overlaps(obstacle_boxes, leader):
+            if not _overlaps(covering, np.array([spot.box])) and not _overlaps(crossed, leader):
                 return spot
     return None
 

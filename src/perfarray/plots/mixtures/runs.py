@@ -9,7 +9,19 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, PREFIXED, axes_for, describe, number_format, selection, write_units
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    LABEL_SIZE,
+    NOTE_SIZE,
+    PREFIXED,
+    UnitFormatter,
+    axes_for,
+    describe,
+    number_format,
+    selection,
+    write_units,
+)
 from perfarray.plots.rows import TALLEST, extremes, named_cells
 
 CLOSE: Final = 0.005  # an axis that spans a smaller share of its values shows differences: four digits would repeat at every tick
@@ -175,11 +187,11 @@ def _distribution_of(attrs: dict[Hashable, object]) -> str:
 def write_values(ax: Axes, axis_name: str, name: str, units: str) -> None:
     """Write numbers with units along an axis; where they hardly differ, their differences from a round number."""
     axis, (low, high) = getattr(ax, f"{axis_name}axis"), getattr(ax, f"get_{axis_name}lim")()
-    format_number, origin = number_format(units), 0.0
+    origin = 0.0
     if 0 < high - low < CLOSE * abs(low + high) / 2:
         origin = float(f"{(low + high) / 2:.4g}")
-        name = f"{name}, from {format_number(origin)}"
-    axis.set_major_formatter(lambda value, _: format_number(value - origin))
+        name = f"{name}, from {number_format(units)(origin)}"
+    axis.set_major_formatter(UnitFormatter(units, origin))
     axis.set_label_text(name)
 
 
