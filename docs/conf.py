@@ -33,6 +33,7 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_show_sourcelink = False
+html_copy_source = False
 html_title = "perfarray"
 html_theme_options = {
     "header_links_before_dropdown": 8,
@@ -68,6 +69,12 @@ def fill_changelog(_, docname, source):
         source[0] = source[0].replace(marker, marker + "\n" + draft[draft.index("## ") :])
 
 
+def remove_source_maps(app, _):
+    """Remove what only developers of the theme read, a tenth of the site."""
+    for file in Path(app.outdir, "_static").rglob("*.map"):
+        file.unlink()
+
+
 def write_formula(translator, node):
     """Write a formula as MathML, which browsers set by themselves: without scripts, and without a network."""
     translator.body.append(tex2mathml(node.astext(), node.tagname == "math_block"))
@@ -87,5 +94,6 @@ TimingsAccessor.plot = PicturesOfClass(TimingsAccessor.plot.fget)
 def setup(app):
     """Connect what is above."""
     app.connect("source-read", fill_changelog)
+    app.connect("build-finished", remove_source_maps)
     app.connect("env-get-outdated", lambda *_: ["changelog"])  # its fragments are files of their own
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))

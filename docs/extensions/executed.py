@@ -1,6 +1,5 @@
 """Run the Python of a page: what it prints is compared with what is shown, and what it draws is put behind the block that drew it."""
 
-import base64
 import doctest
 import io
 import os
@@ -8,9 +7,11 @@ import re
 import sys
 import tempfile
 import warnings
+from html import escape
 from pathlib import Path
 
 FENCES = re.compile(r"^```python\n(.*?)^```\n", re.M | re.S)
+LARGEST = 60_000  # bytes of an SVG; larger pictures are PNG
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -34,21 +35,47 @@ def run_blocks(text: str, name: str):
         yield fence.end()
 
 
-def figures() -> str:
-    """Return the open figures as part of a page, and close them."""
+def figures(folder: Path, url: str, name: str) -> list[tuple[str, str]]:
+    """Write the open figures into a folder and close them; return their titles and addresses."""
     if "matplotlib.pyplot" not in sys.modules:
-        return ""
+        return []
     from matplotlib import pyplot
 
+    folder.mkdir(parents=True, exist_ok=True)
     images = []
     for number in pyplot.get_fignums():
         content, figure = io.BytesIO(), pyplot.figure(number)
-        figure.savefig(content, format="svg", bbox_inches="tight")
-        title = next((axes.get_title() for axes in figure.axes if axes.get_title()), "picture").replace('"', "&quot;")
-        text = base64.b64encode(content.getvalue()).decode()
-        images.append(f'```{{raw}} html\n<img class="drawn" alt="{title}" src="data:image/svg+xml;base64,{text}">\n```\n')
+        figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None})
+        ending = "svg"
+        if len(content.getvalue()) > LARGEST:  # thousands of points
+            content, ending = io.BytesIO(), "png"
+            figure.savefig(content, format="png", bbox_inches="tight", dpi=120)
+        title = next((axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")), "picture")
+        file = f"{name}-{len(images)}.{ending}"
+        (folder / file).write_bytes(content.getvalue())
+        images.append((escape(title.replace("\n", " ")), url + file))
     pyplot.close("all")
-    return "\n" + "\n".join(images) if images else ""
+    return images
+
+
+def overview(text: str) -> str:
+    """Return the gallery with a grid of its pictures by question below its introduction."""
+    head, *questions = re.split(r"^(?=## )", text, flags=re.M)
+    grids = []
+    for question in questions:
+        cards = [
+            f'<a href="#{slug(heading)}"><img loading="lazy" alt="" src="{image}"><span>{escape(heading)}</span></a>'
+            for heading, image in re.findall(r"^### ([^\n]*)$(?:(?!^###).)*?<img[^>]* src=\"([^\"]*)\"", question, re.M | re.S)
+        ]
+        grids.append(f'<h4>{escape(question[3:].partition(chr(10))[0])}</h4><div class="thumbnails">{"".join(cards)}</div>')
+    title, introduction, data = head.split("\n\n", 2)
+    grid = f"```{{raw}} html\n{''.join(grids)}\n```"
+    return "\n\n".join([title, introduction, grid, data, "".join(questions)])
+
+
+def slug(heading: str) -> str:
+    """Return the anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def execute(app, docname, source):
@@ -69,13 +96,19 @@ def execute(app, docname, source):
         os.chdir(folder)
         try:
             for end in run_blocks(text, docname):
-                parts += [text[start:end], figures()]
+                drawn = figures(
+                    Path(app.outdir) / "_images", "../" * docname.count("/") + "_images/", f"{docname.replace('/', '-')}-{len(parts)}"
+                )
+                images = [f'```{{raw}} html\n<img class="drawn" loading="lazy" alt="{title}" src="{url}">\n```\n' for title, url in drawn]
+                parts += [text[start:end], *(["\n", "\n".join(images)] if images else [])]
                 start = end
         except Exception as error:
             logging.getLogger(__name__).warning("a block of code failed: %s: %s", type(error).__name__, error, location=docname)
         finally:
             os.chdir(home)
     source[0] = "".join([*parts, text[start:]])
+    if docname.startswith("gallery"):
+        source[0] = overview(source[0])
 
 
 def setup(app):
