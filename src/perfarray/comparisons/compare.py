@@ -48,8 +48,14 @@ def compare(
 
     Parameters
     ----------
-    times, baseline, dim, levels, statistic, value, method, df, resample, n_resamples, rng, metric : as for `ratio_interval`
-        Timings, what they are compared with, the nest, and the method of the limits.
+    times : DataArray or Dataset
+        Timings; dims that are not levels broadcast.
+    baseline : label, DataArray or Dataset
+        The label that the others are compared with, or other timings, matched by label.
+    dim : str, optional
+        The dim compared; default: the one that holds the baseline.
+    levels : str or tuple of str, optional
+        The nest, outermost first; default: the repetition dims present. The outermost are the independent units.
     threshold : float, mapping or DataArray
         A relative change that does not matter: 0.02 for 2 %. The band is 1 - threshold to 1 + threshold. It may differ by benchmark, as in
         `{"parse": 0.05, ...: 0.02}`, where `...` is all others (default 0) and the suite; or along any dims of the verdicts, the suite's
@@ -61,6 +67,19 @@ def compare(
         the band).
     confidence_level : float
         Of the intervals, and 1 minus the error rate of the verdicts.
+    statistic : {"mean", "median"}
+        What is compared: means of the outermost units, or the median of all runs.
+    value : str, optional
+        For medians, the level whose repetitions are runs; default: `execution`, else the lowest.
+    method : str, optional
+        For means "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means", or a bootstrap: "percentile", "basic", "bca",
+        "studentized". For medians "order_statistics" (default), "rank" (exact), or a bootstrap. `ratio_interval` explains them.
+    df : {"satterthwaite", "conservative", "normal"}
+        Degrees of freedom of formulas for means.
+    resample : None, "all", "flat", str or tuple of str
+        For the bootstrap, the levels drawn with replacement; default: the outermost.
+    n_resamples, rng : int; int, str or numpy.random.Generator, optional
+        Bootstrap replicates, and their seed.
     correction : {None, "holm", "bh"}
         For many verdicts: Holm controls the chance of any false verdict (intervals: Bonferroni), Benjamini and Hochberg the share of
         false verdicts (intervals: Benjamini and Yekutieli). Corrected p-values then decide.
@@ -69,12 +88,16 @@ def compare(
     censored : {"bound", "drop"}
         Runs stopped at a limit (`censored_at`, else their value) count as at least that (rates: at most), and only verdicts that hold
         whatever they would have taken are given; or they are left out.
-    across, by : str; str, optional
-        The dim the suite row averages over, and a coordinate along it, such as `suite`, with one suite row for each of its values.
+    across : str
+        The dim the suite row averages over.
+    by : str, optional
+        A coordinate along `across`, such as `suite`, with one suite row for each of its values.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark (one build serves the suite). Default: `attrs["shared_levels"]`.
     paired : str, optional
         The outermost level, when its units match between the two systems.
+    metric : str or list of str, optional
+        The variable(s) of a Dataset; default: its `time`.
 
     Returns
     -------
