@@ -271,8 +271,7 @@ class PlotAccessor(Accessor):
         ax : Axes, optional
             Where to draw; default: a new figure.
         row, col : str, optional
-            A picture for each label of these dims, as xarray's own pictures have them; the first Axes is returned, `ax.figure.axes` has
-            all.
+            A picture for each label of these dims; the first Axes is returned, `ax.figure.axes` has all.
         col_wrap : int, optional
             How many columns there are, with `col` alone.
         **keywords
@@ -309,6 +308,12 @@ class PlotAccessor(Accessor):
         from perfarray.plots.figure import svg
 
         return svg(_drawn(self._object, **keywords))
+
+    def png(self, **keywords: Any) -> bytes:
+        """Draw a result as `svg` does, and return the picture as PNG: smaller where there are thousands of points."""
+        from perfarray.plots.figure import png
+
+        return png(_drawn(self._object, **keywords))
 
     def overlay(
         self, *, kind: str = "density", value: str | None = None, metric: str | None = None, ax: "Axes | None" = None,

@@ -1,6 +1,8 @@
 """`perfarray history`: changes along commits, their order, and exit codes."""
 
 import json
+import re
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -56,6 +58,20 @@ def test_the_largest_change_first(results):
     result = run("history", results, "--sort", "effect")
     assert result.exit_code == 1
     assert [line.split()[1] for line in result.stdout.splitlines()[2:4]] == [HASHES[17][:8], HASHES[9][:8]]
+
+
+def test_a_page_has_the_picture(results, tmp_path):
+    """The HTML shows the history above the table, and loads nothing."""
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "h.html"
+    assert run("history", results, "-o", page).exit_code == 1
+    text = page.read_text("utf-8")
+    (source,) = re.findall(r'<img [^>]*src="([^"]*)"', text)
+    assert source.startswith("data:image/svg+xml;base64,")
+    picture = b64decode(source.partition(",")[2]).decode()
+    assert "1.2" in picture
+    assert "slower" in picture
+    assert text.index("<img") < text.index("<table")
 
 
 def test_another_host(tmp_path):

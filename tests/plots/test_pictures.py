@@ -147,7 +147,7 @@ def made(name):
 def test_every_picture_is_tried_here():
     """The tables here are the table of pictures, and what the accessor offers beside the picture of a result as text."""
     assert set(RESULTS) == set(plots.PICTURES)
-    assert sorted([*COMPUTED, "svg"]) == [name for name in dir(PlotAccessor) if not name.startswith("_")]
+    assert sorted([*COMPUTED, "png", "svg"]) == [name for name in dir(PlotAccessor) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("name", RESULTS)

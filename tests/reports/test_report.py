@@ -228,9 +228,41 @@ def test_a_warning_of_what_draws_takes_no_picture_away(times, monkeypatch):
     monkeypatch.setattr("perfarray.accessor.PlotAccessor.svg", lambda _: warnings.warn("of something else", stacklevel=2) or "<svg>")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert _picture(times.isel(benchmark=[0]).perf.counts()) == "<svg>"
+        assert _picture(times.isel(benchmark=[0]).perf.counts()) == "data:image/svg+xml;base64," + base64.b64encode(b"<svg>").decode()
     monkeypatch.setattr("perfarray.accessor.PlotAccessor.svg", lambda _: warnings.warn("constrained_layout not applied", stacklevel=2))
     assert _picture(times.isel(benchmark=[0]).perf.counts()) is None
+
+
+def test_the_outcome_comes_first(texts):
+    """Verdicts before counts, in the summary and in the sections."""
+    report = json.loads(texts["json", False])
+    assert report["summary"][0].startswith("2 slower; all 2 together 1.5")
+    assert [section["title"] for section in report["sections"]][:2] == ["What changed", "How much was measured"]
+
+
+def test_a_page_of_a_hundred_benchmarks_is_small():
+    """Below 1 MB; counts that are alike are not drawn; a history of thousands of points is PNG."""
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(1)
+    labels = {"benchmark": [f"benchmark_{number}" for number in range(100)], "version": ["old", "new"]}
+    times = xr.DataArray(rng.lognormal(0, 0.01, (100, 2, 5)), labels, ("benchmark", "version", "execution"), "time", {"units": "s"})
+    page = times.perf.report("old")
+    assert len(page) < 1e6
+    assert 'alt="What changed' in page
+    assert 'alt="How much was measured' not in page
+    assert 'alt="How much was measured' in times.where(times["execution"] + times["benchmark"].isin(["benchmark_3"]) < 5).perf.report("old")
+    history = xr.DataArray(rng.lognormal(0, 0.01, (30, 300, 2)), dims=("benchmark", "commit", "execution"), name="time")
+    assert _picture(history.perf.change_points()).startswith("data:image/png;base64,")
+
+
+def test_history_has_the_order_given():
+    """Commits lie in the order of the data, in the table and in the picture."""
+    order = [f"{hash_:07x}" for hash_ in np.random.default_rng(1).permutation(16**7)[:20]]
+    steps = np.where(np.arange(20) < 12, 1.0, 1.2)[:, None] * (1 + 0.01 * np.random.default_rng(2).normal(size=(20, 5)))
+    times = xr.DataArray(steps, {"commit": order}, ("commit", "execution"), "time", {"units": "s"})
+    section = section_of(times.perf.report(format="json"), "Since when")
+    assert section["result"]["coords"]["commit"]["values"] == order
+    assert [row["text"]["made by"] for row in section["rows"]] == [order[12]]
 
 
 def test_without_matplotlib_it_is_said(times, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json as json_format
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -97,7 +98,8 @@ class Answer:
     """The answer of a command.
 
     `table` holds texts, as `perfarray.table` makes them, and `rows` the same in full precision, one for each row of CSV. `content` is
-    what JSON holds besides warnings and the outcome. `heading` stands above the table, `lines` and `legend` below it.
+    what JSON holds besides warnings and the outcome. `heading` stands above the table, `lines` and `legend` below it. A page has the
+    picture of `result`.
     """
 
     table: "pd.DataFrame"
@@ -108,6 +110,7 @@ class Answer:
     heading: Sequence[str] = ()
     lines: Sequence[str] = ()
     legend: Sequence[str] = ()
+    result: "xr.Dataset | None" = None
 
     @property
     def sentence(self) -> str:
@@ -266,12 +269,16 @@ def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: 
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color-scheme: light dark }}
-div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ padding: .2em .8em; text-align: right; white-space: nowrap }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color-scheme: light dark;
+  overflow-wrap: anywhere }}
+div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ padding: .2em .8em; text-align: right }}
+@media (min-width: 601px) {{ img {{ max-width: 100% }} }} img {{ background: white }}
+@media (max-width: 600px) {{ table, tbody, tr, td {{ display: block; text-align: left }} th {{ display: none }} tr {{ padding: .4em 0 }} }}
 .left {{ text-align: left }} tr:nth-child(even) td {{ background: #8881 }} .suite td {{ font-weight: bold; border-top: 1px solid #888 }}
 .slower {{ color: #c22 }} .faster {{ color: #292 }} h1 {{ font-size: 1.3em }} p.note {{ font-size: 85%; margin: .4em 0; opacity: .8 }}
 </style>
 <h1>{title}</h1>
+<div>{picture}</div>
 <div>{table}</div>
 {below}
 </html>"""
@@ -288,7 +295,18 @@ def _as_html(answer: Answer, warned: Sequence[str]) -> str:
         rows.append("".join([f"<tr{'' if number < end else ' class=suite'}>", *cells]))
     below = [f"<p>{escape(text)}</p>" for text in warned] + [f'<p class="note">{escape(line)}</p>' for line in _remarks(answer, grid)]
     table = "\n".join(["<table>", *rows, "</table>"]) if grid.rows else ""
-    return PAGE.format(title=escape(answer.sentence), table=table, below="\n".join(below))
+    return PAGE.format(title=escape(answer.sentence), picture=_picture(answer.result), table=table, below="\n".join(below))
+
+
+def _picture(result: "xr.Dataset | None") -> str:
+    """Return the picture of a result; nothing where it has none, or matplotlib is not installed."""
+    import perfarray.accessor  # noqa: F401  (registers .perf)
+
+    try:
+        content = "" if result is None else b64encode(result.perf.plot.svg().encode()).decode()
+    except (ValueError, ImportError):
+        content = ""
+    return f'<img alt="the numbers are in the table below" src="data:image/svg+xml;base64,{content}">' if content else ""
 
 
 WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {

@@ -72,6 +72,7 @@ def history(
         outcome=outcome if from_commit is None or code == NO_ANSWER else f"{outcome} since {recent[along].values[0]}",
         code=code,
         legend=_legend(recent, along),
+        result=changes,
     )
     give(answer, target, sentences)
 

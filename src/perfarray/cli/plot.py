@@ -23,7 +23,7 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 OPTIONS = options.spoken("threshold baseline select")
 
-LEFT_OUT = ("against", "plan", "svg")  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
+LEFT_OUT = ("against", "plan", "png", "svg")  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
 
 
 def plot(

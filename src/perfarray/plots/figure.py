@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from io import StringIO
+from io import BytesIO
 from itertools import product, takewhile
 from typing import Any, Final, TypeAlias
 
@@ -291,10 +291,19 @@ def _line_width(text: str, size: float) -> float:
 
 
 def svg(ax: Axes) -> str:
-    """Return the figure of some Axes as SVG, and close it; the same picture is the same text."""
-    figure, text = ax.get_figure(root=True), StringIO()
+    """Return the figure of some Axes as SVG whose letters are text, and close it; the same picture is the same text."""
+    with plt.rc_context({"svg.hashsalt": "perfarray", "svg.fonttype": "none"}):
+        return _saved(ax, format="svg", metadata={"Date": None, "Creator": None}).decode()
+
+
+def png(ax: Axes) -> bytes:
+    """Return the figure of some Axes as PNG, and close it."""
+    return _saved(ax, format="png", metadata={"Software": None})
+
+
+def _saved(ax: Axes, **options: Any) -> bytes:
+    figure, content = ax.get_figure(root=True), BytesIO()
     assert figure is not None
-    with plt.rc_context({"svg.hashsalt": "perfarray"}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(content, **options)
     plt.close(figure)
-    return text.getvalue()
+    return content.getvalue()

@@ -1,6 +1,5 @@
 """A report as one self-contained page for browsers, in which no value is markup."""
 
-import base64
 from html import escape
 from typing import Final
 
@@ -20,8 +19,14 @@ th, td { padding: .25rem .8rem .25rem 0; text-align: left; white-space: nowrap; 
 thead th button { all: unset; cursor: pointer; font-weight: 600 } thead th button:focus-visible { outline: 2px solid #0072B2 }
 .faster { color: #00704f; font-weight: 600 } .slower { color: #b04400; font-weight: 600 }
 .note { color: var(--quiet); border-left: 3px solid var(--line); padding-left: .8rem; margin: .4rem 0 }
-img { max-width: 100%; height: auto } pre { overflow-x: auto; background: #f6f8fa; padding: .8rem } summary { cursor: pointer }
-@media print { details:not([open]) { display: none } h2 { break-after: avoid } tr, img { break-inside: avoid } body { max-width: none } }
+pre { overflow-x: auto; background: #f6f8fa; padding: .8rem } summary { cursor: pointer }
+@media (min-width: 601px) { img { max-width: 100%; height: auto } }
+@media screen and (max-width: 600px) { .sortable, .sortable :is(tbody, tr, td) { display: block } .sortable thead { display: none }
+  .sortable tr { padding: .5rem 0; border-bottom: 1px solid var(--line) } .sortable td { border: 0; padding: 0; white-space: normal }
+  .sortable td::before { color: var(--quiet); font-weight: 400 } .sortable td:empty { display: none } }
+@media print { details:not([open]) { display: none } h2 { break-after: avoid } tr, img { break-inside: avoid } body { max-width: none }
+  .wide { overflow: visible } img { max-width: 100%; max-height: 24cm } table { font-size: .75rem } th, td { white-space: normal }
+  pre { white-space: pre-wrap } }
 """
 
 SCRIPT: Final = r"""
@@ -62,7 +67,7 @@ def as_html(content: Content) -> str:
         f"<h1>{escape(content.title)}</h1>",
         *(f"<p>{escape(line)}</p>" for line in content.summary),
         about if described else "",
-        *map(_section, content.sections),
+        *(_section(section, f"table{number}") for number, section in enumerate(content.sections)),
         f"<h2>The code</h2><pre>{escape(content.code)}</pre>",
     ]
     return (
@@ -75,25 +80,36 @@ def as_html(content: Content) -> str:
     )
 
 
-def _section(section: Section) -> str:
+def _section(section: Section, name: str) -> str:
     blocks = [f"<h2>{escape(section.title)}</h2><p>{escape(section.about)}</p>"]
     if section.picture is not None:
-        image = base64.b64encode(section.picture.encode()).decode()
-        blocks.append(f'<img alt="{escape(section.title)}: the numbers are in the table below" src="data:image/svg+xml;base64,{image}">')
-    blocks += [_table(section)] if section.table is not None else []
+        alt = f"{escape(section.title)}: the numbers are in the table below"
+        blocks.append(f'<div class=wide><img alt="{alt}" src="{section.picture}"></div>')
+    blocks += [_table(section, name)] if section.table is not None else []
     blocks += [f"<p class=note>{escape(note)}</p>" for note in section.notes]
     blocks.append(f"<details><summary>How it was asked</summary><pre>{escape(section.code)}</pre></details>")
     return "\n".join(blocks)
 
 
-def _table(section: Section) -> str:
-    """Write the table of a section; its rows of suites stay last when it is sorted."""
+def _table(section: Section, name: str) -> str:
+    """Write the table of a section; its rows of suites stay last when it is sorted.
+
+    A phone shows rows as lists, with the title before each cell.
+    """
     assert section.table is not None
     titles, lines = titles_and_rows(section.table)
     end = len(lines) - int(section.table.attrs["suites"])
     head = "".join(f"<th scope=col>{escape(title)}</th>" for title in titles)
     body = "".join(f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n" for number, line in enumerate(lines))
-    return f"<div class=wide><table class=sortable><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
+    before = "".join(f'#{name} td:nth-child({place})::before {{ content: "{_in_css(title)} " }}' for place, title in enumerate(titles, 1))
+    style = f"<style>@media screen and (max-width: 600px) {{ {before} }}</style>"
+    table = f"<table class=sortable id={name}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+    return f"<div class=wide>{style}{table}</div>"
+
+
+def _in_css(text: str) -> str:
+    """Return a text for a string in CSS: all but letters and digits by their numbers, so that nothing ends it."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}" for letter in text)
 
 
 def _cell(text: str) -> str:

@@ -1,5 +1,6 @@
 """The sections of a report: each is a call of a public function, its answer as a table, a picture, and notes."""
 
+import base64
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ RULES: Final = ("perfarray", "pooled_t", "means_5_percent")  # the quick ones, w
 ENOUGH: Final = 10  # repetitions whose order has information
 FEWEST: Final = 8  # commits in which a change can be detected
 MOST: Final = 300  # rows of a table
+LARGEST: Final = 150_000  # bytes of a picture as SVG; larger ones are PNG
 
 UNDRAWN: Final = "Pictures are left out: matplotlib, which draws them, is not installed; install perfarray[plots]."
 ONE_SIDED: Final = "nothing was measured on both sides."
@@ -35,7 +37,7 @@ class Question(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A question and its answer: the call, a table of texts, notes (or why there is no answer), a picture as SVG, and all numbers."""
+    """A question and its answer: the call, a table of texts, notes (or why there is no answer), a picture as data URI, and all numbers."""
 
     title: str
     about: str
@@ -90,7 +92,8 @@ def content_of(
     missing = [UNDRAWN] if pictures and find_spec("matplotlib") is None else []
     code = ["import perfarray", "", f"times = ...  # what this report is about{_reading(times, dim)}"]
     code += [f"print(perfarray.table({section.code}))" for section in sections]
-    summary = (*_measured(times, sections[0].result), *verdicts, *missing)
+    counts = next(section.result for question, section in zip(questions, sections, strict=True) if question.method == "counts")
+    summary = (*verdicts, *_measured(times, counts), *missing)
     return Content("Timings report", summary, _described(times, dim), sections, "\n".join(code))
 
 
@@ -102,29 +105,30 @@ def _questions(
     judged: Mapping[str, Any],
     priced: Mapping[str, Any],
 ) -> Iterator[Question]:
-    """Yield the questions in the order of the report."""
+    """Yield the questions in the order of the report: the outcome, then how it was measured and whether to trust it."""
     bound = {name: value for name, value in judged.items() if name == "threshold"}
-    yield Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)
     if pair:
         about = f"Against {pair[0]}; the larger change first. Intervals and verdicts count independent units, never single values."
         about += f" A change below {100 * judged['threshold']:.4g} % does not matter." if "threshold" in judged else ""
         about += f" Verdicts are corrected for their number ({judged['correction']})." if "correction" in judged else ""
         yield Question("What changed", about, "compare", {**compared, **judged}, pair)
-        about = "The same question asked of every method of the papers: where they disagree, look at the runs."
-        yield Question("Do the methods agree", about, "agreement", {**compared, **bound, **SEED}, pair)
     else:
         yield Question("How long it takes", "Means, and how sure they are by their independent units.", "mean_interval", nest)
+    for dim in HISTORY:
+        if times.sizes.get(dim, 0) >= FEWEST and dim not in nest.get("levels", ()):
+            causes = f"with the set of {plural(dim)} that may have made it; what these differ by anyway is no change"
+            about = f"Where a benchmark became slower or faster, {causes}."
+            yield Question("Since when", about, "change_points", {**nest, **judged, "dim": dim})
+    yield Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)
+    if pair:
+        about = "The same question asked of every method of the papers: where they disagree, look at the runs."
+        yield Question("Do the methods agree", about, "agreement", {**compared, **bound, **SEED}, pair)
     about = "More repetitions of a level average away what varies at it and below it, never what varies above."
     yield Question("Where the variation comes from", about, "variance_components", nest)
     yield Question("Are the values normal", "Shapiro and Wilk's test of the units: few of them, or long tails.", "normality", nest)
     about = "Clusters of runs, where a mean describes none of them."
     yield Question("Is there more than one mode", about, "variability_level", {**nest, **SEED})
     yield from _of_order(times, nest)
-    for dim in HISTORY:
-        if times.sizes.get(dim, 0) >= FEWEST and dim not in nest.get("levels", ()):
-            causes = f"with the set of {plural(dim)} that may have made it; what these differ by anyway is no change"
-            about = f"Where a benchmark became slower or faster, {causes}."
-            yield Question("Since when", about, "change_points", {**nest, **judged, "dim": dim})
     about = "Halves of the same timings compared, where nothing differs: how often rules see a difference."
     yield Question("Can such answers be trusted", about, "calibrate", {**nest, **bound, **SEED, "rules": RULES, "n_splits": 40})
     about = f"The cheapest experiment whose intervals are ± {HALF_WIDTH:.0%}{' of the ratio' if pair else ''}."
@@ -160,7 +164,7 @@ def _section(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
         table = perfarray.table(result, sort="effect" if question.method == "compare" else None)
         remarks = () if len(table) <= MOST else (f"{len(table) - MOST} more rows are left out of the table.",)
         remarks = (_reason(question.method, result),) if table.empty else remarks
-        is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",)
+        is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) and not _alike(result)
         return section._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
             table=_first_rows(table),
@@ -168,6 +172,14 @@ def _section(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
             picture=_picture(result) if is_drawable else None,
             result=result.compute(),
         )
+
+
+def _alike(result: xr.Dataset) -> bool:
+    """Return whether counts are the same in all cells, so that a picture of them shows nothing."""
+    if result.attrs["result"] != "counts":
+        return False
+    totals = result["total"]
+    return bool((totals == totals.isel({dim: 0 for dim in totals.dims if dim != "level"})).all())
 
 
 def _reason(method: str, result: xr.Dataset) -> str:
@@ -192,9 +204,11 @@ def _picture(result: xr.Dataset) -> str | None:
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
-            return str(result.perf.plot.svg())
+            svg = result.perf.plot.svg().encode()
+            media, content = ("svg+xml", svg) if len(svg) <= LARGEST else ("png", result.perf.plot.png())
         except (ValueError, ImportError, UserWarning):
             return None
+    return f"data:image/{media};base64,{base64.b64encode(content).decode()}"
 
 
 def _verdicts(section: Section) -> str:
