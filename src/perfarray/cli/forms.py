@@ -300,8 +300,6 @@ def _as_html(answer: Answer, warned: Sequence[str]) -> str:
 
 def _picture(result: "xr.Dataset | None") -> str:
     """Return the picture of a result; nothing where it has none, or matplotlib is not installed."""
-    import perfarray.accessor  # noqa: F401  (registers .perf)
-
     try:
         content = "" if result is None else b64encode(result.perf.plot.svg().encode()).decode()
     except (ValueError, ImportError):
