@@ -291,7 +291,7 @@ class TestOptions:
     def test_method(self, sides, tmp_path):
         """A bootstrap draws the same each time; the legend names a method that is not the default, and a warning the option."""
         few = write_sides(tmp_path / "few", *({"a": [*OLD[:5], last]} for last in (1.0, 9.0)))
-        assert "or take --method 'studentized'" in run("compare", *few).stderr
+        assert "or use --method 'studentized'" in run("compare", *few).stderr
         first, again = (run("compare", *sides, "--method", "studentized", "--output", "csv").stdout for _ in range(2))
         assert first == again != run("compare", *sides, "--output", "csv").stdout
         assert "95 % intervals (method studentized)" in run("compare", *sides, "--method", "studentized").stdout

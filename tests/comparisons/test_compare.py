@@ -257,7 +257,7 @@ def test_pairwise_of_a_dim_baseline(suite):
     assert named.perf.pairwise(dim="machine")["estimate"].sizes == {"benchmark": 3, "data_baseline": 3, "machine": 2, "baseline": 2}
 
 
-@pytest.mark.filterwarnings("ignore:.*not normal ones:perfarray.PerfarrayWarning")
+@pytest.mark.filterwarnings("ignore:.*are not normal:perfarray.PerfarrayWarning")
 def test_descriptors_named_like_a_variable_of_the_result(suite):
     """A parameter called `n` is `data_n` in a result; nothing is lost and nothing fails."""
     named = suite.assign_coords(n=("benchmark", [1, 2, 3]), estimate=("version", ["a", "b", "c"]), total="x", mean=("machine", [1, 2]))

@@ -45,32 +45,32 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         share = result.variables[SHARE].values
         owner = f"have most of their error from one side, whose {units} are skewed"
         two = (
-            f"{{cells}} rest on two {units} on a side: of 95 %, limits cover 90 if values are normal and as few as 50 if not; measure "
-            "three or more, better five"
+            f"{{cells}} rest on two {units} on a side: nominal 95 % limits cover 90 % if values are normal, and as little as 50 % if not; "
+            "measure three or more, better five"
         )
         candidate, baseline = int((few & (share > 0.5)).sum()), int((few & (share < 0.5)).sum())
         noisier = (
             f"{{cells}} have most of their error from one side (the candidate in {candidate}, the baseline in {baseline}), whose {units} "
-            f"are fewer than {FEW} and not normal: of 95 %, limits may cover 50 to 90; measure more of that side, in proportion to the "
-            "standard deviations, or take method='studentized'"
+            f"are fewer than {FEW} and not normal: nominal 95 % limits may cover only 50 to 90 %; measure more of that side, in proportion "
+            "to the standard deviations, or use method='studentized'"
         )
         notes = [count_note("two_units", two, n == 2), count_note("few_noisy_units", noisier, few, candidate=candidate, baseline=baseline)]
     else:
         owner = f"rest on skewed {units}"
         text = (
-            f"{{cells}} rest on fewer than {FEW} {units}, and not normal ones: of 95 %, limits may cover 65 to 90; measure more {units}, "
-            "or take method='studentized'"
+            f"{{cells}} rest on fewer than {FEW} {units}, which are not normal: nominal 95 % limits may cover only 65 to 90 %; measure "
+            f"more {units}, or use method='studentized'"
         )
         notes = [count_note("few_skewed_units", text, few)]
     if result.attrs["method"] == ADJUSTED:
         text = (
-            f"{{cells}} have 3 or 4 {units} on a side: whether so few are skewed cannot be seen, and limits are little but those of t; "
+            f"{{cells}} have 3 or 4 {units} on a side: so few do not show whether they are skewed, and the limits are almost those of t; "
             f"the adjustment works from 5 on, and well from {FEW}"
         )
         return *notes, count_note("unseen_skewness", text, (n >= 3) & (n <= 4))
     text = (
-        f"{{cells}} {owner}: of 95 %, limits cover 84 to 93, and miss mostly beyond one end; method={ADJUSTED!r} covers one to three "
-        f"points more at 1.1 times the width, more {units} still more"
+        f"{{cells}} {owner}: nominal 95 % limits cover 84 to 93 %, and miss mostly on one side; method={ADJUSTED!r} covers 1 to 3 "
+        f"points more at 1.1 times the width; more {units} help further"
     )
     skewed = significant_in_all(result.variables[SKEWED].values) & (np.abs(result.variables[SKEWNESS].values) >= MATTERS)
     return *notes, count_note("skewed_units", text, skewed)

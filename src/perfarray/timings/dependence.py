@@ -54,7 +54,7 @@ def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:
     if not dependent.any():
         return None
     text = (
-        f"{{cells}} have {plural(unit)} that depend on those before them, or drift: of 95 %, limits may cover 50 to 85; {remedy}; "
-        f"autocorrelation(dim={unit!r}) shows how far"
+        f"{{cells}} have {plural(unit)} that depend on those before them, or drift: nominal 95 % limits may cover only 50 to 85 %; "
+        f"{remedy}; autocorrelation(dim={unit!r}) shows how far"
     )
     return count_note("dependent_units", text, dependent)

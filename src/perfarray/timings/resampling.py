@@ -101,5 +101,5 @@ def few_units(n: xr.Variable, method: str, units: str, *, remedy: str = "", cove
         return count_note(
             "few_units", f"{{cells}} rest on two {units}: method='studentized' needs three, their limits are NaN", number == 2
         )
-    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (of 95 %, 5 units cover {covered})"
+    text = f"{{cells}} rest on fewer than {FEW} {units}: {method} limits are too narrow (nominal 95 % limits of 5 units cover {covered} %)"
     return count_note("few_units", text + (f"; method={remedy!r} is not" if remedy else ""), (number > 1) & (number < FEW))

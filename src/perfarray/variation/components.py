@@ -271,8 +271,8 @@ def _uneven(result: xr.Dataset) -> Note | None:
     if result.attrs["interval_method"] == JACKKNIFE or is_uneven.sum() <= SELDOM * n_looked + 2 * np.sqrt(SELDOM * (1 - SELDOM) * n_looked):
         return None
     text = (
-        "{cells} vary so unevenly that their mean squares tell less than a third of what normal values would: limits of components may "
-        "cover 30 to 80 of 95 %; limits='jackknife' counts with it"
+        "{cells} vary so unevenly that their mean squares tell less than a third of what normal values would: nominal 95 % limits of "
+        "components may cover only 30 to 80 %; limits='jackknife' allows for it"
     )
     note = count_note("uneven", text, is_uneven[looked])
     return replace(note, aside=True) if note else None

@@ -80,7 +80,7 @@ def test_labelled_limits():
     )
     plain = uneven.perf.variance_components()
     assert [note.code for note in plain.perf.notes()] == ["uneven"]
-    assert "limits='jackknife' counts with it" in repr(plain.perf.table())
+    assert "limits='jackknife' allows for it" in repr(plain.perf.table())
     wide = uneven.perf.variance_components(limits="jackknife")
     assert (wide["upper"] > plain["upper"]).all()
     assert (wide["lower"] <= plain["lower"]).all()
