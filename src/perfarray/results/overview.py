@@ -45,7 +45,11 @@ def _metrics(data: xr.DataArray | xr.Dataset) -> list[str]:
     arrays.sort(key=lambda array: array.name != data.attrs.get(METRIC))
     if not arrays:
         return ["no measurements: no variable of numbers has a dim of repetitions; levels= names the dims that are repetitions"]
-    return [f"{array.name or 'timings'} in {array.attrs.get('units', '1')}, {array.attrs.get(BETTER, LOWER)} is better" for array in arrays]
+    units = [str(array.attrs.get("units", "1")) for array in arrays]
+    return [
+        f"{array.name or 'timings'}{'' if unit == '1' else f' in {unit}'}, {array.attrs.get(BETTER, LOWER)} is better"
+        for array, unit in zip(arrays, units, strict=True)
+    ]
 
 
 def _dims(data: xr.DataArray | xr.Dataset) -> list[str]:

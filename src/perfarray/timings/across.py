@@ -355,7 +355,7 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     mean, least = float(correlation[strongest]), float(pvalue[strongest])
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     text = (
-        f"benchmarks are taken for independent, and their {units} move together (mean correlation {mean:.2g}, p {least:.2g}): what is said "
-        f"of the suite is too sure; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
+        f"benchmarks are taken for independent, but their {units} move together (mean correlation {mean:.2g}, p {least:.2g}): the suite's "
+        f"limits are too narrow; if one {unit} serves all benchmarks, give shared={unit!r}; shared=() says that none does"
     )
     return (Note("move_together", text, {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit}),)
