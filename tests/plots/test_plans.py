@@ -1,7 +1,10 @@
 """Half-width against cost: lines, the plan's point, units, and what cannot be drawn."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import perfarray
 from perfarray.plots import plan
@@ -53,13 +56,29 @@ def test_several_plans(pilot):
     assert ax.get_ylabel() == "half-width (95 %), percent of the ratio"
 
 
+def test_more_plans_than_colours_keep_their_cost(result):
+    """18 plans have lines over the cost, and their names, which do not overlap, beside the right ends."""
+    plans = result.isel(benchmark=[0, 1] * 9).assign_coords(benchmark=[f"b{i}" for i in range(18)])
+    ax = plan(plans)
+    ax.figure.draw_without_rendering()
+    assert (ax.get_xlabel(), ax.get_xscale(), legend(ax)) == ("cost, min", "log", ["one-level experiments"])
+    names = [text for text in ax.texts if text.get_gid() == "name"]
+    assert sorted(text.get_text() for text in names) == sorted(f"b{i}" for i in range(18))
+    boxes = sorted((Text.get_window_extent(text) for text in names), key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 + 1 for below, above in pairwise(boxes))
+    by_name = {text.get_text(): text.xy for text in names}
+    cell = plans.sel(benchmark="b3")
+    last = [float(cell["cost"] / 60 * cell["budget_factor"][-1]), 100 * float(cell["half_width_by_budget"][-1])]
+    np.testing.assert_allclose(by_name["b3"], last)
+
+
 def test_many_plans_have_a_row_each(result):
-    """More cells than colours: the plan and the one-level experiment on a line, counts and cost beside; one without a plan says so."""
-    many = result.isel(benchmark=[0, 1] * 10).assign_coords(benchmark=[f"b{i}" for i in range(20)])
+    """More than 24: the plan and the one-level experiment on a line, counts and cost beside; one without a plan says so."""
+    many = result.isel(benchmark=[0, 1] * 13).assign_coords(benchmark=[f"b{i}" for i in range(26)])
     names = ("cost", "half_width", "default_half_width")
-    many = many.assign({name: many[name].where(many["benchmark"] != "b19") for name in names})
+    many = many.assign({name: many[name].where(many["benchmark"] != "b25") for name in names})
     ax = plan(many)
-    assert rows(ax) == [f"b{i}" for i in range(20)]
+    assert rows(ax) == [f"b{i}" for i in range(26)]
     np.testing.assert_array_equal(points(ax, "plan"), 100 * many["half_width"])
     np.testing.assert_array_equal(points(ax, "one-level experiment of the same cost"), 100 * many["default_half_width"])
     counts = many["repetitions"].values.astype(int)

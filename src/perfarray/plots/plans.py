@@ -1,5 +1,7 @@
 """Plans of experiments: half-width against cost, beside the experiment that repeats the outermost level alone."""
 
+from collections.abc import Sequence
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -8,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe
+from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe, text_width
 from perfarray.plots.rows import RowFrame, named_cells, shown_rows
 
+NAMED: Final = 24  # plans whose names fit beside their lines; more are drawn in rows
 TIME_STEPS: Final = (("s", 1.0), ("min", 60.0), ("h", 3600.0), ("days", 86400.0))
 
 
@@ -21,8 +24,8 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Logarithmic axes: cost, and half-width in percent of the mean. Solid lines are plans (before rounding), dashed lines one-level
-        experiments; a point is the plan in whole counts, which stand beside it. In rows the filled point is the plan and the hollow point
-        the one-level experiment of the same cost; the column at the right has counts and costs.
+        experiments; a point is the plan in whole counts, which stand beside it. Of more than 24 plans each has a row: the filled point is
+        the plan and the hollow point the one-level experiment of the same cost; the column at the right has counts and costs.
 
     Raises
     ------
@@ -49,18 +52,40 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     level = 100 * float(result.attrs.get("confidence_level", 0.95))
     label = f"half-width ({level:g} %), percent of the {'ratio' if 'baseline' in result.attrs else 'mean'}"
     unit, factor = _cost_unit(float(result["cost"].max()), str(result.attrs.get("cost_units", "iterations")))
-    if len(cells) > len(COLOURS):
+    if len(cells) > NAMED:
         return _draw_rows(ax, result, title_parts, label, unit, factor)
-    ax = axes_for(ax, (7.5, 4.5))
-    for (index, name), colour in zip(cells, COLOURS, strict=False):
-        _draw_cell(ax, name, result.isel(index), colour, factor)
+    is_crowded = len(cells) > len(COLOURS)
+    names = [name for _, name in cells]
+    ax = axes_for(ax, (7.5 + is_crowded * text_width(names, NOTE_SIZE) / 72, 4.5))
+    for (index, name), colour in zip(cells, cycle(COLOURS)):
+        _draw_cell(ax, name, result.isel(index), colour, factor, in_legend=not is_crowded)
     if len(cells) > 1:
         ax.plot([], [], color=GREY, linestyle="--", linewidth=1, label="one-level experiments")
     ax.set(xscale="log", yscale="log", xlabel=f"cost, {unit}", ylabel=label)
     for axis in (ax.xaxis, ax.yaxis):
         _write_plain_ticks(axis)
     ax.grid(which="major", color="#e6e6e6", linewidth=0.6)
+    if is_crowded:
+        ends = [100 * float(result["half_width_by_budget"].isel(index)[..., -1]) for index, _ in cells]
+        costs = [float(result["cost"].isel(index)) / factor * float(result["budget_factor"][-1]) for index, _ in cells]
+        _name_lines(ax, names, costs, ends)
     return describe(ax, title_parts)
+
+
+def _name_lines(ax: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> None:
+    """Write names beside the right ends of lines, moved apart where they would overlap."""
+    height = ax.get_window_extent().height * 72 / ax.figure.dpi
+    low, high = np.log(ax.get_ylim())
+    order = np.argsort(y)
+    wanted = (np.log(np.asarray(y)[order]) - low) / (high - low) * height
+    # As near to its line as the names below it allow; then all as far down as they were moved up on the average.
+    placed = np.maximum.accumulate(wanted - NOTE_SIZE * 1.2 * np.arange(len(wanted))) + NOTE_SIZE * 1.2 * np.arange(len(wanted))
+    placed -= max(0.0, min(float((placed - wanted).mean()), placed[0]))
+    for position, index in enumerate(order.tolist()):
+        ax.annotate(
+            names[index], (x[index], y[index]), (1, placed[position] / height), textcoords="axes fraction", va="center", fontsize=NOTE_SIZE,
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 0}, annotation_clip=False, gid="name",
+        )  # fmt: skip
 
 
 def _draw_rows(ax: Axes | None, result: xr.Dataset, title_parts: list[str], label: str, unit: str, factor: float) -> Axes:
@@ -91,7 +116,7 @@ def _cost_unit(cost: float, units: str) -> tuple[str, float]:
     return next(((name, size) for name, size in reversed(TIME_STEPS) if cost >= 2 * size), TIME_STEPS[0])
 
 
-def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float) -> None:
+def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float, *, in_legend: bool) -> None:
     """Draw the two lines of one cell and its plan; of a single cell the counts beside it."""
     cost, half_width = float(cell["cost"]) / factor, 100 * float(cell["half_width"])
     costs = cost * cell["budget_factor"].values
@@ -101,9 +126,9 @@ def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float
     ax.plot(costs, 100 * cell["default_half_width_by_budget"].values, "--", color=default_colour, linewidth=1, label=default_label)
     ax.plot([cost], [half_width], "o", color=colour, markersize=6, label=plan_label)
     counts = cell["repetitions"]
-    if name:
+    if name and in_legend:
         ax.plot([], [], color=colour, marker="o", markersize=5, linewidth=1.6, label=name)
-    elif counts.dims == ("level",):  # the counts of a suite's plan differ between benchmarks
+    elif not name and counts.dims == ("level",):  # the counts of a suite's plan differ between benchmarks
         text = " × ".join(f"{number:.0f} {level}" for level, number in zip(counts["level"].values, counts.values, strict=True))
         ax.annotate(text, (cost, half_width), (-6, -6), textcoords="offset points", fontsize=NOTE_SIZE, ha="right", va="top")
 
