@@ -35,6 +35,7 @@ COLOURS: Final = ("#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#D55E0
 NAMED: Final = ("benchmark", "version", "compiler", "flags", "tuning", *LEVELS)  # scalar coordinates that a title names
 PREFIXED: Final = ("s", "J", "W", "Hz", "ops/s")  # units that take a prefix: ms, kJ
 TICKS: Final = 5  # steps between ticks with units: more would touch
+SHORT: Final = 5.0  # ratio of the ends of a logarithmic axis below which ticks are equal steps
 LONG: Final = 50.0  # ratio of the ends of a logarithmic axis above which only powers of ten have a tick
 CHANGES: Final = 7  # ticks with changes in words
 MARGIN: Final = 40.0  # points for the label and the ticks of the vertical axis and for the borders
@@ -124,11 +125,11 @@ def formatted(values: Iterable[float], pattern: str = "{:.3f}") -> list[str]:
 def write_units(axis: Axis, units: str) -> None:
     """Write numbers with their units, at so few ticks that they do not touch; on an axis below a factor of 1000 all in one unit."""
     low, high = sorted(axis.get_view_interval())
-    if axis.get_scale() == "linear":
+    if axis.get_scale() == "linear" or high <= SHORT * low:
         axis.set_major_locator(MaxNLocator(TICKS))
-    elif high > LONG * low:
-        axis.set_major_locator(LogLocator(numticks=TICKS + 1))
-        axis.set_minor_locator(NullLocator())
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high > LONG * low else (1.0, 2.0, 5.0), numticks=TICKS + 1))
+    axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(UnitFormatter(units))
 
 
