@@ -28,7 +28,7 @@ def test_pvalues_stand_beside_the_smallest_possible():
     np.testing.assert_array_equal(drawn(ax, "p"), [0.004, 0.3, np.nan])
     np.testing.assert_allclose(drawn(ax, "smallest p possible"), 2 / 501)
     assert drawn(ax, "0.05") == [0.05, 0.05]
-    assert beside(ax) == ["0.900"] * 3
+    assert beside(ax) == ["1.11x faster"] * 3
     assert "not measured on both sides" in texts(ax)
     assert title(ax) == "Randomization test, compared with old"
     ax = pvalues(result([0.0, 0.1], plus_one=0))

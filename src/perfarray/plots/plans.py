@@ -78,9 +78,9 @@ def _name_lines(ax: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[
     low, high = np.log(ax.get_ylim())
     order = np.argsort(y)
     wanted = (np.log(np.asarray(y)[order]) - low) / (high - low) * height
-    # As near to its line as the names below it allow; then all as far down as they were moved up on the average.
+    # As near to its line as the names below it allow; then all are moved down by half of the largest shift.
     placed = np.maximum.accumulate(wanted - NOTE_SIZE * 1.2 * np.arange(len(wanted))) + NOTE_SIZE * 1.2 * np.arange(len(wanted))
-    placed -= max(0.0, min(float((placed - wanted).mean()), placed[0]))
+    placed -= max(0.0, min(float((placed - wanted).max()) / 2, placed[0]))
     for position, index in enumerate(order.tolist()):
         ax.annotate(
             names[index], (x[index], y[index]), (1, placed[position] / height), textcoords="axes fraction", va="center", fontsize=NOTE_SIZE,

@@ -6,21 +6,24 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from perfarray.conventions import LOWER
 from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, formatted
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
+from perfarray.results.words import change_alone
 
 LEAST: Final = 1e-6  # smaller p-values are arrows at the border
 KINDS: Final = ("cells", "histogram", "qq")
 BINS: Final = 20  # of a histogram: the first holds p up to 0.05
 KOLMOGOROV: Final = 1.358  # distance of uniform samples, times the root of their size, that 5 % exceed
+CHANGE: Final = "change"
 # By the function whose result it is: the title, the variable beside p, and what it is called.
 TESTS: Final = {
-    "compare": ("p-values of a study", "estimate", "ratio"),
+    "compare": ("p-values of a study", "estimate", CHANGE),
     "goodness_of_fit": ("Goodness of fit of the mixtures", "statistic", "distance"),
     "hierarchical_performance_test": ("Hierarchical performance test", "speedup", "speedup"),
     "normality": ("Test of normality (Shapiro and Wilk)", "statistic", "W"),
-    "pairwise": ("p-values of a study", "estimate", "ratio"),
-    "randomization_test": ("Randomization test", "statistic", "ratio"),
+    "pairwise": ("p-values of a study", "estimate", CHANGE),
+    "randomization_test": ("Randomization test", "statistic", CHANGE),
 }
 
 
@@ -92,9 +95,12 @@ def _draw_cells(result: xr.Dataset, ax: Axes | None, alpha: float) -> Axes:
     mark_border(ax, heights[is_below], "<", COLOURS[0])
     frame.note(~np.isfinite(p), "not measured on both sides" if "baseline" in result.attrs else "no answer")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    return frame.finish(
-        [title, *compared(result, result["pvalue"])], _pvalue_label(result), formatted(frame.values(result[statistic])), header
-    )
+    texts = formatted(frame.values(result[statistic]))
+    if header == CHANGE:
+        better, missing = str(result.attrs.get("better", LOWER)), result[statistic] * np.nan
+        ratios, lower, upper = (frame.values(result.get(name, missing)) for name in (statistic, "lower", "upper"))
+        texts = [change_alone(*cell, better=better) for cell in zip(ratios, lower, upper, strict=True)]
+    return frame.finish([title, *compared(result, result["pvalue"])], _pvalue_label(result), texts, header)
 
 
 def _draw_distribution(result: xr.Dataset, ax: Axes | None, alpha: float, kind: str) -> Axes:
