@@ -36,14 +36,16 @@ def spread_of_redrawn(units: Floats, statistic: str) -> Floats:
 
     It is exact for `median`, `min` and `max` (order statistics); for any other statistic it is the variance of the mean.
     """
-    rows = np.sort(units.reshape(-1, units.shape[-1]), axis=-1)
+    rows = units.reshape(-1, units.shape[-1])
     number = (~np.isnan(rows)).sum(axis=-1)
     variances = np.full(len(rows), np.nan)
+    if statistic not in ORDER_STATISTICS:
+        several = number > 1
+        variances[several] = np.nanvar(rows[several], axis=-1) / number[several]
+        return variances.reshape(units.shape[:-1])
+    rows = np.sort(rows, axis=-1)
     for n in np.unique(number[number > 1]).tolist():
         chosen = np.flatnonzero(number == n)
-        if statistic not in ORDER_STATISTICS:
-            variances[chosen] = rows[chosen, :n].var(axis=-1) / n
-            continue
         law = order_law(n, statistic)
         counts = law.probability > NEGLIGIBLE
         low, high, probability = law.low[counts], law.high[counts], law.probability[counts]
