@@ -356,6 +356,6 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
     text = (
         f"benchmarks are taken for independent, but their {units} move together (mean correlation {mean:.2g}, p {least:.2g}): the suite's "
-        f"limits are too narrow; if one {unit} serves all benchmarks, give shared={unit!r}; shared=() says that none does"
+        f"limits are too narrow; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
     )
     return (Note("move_together", text, {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit}),)
