@@ -4,8 +4,10 @@ import itertools
 import json
 import warnings
 from importlib.util import find_spec
+from io import BytesIO
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import perfarray
@@ -22,6 +24,10 @@ EVERY = FILES | {
     "speedup.csv": "Name,Sample1,Sample2,ConfLevel,Coef\nfft,a.csv,b.csv,0.95,1\n",
 }
 EVERY |= {"caliper.cali": HEAD + RECORDS} if find_spec("caliperreader") else {}
+if find_spec("pyarrow"):
+    packed = BytesIO()
+    pd.DataFrame({"benchmark": ["fft", "sort"], "time": [1.5, 2.5]}).to_parquet(packed)
+    EVERY |= {"table.parquet": packed.getvalue()}
 
 BESIDE = {"speedup.csv": {"a.csv": "1.5\n2.5\n", "b.csv": "3.5\n4.5\n"}}
 """Files that a file names."""
@@ -52,7 +58,8 @@ def alone(tmp_path_factory):
 
 def test_every_format_has_a_file(alone):
     """Only `custom`, which has no form of its own, and formats whose library is missing have none."""
-    missing = {"custom"} | ({"caliper"} if "caliper.cali" not in EVERY else set())
+    files = {"caliper": "caliper.cali", "parquet": "table.parquet"}
+    missing = {"custom", *(name for name, file in files.items() if file not in EVERY)}
     assert {format for format, _ in alone.values()} == set(formats()) - missing
 
 

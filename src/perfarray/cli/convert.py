@@ -1,4 +1,4 @@
-"""`perfarray convert`: timings as netCDF or Zarr, in chunks whose levels are whole."""
+"""`perfarray convert`: timings as netCDF or Zarr, in chunks whose levels are whole, or as a Parquet or Feather table."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,12 +13,14 @@ from perfarray.conventions import HISTORY, MACHINE
 if TYPE_CHECKING:
     import xarray as xr
 
-KINDS = {".nc": "netCDF", ".zarr": "Zarr"}
+KINDS = {".nc": "netCDF", ".zarr": "Zarr", ".parquet": "Parquet", ".feather": "Feather"}
 
 
 def convert(
     archive: options.Archive,
-    output: Annotated[Path, typer.Argument(help="What to write: a name that ends in .nc (netCDF) or .zarr (Zarr 3).", show_default=False)],
+    output: Annotated[
+        Path, typer.Argument(help="What to write: a name that ends in .nc, .zarr, .parquet or .feather.", show_default=False)
+    ],
     *,
     reading: options.Reading,
     on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
@@ -27,7 +29,7 @@ def convert(
     parallel: options.Parallel = 1,
     progress: options.Progress = False,
 ) -> None:
-    """Read an archive of result files and write it as one netCDF file or Zarr store, to be opened with xarray.
+    """Read an archive of result files and write it as one netCDF file or Zarr store for xarray, or as a table for pandas, Polars or DuckDB.
 
     With --append, machines are added to a store: all of them, or none where one is there already. Where they are, commits (dates, builds)
     are, under the same rule. A store that is not there yet is begun.

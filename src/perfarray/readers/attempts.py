@@ -12,6 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from perfarray.readers import parquet
 from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import InputFile, find_files
@@ -19,7 +20,8 @@ from perfarray.readers.joining import check_location
 from perfarray.readers.layout import Layout, read_layout
 from perfarray.readers.opening import FileError, FileOptions, Source, check_encoding
 from perfarray.readers.packs import is_pack, members
-from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
+from perfarray.readers.parquet import one_table_each
+from perfarray.readers.recognising import formats, not_recognised, read_table, recognise, table_read
 from perfarray.tables.columns import Table
 from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.progress import progress_bar
@@ -63,6 +65,7 @@ def iter_attempts(
     settings = ReadSettings(None if layout is None else read_layout(layout), dim, file_options, options())
     files = find_files(paths, dim, layout)
     files = [file for _, group in groupby(files, attrgetter("labels")) for file in sorted(group, key=attrgetter("path.parts"))]
+    files = one_table_each(files) if layout is None else files
     attempt = partial(_attempts_at, settings=settings, answers={})
     processes = _number_of_processes(parallel, files)
     results = _by_processes(attempt, files, processes) if processes else map(attempt, files)
@@ -118,6 +121,8 @@ def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any
         if file.problem:
             return [Attempt(file, error=FileError(f"{file.path}: {file.problem}"))]
         source = Source(file.path, answers, settings.file_options)
+        if file.parts:
+            return [_attempt(file, source, settings)]
         try:
             with source.within_memory():
                 contents = members(source) if is_pack(source) else None
@@ -130,6 +135,7 @@ def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any
             file._replace(path=path, label=path.as_posix().removeprefix(prefix), explicit=False, pack=file.path)
             for path in sorted(contents)
         ]
+        inner = one_table_each(inner) if settings.layout is None else inner
         return [_attempt(member, Source(member.path, answers, settings.file_options, contents), settings) for member in inner]
 
 
@@ -137,7 +143,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
     try:
         with source.within_memory():
-            table = _read(source, file.explicit)
+            table = _read_parts(source, file.parts) if file.parts else _read(source, file.explicit)
             if isinstance(table, str):
                 return Attempt(file, skip_reason=table)
             file = file._replace(labels=_labels_of(file, settings.layout, settings.dim, table))
@@ -164,10 +170,16 @@ def _read(source: Source, explicit: bool) -> Table | str:
     return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
 
 
+def _read_parts(source: Source, parts: Sequence[Path]) -> Table:
+    """Return the table of a folder of files."""
+    sources = [source.at(path) for path in parts]
+    return with_dims(source, table_read(source, formats()[parquet.NAME], lambda root: parquet.read_parts(root, sources)))
+
+
 def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
     """Return the labels from a file's path, or none if its content states them."""
     if layout is None:
-        self_located = dim == "file" and formats()[table.format].placed
+        self_located = dim == "file" and (formats()[table.format].placed or bool(file.parts))
         return file.labels or ({} if self_located else {dim: file.label})
     labels = layout.labels(file.path.absolute().as_posix())
     if labels is None:

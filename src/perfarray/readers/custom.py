@@ -53,7 +53,7 @@ def recognise(source: Source) -> bool:
     if _column_indices(source):
         return True
     columns = tidy_csv.header(tidy_csv.header_text(source))
-    has_values = _quantity(source, columns) is not None or any(map(value_column, _renamed(source, columns)))
+    has_values = quantity(source, columns) is not None or any(map(value_column, names_of_columns(source, columns)))
     return set(source.options.dims.values()) <= set(columns) and has_values
 
 
@@ -119,7 +119,7 @@ def _column_indices(source: Source) -> list[int]:
     return sorted(name for name in source.options.dims.values() if isinstance(name, int))
 
 
-def _quantity(source: Source, columns: Iterable[str]) -> str | None:
+def quantity(source: Source, columns: Iterable[str]) -> str | None:
     """Return the column of values that the caller names `metric`, else a score where no other column is one of values."""
     dims = source.options.dims
     if METRIC in dims:
@@ -128,14 +128,15 @@ def _quantity(source: Source, columns: Iterable[str]) -> str | None:
     return None if any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
 
 
-def _renamed(source: Source, columns: list[str]) -> list[str]:
+def names_of_columns(source: Source, columns: list[str]) -> list[str]:
+    """Return the columns under the names that the caller gave them."""
     dims = source.options.dims
     if _column_indices(source):
         dim_at = {index: QUANTITY if dim == METRIC else dim for dim, index in dims.items()}
         return [dim_at.get(index, f"column_{index}") for index in range(len(columns))]
     dim_of = {name: dim for dim, name in dims.items() if dim != METRIC}
     other_values: set[str] = set()
-    if _quantity(source, columns) is not None or any(map(value_column, dim_of.values())):
+    if quantity(source, columns) is not None or any(map(value_column, dim_of.values())):
         # Where the caller names the values, a column that looks like values is no longer one.
         other_values = {name for name in columns if value_column(name) is not None and name not in dims.values()}
     return [dim_of.get(name, f"column_{name}" if name in dim_of.values() or name in other_values else name) for name in columns]
@@ -149,8 +150,8 @@ def _with_header(source: Source) -> Source:
     columns = next(csv.reader([first], delimiter=separator), []) if indices else tidy_csv.header(head)
     if indices and not 0 <= indices[0] <= indices[-1] < len(columns):
         raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {indices}")
-    names = _renamed(source, columns)
-    metric = _quantity(source, columns)
+    names = names_of_columns(source, columns)
+    metric = quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
     table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body if indices else following}")
     table.columns = dict(zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True))

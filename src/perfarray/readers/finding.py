@@ -21,7 +21,8 @@ DEEP = "**"  # Pattern of any number of folders
 class InputFile(NamedTuple):
     """A file to read: path, label among the files, labels by dim, whether the caller named it, position in the caller's order.
 
-    `pack` is the archive that contains it, `problem` the reason why the file or folder cannot be read.
+    `pack` is the archive that contains it, `problem` the reason why the file or folder cannot be read, `parts` the files of a table that
+    is a folder.
     """
 
     path: Path
@@ -31,6 +32,7 @@ class InputFile(NamedTuple):
     order: int = 0
     pack: Path | None = None
     problem: str = ""
+    parts: tuple[Path, ...] = ()
 
 
 def compared_labels(file: InputFile) -> dict[str, Any]:

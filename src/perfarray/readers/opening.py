@@ -111,7 +111,11 @@ class Source:
         """Return a file in the same folder (`../name`: in the one above), None if it does not exist; links are not followed."""
         path = Path(os.path.normpath(self.path.parent / name))
         exists = path in self._contents if self._contents is not None else path.is_file() and not path.is_symlink()
-        return Source(path, self._answers, self.options, self._contents) if exists else None
+        return self.at(path) if exists else None
+
+    def at(self, path: Path) -> "Source":
+        """Return another file that is read with the same options, from the same archive."""
+        return Source(path, self._answers, self.options, self._contents)
 
     def rewritten(self, text: str) -> "Source":
         """Return this file with another text; its notes go to this file."""

@@ -29,7 +29,8 @@ class Format(NamedTuple):
     whether it began as this format; `agree` makes the tables of several files agree. Of the optional ones, PLACED says that a
     file itself states where it belongs, so that its path gives no label; BESIDE names files that the tool puts beside its results,
     which are passed over in silence; `superseded` tells whether another file beside this one holds the same; SHAPE is that of the JSON;
-    ANYWHERE says that what tells the format may stand late in a file, so that the format is tried last.
+    ANYWHERE says that what tells the format may stand late in a file, so that the format is tried last. MAGIC holds the first bytes of
+    files that are no text.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Format(NamedTuple):
     superseded: Callable[[Source], bool] = lambda _: False
     shape: Any = ANY
     anywhere: bool = False
+    magic: tuple[bytes, ...] = ()
 
 
 @cache
@@ -70,6 +72,9 @@ def recognise(source: Source) -> Format | None:
         if name not in formats():
             raise ValueError(f"format={name!r} is not known; choose one of: {names_of_formats()}")
         return formats()[name]
+    binary = [file_format for file_format in formats().values() if file_format.magic and file_format.recognise(source)]
+    if binary:
+        return binary[0]
     try:
         is_text = bool(source.text)
     except FileError:
@@ -91,10 +96,15 @@ def _has_started(source: Source) -> bool:
 
 def read_table(source: Source, file_format: Format) -> Table:
     """Read one file into a table that says its format."""
-    if not source.text or source.text.isspace():
+    if not file_format.magic and (not source.text or source.text.isspace()):
         raise source.error("is empty")
+    return table_read(source, file_format, file_format.read)
+
+
+def table_read(source: Source, file_format: Format, reader: Callable[[Source], Table]) -> Table:
+    """Return what a reader of a format makes of a file, or an error that says what is wrong with it."""
     try:
-        table = file_format.read(source)
+        table = reader(source)
         check_measured(source, table)
     except MISFIT as error:
         reason = _deviation(source, file_format)

@@ -50,8 +50,13 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Table:
     """Read the table; names and comments give the roles of columns, as in `to_timings`."""
     pairs = re.findall(r"^#\s*(\w+)\s*:(.*)$", comments(header_text(source)), re.M)
-    stated = {key: value.strip() for key, value in pairs}
-    frame = _frame(source)
+    return table_of_rows(source, _frame(source), {key: value.strip() for key, value in pairs})
+
+
+def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> Table:
+    """Return rows of measurements as a table; `stated` may give units, better, metric and shared levels."""
+    for name in frame.columns.intersection(list(MARKS)):
+        frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
     try:
         frame, stated, factors = in_one_unit(frame, stated)
         measured = value_columns(frame.columns, stated)
@@ -138,8 +143,6 @@ def _frame(source: Source) -> pd.DataFrame:
         names = pd.Index(distinct)
         integral = bool((codes >= 0).all()) and all(map(WHOLE.fullmatch, names))
         frame[name] = pd.Categorical.from_codes(codes, names.astype(int) if integral else names)
-    for name in frame.columns.intersection(list(MARKS)):
-        frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
     return frame
 
 

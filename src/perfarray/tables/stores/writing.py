@@ -1,5 +1,6 @@
-"""Write timings as netCDF files and Zarr stores, in chunks with whole levels."""
+"""Write timings as netCDF files and Zarr stores, in chunks with whole levels, and as Parquet and Feather tables."""
 
+import json
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,15 +12,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import LEVELS
+from perfarray.conventions import BETTER, COMPARED, LEVELS, LOWER, METRIC
+from perfarray.tables.frames import to_frame
 from perfarray.tables.replacing import replacing
+
+# Suffixes of tables, which pyarrow writes
+TABLES = (".parquet", ".feather")
 
 # Values in a chunk of a Zarr store, unless the levels of one cell have more
 LARGEST = 2**20
 
 
 def write(times: xr.Dataset, output: Path) -> None:
-    """Write netCDF or Zarr; the former file is replaced when the new one is complete.
+    """Write netCDF, Zarr or a table; the former file is replaced when the new one is complete.
 
     netCDF is made in memory: where its own library meets a full disk it takes the process with it.
     """
@@ -29,6 +34,8 @@ def write(times: xr.Dataset, output: Path) -> None:
             with import_module(_installed("h5netcdf")).File(packed, "w") as file:
                 times.dump_to_store(xr.backends.H5NetCDFStore(file), encoding=netcdf_encoding(times))
             fresh.write_bytes(packed.getbuffer())
+        elif output.suffix in TABLES:
+            _write_table(times, fresh, output.suffix)
         else:
             sizes = common_chunk_sizes(times)
             # A lazy selection has uneven chunks, and the encoding of its former store.
@@ -38,6 +45,29 @@ def write(times: xr.Dataset, output: Path) -> None:
             stored = stored.assign({name: times[name].variable.compute() for name in lazy if times[name].dtype == object})
             with writing():
                 stored.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, sizes))
+
+
+def _write_table(times: xr.Dataset, file: Path, suffix: str) -> None:
+    """Write one row per measurement; the metadata say which columns are values, dims and shared levels."""
+    pyarrow = import_module(_installed("pyarrow"))
+    metrics = sorted((str(name) for name, array in times.data_vars.items() if array.dims), key=lambda name: name != times.attrs.get(METRIC))
+    roles = {
+        "units": {name: str(times[name].attrs.get("units", "1")) for name in metrics},
+        "better": {name: str(times[name].attrs.get(BETTER, LOWER)) for name in metrics},
+        "dims": [str(dim) for dim in times.dims if dim not in LEVELS],
+        "shared": str(times.attrs.get("shared_levels", times[metrics[0]].attrs.get("shared_levels", ""))).split(),
+    }
+    # What is compared by habit would be read as a dim.
+    described = {name: f"{name}_recorded" for name in COMPARED if name in times.coords and name not in times.dims}
+    try:
+        table = pyarrow.Table.from_pandas(to_frame(times.compute().rename(described)), preserve_index=False)
+    except pyarrow.ArrowException as error:
+        raise ValueError(f"a column does not fit into a table: {str(error).partition(chr(10))[0]}") from None
+    table = table.replace_schema_metadata({"perfarray": json.dumps(roles)})
+    if suffix == ".parquet":
+        import_module("pyarrow.parquet").write_table(table, file)
+    else:
+        import_module("pyarrow.feather").write_feather(table, str(file))
 
 
 @contextmanager
@@ -106,11 +136,12 @@ def _number_of_values(sizes: Mapping[Hashable, int]) -> float:
 
 def check_installed(output: Path) -> None:
     """Raise before anything is read where the package that writes this file is not installed."""
-    _installed("h5netcdf" if output.suffix == ".nc" else "zarr")
+    _installed("pyarrow" if output.suffix in TABLES else "h5netcdf" if output.suffix == ".nc" else "zarr")
 
 
 def _installed(package: str) -> Any:
     """Return the name of a package; raise where it is not installed."""
     if util.find_spec(package) is None:
-        raise ImportError(f"this needs {package}, which is not installed; install perfarray[io]")
+        extra = "tables" if package == "pyarrow" else "io"
+        raise ImportError(f"this needs {package}, which is not installed; install perfarray[{extra}]")
     return package

@@ -1,0 +1,189 @@
+"""Parquet and Arrow IPC (Feather): one row per measurement, columns as in a tidy CSV file; partitioned folders are one table.
+
+The metadata of the schema may give `units`, `better`, `metric` and `shared_levels`, as the comments of a CSV file do.
+In a folder, files below `key=value` folders, and files called `part-0`, `part-1`, ..., are read as one table whose keys are labels.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from itertools import groupby
+from pathlib import Path, PurePath
+from re import compile as pattern
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pandas as pd
+
+from perfarray.conventions import UNKNOWN
+from perfarray.readers import custom, tidy_csv
+from perfarray.readers.finding import InputFile
+from perfarray.readers.opening import Source
+from perfarray.tables.columns import Table
+from perfarray.tables.measured import value_column
+from perfarray.timings.options import options
+from perfarray.timings.validation import listed
+
+NAME = "parquet"
+PARQUET: Final = b"PAR1"
+MAGIC: Final = (PARQUET, b"ARROW1")
+SUFFIXES: Final = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
+PROGRAM: Final = "perfarray"  # key of the roles of columns that `perfarray convert` writes
+STATED: Final = (PROGRAM, "units", "better", "metric", "shared_levels")  # keys of the schema's metadata that say what the values are
+PARTITION: Final = pattern(r"([^=/]+)=(.*)")  # a folder of a partitioned table
+PART: Final = pattern(r"part[-_.]?\d.*")  # a file of a table in several files
+MISSING: Final = "__HIVE_DEFAULT_PARTITION__"
+ROW_INDEX: Final = "__index_level_"  # begins the columns that pandas writes an index to
+
+
+def started(head: str) -> bool:
+    """Return whether a broken file began as this format."""
+    return head.startswith(tuple(magic.decode() for magic in MAGIC))
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the first bytes are those of Parquet or of an Arrow IPC file."""
+    return source.first_bytes.startswith(MAGIC)
+
+
+def read(source: Source) -> Table:
+    """Read one file."""
+    return _table(source, *_frame(source))
+
+
+def read_parts(source: Source, parts: Sequence[Source]) -> Table:
+    """Read the files of a partitioned table below the path of `source`; the keys in their paths are columns."""
+    frames, stated = [], dict[str, str]()
+    for part in parts:
+        frame, stated = _frame(part)
+        keys = {name: text for name, text in _keys(part.path.relative_to(source.path)).items() if name not in frame.columns}
+        frames.append(frame.assign(**keys))
+        if sum(len(frame) * len(frame.columns) for frame in frames) > options().max_cells:
+            raise source.error(f"holds more than {options().max_cells} cells; set_options(max_cells=...) sets another limit")
+    return _table(source, pd.concat(frames, ignore_index=True), stated)
+
+
+def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
+    """Return files, those of each partitioned table as one with `parts`, without `_SUCCESS` and hidden files beside them."""
+    roots = {file.path: None if file.explicit or file.problem else _root(file) for file in files}
+    tables = {root for root in roots.values() if root is not None}
+    kept = [
+        file for file in files
+        if roots[file.path] or not (file.path.name.startswith(("_", ".")) and any(root in file.path.parents for root in tables))
+    ]  # fmt: skip
+    grouped: list[InputFile] = []
+    for (root, _), group in groupby(kept, lambda file: (roots[file.path], file.labels)):
+        members = list(group)
+        if root is None:
+            grouped += members
+            continue
+        first = members[0]
+        inner = first.path.relative_to(root).as_posix()
+        label = first.label.removesuffix(inner).strip("/") or root.name
+        grouped.append(first._replace(path=root, label=label, parts=tuple(file.path for file in members)))
+    return grouped
+
+
+def _root(file: InputFile) -> Path | None:
+    """Return the folder of the partitioned table that a file belongs to, None for a file that is a table."""
+    if file.path.suffix.lower() not in SUFFIXES or file.path.name.startswith(("_", ".")):
+        return None
+    folders = file.path.parents
+    partitions = [folder for folder in folders if PARTITION.fullmatch(folder.name)]
+    if partitions:
+        return partitions[-1].parent
+    return folders[0] if PART.fullmatch(file.path.stem) else None
+
+
+def _keys(path: PurePath) -> dict[str, str]:
+    """Return the labels in the folders of a path, as text without percent-encoding."""
+    matches = filter(None, map(PARTITION.fullmatch, path.parts[:-1]))
+    return {unquote(match[1]): UNKNOWN if match[2] == MISSING else unquote(match[2]) for match in matches}
+
+
+def _frame(source: Source) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the rows of a file, and what its metadata say of the values."""
+    table = _arrow_table(source)
+    metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (table.schema.metadata or {}).items()}
+    table = table.select([name for name in table.column_names if not name.startswith(ROW_INDEX)])
+    repeated = [name for name in table.column_names if table.column_names.count(name) > 1]
+    if repeated:
+        raise source.error(f"has a column twice: {listed(dict.fromkeys(repeated))}")
+    if not table.num_rows:
+        raise source.error("has columns and no rows")
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    return frame, {key: metadata[key] for key in STATED if key in metadata}
+
+
+def _arrow_table(source: Source) -> Any:
+    try:
+        import pyarrow as pa
+        from pyarrow import ipc, parquet, types
+    except ImportError as error:
+        raise ImportError("Parquet and Arrow files are read with pyarrow, which is not installed; install perfarray[tables]") from error
+    content, limits = source.unpacked(), options()
+    if not content.strip():
+        raise source.error("is empty")
+    try:
+        if content.startswith(PARQUET):
+            file = parquet.ParquetFile(BytesIO(content))
+            _check_size(source, file.metadata.num_rows, file.metadata.num_columns)
+            table = file.read()
+        else:
+            with ipc.open_file(BytesIO(content)) as reader:
+                table = reader.read_all()
+            table.validate(full=True)  # damaged offsets would lead out of the memory of the file
+            _check_size(source, table.num_rows, table.num_columns)
+        nested = [field.name for field in table.schema if types.is_nested(field.type)]
+        if nested:
+            raise source.error(f"column {nested[0]!r} holds lists or structures; a table has one row per measurement (explode it)")
+        if table.nbytes > limits.max_file_bytes:
+            source.too_large(limits.max_file_bytes)
+        decimals = {field.name: pa.float64() for field in table.schema if types.is_decimal(field.type)}
+        return table.cast(
+            pa.schema([pa.field(field.name, decimals.get(field.name, field.type)) for field in table.schema], table.schema.metadata)
+        )
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise source.error(f"is cut off or damaged: {str(error).partition(chr(10))[0]}") from None
+
+
+def _check_size(source: Source, rows: int, columns: int) -> None:
+    if rows * max(columns, 1) > options().max_cells:
+        raise source.error(f"holds {rows} rows of {columns} columns; set_options(max_cells=...) allows more cells")
+
+
+def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Table:
+    """Return the rows as a table: by what `perfarray convert` wrote, by the names of the columns, or by those the caller gave."""
+    if (written := _written(stated.get(PROGRAM, ""), list(frame.columns))) and not source.options.dims:
+        return tidy_csv.table_of_frame(source, frame, **written)
+    stated, dims = {key: text for key, text in stated.items() if key != PROGRAM}, source.options.dims
+    names = custom.names_of_columns(source, list(frame.columns))
+    if any(isinstance(name, int) for name in dims.values()):
+        raise source.error("has names of columns; dims= names them, not their places")
+    if absent := [name for name in dims.values() if name not in frame.columns]:
+        raise source.error(f"has no column {absent[0]!r}; it has {listed(frame.columns, 30)}")
+    metric = custom.quantity(source, list(frame.columns))
+    if dims and (metric is not None or any(map(value_column, names))):
+        source.columns = dict(zip(names, map(repr, frame.columns), strict=True))
+        frame = frame.set_axis(names, axis=1)
+        stated |= {} if metric is None else {"metric": metric}
+    return tidy_csv.table_of_rows(source, frame, stated)
+
+
+def _written(text: str, columns: Sequence[str]) -> dict[str, Any] | None:
+    """Return the roles of columns that `perfarray convert` wrote into the metadata; None where there are none, or others than it writes."""
+    try:
+        roles = json.loads(text)
+        units, better, dims, shared = (roles[key] for key in ("units", "better", "dims", "shared"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    texts = [*units, *units.values(), *better, *better.values()] if isinstance(units, dict) and isinstance(better, dict) else [None]
+    if (
+        not all(isinstance(name, str) for name in (*texts, *dims, *shared))
+        or not {*units, *dims} <= {*columns}
+        or units.keys() != better.keys()
+    ):
+        return None
+    return {
+        "value": {name: name for name in units}, "units": units, "better": better, "shared": shared, "dims": {name: name for name in dims},
+    }  # fmt: skip

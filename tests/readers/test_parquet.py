@@ -1,0 +1,217 @@
+"""Parquet and Feather: the Datasets that CSV gives, partitioned folders as one table, hostile files, and what is written."""
+
+import warnings
+import zipfile
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import perfarray
+from cli.test_compare import run
+from perfarray.tables.stores.writing import write as write_store
+from strategies import MANY
+
+pa = pytest.importorskip("pyarrow", reason="install perfarray[tables]")
+feather, parquet = (pytest.importorskip(f"pyarrow.{name}") for name in ("feather", "parquet"))
+
+ROWS = [
+    (benchmark, version, execution, iteration, 1.5 + (7 * execution + iteration) / 100, f"host of {version}", iteration == 0)
+    for benchmark in ("fft", "sort")
+    for version in ("old", "new")
+    for execution in range(3)
+    for iteration in range(4)
+]
+COLUMNS = ["benchmark", "version", "execution", "iteration", "time_ms", "host", "warmup"]
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(ROWS, columns=COLUMNS)
+
+
+def same(one, other):
+    """Check that two Datasets hold the same but for what names their format."""
+    xr.testing.assert_identical(one.drop_attrs(deep=False), other.drop_attrs(deep=False))
+
+
+def write(frame, path, **metadata):
+    """Write a frame by the suffix of the path, with metadata of the schema, and return the path."""
+    table = pa.Table.from_pandas(frame).replace_schema_metadata(metadata)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, str(path))
+    return path
+
+
+@pytest.mark.parametrize("change", [
+    lambda frame: frame,
+    lambda frame: frame.sample(frac=1, random_state=1),
+    lambda frame: frame.drop(index=[3, 17]),
+    lambda frame: frame.assign(machine=frame["version"].map({"old": 7, "new": 9})),
+    lambda frame: frame.rename(columns={"time_ms": "time"}).assign(unit="us"),
+    lambda frame: frame.drop(columns=["iteration", "warmup"]).drop_duplicates(["benchmark", "version", "execution"]),
+])  # fmt: skip
+def test_every_door_gives_the_same(tmp_path, frame, change):
+    """CSV, Parquet, Feather, pandas, and, where they are installed, Polars and DuckDB."""
+    rows = change(frame).reset_index(drop=True)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    expected = perfarray.read(tmp_path / "rows.csv")
+    for suffix in (".parquet", ".feather"):
+        same(expected, perfarray.read(write(rows, tmp_path / f"rows{suffix}")))
+    same(expected, perfarray.to_timings(rows))
+    same(expected, perfarray.to_timings(pa.Table.from_pandas(rows)))
+    for package, function in (("polars", "from_pandas"), ("duckdb", "from_df")):
+        if find_spec(package) is not None:
+            same(expected, perfarray.to_timings(getattr(import_module(package), function)(rows)))
+
+
+def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
+    """Units in the metadata of the schema, other names by dims=, as for CSV; other types are numbers, too."""
+    plain = perfarray.read(write(frame, tmp_path / "a.parquet"))
+    stated = write(frame.rename(columns={"time_ms": "time"}), tmp_path / "b.parquet", units="ms")
+    same(plain, perfarray.read(stated))
+    renamed, dims = frame.rename(columns={"time_ms": "duration", "benchmark": "program"}), {"benchmark": "program", "time_ms": "duration"}
+    renamed.to_csv(tmp_path / "c.csv", index=False)
+    same(perfarray.read(tmp_path / "c.csv", dims=dims), perfarray.read(write(renamed, tmp_path / "c.feather"), dims=dims))
+    dated = frame.assign(date=pd.Timestamp("2026-01-02")).assign(
+        time_ms=pd.arrays.ArrowExtensionArray(pa.array(frame["time_ms"]).cast(pa.decimal128(9, 6)))
+    )
+    times = perfarray.read(write(dated, tmp_path / "d.parquet"))
+    expected = perfarray.to_timings(frame.assign(date=pd.Timestamp("2026-01-02")))
+    assert times["date"].identical(expected["date"])
+    np.testing.assert_allclose(times["time"], expected["time"])
+
+
+@pytest.mark.parametrize(("rows", "choices", "message"), [
+    (lambda frame: frame.assign(time_ms=frame["time_ms"].where(frame.index != 5, -1.0)), {}, "row 6 .* is -1.0; expected a number"),
+    (lambda frame: frame.assign(time_ms="fast"), {}, "column 'time_ms', row 1 under the header, is 'fast'"),
+    (lambda frame: frame.assign(time_ms=[[1.0, 2.0]] * len(frame)), {}, "column 'time_ms' holds lists or structures"),
+    (lambda frame: frame.drop(columns="time_ms"), {}, "has no column of values"),
+    (lambda frame: frame.iloc[:0], {}, "has columns and no rows"),
+    (lambda frame: pd.concat([frame, frame.iloc[:1]]), {}, "1 rows repeat a measurement"),
+    (lambda frame: frame, {"dims": {"benchmark": "program"}}, "has no column 'program'; it has 'benchmark'"),
+    (lambda frame: frame, {"dims": {"benchmark": 0}}, "dims= names them, not their places"),
+    (lambda frame: frame, {"format": "jmh"}, "is not UTF-8 text"),
+])  # fmt: skip
+def test_bad_tables(tmp_path, frame, rows, choices, message):
+    """The file, the column and the row."""
+    path = write(rows(frame), tmp_path / "bad.parquet")
+    with pytest.raises(ValueError, match=rf"bad\.parquet.*{message}"):
+        perfarray.read(path, **choices)
+
+
+def test_limits(tmp_path, frame):
+    """Cells are counted before the file is read, bytes of what is held after it."""
+    path = write(frame, tmp_path / "a.parquet")
+    with perfarray.set_options(max_cells=100), pytest.raises(ValueError, match=r"holds 48 rows of 7 columns; set_options\(max_cells=...\)"):
+        perfarray.read(path)
+    constant = write(pd.DataFrame({"benchmark": "a", "time": np.full(200_000, 1.5)}), tmp_path / "small.parquet")
+    assert constant.stat().st_size < 100_000
+    with perfarray.set_options(max_file_bytes=1_000_000), pytest.raises(ValueError, match="holds more than the 1000000 bytes"):
+        perfarray.read(constant)
+
+
+def partitioned(frame, folder):
+    """Write a folder of a date and a version with an odd name, two parts each, as engines do."""
+    for number, date in enumerate(("2026-11-01", "2026-11-02")):
+        for version, rows in frame.groupby("version"):
+            for part, half in enumerate(np.array_split(np.arange(len(rows)), 2)):
+                name = f"date={date}/version={version}%2F007/part-{part}-{number}.parquet"
+                write(rows.iloc[half].drop(columns="version"), folder / name)
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".part-0.crc").write_text("x")
+    return folder
+
+
+def test_a_partitioned_folder_is_one_table(tmp_path, frame):
+    """Keys of folders are labels, as text without percent-encoding; parts are joined, and what engines put beside them is no file."""
+    folder = partitioned(frame, tmp_path / "hive")
+    times = perfarray.read(folder)
+    assert times.sizes == {"benchmark": 2, "version": 2, "date": 2, "execution": 3, "iteration": 4}
+    assert times["version"].values.tolist() == ["new/007", "old/007"]
+    assert times["date"].values.tolist() == ["2026-11-01", "2026-11-02"]
+    assert times["time"].notnull().all()
+    archive = perfarray.read_archive(folder)
+    assert (archive.attrs["n_files"], archive.attrs["n_files_skipped"]) == (1, 0)
+    same(times, archive)
+    assert perfarray.archive_table(folder)[["file", "status", "measurements"]].values.tolist() == [["hive", "read", 96]]
+    with pytest.warns(perfarray.PerfarrayWarning, match="the same measurement stands under machine='x' and machine='y'"):
+        both = perfarray.read_archive({"x": folder, "y": folder}, dim="machine")
+    assert both.sizes["machine"] == 2
+    zipped = tmp_path / "hive.zip"
+    with zipfile.ZipFile(zipped, "w") as archive:
+        for file in folder.rglob("*"):
+            archive.write(file, file.relative_to(tmp_path))
+    same(times, perfarray.read(zipped))
+
+
+def test_an_unknown_partition_and_tables_of_their_own(tmp_path, frame):
+    """Hive's word for a missing key is unknown; files with names of their own are files; with a layout the paths say what they are."""
+    old = frame[frame["version"] == "old"].drop(columns="version")
+    write(old, tmp_path / "a" / "version=__HIVE_DEFAULT_PARTITION__" / "x.parquet")
+    assert perfarray.read(tmp_path / "a")["version"].values.tolist() == ["unknown"]
+    for name in ("one", "two"):
+        write(old, tmp_path / "b" / f"{name}.parquet")
+    assert perfarray.read_archive(tmp_path / "b").sizes["file"] == 2
+    assert perfarray.read_archive(tmp_path / "b", layout="{compiler}.parquet")["compiler"].values.tolist() == ["one", "two"]
+
+
+def assert_read_or_named(path):
+    """Check that a file is read, or refused by name."""
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            perfarray.read(path)
+        except ValueError as error:
+            if path.name not in str(error):
+                raise
+
+
+def test_damaged_files(tmp_path, frame):
+    """Cut off and with other bytes: a Dataset, or an error that names the file."""
+    for suffix in (".parquet", ".feather"):
+        content, path, rng = write(frame, tmp_path / f"a{suffix}").read_bytes(), tmp_path / f"b{suffix}", np.random.default_rng(1)
+        for place in rng.integers(8, len(content), 400 if MANY else 40).tolist():
+            for damaged in (content[:place], content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :]):
+                path.write_bytes(damaged)
+                assert_read_or_named(path)
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_what_is_converted_is_read_again(tmp_path, suffix):
+    """Metrics with units and directions, dims and descriptors: `convert` writes them, and a table gives them back."""
+    source = perfarray.dataset_path("python_malloc")
+    output = tmp_path / f"out{suffix}"
+    result = run("convert", source, output, "--layout", "{version}.json")
+    assert result.exit_code == 0
+    assert f"{suffix[1:].capitalize()}, 960 values of time" in result.stdout
+    times, table = perfarray.read_archive(source, layout="{version}.json"), perfarray.read(output)
+    np.testing.assert_array_equal(table["time"].transpose(*times["time"].dims), times["time"])
+    assert table["time"].attrs == times["time"].attrs
+    np.testing.assert_array_equal(table["warmup"].broadcast_like(times["warmup"]), times["warmup"])
+    assert set(times.coords) <= set(table.coords)
+    verdicts = [each.perf.compare("malloc", dim="version")["verdict"].values.tolist() for each in (times, table)]
+    assert verdicts[0] == verdicts[1]
+
+
+def test_converted_metrics_keep_their_units(tmp_path):
+    """A memory, a rate and a descriptor called like a dim."""
+    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"benchmark": ["a", "b"]}, rng=1)
+    times["memory"] = (times["time"] * 1e6).assign_attrs(units="B", better="lower")
+    times["rate"] = (1 / times["time"]).assign_attrs(units="MB/s", better="higher")
+    times = times.assign_coords(compiler="gcc").assign_attrs(metric="rate")
+    write_store(times, tmp_path / "a.parquet")
+    table = perfarray.read(tmp_path / "a.parquet")
+    assert list(table.data_vars) == ["rate", "time", "memory"]
+    assert table.attrs["metric"] == "rate"
+    assert {name: (array.attrs["units"], array.attrs["better"]) for name, array in table.items()} == {
+        "rate": ("MB/s", "higher"), "time": ("s", "lower"), "memory": ("B", "lower"),
+    }  # fmt: skip
+    assert table["compiler_recorded"].item() == "gcc"
+    assert table.sizes == {"benchmark": 2, "execution": 3}
