@@ -25,7 +25,8 @@ pre { overflow-x: auto; background: #f6f8fa; padding: .8rem } summary { cursor: 
   .sortable tr { padding: .5rem 0; border-bottom: 1px solid var(--line) } .sortable td { border: 0; padding: 0; white-space: normal }
   .sortable td::before { color: var(--quiet); font-weight: 400 } .sortable td:empty { display: none } }
 @media print { details:not([open]) { display: none } h2 { break-after: avoid } tr, img { break-inside: avoid } body { max-width: none }
-  .wide { overflow: visible } img { max-width: 100%; max-height: 24cm } table { font-size: .75rem } th, td { white-space: normal }
+  .wide { overflow: visible } img { max-width: 100%; max-height: 24cm } table { font-size: .75rem }
+  th, td { white-space: normal; overflow-wrap: break-word } h2 + p { break-after: avoid }
   pre { white-space: pre-wrap } }
 """
 
