@@ -1,7 +1,7 @@
 """`perfarray compare`: whether each benchmark is faster or slower; the exit code says whether anything is slower."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,7 +22,7 @@ SEED = 1  # the same files give the same answer
 
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
 
-OPTIONS = options.spoken("threshold correction statistic value method shared paired by")
+OPTIONS = options.spoken("threshold correction statistic value method prior shared paired by")
 
 
 def compare(
@@ -44,6 +44,10 @@ def compare(
         ),
     ] = None,
     nest: options.Nest,
+    prior: Annotated[
+        Literal["suite"] | None,
+        typer.Option(help="Learn the variances from all benchmarks together: more answers from 3 to 5 runs of 8 benchmarks or more."),
+    ] = None,
     shared: Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")] = None,
     paired: options.Paired = None,
     by: Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: a suite row for each of its values.")] = None,
@@ -64,7 +68,7 @@ def compare(
     """
     choices = options.given(
         threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
-        shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
+        prior=prior, shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
     )  # fmt: skip
     paths, keys = paths_read(places), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:

@@ -149,6 +149,7 @@ def legend(compared: Comparison) -> list[str]:
     lines = [
         f"{compared.level} intervals{method_text}; {sample}.",
         *_correction_legend(compared),
+        *_prior_legend(compared),
         f"change: of the {statistic} {attrs['metric']}, of which {better} is faster{averaged}.",
         f"faster, slower: {judged}{smaller}; inconclusive: neither.",
     ]
@@ -176,6 +177,16 @@ def _sample(compared: Comparison) -> tuple[str, str]:
     units = compared.unit if numbers == {1} else units
     sample = f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"
     return f"{f'n = {numbers.pop()}' if len(numbers) == 1 else 'n counts'} {sample}", inside
+
+
+def _prior_legend(compared: Comparison) -> list[str]:
+    """Write what the suite told of the variances."""
+    if "prior" not in compared.attrs:
+        return []
+    row = compared.rows[0]
+    worth = "any number of" if math.isinf(row["prior_df"]) else f"{row['prior_df']:.0f}"
+    deviation = f"{100 * row['prior_standard_deviation']:.2g} %"
+    return [f"Variances learned from the suite: a standard deviation near {deviation}, worth {worth} further {plural(compared.unit)}."]
 
 
 def _correction_legend(compared: Comparison) -> list[str]:

@@ -39,6 +39,7 @@ def compare(
     family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
+    prior: str | None = None,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -90,6 +91,9 @@ def compare(
         whatever they would have taken are given; or they are left out.
     across : str
         The dim the suite row averages over.
+    prior : {None, "suite"}
+        With "suite" the variance of each benchmark is shrunk towards what the benchmarks of the suite have in common (along `across`),
+        which adds degrees of freedom: for 3 to 5 runs of some 8 benchmarks or more. For formulas of means; the suite row is without.
     by : str, optional
         A coordinate along `across`, such as `suite`, with one suite row for each of its values.
     shared : str or tuple of str, optional
@@ -109,7 +113,9 @@ def compare(
         `difference`, and of means Welch's limits of it at the same level, `difference_lower` and `difference_upper`, in the units of the
         data. For every candidate, over the benchmarks measured on both sides: `suite_estimate` (geometric mean ratio),
         `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`, and
-        `suite_correlation` (the mean correlation between benchmarks of their units) with `suite_correlation_pvalue`.
+        `suite_correlation` (the mean correlation between benchmarks of their units) with `suite_correlation_pvalue`. With a prior
+        `prior_df` and `prior_standard_deviation` (of units, relative), and relative standard errors with it, `standard_error`, and
+        without, `unmoderated_standard_error`.
 
     Raises
     ------
@@ -129,6 +135,7 @@ def compare(
     References
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12.
+    G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression", 2004 (prior).
     S. Holm 1979; Y. Benjamini, Y. Hochberg 1995; Y. Benjamini, D. Yekutieli 2005 (intervals after selection).
 
     Examples
@@ -143,6 +150,7 @@ def compare(
     rules = Rules(
         method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
         confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
+        prior=prior,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,

@@ -1,20 +1,22 @@
 """The arguments of `compare` and `pairwise`, and the engine they choose: formulas of unit means, order statistics, or the bootstrap."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import xarray as xr
 
 from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, of_runs
+from perfarray.comparisons.priors import along_suite, check_prior, learned_outputs
 from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.verdicts import Limits, Rules
-from perfarray.timings.apply import is_chunked
+from perfarray.timings.apply import Output, is_chunked
 from perfarray.timings.metrics import single_metric
 from perfarray.timings.pairs import FAR, Pair, with_unknown_at_best, with_worst_case
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
@@ -57,6 +59,7 @@ class CompareOptions:
         check_equivalence_risk(rules.equivalence_risk)
         object.__setattr__(self, "rules", rules._replace(confidence_level=level, threshold=threshold))
         check_no_resampling(rules.method, self.resample)
+        check_prior(rules.prior, rules.method)
 
     @property
     def drawn(self) -> bool:
@@ -86,7 +89,8 @@ class Engine(NamedTuple):
     """A formula that gives evidence, the formula of its limits, and the arrays that both need.
 
     `material` are the variables that limits are made from, with dims whose labels are in `coords`; `inputs` the arrays between the timings
-    and their bounds, with their `core` dims; `of_units` says whether the formula takes unit means instead of timings.
+    and their bounds, with their `core` dims; `further` what the formula returns after the material, variables of the result; `of_units`
+    says whether the formula takes unit means instead of timings.
     """
 
     evidence: Callable[..., Sequence[Any]]
@@ -96,6 +100,7 @@ class Engine(NamedTuple):
     attrs: dict[str, Hashable]
     inputs: tuple[xr.DataArray, ...] = ()
     core: tuple[list[str], ...] = ()
+    further: Mapping[str, Output] = MappingProxyType({})
     of_units: bool = False
 
 
@@ -103,21 +108,17 @@ def choose_engine(pair: Pair, options: CompareOptions, rules: Rules, depth: int)
     """Return the engine of a method; `depth` is the position in the nest of the runs whose medians are compared."""
     if options.drawn:
         return _bootstrap(pair, options, rules, depth)
-    return _order_statistics(pair, options, rules, depth) if options.medians else _formulas(rules)
+    return _order_statistics(pair, options, rules, depth) if options.medians else _formulas(rules, options.across)
 
 
-def along_suite(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
-    """Return arrays with the dim of the suite; a single benchmark gets it."""
-    return [array if across in array.dims else array.expand_dims({across: 1}).assign_coords({across: [0]}) for array in arrays]
-
-
-def _formulas(rules: Rules) -> Engine:
+def _formulas(rules: Rules, across: str) -> Engine:
     return Engine(
         evidence=partial(ratio_tests.evidence_of_units, rules=rules),
         limits=partial(ratio_tests.limits_of_units, rules=rules),
         material={"_limits": (PART,)},
         coords={PART: range(ratio_tests.MATERIAL)},
-        attrs={"df": rules.df},
+        attrs={"df": rules.df, **({"prior": rules.prior} if rules.prior else {})},
+        further=learned_outputs(across) if rules.prior else {},
         of_units=True,
     )
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
+from perfarray.comparisons.engines import CompareOptions, Engine, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
+from perfarray.comparisons.priors import along_suite
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.conventions import SUITE
 from perfarray.numerics.dependence import dependence_pvalue
@@ -129,10 +130,10 @@ def _gather(
         *engine.inputs,
         *bounds,
         core=[[across, *levels]] * 2 + [*engine.core] + [[across]] * len(bounds),
-        outputs=rows | suite | material | outputs,
+        outputs=rows | suite | material | {**engine.further} | outputs,
         coords=engine.coords,
     )
-    return evidence, labels, tuple(outputs)
+    return evidence, labels, (*engine.further, *outputs)
 
 
 def _gather_by_threshold(

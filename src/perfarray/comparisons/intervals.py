@@ -10,11 +10,14 @@ import xarray as xr
 
 from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, bounded_median_ratio, check_ratio_method, check_runs, of_runs
 from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
+from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, apply_over_suite, check_prior, learned_outputs
+from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS, LOG_METHODS, MEAN_METHODS, UNBOUNDED, mean_by_units, ratio_by_units
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.medians import ratio_of_medians
+from perfarray.numerics.moderated import mean_by_suite, ratio_by_suite
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side, unit_shape
 from perfarray.numerics.types import Floats
@@ -47,6 +50,8 @@ def mean_interval(
     n_resamples: int = 1000,
     rng: Rng = None,
     censored: str = "bound",
+    across: str = BENCHMARK,
+    prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Estimate the mean with an interval that respects the nest.
@@ -72,6 +77,8 @@ def mean_interval(
         Bootstrap replicates, and their seed or the `rng_key` of an earlier result. Other methods ignore them.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as at least that, and limits hold whatever they would have taken; or they are left out.
+    across, prior : str; {None, "suite"}
+        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the suite's have in common, as in `compare`.
 
     Returns
     -------
@@ -79,7 +86,8 @@ def mean_interval(
         `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units),
         `dependence_pvalue` (from 10 units on: whether their order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's,
         below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 10 units on). Notes name the cells where these
-        say that limits cover too little.
+        say that limits cover too little. With a prior `prior_df`, `prior_standard_deviation` (of units, relative) and
+        `unmoderated_standard_error`.
 
     Raises
     ------
@@ -105,8 +113,9 @@ def mean_interval(
     [7.516, 10.0, 12.484]
     """
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
+    check_prior(prior, method)
     level = check_confidence_level(confidence_level)
-    data = resolve(times, metric, levels, censored=censored)
+    data = resolve(times, metric, levels, positive="the log of a mean (prior='suite')" if prior else "", censored=censored)
     depth, shaped, keys, specific = len(data.levels), not data.bounded, [], SKEW
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
     formula: Callable[..., tuple[Floats, ...]] | None = None
@@ -119,17 +128,24 @@ def mean_interval(
     def kernel(values: Floats, *keys: Any) -> list[Floats]:
         means = unit_means(values, depth)
         units = summarise_units(means)
-        interval = formula(values, *keys) if formula else mean_by_units(means, units, method=method, level=level)
+        if prior:
+            interval = mean_by_suite(means, level=level)
+        else:
+            interval = formula(values, *keys) if formula else mean_by_units(means, units, method=method, level=level)
         return [*interval, *(unit_shape(means, units) if shaped else ()), dependence_pvalue(means)]
 
     variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
+    variables |= (PRIOR_OUTPUTS | outputs(data.units, unmoderated_standard_error="")) if prior else {}
     variables |= (SHAPE_OUTPUTS if shaped else {}) | ORDER_OUTPUTS
-    result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables, attrs=attrs)
+    if prior:
+        result = apply_over_suite(kernel, data.array, across=across, levels=data.levels, outputs=variables, attrs=attrs)
+    else:
+        result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables, attrs=attrs)
     notes = [*data.notes, data.selected]
     if data.bounded:
         result = bound_interval(result, data.bounds)
         notes.append(data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound"))
-    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE))
+    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE, *((PRIOR,) if prior else ())))
 
 
 @for_each_metric
@@ -149,6 +165,8 @@ def ratio_interval(
     rng: Rng = None,
     paired: str | None = None,
     censored: str = "bound",
+    across: str = BENCHMARK,
+    prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Estimate the ratio of each candidate's mean or median to the baseline's, with a confidence set.
@@ -185,6 +203,8 @@ def ratio_interval(
         The outermost level, when its units match between the two systems (the same sessions). Units of one side only are left out.
     censored : {"bound", "drop"}
         Runs stopped at a limit count as at least that, and limits hold whatever they would have taken; or they are left out.
+    across, prior : str; {None, "suite"}
+        With "suite" the variance of each benchmark (dim `across`) is shrunk towards what the suite's have in common, as in `compare`.
 
     Returns
     -------
@@ -194,7 +214,8 @@ def ratio_interval(
         values are cut to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or `at_most` (0, upper]. The
         limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Formulas of means without pairs also
         give `candidate_share` of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
-        `skewness_pvalue`; notes name the cells where these say that limits cover too little.
+        `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a prior `prior_df`,
+        `prior_standard_deviation`, `standard_error` and `unmoderated_standard_error`, all relative.
 
     Raises
     ------
@@ -227,7 +248,9 @@ def ratio_interval(
     """
     method, level = check_ratio_method(statistic, method, df, value), check_confidence_level(confidence_level)
     medians, matched = statistic == MEDIAN, paired is not None
-    positive = f"the log of a ratio (method={method!r})" if method in LOG_METHODS else ""
+    check_prior(prior, method)
+    reason = f"method={method!r}" if method in LOG_METHODS else "prior='suite'" if prior else ""
+    positive = f"the log of a ratio ({reason})" if reason else ""
     at = 0 if resample is None else -1
     pair = resolve_pair(
         times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at, censored=censored
@@ -247,7 +270,8 @@ def ratio_interval(
     elif medians:
         formula = partial(ratio_of_medians, ranked=method == RANK, **options)
     else:
-        formula, noisy = partial(ratio_by_units, method=method, df_rule=df, **options), not (matched or pair.bounded)
+        by_units = ratio_by_suite if prior else ratio_by_units
+        formula, noisy = partial(by_units, method=method, df_rule=df, **options), not (matched or pair.bounded)
         attrs["df"] = df
     formula = of_runs(formula, len(nest) - depth) if medians else formula
 
@@ -257,7 +281,9 @@ def ratio_interval(
         return [*formula(new, old, *keys), *noise, dependence_pvalue(*means, paired=matched)]
 
     def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
-        variables = RATIO_OUTPUTS | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+        variables = RATIO_OUTPUTS | (learned_outputs(across) if prior else {}) | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+        if prior:
+            return apply_over_suite(kernel, candidate.array, baseline.array, across=across, levels=nest, outputs=variables, attrs=attrs)
         core = [nest, nest, *[()] * len(keys)]
         return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables, attrs=attrs)
 
@@ -266,7 +292,7 @@ def ratio_interval(
     if pair.bounded:
         result = result if medians else _bound_ratio(result, pair)
         notes.append(pair.stopped_note(STOPPED if medians else ONLY_WORSE))
-    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE))
+    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE, *((PRIOR,) if prior else ())))
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:

@@ -45,6 +45,7 @@ def pairwise(
     family: str | tuple[str, ...] | None = None,
     censored: str = "bound",
     across: str = BENCHMARK,
+    prior: str | None = None,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -60,8 +61,9 @@ def pairwise(
         The dim whose labels are compared.
     levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
         The method and its judgement.
-    correction, censored, across, by, shared, paired, metric : as for `compare`
-        Corrections, stopped runs, the suite and its parts, shared and matched units, and the variable(s) of a Dataset.
+    correction, censored, across, prior, by, shared, paired, metric : as for `compare`
+        Corrections, stopped runs, the suite, what is learned from it, its parts, shared and matched units, and the variable(s) of a
+        Dataset.
     family : str or tuple of str, optional
         The dims over which verdicts are corrected together; default: every verdict of the call, each pair of labels once.
         `family="benchmark"` corrects over the benchmarks of each pair alone.
@@ -88,6 +90,7 @@ def pairwise(
     rules = Rules(
         method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
         confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
+        prior=prior,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples,

@@ -14,6 +14,7 @@ from perfarray.comparisons.evidence import Measured
 from perfarray.comparisons.intervals import RATIO_OUTPUTS
 from perfarray.comparisons.medians import BEYOND
 from perfarray.comparisons.noise import NOISE
+from perfarray.comparisons.priors import PRIOR
 from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
@@ -76,7 +77,7 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
         for measured, levels in zip(measurements, adjusted, strict=True):
             result = _labelled(measured, _decide(measured, levels, options), options.across).assign_attrs({**measured.attrs, **attrs})
             declared = options.shared is not None or measured.pair.jointly or options.paired is not None
-            checks = (UNITS, DEPENDENCE, specific, DECIDING, *(() if declared else (MOVEMENT,)))
+            checks = (UNITS, DEPENDENCE, specific, DECIDING, *((PRIOR,) if options.rules.prior else ()), *(() if declared else (MOVEMENT,)))
             results.append(with_notes(result, *measured.notes, checks=checks))
     if isinstance(options.metric, str | None):
         return with_notes(results[0], *notes)

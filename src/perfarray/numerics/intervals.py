@@ -38,7 +38,8 @@ class Ratio(NamedTuple):
     """A ratio of two means, with what its limits are made from.
 
     `estimate` is candidate over baseline, NaN where the baseline is zero; `residual` the squared standard error of new - ratio * old,
-    `overlap` its covariance with the mean of old, and `skewness` the part of its skewness that counts (`skew_adjusted`).
+    `overlap` its covariance with the mean of old, and `skewness` the part of its skewness that counts (`skew_adjusted`). `prior_df` are
+    degrees of freedom learned from other benchmarks, and `likeness` how far both sides have one variance (`moderated.Prior`).
     """
 
     estimate: Floats
@@ -48,6 +49,8 @@ class Ratio(NamedTuple):
     overlap: Floats
     paired: bool
     skewness: Floats | float = 0.0
+    prior_df: Floats | None = None
+    likeness: Floats | None = None
 
     @property
     def n(self) -> Floats:
@@ -135,11 +138,7 @@ def quotient(new: Floats, old: Floats) -> Floats:
 def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     """Summarise two sets of unit means (..., units); paired ones must match along the last axis."""
     if not paired:
-        numerator, denominator = summarise_units(new), summarise_units(old)
-        estimate = quotient(numerator.mean, denominator.mean)
-        filled = np.nan_to_num(estimate)
-        shifted = filled * denominator.variance
-        return Ratio(estimate, numerator, denominator, numerator.variance + filled * shifted, -shifted, False)
+        return ratio_from(summarise_units(new), summarise_units(old))
     complete = ~(np.isnan(new) | np.isnan(old))
     new, old = np.where(complete, new, np.nan), np.where(complete, old, np.nan)
     numerator, denominator = summarise_units(new), summarise_units(old)
@@ -151,6 +150,14 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
             np.where(n > 1, (residuals * factor).sum(axis=-1) / (n - 1) / n, np.nan) for factor in (residuals, old_deviations)
         )
     return Ratio(estimate, numerator, denominator, residual, overlap, True)
+
+
+def ratio_from(numerator: UnitSummary, denominator: UnitSummary) -> Ratio:
+    """Return the ratio of two independent means."""
+    estimate = quotient(numerator.mean, denominator.mean)
+    filled = np.nan_to_num(estimate)
+    shifted = filled * denominator.variance
+    return Ratio(estimate, numerator, denominator, numerator.variance + filled * shifted, -shifted, False)
 
 
 def _ratio_skewness(ratio: Ratio, new: Floats, old: Floats, df: Floats) -> Floats:
@@ -173,15 +180,23 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
     """Return the degrees of freedom of a ratio; those of pairs are units - 1.
 
     `satterthwaite` is Welch-Satterthwaite with the estimated ratio plugged in, `conservative` the smaller number of units less one (the
-    paper's n - 1), `normal` infinite.
+    paper's n - 1), `normal` infinite. A prior adds its own. What it tells of one side it tells of the other where both have one variance;
+    where they have their own, the mean of both sides' counts (Cochran and Cox) instead of Welch and Satterthwaite's.
     """
     new, old = ratio.numerator, ratio.denominator
+    learned = 0.0 if ratio.prior_df is None else ratio.prior_df
     if rule == "normal":
         df = np.full(ratio.n.shape, np.inf)
     elif ratio.paired or rule == "conservative":
-        df = ratio.n - 1
+        df = ratio.n - 1 + learned
     else:
-        df = welch_df(new.variance, ratio.estimate**2 * old.variance, new.n - 1, old.n - 1)
+        variances = new.variance, ratio.estimate**2 * old.variance
+        counted = welch_df(*variances, new.n - 1, old.n - 1)
+        if ratio.likeness is not None:
+            with np.errstate(invalid="ignore"):
+                mean = (variances[0] * (new.n - 1) + variances[1] * (old.n - 1)) / (variances[0] + variances[1])
+                counted = ratio.likeness * counted + (1 - ratio.likeness) * np.where(np.isnan(mean), counted, mean)
+        df = learned + counted
     return np.where(ratio.n > 1, df, np.nan)
 
 

@@ -21,6 +21,7 @@ from perfarray.numerics.intervals import (
     welch_df,
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.moderated import learned, moderated_ratio
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
@@ -31,20 +32,24 @@ MATERIAL = 5  # numbers that the limits of a ratio are made from, beside its evi
 def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> tuple[Floats | Mask, ...]:
     """Return `Evidence`, `Suite`, and the material of limits, from unit means (..., benchmarks, units) of two systems.
 
-    `bounds` are the fields of `Known`, where runs were stopped.
+    `bounds` are the fields of `Known`, where runs were stopped. With a prior, what it says of the errors follows (`learned`).
     """
     new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
     ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df)
     censoring = known_of(ratio, bounds)
+    further: tuple[Floats, ...] = ()
+    suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, censoring)
+    if rules.prior:
+        unmoderated, (ratio, df, prior) = ratio, moderated_ratio(new_units, old_units, paired=rules.paired, df_rule=rules.df)
+        further = learned(prior, ratio, unmoderated)
     evidence = row_evidence(ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring)
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
-    suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, censoring)
     if rules.method == BATCH_MEANS:
         evidence = evidence._replace(n=count_units(new, old, rules.paired))
         n = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
         suite = suite._replace(n=np.where(np.isinf(n), 0.0, n))
-    return *evidence, *suite, np.stack(np.broadcast_arrays(*material), axis=-1)
+    return *evidence, *suite, np.stack(np.broadcast_arrays(*material), axis=-1), *further
 
 
 def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rules: Rules) -> RatioSet:

@@ -36,6 +36,7 @@ class Rules(NamedTuple):
     shared: bool = False
     band: str = "linear"
     equivalence_risk: float | None = None
+    prior: str | None = None
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Final
 
 LIMITS: Final = "estimate lower upper n "
 TOGETHER: Final = "suite_correlation suite_correlation_pvalue "
+LEARNED: Final = "prior_df prior_standard_deviation standard_error unmoderated_standard_error "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = LIMITS + CHECKS + "change df kind candidate_share candidate_mean baseline_mean candidate_median baseline_median "
 JUDGED: Final = (
@@ -29,7 +30,7 @@ TABLE: Final = (
     "row performance variation relative_variation relative_variation_noise n_runs n_benchmarks binary_variance session_variance "
     "execution_variance iteration_variance binary_variation session_variation execution_variation iteration_variation "
 )
-COMPARED: Final = RATIO + JUDGED + TOGETHER
+COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED
 SERIES: Final = (
     "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n pooled_effective_n pooled_drift "
     "pooled_drift_pvalue dependence_pvalue lag "
@@ -66,7 +67,7 @@ ANSWER_NAMES: Final = {
     "lagged": SERIES + "value earlier correlation",
     "machine_table": TABLE,
     "mean_difference": LIMITS + "baseline_difference",
-    "mean_interval": LIMITS + CHECKS + "standard_error df",
+    "mean_interval": LIMITS + CHECKS + LEARNED + "df",
     "modes_by": "n_modes weight location statistic pvalue pvalue_adjusted smallest_pvalue n_exchanged share finding exchanged factor "
     "label mode n",
     "normality": "statistic pvalue rejected n share_rejected group_size",
@@ -83,10 +84,10 @@ ANSWER_NAMES: Final = {
     "prob_fastest": LIMITS + "tied",
     "randomization_test": LIMITS + TOGETHER
     + "change statistic pvalue smallest_pvalue n_exchanges suite_benchmarks null_distribution replicate",
-    "ratio_interval": RATIO,
+    "ratio_interval": RATIO + LEARNED,
     "relative_variation": TOGETHER + "performance standard_deviation relative_variation monte_carlo_error n drawn",
     "report": COMPARED + PLAN,
-    "required_runs": LIMITS + TOGETHER + "required extrapolated width n_candidate n_baseline remark runs",
+    "required_runs": LIMITS + TOGETHER + "required extrapolated width n_candidate n_baseline remark runs suite_benchmarks",
     "required_units": COMPARED + "required power pilot_change units",
     "run_estimate": LIMITS,
     "score_distribution": "replicate suite_score suite_correlation suite_correlation_pvalue score",

@@ -1,0 +1,197 @@
+"""Variances learned over a suite: the variance of each benchmark is shrunk towards what the suite's have in common (Smyth 2004).
+
+With variances s_g^2 on d_g degrees of freedom, sigma_g^2 is taken as d0 s0^2 / chi^2(d0), and the posterior variance
+(d0 s0^2 + d_g s_g^2) / (d0 + d_g) has d0 + d_g degrees of freedom. Variances are those of the logs of unit means, so that benchmarks of
+microseconds and of minutes have a prior in common. The last axis of variances is the benchmarks.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perfarray.numerics.intervals import (
+    LOG_DELTA,
+    Ratio,
+    quotient,
+    ratio_df,
+    ratio_from,
+    ratio_limits,
+    ratio_of,
+    standard_error,
+    t_quantile,
+)
+from perfarray.numerics.levels import summarise_units, unit_means
+from perfarray.numerics.types import Floats, Mask
+
+# Smaller variances are raised to this share of the suite's median, as limma does: their logs would decide everything.
+LEAST = 1e-5
+
+# Standard errors that are added to the spread of log variances before the degrees of freedom of intervals are read from it, where there is
+# one side; half of it where there are two. One estimate serves all benchmarks, and intervals are too narrow where it is too small
+# (docs/scripts/moderated.py has the levels from which this number comes).
+CAUTION = 1.0
+
+
+class Prior(NamedTuple):
+    """What the variances of a suite have in common, one number per suite (...).
+
+    `df` is d0 of all sides together: infinite where variances are no more unlike than chance makes them, 0 where fewer than two benchmarks
+    have one. `cautious_df` is its lower limit, from which intervals have their degrees of freedom. `variances` holds s0^2 of each side.
+    `likeness` is the correlation over the benchmarks of both sides' variances, beyond chance: 1 where the noise is the benchmark's.
+    """
+
+    df: Floats
+    cautious_df: Floats
+    likeness: Floats
+    variances: tuple[Floats, ...]
+
+
+class _Spread(NamedTuple):
+    """Of one side: log variances less what chance adds to their mean, their mean and variance, and the moments of chance."""
+
+    centred: Floats
+    measured: Mask
+    number: Floats
+    mean: Floats
+    variance: Floats
+    chance: Floats
+    fourth: Floats
+    average: Floats
+
+
+def fit_prior(*sides: tuple[Floats, Floats]) -> Prior:
+    """Return the prior of one or two sides, given as variances and degrees of freedom (..., benchmarks); NaN is not measured.
+
+    With e = log s^2 - digamma(d / 2) + log(d / 2), d0 solves trigamma(d0 / 2) = var(e) - mean of trigamma(d / 2), averaged over the sides:
+    of one side this is limma's `fitFDist`.
+    """
+    from scipy.special import digamma
+
+    arrays = np.broadcast_arrays(*(array for side in sides for array in side))
+    spreads = [_spread(*arrays[start : start + 2]) for start in range(0, len(arrays), 2)]
+    number = np.min([spread.number for spread in spreads], axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance, total = (np.mean([getattr(spread, name) for spread in spreads], axis=0) for name in ("chance", "variance"))
+        excess = total - chance
+        # The error of a variance of n values: 2 sigma^4 / (n - 1) + fourth cumulant / n. Two sides of one benchmark count as one.
+        fourth = np.mean([spread.fourth for spread in spreads], axis=0)
+        error = np.sqrt(2 * np.maximum(total, chance) ** 2 / (number - 1) + fourth / number)
+        df, cautious = (
+            np.where(number > 1, np.where(each > 0, 2 * inverse_trigamma(each), np.inf), 0.0)
+            for each in (excess, excess + CAUTION / len(sides) * error)
+        )
+        half = np.where(np.isfinite(df), df, 1.0) / 2
+        shift = digamma(half) - np.log(half)
+        variances = tuple(np.where(np.isposinf(df), spread.average, np.exp(spread.mean + shift)) for spread in spreads)
+        both = np.logical_and.reduce([spread.measured for spread in spreads])
+        common = np.where(both, np.prod([spread.centred for spread in spreads], axis=0), 0.0).sum(axis=-1) / (both.sum(axis=-1) - 1)
+        likeness = np.where(number > 1, np.nan_to_num(np.clip(common / np.maximum(excess, 1e-12), 0.0, 1.0)), 1.0)
+    return Prior(df, cautious, likeness, variances)
+
+
+def moderate(variance: Floats, df: Floats, prior: Prior, side: int = 0) -> Floats:
+    """Return the posterior variances of a side, (d0 s0^2 + d s^2) / (d0 + d)."""
+    prior_df = prior.df[..., None]
+    with np.errstate(invalid="ignore"):
+        share = np.where(np.isposinf(prior_df), 1.0, prior_df / (prior_df + df))
+        return np.where(prior_df > 0, variance + share * (prior.variances[side][..., None] - variance), variance)
+
+
+def moderated_ratio(new: Floats, old: Floats, *, paired: bool, df_rule: str) -> tuple[Ratio, Floats, Prior]:
+    """Return the ratio of unit means (..., benchmarks, units) with moderated errors, its degrees of freedom, and the prior.
+
+    The errors are those of the logs of the unit means; of pairs, of the logs of their ratios.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(new), np.log(old)
+    if paired:
+        complete = ~(np.isnan(new) | np.isnan(old))
+        means = [summarise_units(np.where(complete, side, np.nan)) for side in (new, old)]
+        units = [summarise_units(logs[0] - logs[1])]
+    else:
+        means, units = [summarise_units(side) for side in (new, old)], [summarise_units(side) for side in logs]
+    variances = [(side.variance * side.n, side.n - 1) for side in units]
+    prior = fit_prior(*variances)
+    # Squared standard errors of the logs, after moderation
+    errors = [moderate(*each, prior, index) / side.n for index, (each, side) in enumerate(zip(variances, units, strict=True))]
+    if paired:
+        zero = np.zeros_like(errors[0])
+        numerator, denominator = (side._replace(variance=zero) for side in means)
+        residual = numerator.mean**2 * errors[0]
+        ratio = Ratio(quotient(numerator.mean, denominator.mean), numerator, denominator, residual, zero, True)
+    else:
+        ratio = ratio_from(*(side._replace(variance=side.mean**2 * error) for side, error in zip(means, errors, strict=True)))
+    ratio = ratio._replace(prior_df=prior.cautious_df[..., None], likeness=prior.likeness[..., None])
+    return ratio, ratio_df(ratio, df_rule), prior
+
+
+def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...]:
+    """Return d0, the standard deviation of units that benchmarks have in common, and the errors of log ratios with and without both."""
+    return prior.df, _deviation(prior), standard_error(ratio, LOG_DELTA), standard_error(unmoderated, LOG_DELTA)
+
+
+def ratio_by_suite(
+    new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float
+) -> tuple[npt.NDArray[Any], ...]:
+    """Return `intervals.ratio_by_units` of positive timings (..., benchmarks, n_L, ..., n_1) with moderated errors, and what is `learned`."""
+    sides = unit_means(new, levels), unit_means(old, levels)
+    ratio, df, prior = moderated_ratio(*sides, paired=paired, df_rule=df_rule)
+    limits = ratio_limits(ratio, df, level, method, positive=True)
+    return ratio.estimate, limits.lower, limits.upper, df, ratio.n, limits.kind, *learned(prior, ratio, ratio_of(*sides, paired))
+
+
+def mean_by_suite(means: Floats, *, level: float) -> tuple[Floats, ...]:
+    """Return `intervals.mean_by_units` of unit means (..., benchmarks, units) with moderated errors, d0, s0, and the errors without."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        units, logs = summarise_units(means), summarise_units(np.log(means))
+        variance, df = logs.variance * logs.n, logs.n - 1
+        prior = fit_prior((variance, df))
+        error = units.mean * np.sqrt(moderate(variance, df, prior) / units.n)
+    df = np.where(units.n > 1, df + prior.cautious_df[..., None], np.nan)
+    half = t_quantile((1 + level) / 2, df) * error
+    return units.mean, units.mean - half, units.mean + half, error, df, units.n, prior.df, _deviation(prior), np.sqrt(units.variance)
+
+
+def _deviation(prior: Prior) -> Floats:
+    """Return s0, of two sides the root of the mean of both squares."""
+    return np.asarray(np.sqrt(np.mean(prior.variances, axis=0)))
+
+
+def _spread(variance: Floats, df: Floats) -> _Spread:
+    """Return the moments of the log variances of one side; none where half of the variances or more are zero."""
+    from scipy.special import digamma, polygamma
+
+    measured = np.isfinite(variance) & (df > 0)
+    filled = np.where(measured | ~measured.any(axis=-1, keepdims=True), np.where(measured, variance, 0.0), np.nan)
+    median = np.nanmedian(filled, axis=-1, keepdims=True) if variance.shape[-1] else np.zeros((*variance.shape[:-1], 1))
+    measured = measured & (median > 0)
+    variance, df = np.where(measured, np.maximum(variance, LEAST * median), 1.0), np.where(measured, df, 1.0)
+    number = measured.sum(axis=-1).astype(float)
+
+    def average(values: Floats) -> Floats:
+        return np.asarray(np.where(measured, values, 0.0).sum(axis=-1) / number)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(variance) - digamma(df / 2) + np.log(df / 2)
+        mean = average(logs)
+        centred = np.where(measured, logs - mean[..., None], 0.0)
+        spread = (centred**2).sum(axis=-1) / (number - 1)
+        chance, fourth = (average(polygamma(order, df / 2)) for order in (1, 3))
+        return _Spread(centred, measured, number, mean, spread, chance, fourth, average(variance))
+
+
+def inverse_trigamma(value: Floats) -> Floats:
+    """Return x with trigamma(x) = value, by Newton's method on 1 / trigamma, which is convex."""
+    from scipy.special import polygamma
+
+    inner = np.where((value > 1e-6) & (value < 1e7), value, 1.0)
+    x = 0.5 + 1 / inner
+    for _ in range(50):
+        trigamma = polygamma(1, x)
+        step = trigamma * (1 - trigamma / inner) / polygamma(2, x)
+        x = x + step
+        if np.max(-step / x, initial=0.0) < 1e-10:
+            break
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(value >= 1e7, 1 / np.sqrt(value), np.where(value <= 1e-6, 1 / value, x)))

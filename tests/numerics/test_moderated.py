@@ -1,0 +1,109 @@
+"""Variances shrunk towards those of the suite: against limma, by hand, and how often their intervals hold."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from perfarray.numerics.intervals import ratio_limits
+from perfarray.numerics.moderated import fit_prior, inverse_trigamma, mean_by_suite, moderate, moderated_ratio, ratio_by_suite
+
+
+def test_prior_and_posterior_of_limma(golden):
+    """golden/limma: 5 to 200 variances of 4 to 18 df, equal and unequal, to 1e-6."""
+    finite = 0
+    for case in golden("limma")["cases"]:
+        variance = np.array(case["input"]["s2"])
+        df = np.broadcast_to(np.array(case["input"]["df"], dtype=float), variance.shape)
+        prior, expected = fit_prior((variance, df)), case["output"]
+        d0 = float(expected["d0"])
+        finite += np.isfinite(d0)
+        np.testing.assert_allclose(prior.df, d0, rtol=1e-6)
+        np.testing.assert_allclose(prior.variances[0], expected["s02"], rtol=1e-6)
+        np.testing.assert_allclose(moderate(variance, df, prior), expected["posterior"], rtol=1e-6)
+        assert prior.cautious_df < prior.df or np.isinf(prior.cautious_df)
+    assert finite == 15
+
+
+@pytest.mark.parametrize("value", [1e-9, 1e-4, 0.3, 1.0, 40.0, 1e6, 1e9])
+def test_inverse_trigamma(value):
+    assert special.polygamma(1, inverse_trigamma(np.array(value))) == pytest.approx(value, rel=1e-7)
+
+
+def test_two_sides_have_one_d0_and_a_variance_each():
+    """d0 by the mean of both sides' moments; s0^2 by each side's own."""
+    rng = np.random.default_rng(1)
+    shape, df = rng.chisquare(4, 400) / 4, np.full(400, 4.0)
+    sides = [scale / shape * rng.chisquare(4, 400) / 4 for scale in (1e-4, 9e-4)]
+    prior = fit_prior(*((side, df) for side in sides))
+    moments = [np.log(side).var(ddof=1) - special.polygamma(1, 2.0) for side in sides]
+    assert special.polygamma(1, prior.df / 2) == pytest.approx(np.mean(moments))
+    assert prior.variances[1] / prior.variances[0] == pytest.approx(np.exp(np.log(sides[1] / sides[0]).mean()))
+    assert prior.likeness > 0.5
+    apart = fit_prior((sides[0], df), (rng.permutation(sides[1]), df))
+    assert apart.likeness < 0.3
+
+
+def test_what_is_not_measured_or_equal_is_left_out():
+    variance, df = np.array([1e-4, 2e-4, np.nan, 4e-4, 9e-4]), np.array([2.0, 2.0, np.nan, 2.0, 2.0])
+    of_four = fit_prior((np.delete(variance, 2), np.delete(df, 2)))
+    np.testing.assert_allclose(fit_prior((variance, df))[:2], of_four[:2])
+    assert np.isnan(moderate(variance, df, of_four)[2])
+    assert moderate(np.array([0.0]), np.array([2.0]), of_four)[0] > 0
+
+
+@pytest.mark.parametrize("variances", [[1e-4], [np.nan, np.nan], [0.0, 0.0, 0.0], [0.0, 0.0, 1e-4]], ids=str)
+def test_nothing_to_learn_from(variances):
+    """One benchmark, none, or half of them without spread: the variances stay what they are."""
+    variance, df = np.array(variances), np.full(len(variances), 2.0)
+    prior = fit_prior((variance, df))
+    assert prior.df == prior.cautious_df == 0
+    np.testing.assert_array_equal(moderate(variance, df, prior), variance)
+
+
+def test_mean_and_ratio_of_one_benchmark_are_without_a_prior():
+    new, old = np.array([[1.0, 1.1, 1.2]]), np.array([[2.0, 2.1, 1.9]])
+    estimate, lower, upper, error, df, n, prior_df, *_ = mean_by_suite(new, level=0.95)
+    assert (estimate[0], df[0], n[0], prior_df) == (pytest.approx(1.1), 2, 3, 0)
+    assert error[0] == pytest.approx(1.1 * np.log(new).std(ddof=1) / np.sqrt(3))
+    assert upper[0] - estimate[0] == estimate[0] - lower[0] == pytest.approx(stats.t.ppf(0.975, 2) * error[0])
+    ratio, df, _ = moderated_ratio(new, old, paired=False, df_rule="satterthwaite")
+    variances = [np.log(side).var(ddof=1) / 3 for side in (new, old)]
+    assert df[0] == pytest.approx(sum(variances) ** 2 / (variances[0] ** 2 / 2 + variances[1] ** 2 / 2))
+    assert ratio.residual[0] == pytest.approx(sum(variances) * 1.1**2)
+
+
+@pytest.mark.parametrize("method", ["fieller", "delta", "log_delta"])
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_flat_prior_is_known_variance_of_all(method, paired):
+    """Where variances are alike, d0 is infinite: every interval has the mean variance."""
+    rng = np.random.default_rng(4)
+    noise = rng.standard_normal((2, 1, 6))
+    noise = np.repeat((noise - noise.mean(-1, keepdims=True)) / noise.std(-1, ddof=1, keepdims=True), 30, axis=1)
+    new, old = np.exp(0.01 * noise)
+    _, lower, upper, df, _, _, prior_df, deviation, error, _ = ratio_by_suite(
+        new, old, levels=1, paired=paired, method=method, df_rule="satterthwaite", level=0.95
+    )
+    assert np.isinf(prior_df)
+    expected = np.log(new[0] / old[0]).std(ddof=1) if paired else 0.01
+    assert deviation == pytest.approx(expected)
+    np.testing.assert_allclose(error, expected * np.sqrt((1 if paired else 2) / 6))
+    half = stats.t.ppf(0.975, df) * error
+    np.testing.assert_allclose(np.log(upper / lower), 2 * half, rtol=2e-3)
+
+
+def share_of_false(rng, benchmarks, runs, spread, paired=False, sides=(1.0, 1.0)):
+    """Simulate comparisons of programs with themselves."""
+    noise = 0.01 * np.exp(spread * rng.standard_normal((12_000 // benchmarks, benchmarks, 1)))
+    new, old = (1 + side * noise * rng.standard_normal((*noise.shape[:2], runs)) for side in sides)
+    ratio, df, _ = moderated_ratio(new, old, paired=paired, df_rule="satterthwaite")
+    limits = ratio_limits(ratio, df, 0.95, "fieller", positive=True)
+    return ((limits.lower > 1) | (limits.upper < 1)).mean()
+
+
+@pytest.mark.parametrize(("benchmarks", "runs"), [(8, 3), (29, 3), (29, 5)])
+@pytest.mark.parametrize("options", [{}, {"paired": True}, {"sides": (1.0, 3.0)}], ids=str)
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_programs_compared_with_themselves(benchmarks, runs, options, spread):
+    """12,000 comparisons: within the level and 2.6 standard errors, and never below 3 %."""
+    share = share_of_false(np.random.default_rng(7), benchmarks, runs, spread, **options)
+    assert 0.03 <= share <= 0.055 + 2.6 * np.sqrt(0.05 * 0.95 / 12_000)
