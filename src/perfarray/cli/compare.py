@@ -10,7 +10,7 @@ from perfarray.cli import options
 from perfarray.cli.comparison import Comparison, changes, comparison, first, legend, measured, verdict_counts
 from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
-from perfarray.cli.reading import paths_read, read_sides
+from perfarray.cli.reading import paths_read, read_sessions, read_sides
 from perfarray.cli.tails import percentiles, share_of
 from perfarray.conventions import BENCHMARK, plural
 
@@ -22,7 +22,7 @@ SEED = 1  # the same files give the same answer
 
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
 
-OPTIONS = options.spoken("threshold correction statistic value method prior shared paired by")
+OPTIONS = options.spoken("threshold correction statistic value method prior between shared paired by")
 
 
 def compare(
@@ -47,6 +47,14 @@ def compare(
     prior: Annotated[
         Literal["suite"] | None,
         typer.Option(help="Learn the variances from all benchmarks together: more answers from 3 to 5 runs of 8 benchmarks or more."),
+    ] = None,
+    between: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE|SD,DF",
+            help="Where each side is one session: a folder or nightly archive with several of the same benchmarks; intervals then hold "
+            "what sessions vary by. Or their relative standard deviation and its degrees of freedom: 1%,5.",
+        ),
     ] = None,
     shared: Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")] = None,
     paired: options.Paired = None,
@@ -79,6 +87,8 @@ def compare(
         else:
             times, about = percentiles(sides.times, share, statistic)
             sides = sides._replace(times=times, heading=[*sides.heading, *about])
+        if between is not None:
+            choices["between"] = read_sessions(between, selected.reading)
         counts = perfarray.counts(sides.times, censored="bound", **nest)
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
         compared = comparison(result, counts)

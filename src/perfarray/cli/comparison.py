@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SUITE = "suite_"
+MANY = 1000.0  # degrees of freedom that are as good as all
 VERDICTS = ("slower", "faster", "equivalent", "inconclusive")
 
 
@@ -150,6 +151,7 @@ def legend(compared: Comparison) -> list[str]:
         f"{compared.level} intervals{method_text}; {sample}.",
         *_correction_legend(compared),
         *_prior_legend(compared),
+        *_sessions_legend(compared),
         f"change: of the {statistic} {attrs['metric']}, of which {better} is faster{averaged}.",
         f"faster, slower: {judged}{smaller}; inconclusive: neither.",
     ]
@@ -187,6 +189,18 @@ def _prior_legend(compared: Comparison) -> list[str]:
     worth = "any number of" if math.isinf(row["prior_df"]) else f"{row['prior_df']:.0f}"
     deviation = f"{100 * row['prior_standard_deviation']:.2g} %"
     return [f"Variances learned from the suite: a standard deviation near {deviation}, worth {worth} further {plural(compared.unit)}."]
+
+
+def _sessions_legend(compared: Comparison) -> list[str]:
+    """Write what sessions vary by, where that is from elsewhere."""
+    level, numbers = compared.attrs.get("between"), [row for row in compared.rows if row.get("session_df", math.nan) > 0]
+    if level is None or not numbers:
+        return []
+    deviations = sorted(row["session_standard_deviation"] for row in numbers)
+    freedom = min(row["session_df"] for row in numbers)
+    ends = " to ".join(dict.fromkeys(f"{100 * end:.2g}" for end in (deviations[0], deviations[-1])))
+    known = "" if freedom > MANY else f" ({freedom:.0f} degrees of freedom)"
+    return [f"Each side is one {level}; intervals hold what {plural(str(level))} vary by, standard deviations of {ends} %{known}."]
 
 
 def _correction_legend(compared: Comparison) -> list[str]:

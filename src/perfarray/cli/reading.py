@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import perfarray
-from perfarray.cli.options import FilesAre, Selection
+from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
-from perfarray.conventions import BENCHMARK, LEVELS, MARKS, VERSION
+from perfarray.conventions import BENCHMARK, LEVELS, MARKS, SESSION, VERSION
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -144,6 +144,18 @@ def _merge_files(times: "xr.Dataset", selected: Selection, sentences: list[str],
     if files_are == "session":
         return times.assign_attrs(shared_levels="session")  # a run of the whole harness serves every benchmark
     return cast("xr.Dataset", perfarray.merge_level(times, "session"))
+
+
+def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[float, float]":
+    """Read `1%,5`, or timings of several sessions, whose files are sessions unless their paths or contents say otherwise."""
+    deviation, comma, freedom = text.partition(",")
+    if comma and not Path(text).exists():
+        try:
+            return fraction(deviation), float(freedom)
+        except ValueError:
+            raise ValueError(f"--between {text!r}: write a place, or a standard deviation and its degrees of freedom, as in 1%,5") from None
+    times = read_archive(text, reading)
+    return times.rename(file=SESSION) if "file" in times.dims else times
 
 
 def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:

@@ -1,6 +1,6 @@
 """Is it faster: verdicts for every benchmark and for the suite."""
 
-from typing import cast
+from typing import Any, cast
 
 import xarray as xr
 
@@ -40,6 +40,7 @@ def compare(
     censored: str = "bound",
     across: str = BENCHMARK,
     prior: str | None = None,
+    between: Any = None,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -94,6 +95,10 @@ def compare(
     prior : {None, "suite"}
         With "suite" the variance of each benchmark is shrunk towards what the benchmarks of the suite have in common (along `across`),
         which adds degrees of freedom: for 3 to 5 runs of some 8 benchmarks or more. For formulas of means; the suite row is without.
+    between : DataArray, Dataset or tuple of two numbers, optional
+        What sessions (or builds) vary by, where each side is one of them: timings of two or more (`session`, `binary`, or a history along
+        `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
+        deviation and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it in. For formulas of means.
     by : str, optional
         A coordinate along `across`, such as `suite`, with one suite row for each of its values.
     shared : str or tuple of str, optional
@@ -115,7 +120,8 @@ def compare(
         `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`, and
         `suite_correlation` (the mean correlation between benchmarks of their units) with `suite_correlation_pvalue`. With a prior
         `prior_df` and `prior_standard_deviation` (of units, relative), and relative standard errors with it, `standard_error`, and
-        without, `unmoderated_standard_error`.
+        without, `unmoderated_standard_error`. With `between`, `session_standard_deviation` (relative) and `session_df`, and the limits that
+        lack it, `within_lower` and `within_upper` (uncorrected).
 
     Raises
     ------
@@ -155,6 +161,6 @@ def compare(
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,
         family=family, censored=censored, across=across, shared=shared, paired=paired, metric=metric,
-        thresholds=threshold if varying else None,
+        thresholds=threshold if varying else None, between=between,
     )  # fmt: skip
     return conclude([measure(*question) for question in options.each_metric(times, baseline)], options)

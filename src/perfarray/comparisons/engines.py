@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, of_runs
-from perfarray.comparisons.priors import along_suite, check_prior, learned_outputs
+from perfarray.comparisons.priors import WITH_PRIOR, along_suite, check_prior, learned_outputs
+from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
@@ -32,7 +33,7 @@ class CompareOptions:
     """The arguments of a comparison: `rules` is what formulas need, the rest is what labels and random numbers need.
 
     `better`, `paired` and `shared` of the rules are known when the data are resolved. `thresholds` is a mapping or an array where the
-    threshold differs between verdicts, else None.
+    threshold differs between verdicts, else None; `between` says what sessions vary by.
     """
 
     rules: Rules
@@ -50,6 +51,7 @@ class CompareOptions:
     paired: str | None
     metric: str | list[str] | None
     thresholds: Any = None
+    between: Any = None
 
     def __post_init__(self) -> None:
         rules = self.rules
@@ -60,6 +62,8 @@ class CompareOptions:
         object.__setattr__(self, "rules", rules._replace(confidence_level=level, threshold=threshold))
         check_no_resampling(rules.method, self.resample)
         check_prior(rules.prior, rules.method)
+        method = None if rules.method in WITH_PRIOR else rules.method
+        check_between(self.between, method=method, paired=self.paired)
 
     @property
     def drawn(self) -> bool:
@@ -104,21 +108,24 @@ class Engine(NamedTuple):
     of_units: bool = False
 
 
-def choose_engine(pair: Pair, options: CompareOptions, rules: Rules, depth: int) -> Engine:
+def choose_engine(pair: Pair, options: CompareOptions, rules: Rules, depth: int, sessions: Sessions | None) -> Engine:
     """Return the engine of a method; `depth` is the position in the nest of the runs whose medians are compared."""
     if options.drawn:
         return _bootstrap(pair, options, rules, depth)
-    return _order_statistics(pair, options, rules, depth) if options.medians else _formulas(rules, options.across)
+    return _order_statistics(pair, options, rules, depth) if options.medians else _formulas(rules, options.across, sessions)
 
 
-def _formulas(rules: Rules, across: str) -> Engine:
+def _formulas(rules: Rules, across: str, sessions: Sessions | None) -> Engine:
+    further = (learned_outputs(across) if rules.prior else {}) | (session_outputs(across) if sessions else {})
     return Engine(
         evidence=partial(ratio_tests.evidence_of_units, rules=rules),
         limits=partial(ratio_tests.limits_of_units, rules=rules),
         material={"_limits": (PART,)},
         coords={PART: range(ratio_tests.MATERIAL)},
-        attrs={"df": rules.df, **({"prior": rules.prior} if rules.prior else {})},
-        further=learned_outputs(across) if rules.prior else {},
+        attrs={"df": rules.df, **({"prior": rules.prior} if rules.prior else {}), **({"between": sessions.level} if sessions else {})},
+        inputs=sessions.inputs if sessions else (),
+        core=sessions.core(across) if sessions else (),
+        further=further,
         of_units=True,
     )
 

@@ -10,6 +10,7 @@ from perfarray.comparisons.engines import CompareOptions, Engine, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
 from perfarray.comparisons.priors import along_suite
+from perfarray.comparisons.sessions import Sessions, noise_between, single_session
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.conventions import SUITE
 from perfarray.numerics.dependence import dependence_pvalue
@@ -65,6 +66,9 @@ class Measured(NamedTuple):
 
 def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     """Resolve two systems, and gather and describe the evidence on their ratios."""
+    if options.between is not None:
+        times = single_session(times, options.between)
+        baseline = single_session(baseline, options.between) if isinstance(baseline, xr.DataArray | xr.Dataset) else baseline
     pair = resolve_pair(
         times,
         baseline,
@@ -80,11 +84,15 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth, zeros = check_runs(pair, options.value, options.rules.method, options.paired) if options.medians else (0, [])
     rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
+    sessions = None
+    if options.between is not None:
+        sessions, rules = noise_between(options.between, pair, options.metric, options.across), rules._replace(between=True)
+        pair = pair._replace(notes=(*(note for note in pair.notes if note.code != "one_session"), *sessions.notes))
     if options.thresholds is None:
-        engine = choose_engine(pair, options, rules, depth)
+        engine = choose_engine(pair, options, rules, depth, sessions)
         evidence, labels, checks = _gather(pair, options, rules, engine)
     else:
-        rules, engine, evidence, labels, checks = _gather_by_threshold(pair, options.seeded(), rules, depth)
+        rules, engine, evidence, labels, checks = _gather_by_threshold(pair, options.seeded(), rules, depth, sessions)
     attrs, notes = _describe(pair, options, rules, evidence["_estimate"])
     return Measured(
         pair=pair,
@@ -137,14 +145,14 @@ def _gather(
 
 
 def _gather_by_threshold(
-    pair: Pair, options: CompareOptions, rules: Rules, depth: int
+    pair: Pair, options: CompareOptions, rules: Rules, depth: int, sessions: Sessions | None
 ) -> tuple[Rules, Engine, dict[Hashable, xr.Variable], xr.Coordinates, tuple[str, ...]]:
     """Return the evidence where thresholds differ, on which the tests alone depend, with rules that have the suite's threshold."""
     rows, suite = thresholds_of(options.thresholds, pair.candidate.array, options.across)
     evidence: dict[Hashable, xr.Variable] = {}
     for threshold in np.unique([*rows.values.ravel(), *suite.values.ravel()]).tolist():
         band = rules._replace(threshold=threshold)
-        engine = choose_engine(pair, options, band, depth)
+        engine = choose_engine(pair, options, band, depth, sessions)
         gathered, labels, checks = _gather(pair, options, band, engine)
         evidence = evidence or gathered
         for name in Tests._fields:

@@ -1,7 +1,7 @@
 """Every label against every other."""
 
 from collections.abc import Hashable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -46,6 +46,7 @@ def pairwise(
     censored: str = "bound",
     across: str = BENCHMARK,
     prior: str | None = None,
+    between: Any = None,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -61,9 +62,9 @@ def pairwise(
         The dim whose labels are compared.
     levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
         The method and its judgement.
-    correction, censored, across, prior, by, shared, paired, metric : as for `compare`
-        Corrections, stopped runs, the suite, what is learned from it, its parts, shared and matched units, and the variable(s) of a
-        Dataset.
+    correction, censored, across, prior, between, by, shared, paired, metric : as for `compare`
+        Corrections, stopped runs, the suite, what is learned from it and from other sessions, its parts, shared and matched units, and
+        the variable(s) of a Dataset.
     family : str or tuple of str, optional
         The dims over which verdicts are corrected together; default: every verdict of the call, each pair of labels once.
         `family="benchmark"` corrects over the benchmarks of each pair alone.
@@ -95,7 +96,7 @@ def pairwise(
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples,
         rng=str(describe_key(key_of(rng))[RNG_KEY]), family=family, censored=censored, across=across, shared=shared, paired=paired,
-        metric=metric, thresholds=threshold if varying else None,
+        metric=metric, thresholds=threshold if varying else None, between=between,
     )  # fmt: skip
     return conclude([_measure_pairs(*question) for question in options.each_metric(times, dim)], options)
 

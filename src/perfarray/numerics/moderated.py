@@ -134,7 +134,7 @@ def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...
 def ratio_by_suite(
     new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return `intervals.ratio_by_units` of positive timings (..., benchmarks, n_L, ..., n_1) with moderated errors, and what is `learned`."""
+    """Return `ratio_by_units` of positive timings (..., benchmarks, n_L, ..., n_1) with moderated errors, and what is `learned`."""
     sides = unit_means(new, levels), unit_means(old, levels)
     ratio, df, prior = moderated_ratio(*sides, paired=paired, df_rule=df_rule)
     limits = ratio_limits(ratio, df, level, method, positive=True)
@@ -178,7 +178,7 @@ def _spread(variance: Floats, df: Floats) -> _Spread:
         centred = np.where(measured, logs - mean[..., None], 0.0)
         spread = (centred**2).sum(axis=-1) / (number - 1)
         chance, fourth = (average(polygamma(order, df / 2)) for order in (1, 3))
-        return _Spread(centred, measured, number, mean, spread, chance, fourth, average(variance))
+        return _Spread(centred, measured, number, mean, spread, chance, fourth, average=average(variance))
 
 
 def inverse_trigamma(value: Floats) -> Floats:

@@ -1,6 +1,7 @@
 """Comparisons by formulas of unit means: tests against a band around 1, and the suite's geometric mean ratio."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from perfarray.numerics.intervals import (
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import learned, moderated_ratio
+from perfarray.numerics.sessions import SessionNoise, add_sessions, add_sessions_to_suite
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
@@ -29,19 +31,26 @@ from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, op
 MATERIAL = 5  # numbers that the limits of a ratio are made from, beside its evidence
 
 
-def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> tuple[Floats | Mask, ...]:
+def evidence_of_units(new: Floats, old: Floats, *arrays: Any, rules: Rules) -> tuple[Floats | Mask, ...]:
     """Return `Evidence`, `Suite`, and the material of limits, from unit means (..., benchmarks, units) of two systems.
 
-    `bounds` are the fields of `Known`, where runs were stopped. With a prior, what it says of the errors follows (`learned`).
+    `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where sessions vary, then those of `Known`, where runs
+    were stopped. With a prior, what is `learned` follows; with sessions, what they add.
     """
+    sessions = len(SessionNoise._fields) if rules.between else 0
+    noise, suite_noise, bounds = arrays[:sessions], arrays[sessions : 2 * sessions], arrays[2 * sessions :]
     new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
     ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df)
     censoring = known_of(ratio, bounds)
     further: tuple[Floats, ...] = ()
-    suite = suite_row(suite_of_units(new_units, old_units, ratio, rules), ratio, rules.limits, censoring)
+    suite = suite_of_units(new_units, old_units, ratio, rules, noise=SessionNoise(*suite_noise) if sessions else None)
+    suite = suite_row(suite, ratio, rules.limits, censoring)
     if rules.prior:
         unmoderated, (ratio, df, prior) = ratio, moderated_ratio(new_units, old_units, paired=rules.paired, df_rule=rules.df)
         further = learned(prior, ratio, unmoderated)
+    if sessions:
+        ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules)
+        further = (*further, *between)
     evidence = row_evidence(ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring)
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
@@ -50,6 +59,14 @@ def evidence_of_units(new: Floats, old: Floats, *bounds: Mask, rules: Rules) -> 
         n = np.where(ratio.estimate > 0, evidence.n, np.inf).min(axis=-1, initial=np.inf)
         suite = suite._replace(n=np.where(np.isinf(n), 0.0, n))
     return *evidence, *suite, np.stack(np.broadcast_arrays(*material), axis=-1), *further
+
+
+def _with_sessions(ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules) -> tuple[Ratio, Floats, tuple[Floats, ...]]:
+    """Return a ratio whose errors have the noise of sessions, and that noise with the limits that lack it."""
+    within = ratio_limits(ratio, df, rules.confidence_level, rules.method, positive=True)
+    ratio, df = add_sessions(ratio, df, noise)
+    deviation, freedom = (np.broadcast_to(each, df.shape) for each in (np.sqrt(noise.variance), noise.df))
+    return ratio, df, (deviation, freedom, within.lower, within.upper)
 
 
 def limits_of_units(level: Floats, evidence: Evidence, material: Floats, *, rules: Rules) -> RatioSet:
@@ -108,10 +125,12 @@ def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], censoring
     return suite._replace(estimate=estimate, lower=interval.lower, upper=interval.upper, **tests._asdict())
 
 
-def suite_of_units(new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: Floats | float = 0.0) -> Suite:
+def suite_of_units(
+    new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: Floats | float = 0.0, noise: SessionNoise | None = None
+) -> Suite:
     """Return the geometric mean ratio over the benchmarks that both sides measured.
 
-    `extra` is the part of the squared error of each log ratio that shared units do not show.
+    `extra` is the part of the squared error of each log ratio that shared units do not show, `noise` what varies between sessions.
     """
     if rules.shared or rules.paired:
         log, variance, df, n, count = _shared_units_suite(new, old, rules.paired)
@@ -120,6 +139,8 @@ def suite_of_units(new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: 
     else:
         log, variance, df, n, count = _independent_suite(ratio)
     df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)
+    if noise is not None:
+        variance, df = add_sessions_to_suite(variance, df, noise)
     error = np.sqrt(variance)
     half = t_quantile((1 + rules.confidence_level) / 2, df) * error
     difference = np.stack([log - np.log(value) for value in rules.limits])

@@ -37,6 +37,7 @@ class Rules(NamedTuple):
     band: str = "linear"
     equivalence_risk: float | None = None
     prior: str | None = None
+    between: bool = False
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from perfarray.results import words
 SUITE: Final = "suite (geometric mean)"
 WITHOUT: Final = "without"  # dim of a ratio of scores along which each benchmark is left out; its first label leaves out none
 APART: Final = 20.0  # means this many times as far apart as most intervals are wide are drawn in percent of their own
+WITHIN: Final = "within_lower"  # the limits that lack what varies between sessions
 BAND: Final = "#e4e4e4"  # colour of changes that do not matter
 TWO_LINES: Final = (0.0, 0.2)  # inches that ticks of two lines need
 SHORT: Final = 30  # letters of a benchmark's name behind `without`
@@ -49,7 +50,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     -----
     Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row where it differs. A hollow point has no
     limits (one independent unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts is
-    everything outside an interval. The column at the right has the change as the table writes it; it says "at least" or "at most"
+    everything outside an interval. With `between`, a broad grey bar has the limits within one session. The column at the right has the change as the table writes it; it says "at least" or "at most"
     where stopped runs make it a bound.
 
     Examples
@@ -74,7 +75,11 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     intervals = [*(_interval(result, row) for row in rows), *(_interval(result, row, "suite_") for row in suite)]
     frame = RowFrame(ax, rows + suite, left_out, extra=TWO_LINES)
     draw_intervals(frame.ax, intervals, _draw_reference(frame, result, len(rows)), log=not bool((estimate <= 0).any()))
-    _finish_ratios(frame, result, intervals, _quantity(result))
+    within = f"; broad: within one {result.attrs['between']}" if WITHIN in result else ""
+    for row in rows if within else []:
+        limits = [result[f"within_{end}"].isel(row.cell).item() for end in ("lower", "upper")]
+        frame.ax.hlines(row.y, *np.clip(limits, *frame.ax.get_xlim()), color="black", alpha=0.2, linewidth=6, zorder=1, gid=WITHIN)
+    _finish_ratios(frame, result, intervals, _quantity(result), within)
     if suite:
         frame.ax.axhline(suite[0].y - 0.5 - GAP / 2, color="black", linewidth=0.8, gid="suite")
         for label in frame.ax.get_yticklabels()[-len(suite) :]:

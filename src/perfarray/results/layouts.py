@@ -13,6 +13,7 @@ from perfarray.results.words import NOTHING, Cell, Columns, change, number, perc
 from perfarray.timings.apply import LEVEL
 
 CHANGE, N = "change", "n"
+WITHIN = "within_lower"  # the limits that lack what varies between sessions
 # Columns that suite rows have, too
 OF_SUITE = (CHANGE, N, "threshold", "verdict")
 
@@ -62,6 +63,9 @@ def changes_columns(data: xr.Dataset) -> Columns:
     columns[CHANGE] = lambda cell: _change(cell, better(cell), bound, cell.get("threshold", threshold))
     if "threshold" in data.data_vars:
         columns["threshold"] = lambda cell: f"{100 * cell['threshold']:g} %"
+    if WITHIN in data.data_vars:
+        title = f"within one {data.attrs['between']}"
+        columns[title] = lambda cell: words.limits_of_change(cell[WITHIN], cell["within_upper"], better(cell))
     if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
     columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data.data_vars else {}

@@ -151,6 +151,14 @@ def change_alone(ratio: float, lower: float, upper: float, better: str, threshol
     return NOTHING if math.isnan(ratio) else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
 
 
+def limits_of_change(lower: float, upper: float, better: str) -> str:
+    """Write the limits of a ratio of positive means as changes: `1.01x faster to 1.03x slower`."""
+    if math.isnan(lower) or math.isnan(upper):
+        return NOTHING
+    digits = _digits(math.sqrt(max(lower, 0.0) * upper), lower, upper, 0.0)
+    return f"{times_as(lower, better, digits)} to {times_as(upper, better, digits)}"
+
+
 def _digits(ratio: float, lower: float, upper: float, threshold: float) -> int:
     """Return the decimals of a factor and its limits: as many as show on which side of the threshold a limit lies."""
     limits = [max(limit, 1 / limit) for limit in (lower, upper) if 0 < limit < math.inf]

@@ -83,7 +83,7 @@ UNITS = "units"
 def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on cells with one unit, without values, and without spread."""
     n, lower, upper = (result.variables[name].values for name in ("n", "lower", "upper"))
-    single_unit, no_value, no_spread = n == 1, n == 0, (lower == upper) & (n > 1)
+    single_unit, no_value, no_spread = (n == 1) & np.isnan(lower), n == 0, (lower == upper) & (n > 1)
     if not (single_unit | no_value | no_spread).any():
         return ()
     outermost = str(result.attrs["levels"]).split()[0]

@@ -1,0 +1,198 @@
+"""What varies between sessions, from other timings, for sides that are one session each: `between=`."""
+
+from collections.abc import Hashable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from perfarray.comparisons.priors import along_suite
+from perfarray.conventions import HISTORY, LEVELS, SESSION, plural
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.sessions import SessionNoise, noise_of_history, noise_of_sessions
+from perfarray.numerics.types import Floats
+from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
+from perfarray.timings.notes import Note
+from perfarray.timings.pairs import Pair
+from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.validation import listed
+
+LIKE_SESSIONS = ("binary", SESSION, *HISTORY)  # dims whose labels differ by more than their runs do, outermost first
+NOISE = SessionNoise._fields
+LARGEST = 1e9  # degrees of freedom of a variance that is exactly known
+
+
+class Sessions(NamedTuple):
+    """The noise of sessions along the benchmarks of a comparison, and of their mean, by the names of `SessionNoise`; the level it is of."""
+
+    rows: xr.Dataset
+    suite: xr.Dataset
+    level: str
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[xr.DataArray, ...]:
+        """The arrays that a formula takes: of the benchmarks, then of the suite."""
+        return tuple(noise[name] for noise in (self.rows, self.suite) for name in NOISE)
+
+    def core(self, across: str) -> tuple[list[str], ...]:
+        """The core dims of `inputs`."""
+        return (*([across] for _ in NOISE), *([] for _ in NOISE))
+
+
+def session_outputs(across: str) -> dict[str, Output]:
+    """Return the variables that a comparison has besides: what sessions vary by, and the limits of one session on each side."""
+    return outputs(
+        "1",
+        (across,),
+        session_standard_deviation="relative standard deviation between sessions, with that of their runs",
+        session_df="degrees of freedom of session_standard_deviation",
+        within_lower="limit without what varies between sessions",
+        within_upper="limit without what varies between sessions",
+    )
+
+
+def check_between(between: Any, **arguments: Any) -> None:
+    """Raise where other arguments do not go with noise of sessions from elsewhere."""
+    given = [f"{name}={value!r}" for name, value in arguments.items() if value]
+    if between is not None and given:
+        raise ValueError(f"{', '.join(given)} does not go with between=, which is for formulas of means of two independent sides")
+
+
+def single_session(times: Data, between: Any) -> Data:
+    """Return timings without the dims of sessions and builds, of which each side has one."""
+    level = _level_of(between)
+    if times.sizes.get(level, 1) > 1:
+        raise ValueError(
+            f"between= is for sides that are one {level} each, and these timings have {times.sizes[level]}: leave it out, and the "
+            f"{plural(level)} are the units; or select one"
+        )
+    return times.isel({name: 0 for name in LIKE_SESSIONS if times.sizes.get(name) == 1}, drop=True)
+
+
+def _level_of(between: Any) -> str:
+    """Return the dim whose labels are sessions."""
+    if isinstance(between, xr.Dataset) and LEVEL in between.dims:
+        return str(between[LEVEL].values[0])
+    if not isinstance(between, xr.Dataset | xr.DataArray):
+        return SESSION
+    dims = [str(name) for name in LIKE_SESSIONS if name in between.dims and between.sizes[name] > 1]
+    if not dims:
+        raise ValueError(
+            f"between= needs timings of two sessions or more: one of {listed(LIKE_SESSIONS)}; its dims are {tuple(between.dims)}"
+        )
+    return dims[0]
+
+
+def noise_between(between: Any, pair: Pair, metric: Any, across: str) -> Sessions:
+    """Return the noise of sessions along the benchmarks of a comparison.
+
+    `between` is other timings, components with that level outermost, or a relative standard deviation with its degrees of freedom.
+    """
+    labels = pair.candidate.array.coords.get(across)
+    if isinstance(between, xr.Dataset | xr.DataArray) and LEVEL not in between.dims:
+        rows, suite, level = _of_timings(between, pair, metric, across)
+    else:
+        rows, suite, level = _stated(between)
+    labels = labels if labels is not None and labels.ndim else None
+    rows, missing = _for_benchmarks(rows, labels, across)
+    notes = () if not missing else (_missing_note(missing, level),)
+    return Sessions(rows, suite, level, notes)
+
+
+def _stated(between: Any) -> tuple[xr.Dataset, xr.Dataset, str]:
+    """Return the noise of components, or of a relative standard deviation; sessions are taken to move all benchmarks together."""
+    if isinstance(between, xr.Dataset):
+        first = between.isel({LEVEL: 0}, drop=True)
+        variance = first["variance"].clip(min=0) / first["mean"] ** 2
+        df = first["df"] if "df" in first else xr.full_like(variance, LARGEST)
+    else:
+        try:
+            deviation, freedom = between
+            deviation, df = (xr.DataArray(number).astype(float) for number in (deviation, freedom))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"between={between!r}: give timings of several sessions, variance components with that level outermost, or a relative "
+                "standard deviation with its degrees of freedom, as in (0.01, 5)"
+            ) from None
+        if not bool(((deviation > 0) & (df >= 1)).all()):
+            raise ValueError(f"between={between!r}: a relative standard deviation is above 0, and its degrees of freedom are 1 or more")
+        variance = deviation**2
+    noise = xr.Dataset({"variance": variance, "df": df.clip(max=LARGEST)}).assign(within=np.nan, runs=np.inf)
+    suite = noise.max().assign(df=noise["df"].min())
+    return noise.reset_coords(drop=True), suite.reset_coords(drop=True), _level_of(between)
+
+
+def _of_timings(between: Data, pair: Pair, metric: Any, across: str) -> tuple[xr.Dataset, xr.Dataset, str]:
+    """Return the noise of the sessions, builds or commits of other timings, over all their labels along dims that the pair lacks."""
+    level = _level_of(between)
+    name = metric if isinstance(between, xr.Dataset) else None
+    if name is None and isinstance(between, xr.Dataset) and pair.candidate.array.name in between.data_vars:
+        name = str(pair.candidate.array.name)
+    lower = [dim for dim in LEVELS if dim in between.dims and dim != level]
+    data = resolve(between, name, (level, *lower), positive="the log of a mean (between=)")
+    (array,) = along_suite(across, data.array)
+    (candidate,) = along_suite(across, pair.candidate.array)
+    named = across in data.array.dims and across in pair.candidate.array.dims
+    if named:
+        common = [label for label in candidate[across].values.tolist() if label in array[across].values.tolist()]
+        if not common:
+            raise ValueError(f"between= has none of the benchmarks compared; it has {listed(array[across].values.tolist())}")
+        array = array.sel({across: common})
+    array = array.chunk({across: -1}) if is_chunked(array) else array
+    noise_of = noise_of_history if level in HISTORY else noise_of_sessions
+    kernel = partial(_noise_of_both, levels=len(data.levels), noise_of=noise_of)
+    variables = {f"row_{name}": Output((across,)) for name in NOISE} | {f"suite_{name}": Output() for name in NOISE}
+    noise = apply(kernel, array, core=[[across, *data.levels]], outputs=variables).compute()
+    noise = _pooled(noise, [dim for dim in noise.dims if dim != across and dim not in candidate.dims])
+    rows, suite = (
+        noise[[f"{kind}_{name}" for name in NOISE]].rename({f"{kind}_{name}": name for name in NOISE}) for kind in ("row", "suite")
+    )
+    rows = rows.assign_coords({across: array[across]}) if named else rows.isel({across: 0}, drop=True)
+    return rows.reset_coords(drop=True), suite.reset_coords(drop=True), level
+
+
+def _noise_of_both(values: Floats, *, levels: int, noise_of: Any) -> list[Floats]:
+    """Return the noise of each benchmark, and of their mean: of values (..., benchmarks, levels)."""
+    rows = noise_of(values, levels)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(unit_means(values, levels))
+        # Sessions that have all benchmarks that any session has
+        measured = ~np.isnan(logs).all(axis=-1, keepdims=True)
+        means = np.where(measured, logs, 0.0).sum(axis=-2) / measured.sum(axis=-2)
+        suite = noise_of(np.exp(means), 1)
+        inside = np.nan_to_num(rows.within / rows.runs).sum(axis=-1) / measured.sum(axis=(-2, -1)) ** 2
+    return [*rows, *suite._replace(within=inside)]
+
+
+def _pooled(noise: xr.Dataset, dims: list[Hashable]) -> xr.Dataset:
+    """Average variances over dims by their degrees of freedom, which add up."""
+    if not dims:
+        return noise
+    pooled = {}
+    for kind in ("row", "suite"):
+        df = noise[f"{kind}_df"]
+        pooled[f"{kind}_df"] = df.sum(dims)
+        pooled[f"{kind}_variance"] = (noise[f"{kind}_variance"] * df).sum(dims) / df.sum(dims)
+        pooled |= {f"{kind}_{name}": noise[f"{kind}_{name}"].mean(dims) for name in ("within", "runs")}
+    return xr.Dataset(pooled)
+
+
+def _for_benchmarks(rows: xr.Dataset, labels: xr.DataArray | None, across: str) -> tuple[xr.Dataset, list[Any]]:
+    """Return the noise along the benchmarks of a comparison; those that have none take the mean of the others, with the fewest df."""
+    if labels is None:
+        return rows if across in rows.dims else rows.expand_dims({across: 1}), []
+    if across not in rows.dims:
+        return rows.expand_dims({across: labels.size}).reset_coords(drop=True), []
+    placed = rows.reindex({across: labels.values})
+    missing = placed["variance"].isnull()
+    others = rows.mean(across).assign(df=rows["df"].where(rows["df"] >= 1).min(across))
+    absent = missing.all([dim for dim in missing.dims if dim != across])
+    filled = placed.where(~missing, others).transpose(..., across)
+    return filled.drop_vars(across), labels.values[absent.values].tolist()
+
+
+def _missing_note(missing: list[Any], level: str) -> Note:
+    text = f"between= has no {plural(level)} of {len(missing)} benchmarks ({listed(missing, 4)}): the mean of the others stands for them"
+    return Note("sessions_elsewhere", text, {"benchmarks": missing})

@@ -1,0 +1,163 @@
+"""Sides that are one session each, with what varies between sessions from elsewhere: `compare(between=)`."""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import perfarray
+from perfarray.numerics.sessions import noise_of_sessions
+
+NAMES = [f"b{i}" for i in range(6)]
+ADDED = ["session_standard_deviation", "session_df", "within_lower", "within_upper"]
+
+
+def draw(rng, *, sessions, runs=4, common=0.5, between=0.03, within=0.005):
+    """Draw timings (benchmark, session, execution) whose sessions move the benchmarks partly together."""
+    moves = np.sqrt(common) * rng.standard_normal((1, sessions, 1)) + np.sqrt(1 - common) * rng.standard_normal((6, sessions, 1))
+    logs = between * moves + within * rng.standard_normal((6, sessions, runs))
+    coords = {"benchmark": NAMES}
+    return xr.DataArray(np.exp(logs), dims=("benchmark", "session", "execution"), coords=coords, attrs={"units": "s"}, name="time")
+
+
+@pytest.fixture
+def sides():
+    rng = np.random.default_rng(1)
+    return xr.concat([draw(rng, sessions=1) for _ in range(2)], "version").assign_coords(version=["old", "new"])
+
+
+@pytest.fixture
+def history():
+    return draw(np.random.default_rng(2), sessions=9)
+
+
+def test_limits_hold_what_sessions_vary_by(sides, history):
+    naive = sides.isel(session=0, drop=True).perf.compare("old")
+    result = sides.perf.compare("old", between=history)
+    noise = noise_of_sessions(history.values, 2)
+    np.testing.assert_allclose(result["session_standard_deviation"].squeeze(), np.sqrt(noise.variance))
+    assert (result["session_df"] == 8).all()
+    assert result.attrs["between"] == "session"
+    np.testing.assert_allclose(result["within_lower"], naive["lower"])
+    np.testing.assert_allclose(result["within_upper"], naive["upper"])
+    assert (result["upper"] - result["lower"] > 3 * (naive["upper"] - naive["lower"])).all()
+    assert result["suite_upper"] - result["suite_lower"] > 3 * (naive["suite_upper"] - naive["suite_lower"])
+    assert int((naive["verdict"] != "inconclusive").sum()) >= 3
+    assert (result["verdict"] == "inconclusive").all()
+    assert result["suite_verdict"].item() == "inconclusive"
+    assert "one_session" not in [note.code for note in result.perf.notes()]
+
+
+def test_two_sides_as_objects_and_a_dataset_of_sessions(sides, history):
+    by_label = sides.perf.compare("old", between=history)
+    new, old = (sides.sel(version=label, drop=True) for label in ("new", "old"))
+    by_object = new.perf.compare(old, between=history.to_dataset())
+    np.testing.assert_allclose(by_object["lower"], by_label["lower"].squeeze("version"))
+    np.testing.assert_allclose(by_object["suite_lower"], by_label["suite_lower"].squeeze())
+
+
+@pytest.mark.parametrize("sessions", ["build", "session"])
+def test_histories_along_other_dims(sides, history, sessions):
+    """Sessions of several machines are pooled by their degrees of freedom; a history has the differences of its neighbours."""
+    renamed = history.rename(session=sessions)
+    result = sides.perf.compare("old", between=renamed)
+    assert result.attrs["between"] == sessions
+    twice = xr.concat([renamed, renamed], "machine")
+    pooled = sides.perf.compare("old", between=twice)
+    np.testing.assert_allclose(pooled["session_standard_deviation"], result["session_standard_deviation"])
+    np.testing.assert_allclose(pooled["session_df"], 2 * result["session_df"])
+    assert sessions == "session" or (result["session_df"] < 8).all()
+
+
+def test_a_history_without_repetitions(sides, history):
+    commits = history.isel(execution=0, drop=True).rename(session="commit").assign_coords(commit=[f"c{i}" for i in range(9)])
+    single = sides.isel(execution=[0])
+    with warnings.catch_warnings(action="error"):
+        result = single.perf.compare("old", between=commits)
+    assert (result["n"] == 1).all()
+    assert result["lower"].notnull().all()
+    assert result["within_lower"].isnull().all()
+
+
+def test_stated_noise(sides):
+    result = sides.perf.compare("old", between=(0.03, 8))
+    np.testing.assert_allclose(result["session_standard_deviation"], 0.03)
+    more = sides.perf.compare("old", between=(0.03, 1e12))
+    assert (more["upper"] - more["lower"] < result["upper"] - result["lower"]).all()
+    components = perfarray.from_components({"session": 0.03**2, "execution": 0.005**2})
+    np.testing.assert_allclose(sides.perf.compare("old", between=components)["lower"], more["lower"], rtol=1e-5)
+
+
+def test_components_that_were_estimated(sides, history):
+    result = sides.perf.compare("old", between=history.perf.variance_components())
+    expected = sides.perf.compare("old", between=history)
+    np.testing.assert_allclose(result["session_standard_deviation"], expected["session_standard_deviation"], rtol=0.03)
+
+
+def test_benchmarks_without_sessions_take_the_mean_of_the_others(sides, history):
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"no sessions of 2 benchmarks \('b4', 'b5'\)"):
+        result = sides.perf.compare("old", between=history.sel(benchmark=NAMES[:4]))
+    full = sides.perf.compare("old", between=history)
+    np.testing.assert_allclose(result["lower"].sel(benchmark=NAMES[:4]), full["lower"].sel(benchmark=NAMES[:4]))
+    variances = noise_of_sessions(history.values[:4], 2).variance
+    assert result["session_standard_deviation"].sel(benchmark="b5").item() == pytest.approx(np.sqrt(variances.mean()))
+
+
+def test_prior_thresholds_pairs_and_lazy(sides, history):
+    options = {"between": history, "prior": "suite", "threshold": {"b1": 0.2, ...: 0.01}}
+    result = sides.perf.compare("old", **options)
+    assert {*ADDED, "prior_df", "threshold"} <= set(result.data_vars)
+    lazy = sides.chunk({"benchmark": 2}).perf.compare("old", **options | {"between": history.chunk({"benchmark": 4})}).compute()
+    xr.testing.assert_allclose(lazy, result)
+    pairs = sides.perf.pairwise(dim="version", between=history)
+    one_way = pairs["lower"].sel(version="new", baseline="old").values
+    np.testing.assert_allclose(one_way, sides.perf.compare("old", between=history)["lower"].sel(version="new").values)
+
+
+def test_table_and_picture_show_both_widths(sides, history):
+    result = sides.perf.compare("old", between=history)
+    assert "within one session" in result.perf.table().columns
+    axes = result.perf.plot()
+    assert len([bar for bar in axes.collections if bar.get_gid() == "within_lower"]) == 6
+    assert "broad: within one session" in axes.get_xlabel()
+    axes.figure.clear()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"between": (0.01,)}, "give timings of several sessions"),
+        ({"between": (-0.01, 5)}, "is above 0"),
+        ({"between": (0.01, 5), "method": "bca"}, "method='bca' does not go with between="),
+        ({"between": (0.01, 5), "statistic": "median"}, "does not go with between="),
+        ({"between": (0.01, 5), "paired": "execution"}, "paired='execution' does not go with between="),
+    ],
+    ids=str,
+)
+def test_refusals(sides, options, message):
+    with pytest.raises(ValueError, match=message):
+        sides.perf.compare("old", **options)
+
+
+def test_sides_of_several_sessions_and_archives_of_one(sides, history):
+    two = xr.concat([sides, sides], "session")
+    with pytest.raises(ValueError, match="one session each, and these timings have 2"):
+        two.perf.compare("old", between=history)
+    with pytest.raises(ValueError, match="two sessions or more"):
+        sides.perf.compare("old", between=history.isel(session=0))
+    with pytest.raises(ValueError, match="none of the benchmarks compared"):
+        sides.perf.compare("old", between=history.assign_coords(benchmark=list("uvwxyz")))
+
+
+def test_programs_compared_with_themselves():
+    """300 suites of six benchmarks, five earlier sessions: rows and suite stay near 5 %, and are wrong in most without them."""
+    rng, false = np.random.default_rng(8), {True: [0, 0], False: [0, 0]}
+    experiments = [[draw(rng, sessions=k).drop_vars("benchmark") for k in (1, 1, 5)] for _ in range(300)]
+    new, old, earlier = (xr.concat(part, "experiment") for part in zip(*experiments, strict=True))
+    for honest in false:
+        options = {"between": earlier} if honest else {}
+        result = new.isel(session=0, drop=True).perf.compare(old.isel(session=0, drop=True), **options)
+        false[honest] = [float((result[name] != "inconclusive").mean()) for name in ("verdict", "suite_verdict")]
+    assert max(false[True]) < 0.09
+    assert min(false[False]) > 0.5
