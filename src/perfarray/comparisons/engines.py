@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, of_runs
-from perfarray.comparisons.priors import WITH_PRIOR, along_suite, check_prior, learned_outputs
+from perfarray.comparisons.priors import WITH_PRIOR, check_prior, learned_outputs
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
@@ -113,6 +113,11 @@ def choose_engine(pair: Pair, options: CompareOptions, rules: Rules, depth: int,
     if options.drawn:
         return _bootstrap(pair, options, rules, depth)
     return _order_statistics(pair, options, rules, depth) if options.medians else _formulas(rules, options.across, sessions)
+
+
+def along_suite(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
+    """Return arrays with the dim of the suite; a single benchmark gets it."""
+    return [array if across in array.dims else array.expand_dims({across: 1}).assign_coords({across: [0]}) for array in arrays]
 
 
 def _formulas(rules: Rules, across: str, sessions: Sessions | None) -> Engine:

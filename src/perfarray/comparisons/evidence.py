@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.engines import CompareOptions, Engine, choose_engine
+from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
-from perfarray.comparisons.priors import along_suite
 from perfarray.comparisons.sessions import Sessions, noise_between, single_session
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.conventions import SUITE

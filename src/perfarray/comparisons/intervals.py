@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, bounded_median_ratio, check_ratio_method, check_runs, of_runs
 from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
-from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, apply_over_suite, check_prior, learned_outputs
+from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, check_prior, learned_outputs
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
 from perfarray.numerics.dependence import dependence_pvalue
@@ -21,6 +21,7 @@ from perfarray.numerics.moderated import mean_by_suite, ratio_by_suite
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side, unit_shape
 from perfarray.numerics.types import Floats
+from perfarray.timings.across import apply_over_suite
 from perfarray.timings.apply import Kernel, Output, apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
@@ -138,7 +139,10 @@ def mean_interval(
     variables |= (PRIOR_OUTPUTS | outputs(data.units, unmoderated_standard_error="")) if prior else {}
     variables |= (SHAPE_OUTPUTS if shaped else {}) | ORDER_OUTPUTS
     if prior:
-        result = apply_over_suite(kernel, data.array, across=across, levels=data.levels, outputs=variables, attrs=attrs)
+        attrs["prior"] = prior
+        result = apply_over_suite(
+            kernel, data.array, across=across, core=[data.levels], outputs=variables, whole=[*PRIOR_OUTPUTS], attrs=attrs
+        )
     else:
         result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables, attrs=attrs)
     notes = [*data.notes, data.selected]
@@ -281,9 +285,12 @@ def ratio_interval(
         return [*formula(new, old, *keys), *noise, dependence_pvalue(*means, paired=matched)]
 
     def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
-        variables = RATIO_OUTPUTS | (learned_outputs(across) if prior else {}) | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+        variables = RATIO_OUTPUTS | (learned_outputs() if prior else {}) | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
         if prior:
-            return apply_over_suite(kernel, candidate.array, baseline.array, across=across, levels=nest, outputs=variables, attrs=attrs)
+            sides = (candidate.array, baseline.array)
+            return apply_over_suite(
+                kernel, *sides, across=across, core=[nest, nest], outputs=variables, whole=[*PRIOR_OUTPUTS], attrs=attrs | {"prior": prior}
+            )
         core = [nest, nest, *[()] * len(keys)]
         return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables, attrs=attrs)
 

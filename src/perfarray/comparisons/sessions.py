@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.priors import along_suite
 from perfarray.conventions import HISTORY, LEVELS, SESSION, plural
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.sessions import SessionNoise, noise_of_history, noise_of_sessions
 from perfarray.numerics.types import Floats
-from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
+from perfarray.timings.across import apply_over_suite
+from perfarray.timings.apply import LEVEL, Output, outputs
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resolve import Data, resolve
@@ -132,25 +132,22 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str) -> tuple[xr
         name = str(pair.candidate.array.name)
     lower = [dim for dim in LEVELS if dim in between.dims and dim != level]
     data = resolve(between, name, (level, *lower), positive="the log of a mean (between=)")
-    (array,) = along_suite(across, data.array)
-    (candidate,) = along_suite(across, pair.candidate.array)
-    named = across in data.array.dims and across in pair.candidate.array.dims
+    array, candidate = data.array, pair.candidate.array
+    named = across in array.dims and across in candidate.dims
     if named:
-        common = [label for label in candidate[across].values.tolist() if label in array[across].values.tolist()]
+        labels = array[across].values.tolist()
+        common = [label for label in candidate[across].values.tolist() if label in labels]
         if not common:
-            raise ValueError(f"between= has none of the benchmarks compared; it has {listed(array[across].values.tolist())}")
+            raise ValueError(f"between= has none of the benchmarks compared; it has {listed(labels)}")
         array = array.sel({across: common})
-    array = array.chunk({across: -1}) if is_chunked(array) else array
-    noise_of = noise_of_history if level in HISTORY else noise_of_sessions
-    kernel = partial(_noise_of_both, levels=len(data.levels), noise_of=noise_of)
-    variables = {f"row_{name}": Output((across,)) for name in NOISE} | {f"suite_{name}": Output() for name in NOISE}
-    noise = apply(kernel, array, core=[[across, *data.levels]], outputs=variables).compute()
-    noise = _pooled(noise, [dim for dim in noise.dims if dim != across and dim not in candidate.dims])
-    rows, suite = (
-        noise[[f"{kind}_{name}" for name in NOISE]].rename({f"{kind}_{name}": name for name in NOISE}) for kind in ("row", "suite")
-    )
-    rows = rows.assign_coords({across: array[across]}) if named else rows.isel({across: 0}, drop=True)
-    return rows.reset_coords(drop=True), suite.reset_coords(drop=True), level
+    kernel = partial(_noise_of_both, levels=len(data.levels), noise_of=noise_of_history if level in HISTORY else noise_of_sessions)
+    suites = [f"suite_{name}" for name in NOISE]
+    variables = {f"row_{name}": Output() for name in NOISE} | {name: Output() for name in suites}
+    noise = apply_over_suite(kernel, array, across=across, core=[data.levels], outputs=variables, whole=suites).compute()
+    present = {*candidate.dims, *([across] if named else [])}
+    noise = _pooled(noise.reset_coords(drop=True), [dim for dim in noise.dims if dim not in present])
+    rows, suite = ({name: noise[f"{kind}_{name}"] for name in NOISE} for kind in ("row", "suite"))
+    return xr.Dataset(rows), xr.Dataset(suite), level
 
 
 def _noise_of_both(values: Floats, *, levels: int, noise_of: Any) -> list[Floats]:

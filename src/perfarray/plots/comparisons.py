@@ -50,8 +50,8 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     -----
     Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row where it differs. A hollow point has no
     limits (one independent unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts is
-    everything outside an interval. With `between`, a broad grey bar has the limits within one session. The column at the right has the change as the table writes it; it says "at least" or "at most"
-    where stopped runs make it a bound.
+    everything outside an interval. With `between`, a broad grey bar has the limits within one session. The column at the right has the
+    change as the table writes it; it says "at least" or "at most" where stopped runs make it a bound.
 
     Examples
     --------

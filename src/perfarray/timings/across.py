@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN, plural
-from perfarray.timings.apply import is_chunked
+from perfarray.timings.apply import Kernel, Output, apply, is_chunked
 from perfarray.timings.metrics import concat_results
 from perfarray.timings.notes import NOTES, Note, check, collecting_notes, significant_in_all, with_notes
 from perfarray.timings.resolve import Data, as_mark, check_dim
@@ -24,6 +24,9 @@ SUITES = "suites"
 
 # Attr: benchmarks that not all cells have, for people; the note of this code has them as data
 UNMATCHED = "unmatched"
+
+# What variances may be learned from: the suite
+PRIORS = (None, "suite")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +43,31 @@ def check_across(across: str, array: xr.DataArray, nest: tuple[str, ...], compar
         )
     if across != BENCHMARK and across not in array.coords:
         check_dim(array, across, "across")
+
+
+def apply_over_suite(
+    kernel: Kernel,
+    *arrays: xr.DataArray,
+    across: str,
+    core: Sequence[Sequence[str]],
+    outputs: Mapping[str, Output],
+    whole: Collection[str] = (),
+    coords: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, Hashable] | None = None,
+) -> xr.Dataset:
+    """Apply a formula that takes all benchmarks together, its first core axis; the variables named by `whole` are one per suite."""
+    labels = next((array[across] for array in arrays if across in array.dims), None)
+    size = 1 if labels is None else labels.size
+    sides = []
+    for array in arrays:
+        side = array if across in array.dims else array.drop_vars(across, errors="ignore").expand_dims({across: size})
+        sides.append(side.chunk({across: -1}) if is_chunked(side) else side)
+    variables = {name: output if name in whole else output._replace(dims=(across, *output.dims)) for name, output in outputs.items()}
+    result = apply(kernel, *sides, core=[[across, *dims] for dims in core], outputs=variables, coords=coords, attrs=attrs)
+    if labels is None:
+        return result.isel({across: 0}, drop=True)
+    along = {name: coord for name, coord in labels.coords.items() if coord.dims == (across,)}
+    return result.assign_coords(along)
 
 
 # Weights of benchmarks, by label or in the order of the labels; only their ratios matter
