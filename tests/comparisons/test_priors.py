@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 import perfarray
-from perfarray.numerics.moderated import fit_prior
+from perfarray.numerics.moderated import fit_prior, moderate, moderate_components
+from perfarray.numerics.nested_anova import nested_anova
 
 LEARNED = ["prior_df", "prior_standard_deviation", "standard_error", "unmoderated_standard_error"]
 
@@ -117,3 +119,101 @@ def test_refusals(times, options, message):
 def test_zero_has_no_logarithm(times):
     with pytest.raises(ValueError, match="prior='suite'"):
         (times * 0).assign_attrs(units="J").rename("energy").perf.mean_interval(prior="suite")
+
+
+@pytest.fixture(scope="module")
+def pilots():
+    """60 pilots of 20 benchmarks, three runs a side, whose standard deviations differ."""
+    rng = np.random.default_rng(5)
+    noise = 0.01 * np.exp(0.3 * rng.standard_normal((1, 20, 1, 1)))
+    values = 1 + noise * rng.standard_normal((60, 20, 2, 3))
+    coords = {"version": ["old", "new"]}
+    return xr.DataArray(values, dims=("pilot", "benchmark", "version", "execution"), coords=coords, attrs={"units": "s"}, name="time")
+
+
+def fold(numbers):
+    """Return by what factor plans from pilots of the same benchmark differ, one standard deviation."""
+    return float(np.exp(np.log(numbers).std("pilot")).mean())
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("method", ["required_units", "stopping", "plan_repetitions"])
+def test_plans_of_like_pilots_differ_less(pilots, method):
+    arguments = {
+        "required_units": ("required", {"baseline": "old", "change": 0.02}),
+        "stopping": ("extrapolated", {"half_width": 0.01, "start": 3}),
+        "plan_repetitions": ("repetitions", {"costs": {}, "half_width": 0.01, "min_units": 3}),
+    }
+    name, options = arguments[method]
+    plain, learned = (getattr(perfarray, method)(pilots, prior=prior, **options)[name].squeeze() for prior in (None, "suite"))
+    assert fold(plain) > 1.4
+    assert fold(learned) < 1 + 0.7 * (fold(plain) - 1)
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_a_plan_keeps_its_word(pilots):
+    """Of experiments planned with assurance 0.9, nine in ten are as narrow as planned, with half the units or fewer."""
+    rng, count = np.random.default_rng(6), {}
+    noise = pilots.std(["pilot", "execution"]).isel(version=0).values
+    for prior in (None, "suite"):
+        plan = pilots.isel(version=0).perf.plan_repetitions(costs={}, half_width=0.01, assurance=0.9, min_units=3, prior=prior)
+        n = plan["repetitions"].isel(level=0).transpose("pilot", "benchmark").values
+        deviations = noise * np.sqrt(rng.chisquare(n - 1) / (n - 1))
+        assert (stats.t.ppf(0.975, n - 1) * deviations / np.sqrt(n) <= 0.01).mean() >= 0.87
+        count[prior] = n.mean()
+    assert count["suite"] < 0.6 * count[None]
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_suite_scores_and_plans_keep_their_standard_error(pilots):
+    plain, learned = (pilots.perf.score_ratio_interval("old", prior=prior) for prior in (None, "suite"))
+    xr.testing.assert_equal(learned["standard_error"], plain["standard_error"])
+    assert (learned["df"] > plain["df"]).mean() > 0.9
+    one = pilots.isel(pilot=0, version=0, drop=True).assign_coords(benchmark=[f"b{i}" for i in range(20)])
+    costs = {"costs": {"execution": 1.0}, "half_width": 0.0005, "shared": None}
+    units = [one.perf.plan_suite(prior=prior, **costs)["repetitions"].isel(level=0).values for prior in (None, "suite")]
+    assert units[1].std() < 0.6 * units[0].std()
+    noise = pilots.std(["pilot", "execution"]).isel(version=0).values
+    half_width = 1.96 * np.sqrt((noise**2 / units[1]).sum()) / 20
+    assert 0.7 < half_width / 0.0005 < 1.2
+
+
+def test_components_of_two_levels():
+    """S_i^2 are moderated; T_i^2 is S_i^2 without the moderated share of the level below."""
+    times = perfarray.simulate(
+        sizes={"execution": 4, "iteration": 3}, variances={"execution": 4e-4, "iteration": 1e-4}, dims={"benchmark": range(10)}, rng=3
+    )
+    components = nested_anova(times["time"].transpose("benchmark", ...).values, 2)
+    moderated, known = moderate_components(components)
+    squared = components.mean**2
+    for level, df in ((0, 3), (1, 8)):
+        variance = components.level_variance[:, level] / squared
+        prior = fit_prior((variance, np.full(10, float(df))))
+        expected = moderate(variance, np.full(10, float(df)), prior) * squared
+        np.testing.assert_allclose(moderated.level_variance[:, level], expected)
+        assert known[level] == prior.cautious_df
+    below = moderated.level_variance[:, 1] / 3
+    np.testing.assert_allclose(moderated.variance[:, 0], moderated.level_variance[:, 0] - below)
+    kept, _ = moderate_components(components, of_suite=True)
+    np.testing.assert_allclose((kept.level_variance / squared[:, None]).sum(0), (components.level_variance / squared[:, None]).sum(0))
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("stopping", {"half_width": 0.01, "rule": "t"}, "rule='t' does not go with prior='suite'"),
+        ("score_ratio_interval", {"baseline": "old", "method": "bca"}, "method='bca' does not go with prior='suite'"),
+        ("score_ratio_interval", {"baseline": "old", "random_benchmarks": True}, "random_benchmarks=True does not go"),
+        ("required_units", {"baseline": "old", "prior": "all"}, "prior='all' is not known"),
+    ],
+    ids=str,
+)
+def test_refusals_of_plans(times, method, options, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(perfarray, method)(times, **{"prior": "suite", **options})
+
+
+def test_components_are_no_suite(times):
+    components = times.isel(version=0).perf.variance_components()
+    with pytest.raises(ValueError, match="give the pilot's timings"):
+        components.perf.plan_repetitions(costs={}, half_width=0.01, prior="suite")

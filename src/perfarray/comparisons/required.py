@@ -1,16 +1,19 @@
 """How many units a verdict needs, from a pilot: to see a change, or to show that there is none that matters."""
 
 from collections.abc import Hashable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import plural
-from perfarray.numerics.intervals import ratio_of, welch_df
+from perfarray.conventions import BENCHMARK, plural
+from perfarray.numerics.intervals import ratio_df, ratio_of, welch_df
 from perfarray.numerics.levels import unit_means
+from perfarray.numerics.moderated import moderated_ratio
 from perfarray.numerics.power import Spread, beyond, distance_seen, fewest_units
 from perfarray.numerics.types import Floats
+from perfarray.timings.across import PRIORS, apply_over_suite
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
@@ -29,6 +32,7 @@ GOALS = ("difference", "not_slower", "equivalent")
 GRID = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)  # units a side with a smallest change
 ROUNDING = float(np.finfo(float).eps) ** 2  # relative variance up to which means of equal values differ by rounding
 UNITS_DIM = "units"
+LARGEST = 1e6  # degrees of freedom of a pilot that are as good as any more
 
 
 class Decision(NamedTuple):
@@ -69,6 +73,8 @@ def required_units(
     assurance: float = 0.5,
     levels: str | tuple[str, ...] | None = None,
     paired: str | None = None,
+    across: str = BENCHMARK,
+    prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Find how many units a side `compare` needs for a verdict, from a pilot of both systems.
@@ -96,6 +102,10 @@ def required_units(
         The chance that the number is enough, given what the pilot knows of the spread: 0.5 is as likely too few as too many.
     paired : str, optional
         The outermost level, when its units match between the two systems.
+
+    across, prior : str; {None, "suite"}
+        With "suite" the spread of each benchmark (dim `across`) is shrunk towards what the pilot's benchmarks have in common, as in
+        `compare`; the comparison that is planned is without.
 
     Returns
     -------
@@ -125,6 +135,7 @@ def required_units(
     """
     check_choice(goal, "goal", GOALS)
     check_choice(correction, "correction", (None, "holm"))
+    check_choice(prior, "prior", PRIORS)
     level = check_confidence_level(confidence_level)
     threshold, change = check_threshold(threshold), check_number(change, "change")
     if goal == "difference" and not abs(change) > threshold:
@@ -144,8 +155,10 @@ def required_units(
     )
     attrs: dict[str, Hashable] = {"result": "required_units", "goal": goal, "change": change, "threshold": threshold}
     attrs |= {"confidence_level": level, "planned_power": power, "assurance": assurance, "correction": correction or "none"}
-    attrs |= {"paired": paired} if paired else {}
-    return _required_of_metric(times, baseline, dim=dim, levels=levels, paired=paired, decision=decision, attrs=attrs, metric=metric)
+    attrs |= {name: text for name, text in (("paired", paired), ("prior", prior)) if text}
+    return _required_of_metric(
+        times, baseline, dim=dim, levels=levels, paired=paired, across=across, decision=decision, attrs=attrs, metric=metric
+    )
 
 
 @for_each_metric
@@ -156,6 +169,7 @@ def _required_of_metric(
     dim: str | None,
     levels: str | tuple[str, ...] | None,
     paired: str | None,
+    across: str,
     decision: Decision,
     attrs: dict[str, Hashable],
     metric: str | list[str] | None,
@@ -170,8 +184,9 @@ def _required_of_metric(
     depth, matched = len(nest), paired is not None
     numbers = outputs(required="units a side", n="units of the pilot on the smaller side", power="chance of the verdict with those")
     numbers |= outputs(pilot_change="relative change seen with those")
-    result = apply(
-        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), matched, cell_decision),
+    learn = "prior" in attrs
+    result = (partial(apply_over_suite, across=across) if learn else apply)(
+        lambda new, old: _plan(unit_means(new, depth), unit_means(old, depth), matched, cell_decision, learn=learn),
         array,
         pair.baseline.array,
         core=[nest, nest],
@@ -182,10 +197,10 @@ def _required_of_metric(
     return with_notes(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
 
 
-def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[Floats, ...]:
+def _plan(new: Floats, old: Floats, paired: bool, decision: Decision, *, learn: bool) -> tuple[Floats, ...]:
     from scipy.special import chdtri
 
-    ratio = ratio_of(new, old, paired)
+    ratio = moderated_ratio(new, old, paired=paired, df_rule="satterthwaite")[0] if learn else ratio_of(new, old, paired)
     n, m = ratio.numerator.n, ratio.denominator.n
     with np.errstate(divide="ignore", invalid="ignore"):
         if paired:
@@ -193,7 +208,10 @@ def _plan(new: Floats, old: Floats, paired: bool, decision: Decision) -> tuple[F
         else:
             spread = Spread(*(side.variance * side.n / side.mean**2 for side in (ratio.numerator, ratio.denominator)))
         varies = spread.new + spread.old > ROUNDING
-        pilot_df = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
+        if learn:
+            pilot_df = np.minimum(ratio_df(ratio, "satterthwaite"), LARGEST)
+        else:
+            pilot_df = np.asarray(welch_df(spread.new / n, spread.old / m, n - 1, m - 1))
         larger = np.where(varies & (pilot_df > 0), pilot_df / chdtri(np.where(pilot_df > 0, pilot_df, 1.0), decision.assurance), np.nan)
         spread = Spread(spread.new * larger, spread.old * larger)
         distances = tuple(np.asarray(distance) for distance in decision.distances)

@@ -1,12 +1,15 @@
 """When to stop measuring: whether the interval of a mean or of a ratio is narrow enough after each further unit."""
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.numerics.stopping import EACH, RULES, STEADY, STEIN, Path, Rule, path
-from perfarray.conventions import plural
+from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
+from perfarray.timings.across import PRIORS, apply_over_suite
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
@@ -34,6 +37,8 @@ def stopping(
     levels: str | tuple[str, ...] | None = None,
     paired: str | None = None,
     confidence_level: float = 0.95,
+    across: str = BENCHMARK,
+    prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     r"""Find after which unit the interval is narrow enough to stop, and the interval there.
@@ -61,6 +66,9 @@ def stopping(
         The outermost level, when its units match between the two systems (the same sessions, measured in turn).
     confidence_level : float
         Of the intervals.
+    across, prior : str; {None, "suite"}
+        With "suite" the standard deviations of `stein` are shrunk towards what the benchmarks (dim `across`) have in common, as in
+        `compare`: a `start` of 3 to 5 is enough for some 8 benchmarks or more.
 
     Returns
     -------
@@ -108,15 +116,19 @@ def stopping(
     """
     check_choice(rule, "rule", RULES)
     level, share = check_confidence_level(confidence_level), check_share(half_width, "half_width", "0.01")
-    settings = Rule(rule, check_count(start, "start", 2), share, level)
+    check_choice(prior, "prior", PRIORS)
+    if prior and rule != STEIN:
+        raise ValueError(f"rule={rule!r} does not go with prior={prior!r}, which is for rule={STEIN!r}")
+    settings = Rule(rule, check_count(start, "start", 2), share, level, learn=prior is not None)
+    positive = "the log of a mean (prior='suite')" if prior else ""
     if baseline is None:
         for name, value in (("dim", dim), ("paired", paired)):
             if value is not None:
                 raise ValueError(f"{name}={value!r} is about two systems; name the baseline too")
-        new = resolve(times, metric, levels)
+        new = resolve(times, metric, levels, positive=positive)
         sides, attrs, notes, units = [new], new.describe(), new.notes, new.units
     else:
-        pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired)
+        pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
         sides, attrs, notes, units = [pair.candidate, pair.baseline], dict(pair.attrs), pair.notes, "1"
     nest = sides[0].levels
 
@@ -124,14 +136,15 @@ def stopping(
         new_units, *old_units = (unit_means(side, len(nest)) for side in values)
         return path(new_units, old_units[0] if old_units else None, paired is not None, settings)
 
-    attrs |= {"paired": paired} if paired else {}
+    attrs |= {name: text for name, text in (("paired", paired), ("prior", prior)) if text}
     attrs |= {"result": "stopping", "rule": rule, "start": settings.start, "half_width_wanted": share, "confidence_level": level}
     variables = outputs(units, (RUNS,), estimate="", lower="", upper="")
     variables |= outputs("1", (RUNS,), half_width="half of upper - lower, relative to the estimate")
     variables |= outputs(required="units at which the rule stops", extrapolated="the same, extrapolated where the data do not suffice")
     variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(n="independent units that there are")
     coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
-    result = apply(kernel, *(side.array for side in sides), core=[nest] * len(sides), outputs=variables, coords=coords, attrs=attrs)
+    run = partial(apply_over_suite, across=across) if prior else apply
+    result = run(kernel, *(side.array for side in sides), core=[nest] * len(sides), outputs=variables, coords=coords, attrs=attrs)
     return with_notes(result, *notes, sides[0].selected, dependence_note(sides, paired is not None), checks=("stopping",))
 
 

@@ -22,6 +22,7 @@ from perfarray.numerics.intervals import (
     t_quantile,
 )
 from perfarray.numerics.levels import summarise_units, unit_means
+from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats, Mask
 
 # Smaller variances are raised to this share of the suite's median, as limma does: their logs would decide everything.
@@ -124,6 +125,34 @@ def moderated_ratio(new: Floats, old: Floats, *, paired: bool, df_rule: str) -> 
         ratio = ratio_from(*(side._replace(variance=side.mean**2 * error) for side, error in zip(means, errors, strict=True)))
     ratio = ratio._replace(prior_df=prior.cautious_df[..., None], likeness=prior.likeness[..., None])
     return ratio, ratio_df(ratio, df_rule), prior
+
+
+def moderate_components(components: Components, *, of_suite: bool = False) -> tuple[Components, Floats]:
+    """Return components (..., benchmarks, L) moderated level by level, relative to the mean, and the cautious d0 of every level (..., L).
+
+    S_i^2 is moderated; T_i^2 is what remains of it without the share of the level below, which changes as that level's variance does.
+    Moderated variances of a suite keep their sum, which is without bias, and would be too small where benchmarks differ.
+    """
+    squared = components.mean**2
+    level_variance, variance = components.level_variance.copy(), components.variance.copy()
+    below = np.zeros(squared.shape)
+    growth, cautious = np.ones(squared.shape), np.zeros((*squared.shape[:-1], variance.shape[-1]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for level in range(variance.shape[-1] - 1, -1, -1):
+            before, df = components.level_variance[..., level], components.level_df[..., level]
+            prior = fit_prior((before / squared, df))
+            after = moderate(before / squared, df, prior)
+            if of_suite:
+                after = after * (np.nansum(before / squared, axis=-1) / np.nansum(after, axis=-1))[..., None]
+            after = after * squared
+            # Of a level without a variance of its own (merged), what lies below stays that of the level below it.
+            estimated = ~np.isnan(before)
+            share = np.where(growth > 0, (before - components.variance[..., level]) * growth, below)
+            level_variance[..., level], variance[..., level] = after, after - share
+            below = np.where(estimated, after / components.repetitions[..., level], below)
+            growth = np.where(estimated, np.where(before > 0, after / before, 0.0), growth)
+            cautious[..., level] = prior.cautious_df
+    return components._replace(level_variance=level_variance, variance=variance), cautious
 
 
 def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...]:

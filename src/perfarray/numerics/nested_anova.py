@@ -33,6 +33,10 @@ class Components(NamedTuple):
     level_df: Floats
     balanced: Mask
 
+    def rows(self, rows: slice) -> "Components":
+        """Return some cells along the first axis."""
+        return Components(*(field[rows] for field in self))  # type: ignore[arg-type]
+
 
 def nested_anova(values: Floats, levels: int, negative: str = "keep") -> Components:
     """Estimate the variance components of nested repetitions.

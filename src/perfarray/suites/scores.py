@@ -12,7 +12,7 @@ from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
 from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
-from perfarray.timings.across import Weights, for_each_suite
+from perfarray.timings.across import PRIORS, Weights, for_each_suite
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, SUMMARIES, resolve_best
 from perfarray.timings.censored import Bounds, bound_interval
@@ -142,6 +142,7 @@ def score_ratio_interval(
     sensitivity: bool = False,
     distribution: bool = False,
     across: str = BENCHMARK,
+    prior: str | None = None,
     by: str | None = None,
     unit: str | None = None,
     levels: str | tuple[str, ...] | None = None,
@@ -177,6 +178,9 @@ def score_ratio_interval(
         Also give the answer without each benchmark in turn.
     distribution : bool
         Keep the `n_resamples` ratios that limits are read off.
+    prior : {None, "suite"}
+        With "suite" the degrees of freedom rest on variances that are shrunk towards what the suite's have in common, as in `compare`; the
+        standard error stays, since all benchmarks are in it. For "t" of fixed, independent benchmarks of equal weight.
     shared : str or tuple of str, optional
         Levels whose label is the same unit for every benchmark (one build serves the suite): treated jointly. Default:
         `attrs["shared_levels"]`, else none, and the attr `benchmarks` of the result says that independence was assumed.
@@ -236,9 +240,11 @@ def score_ratio_interval(
         times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored
     )
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
+    _check_prior(prior, method=None if method == "t" else method, weights=weights, random_benchmarks=random_benchmarks, shared=joint)
     score = Score(
         mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, random_benchmarks=bool(random_benchmarks),
         confidence_level=level, alternative=alternative, weights=systems.weights(in_key_order=draws is not None),
+        learn=prior is not None,
     )  # fmt: skip
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
@@ -253,11 +259,20 @@ def score_ratio_interval(
     result = matching.over_suites(kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order)
     result = _without_bounds(matching.bounded_result(result, systems, alternative), systems) if systems.pair.bounded else result
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
+    attrs |= {"prior": prior} if prior else {}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
     attrs |= {"benchmarks": SAMPLE} if random_benchmarks else {}
     attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *systems.movement_checks(joint))
     return matching.describe_two(result, systems, attrs, checks=checks)
+
+
+def _check_prior(prior: str | None, **arguments: Any) -> None:
+    """Raise for an unknown prior, and where other arguments do not go with one."""
+    check_choice(prior, "prior", PRIORS)
+    given = [f"{name}={value!r}" for name, value in arguments.items() if value is not None and value is not False]
+    if prior and given:
+        raise ValueError(f"{', '.join(given)} does not go with prior={prior!r}, which is for t of fixed, independent, equal benchmarks")
 
 
 def _without_bounds(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:

@@ -1,7 +1,7 @@
 """How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from sys import intern
 from typing import Any, NamedTuple
@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import BENCHMARK
 from perfarray.numerics.levels import count_repetitions, unit_means
+from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
+from perfarray.timings.across import PRIORS, apply_over_suite
 from perfarray.timings.apply import LEVEL, Output, apply, by_blocks, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
@@ -60,6 +63,8 @@ def plan_repetitions(
     min_units: int = 5,
     confidence_level: float = 0.95,
     negative: str = "merge",
+    across: str = BENCHMARK,
+    prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Plan how many builds, executions and iterations to run: for the narrowest interval a budget buys, or the cheapest of a given width.
@@ -101,6 +106,10 @@ def plan_repetitions(
     negative : {"merge", "zero"}
         The level of a negative component is merged into the level below, or the component is set to zero. In both cases the plan has one
         repetition of it, whose price joins the level above. The outermost level is never merged.
+
+    across, prior : str; {None, "suite"}
+        With "suite" the variances of every level are shrunk towards what the benchmarks (dim `across`) of the pilot have in common: plans
+        from pilots of 3 to 5 units vary less.
 
     Returns
     -------
@@ -149,6 +158,9 @@ def plan_repetitions(
     """
     check_choice(variances, "variances", ("unbiased", "biased"))
     check_choice(limits, "limits", LIMITS)
+    check_choice(prior, "prior", PRIORS)
+    if prior and is_published(times):
+        raise ValueError("prior='suite' learns from timings, and these are components; give the pilot's timings")
     goal, biased = check_goal(budget, half_width, assurance, min_units, confidence_level, negative), variances == "biased"
     system, components = (
         published(times, baseline) if is_published(times) else (systems(times, baseline, dim=dim, metric=metric, levels=levels), ())
@@ -167,22 +179,23 @@ def plan_repetitions(
         values, by_side = arguments[: len(arrays)], arguments[len(arrays) :]
         pilots = []
         for group, cost in zip((values[:of_first], values[of_first:]), by_side, strict=False):
-            estimated = group if components else _estimated(group[0], len(nest), "keep" if biased else negative, limits)
+            keep = "keep" if biased else negative
+            estimated = group if components else _estimated(group[0], len(nest), keep, limits, learn=prior is not None)
             pilots.append(_pilot(estimated, cost, biased))
         pilot = pilots[0] if len(pilots) == 1 else _of_ratio(*pilots)
         return by_blocks(lambda *fields: _plan_cells(_Pilot(*fields), goal, nest), pilot, pilot.n.ndim, -(-pilot.n.size // CELLS))
 
-    result = apply(
+    attrs = system.attrs | {"result": "plan_repetitions"} | describe_goal(goal, cost_units, negative)
+    attrs |= {"variances": variances, "limits": limits} | ({"prior": prior} if prior else {})
+    run = partial(apply_over_suite, across=across) if prior else apply
+    result = run(
         kernel,
         *arrays,
         *prices,
         core=[*core, *[[PRICE]] * len(prices)],
         outputs=_outputs(cost_units),
         coords={LEVEL: list(nest), BUDGET_FACTOR: FACTORS},
-        attrs=system.attrs
-        | {"result": "plan_repetitions"}
-        | describe_goal(goal, cost_units, negative)
-        | {"variances": variances, "limits": limits},
+        attrs=attrs,
     )
     if not lazy and goal.budget is not None:
         check_affordable(result["least_budget"], goal.budget, goal.min_units, nest[0], cost_units)
@@ -270,10 +283,18 @@ def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
     return plan, of_pilot._replace(growth=pilot.growth(plan))
 
 
-def _estimated(values: Floats, levels: int, negative: str, limits: str) -> tuple[Floats, ...]:
-    """Return what timings say, as `component_arrays` has it of components: mean, components, variances of means, df, repetitions."""
+def _estimated(values: Floats, levels: int, negative: str, limits: str, *, learn: bool) -> tuple[Floats, ...]:
+    """Return what timings say, as `component_arrays` has it of components: mean, components, variances of means, df, repetitions.
+
+    If they `learn` from each other, the axis before the levels is that of the benchmarks.
+    """
     components, total = nested_anova(values, levels, negative), count_repetitions(values, levels).total
     df = total[..., 0] - 1
+    if learn:
+        components, known = moderate_components(components)
+        df = df + known[..., :1]
+        if negative != "keep":
+            components = components._replace(variance=np.where(components.variance < 0, 0.0, components.variance))
     if limits == "jackknife":
         df = df * evenness(unit_means(values, levels))
     with np.errstate(divide="ignore", invalid="ignore"):

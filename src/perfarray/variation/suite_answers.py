@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfarray.numerics.moderated import moderate_components
+from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output
 from perfarray.variation.advice import advice_on_suite
@@ -35,6 +37,7 @@ class Rules(NamedTuple):
     shares: Floats
     negative: str
     paired: bool
+    prior: str | None = None
 
 
 def plan_suites(arrays: Sequence[Floats], rules: Rules, outputs: Mapping[str, Output]) -> list[np.ndarray]:
@@ -69,14 +72,23 @@ def _pilots(values: list[Floats], prices: list[Floats], measured: np.ndarray, ru
     if not measured.any():
         return []
     shares = rules.shares[measured] / rules.shares[measured].mean() / measured.sum()
-    systems = list(zip(values, prices, strict=True))
+    systems, known = [], []
+    for array, cost in zip(values, prices, strict=True):
+        components = nested_anova(array, len(rules.levels), rules.negative)
+        components, learned = moderate_components(components, of_suite=True) if rules.prior else (components, np.zeros(len(rules.levels)))
+        systems.append((array, cost, components))
+        known.append(learned)
     if rules.paired:
         sharing = rules.sharing[0]._replace(in_pilot=min(each.in_pilot for each in rules.sharing))
-        return [suite_pilot(systems, shares, sharing, rules.negative)]
+        return [suite_pilot(systems, shares, sharing)]
     if rules.sharing[0].planned:
-        return [suite_pilot([system], shares, sharing, rules.negative) for system, sharing in zip(systems, rules.sharing, strict=True)]
+        return [suite_pilot([system], shares, sharing) for system, sharing in zip(systems, rules.sharing, strict=True)]
     benchmarks = [slice(number, number + 1) for number in range(len(shares))]
-    return [suite_pilot([(array[b], cost[b])], shares[b], Sharing(), rules.negative) for array, cost in systems for b in benchmarks]
+    return [
+        suite_pilot([(array[b], cost[b], of_system.rows(b))], shares[b], Sharing(), learned)
+        for (array, cost, of_system), learned in zip(systems, known, strict=True)
+        for b in benchmarks
+    ]
 
 
 def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, SECONDS
-from perfarray.timings.across import Weights, name_suites
+from perfarray.timings.across import PRIORS, Weights, name_suites
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
@@ -43,6 +43,7 @@ def plan_suite(
     min_units: int = 5,
     confidence_level: float = 0.95,
     negative: str = "merge",
+    prior: str | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     """Plan how many builds to make, and how often to run each benchmark on every one of them, for the suite's geometric mean.
@@ -55,7 +56,7 @@ def plan_suite(
         Timings of a pilot experiment. Dims that are neither levels nor `across` get plans of their own.
     baseline : label, DataArray or Dataset, optional
         Plan for the ratio of geometric means to it; each system gets its own counts, and both share the budget.
-    dim, baseline_costs, levels, assurance, min_units, confidence_level, negative, metric
+    dim, baseline_costs, levels, assurance, min_units, confidence_level, negative, prior, metric
         As for `plan_repetitions`.
     costs : mapping of str to float, array or DataArray
         Seconds it takes to start one more repetition of a level: a build for `binary` (one number), start and warm-up for `execution`
@@ -124,6 +125,7 @@ def plan_suite(
         raise ValueError(f"correlation={correlation!r} is out of range; give a number from 0 to 1")
     if budget is None and half_width is None:
         raise ValueError("neither of budget= and half_width= came; give one: what may be spent, or the relative half-width to reach")
+    check_choice(prior, "prior", PRIORS)
     goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
     weighing = weigh(times, across, weights)
     times, baseline = weighing.select(times), weighing.select(baseline)
@@ -138,9 +140,9 @@ def plan_suite(
     labels = arrays[0][across].values
     shares = weighing.shares_of(labels)
     names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
-    rules = Rules(goal, nest, sharing, names, np.ones(len(names)) if shares is None else shares, negative, paired is not None)
+    rules = Rules(goal, nest, sharing, names, np.ones(len(names)) if shares is None else shares, negative, paired=paired is not None, prior=prior)
     attrs = system.attrs | {"result": "plan_suite"} | describe_goal(goal, SECONDS, negative) | {"across": across}
-    attrs |= {name: value for name, value in (("paired", paired), ("correlation", correlation)) if value is not None}
+    attrs |= {name: value for name, value in (("paired", paired), ("correlation", correlation), ("prior", prior)) if value is not None}
     attrs |= {"shared": " ".join(served)} if served else {}
     if correlation is None:
         attrs |= {"benchmarks": f"shared: {' '.join(served[: min(in_pilot)])}" if min(in_pilot) else "independent (assumed)"}

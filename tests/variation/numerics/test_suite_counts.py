@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics import suite_counts
 from perfarray.variation.numerics.allocation import Goal
 from perfarray.variation.numerics.suite_counts import continuous, narrowest, quantile, side_by_side, tree, tree_rates, whole_counts
@@ -273,7 +274,8 @@ def inside_units(times):
 def pilot_of(*systems, cost, weights=None, **sharing):
     """Return the pilot of one system, or of pairs."""
     weights = np.ones(len(cost)) if weights is None else np.array(weights)
-    return suite_pilot([(values, cost) for values in systems], weights / weights.sum(), Sharing(**sharing))
+    estimated = [(values, cost, nested_anova(values, cost.shape[1], "merge")) for values in systems]
+    return suite_pilot(estimated, weights / weights.sum(), Sharing(**sharing))
 
 
 class TestPilot:

@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from perfarray.numerics.intervals import ONE_PIECE, Ratio, cut_to_positive, fieller, quotient, ratio_df, ratio_of, t_quantile, welch_df
 from perfarray.numerics.levels import UnitSummary, mean_of_measured
+from perfarray.numerics.moderated import moderated_ratio
 from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
 
@@ -21,12 +22,16 @@ FURTHEST = 1e7  # units beyond which a number is infinite
 
 
 class Rule(NamedTuple):
-    """A rule of stopping: its name, the units it starts with, the relative half-width to reach, and the level of the intervals."""
+    """A rule of stopping: its name, the units it starts with, the relative half-width to reach, and the level of the intervals.
+
+    If benchmarks `learn` their variances from each other, they are the axis before the units; by Stein's rule alone.
+    """
 
     name: str
     start: int
     half_width: float
     level: float
+    learn: bool = False
 
     def quantile(self, units: Floats, df: Floats) -> Floats:
         """Return the half-width of an interval in standard errors after so many units."""
@@ -129,6 +134,8 @@ def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
     """Return the ratio of the first unit, of the first two, and so on; Stein's rule keeps the variances of its pilot."""
     counts = np.arange(1.0, new.shape[-1] + 1)
     means = _running_mean(new, counts), _running_mean(old, counts)
+    if rule.learn:
+        return _grown_of_suite(new, old, means, paired, rule.start)
     estimate = quotient(*means)
     new_adjusted, factor = new, np.zeros(new.shape[:-1])
     if paired:  # the common part of pairs is subtracted, so that large numbers do not cancel
@@ -146,6 +153,20 @@ def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
     numerator, denominator = UnitSummary(means[0], squares, n), UnitSummary(means[1], old_variance, n)
     ratio = Ratio(estimate, numerator, denominator, residual, common - beyond * old_variance, paired)
     return Growing(ratio, np.where(np.isnan(residual), np.nan, df))
+
+
+def _grown_of_suite(new: Floats, old: Floats, means: tuple[Floats, Floats], paired: bool, start: int) -> Growing:
+    """Return the same by Stein's rule, the errors of all pilots moderated together."""
+    counts = np.arange(1.0, new.shape[-1] + 1)
+    pilot, df, _ = moderated_ratio(new[..., :start], old[..., :start], paired=paired, df_rule="satterthwaite")
+    share = np.where((counts >= start) & (pilot.n == start)[..., None] & ~np.isnan(means[0] + means[1]), start / counts, np.nan)
+    numerator, denominator = (
+        UnitSummary(mean, side.variance[..., None] * share, counts * share / share)
+        for mean, side in zip(means, (pilot.numerator, pilot.denominator), strict=True)
+    )
+    residual, overlap = pilot.residual[..., None] * share, pilot.overlap[..., None] * share
+    ratio = Ratio(quotient(*means), numerator, denominator, residual, overlap, paired)
+    return Growing(ratio, df[..., None] * share / share)
 
 
 def last_units(new: Floats, old: Floats, paired: bool, window: int) -> Growing:

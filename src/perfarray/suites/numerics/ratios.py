@@ -13,6 +13,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import influence_of, limits_of, one_sided, percentile_family
 from perfarray.numerics.intervals import t_probability, t_quantile
 from perfarray.numerics.levels import UnitSummary, summarise_units
+from perfarray.numerics.moderated import fit_prior, moderate
 from perfarray.numerics.random import BENCHMARKS, Streams
 from perfarray.numerics.suite import (
     Sides,
@@ -95,7 +96,8 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     counts = contributions.n > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.where(counts, contributions.variance, 0.0).sum(axis=-1)
-        df = total**2 / np.where(counts, contributions.variance**2 / (contributions.n - 1), 0.0).sum(axis=-1)
+        parts = np.where(counts, _moderated(contributions) if score.learn else contributions.variance, 0.0)
+        df = parts.sum(axis=-1) ** 2 / np.where(counts, parts**2 / (contributions.n - 1), 0.0).sum(axis=-1)
     error = np.sqrt(total)
     certain = error < CERTAIN
     error = np.where(certain, 0.0, error)
@@ -109,6 +111,19 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
         statistic = np.where(error == 0, np.where(np.abs(log) < CERTAIN, 0.0, np.copysign(np.inf, log)), log / error)
     below, above = t_probability(statistic, df), t_probability(-statistic, df)
     return ScoreRatio(np.exp(log), *_limits(lower, upper, score), error, df, _pvalue(below, above, score), n)
+
+
+def _moderated(contributions: UnitSummary) -> Floats:
+    """Return the variances of samples (..., those of the candidate's benchmarks and then of the baseline's), moderated on each side.
+
+    They serve for degrees of freedom alone. The sum of the variances themselves is without bias; that of moderated ones is too small where
+    benchmarks differ, so that 95 % limits would cover 90.
+    """
+    n = contributions.n
+    sides = list(zip(np.split(contributions.variance * n, 2, axis=-1), np.split(n - 1, 2, axis=-1), strict=True))
+    prior = fit_prior(*sides)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.concatenate([moderate(*side, prior, index) for index, side in enumerate(sides)], axis=-1) / n
 
 
 def t_places(interval: ScoreRatio, number: int) -> Floats:

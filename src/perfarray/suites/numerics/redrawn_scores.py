@@ -39,6 +39,7 @@ class Score(NamedTuple):
     confidence_level: float = 0.95
     alternative: str = "two-sided"
     weights: Floats | None = None  # (benchmarks,), none zero; None is one each
+    learn: bool = False  # whether the variances of benchmarks are shrunk towards what they have in common
 
     @property
     def of_averages(self) -> bool:

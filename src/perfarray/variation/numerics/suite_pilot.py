@@ -11,7 +11,7 @@ import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import count_repetitions, unit_means
-from perfarray.numerics.nested_anova import nested_anova
+from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, pooled_rates, share_out
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, future_variance, half_width_limits, nodes
@@ -19,6 +19,7 @@ from perfarray.variation.numerics.suite_counts import ULPS, Forest, side_by_side
 
 TRIES = 6  # how often the half-width that goes with an assured one is asked for again
 SHORT = 0.995  # what is asked for of the half-width where a plan did not keep it
+LARGEST = 1e6  # degrees of freedom that are as good as any more
 PILOTS = 400  # pilots that a promise is tried on
 
 
@@ -33,7 +34,7 @@ class Sharing(NamedTuple):
 class SuitePilot(NamedTuple):
     """Of one tree: the variance of the pilot's units with its degrees of freedom, the repetitions seen (rows, L), and the root's estimate.
 
-    The estimate may be negative, where the tree has zero. Of two paired systems, the rows of the candidate and then those of the baseline.
+    `known` are the degrees of freedom (L,) that other benchmarks add. The estimate may be negative, where the tree has zero. Of two paired systems, the rows of the candidate and then those of the baseline.
     """
 
     tree: Forest
@@ -41,6 +42,7 @@ class SuitePilot(NamedTuple):
     df: float
     total: Floats
     top: float
+    known: Floats | float = 0.0
 
     @property
     def n(self) -> float:
@@ -55,22 +57,24 @@ class SuitePilot(NamedTuple):
         return float((totals * self.tree.cost).sum())
 
 
-def suite_pilot(systems: Sequence[tuple[Floats, Floats]], shares: Floats, sharing: Sharing, negative: str = "merge") -> SuitePilot:
+def suite_pilot(
+    systems: Sequence[tuple[Floats, Floats, Components]], shares: Floats, sharing: Sharing, known: Floats | float = 0.0
+) -> SuitePilot:
     """Estimate the components of the log geometric mean of one system, or of the ratio of two whose outermost units are pairs.
 
     Of pairs, the root is the variance of their differences, less what lies below; the price of a pair is that of both its units.
 
-    `systems` hold positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, and prices (benchmarks, L), where NaN at
-    the lowest level means its mean; `shares` are the weights of the benchmarks in the mean, whose sum is 1. The root is NaN where fewer
-    than two units stand behind it.
+    `systems` hold positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, prices (benchmarks, L), where NaN at the
+    lowest level means its mean, and their components; `shares` are the weights of the benchmarks in the mean, whose sum is 1. The root is
+    NaN where fewer than two units stand behind it.
     """
     levels, planned = systems[0][1].shape[1], sharing.planned
-    components = [nested_anova(values, levels, negative) for values, _ in systems]
+    components = [of_system for _, _, of_system in systems]
     scales = [(shares / each.mean)[:, None] ** 2 for each in components]
     variances = [scale * each.variance for scale, each in zip(scales, components, strict=True)]
     below = [scale * each.level_variance - variance for scale, each, variance in zip(scales, components, variances, strict=True)]
-    prices = [np.where(np.isnan(cost), each.mean[:, None], cost) for each, (_, cost) in zip(components, systems, strict=True)]
-    logs = [np.log(unit_means(values, levels - max(sharing.in_pilot, 1) + 1)) for values, _ in systems]
+    prices = [np.where(np.isnan(cost), each.mean[:, None], cost) for each, (_, cost, _) in zip(components, systems, strict=True)]
+    logs = [np.log(unit_means(values, levels - max(sharing.in_pilot, 1) + 1)) for values, *_ in systems]
     weighted = (logs[0] if len(logs) == 1 else logs[0] - logs[1]) * shares.reshape(-1, *[1] * (logs[0].ndim - 1))
     variance, inside = variances[0][:, :planned], below[0][:, :planned]
     if len(systems) > 1:
@@ -80,8 +84,8 @@ def suite_pilot(systems: Sequence[tuple[Floats, Floats]], shares: Floats, sharin
     stem = np.stack([np.nan_to_num(np.maximum(shared, 0.0)), sum(price[0, :planned] for price in prices)])
     stem[0, 0] = np.maximum(shared[0], 0.0)
     lower = np.stack([np.nan_to_num(np.maximum(np.concatenate(variances), 0.0)), np.concatenate(prices)])[:, :, planned:]
-    total = np.concatenate([count_repetitions(values, levels).total for values, _ in systems])
-    return SuitePilot(tree(stem, lower), unit_variance, df, total, float(shared[0]))
+    total = np.concatenate([count_repetitions(values, levels).total for values, *_ in systems])
+    return SuitePilot(tree(stem, lower), unit_variance, df + float(np.ravel(known)[0]), total, float(shared[0]), known)
 
 
 def _shared_components(variance: Floats, inside: Floats, logs: Floats, sharing: Sharing) -> tuple[Floats, float, float]:
@@ -178,23 +182,24 @@ def _evidence_of(pilots: list[SuitePilot], units: Floats, budget: float, min_uni
         growth = spread.sum() ** 2 / (spread**2 / (units - 1)).sum() / (units.min() - 1)
     total = np.concatenate([pilot.total for pilot in pilots])
     if len(pilots) == len(total) > 1:
-        ratios = planned_again(side_by_side([pilot.tree for pilot in pilots]), total, budget, min_units)
+        known = np.stack([pilot.known + np.zeros(total.shape[1]) for pilot in pilots])
+        ratios = planned_again(side_by_side([pilot.tree for pilot in pilots]), total, budget, min_units, known)
         return Evidence(spread.sum(), top, df, growth, ratios, of_plan=True)
     return evidence(spread.sum(), top, df, growth)
 
 
-def planned_again(forest: Forest, total: Floats, budget: float, min_units: int) -> Floats:
+def planned_again(forest: Forest, total: Floats, budget: float, min_units: int, known: Floats | float = 0.0) -> Floats:
     """Return, at the nodes of `assurance`, by how much the variance of a plan of unshared units exceeds the one it promises.
 
     A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of the plan is larger than that of the
     variances it is made from: one of many chains by a factor of about f / (f - 1), f their degrees of freedom. So components are drawn as
     pilots of this size would find them, if those found were true, and each time the continuous plan is made again. One that was not seen
     in a benchmark may be there: it is taken to be the same multiple of the lowest as in the whole suite. `total` (benchmarks, L) are the
-    repetitions in the pilot, `budget` is what the plan costs.
+    repetitions in the pilot, `known` the degrees of freedom that others add, `budget` is what the plan costs.
     """
     variance, cost = forest.variance[forest.paths], forest.cost[forest.paths]
     order = np.lexsort(np.column_stack([variance, cost, total]).T)  # the order of the benchmarks changes nothing that is drawn
-    variance, cost, total = variance[order], cost[order], total[order]
+    variance, cost, total, known = variance[order], cost[order], total[order], (known + np.zeros(total.shape))[order]
     lowest = variance[:, -1:]
     common = np.divide(variance.sum(axis=0), lowest.sum(), out=np.zeros(variance.shape[1]), where=lowest.sum() > 0) * lowest
     variance = np.where(variance > 0, variance, common)
@@ -202,7 +207,7 @@ def planned_again(forest: Forest, total: Floats, budget: float, min_units: int) 
     levels = variance.copy()
     for level in range(variance.shape[1] - 2, -1, -1):
         levels[:, level] += levels[:, level + 1] / inside[:, level]
-    df = np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0)
+    df = np.minimum(np.maximum(np.diff(total, axis=1, prepend=1.0), 1.0) + known, LARGEST)
     mean_squares = levels * np.random.Generator(np.random.Philox(0)).chisquare(df, (PILOTS, *df.shape)) / df
     components = mean_squares.copy()
     components[..., :-1] -= mean_squares[..., 1:] / inside
