@@ -115,6 +115,37 @@ def test_prior_thresholds_pairs_and_lazy(sides, history):
     np.testing.assert_allclose(one_way, sides.perf.compare("old", between=history)["lower"].sel(version="new").values)
 
 
+@pytest.mark.parametrize("common", [0.0, 0.5])
+def test_what_sessions_vary_by_is_moderated_but_for_what_moves_all(common):
+    """Of independent benchmarks, three sessions are worth far more than two degrees of freedom; of ones that move together, hardly more."""
+    few = draw(np.random.default_rng(4), sessions=3, common=0.0 if common == 0 else 1.0, within=1e-6)
+    sides = draw(np.random.default_rng(5), sessions=1).isel(session=0, drop=True)
+    old = draw(np.random.default_rng(6), sessions=1).isel(session=0, drop=True)
+    plain, learned = (sides.perf.compare(old, between=few, prior=prior) for prior in (None, "suite"))
+    assert (plain["session_df"] == 2).all()
+    assert (learned["session_df"] > 3).all() if common == 0 else (learned["session_df"] < 2.5).all()
+    assert learned["session_standard_deviation"].std() < plain["session_standard_deviation"].std()
+
+
+def test_two_sessions_are_few(sides, history):
+    with pytest.warns(perfarray.PerfarrayWarning, match="has two sessions: nominal 95 % limits may cover only 90 %"):
+        sides.perf.compare("old", between=history.isel(session=[0, 1]))
+
+
+def test_shipped_sessions_of_one_program_give_no_false_verdict():
+    """Two of six verdicts on them are false without what sessions vary by."""
+    pair = perfarray.load_dataset("aa_sessions")
+    sessions = pair.rename(version="session").assign_coords(session=[0, 1])
+    with warnings.catch_warnings(action="ignore"):
+        naive, honest, learned = (
+            pair.perf.compare("first", **options) for options in ({}, {"between": sessions}, {"between": sessions, "prior": "suite"})
+        )
+    assert int((naive["verdict"] != "inconclusive").sum()) == 2
+    assert (honest["verdict"] == "inconclusive").all()
+    assert (learned["verdict"] == "inconclusive").all()
+    assert honest["suite_verdict"].item() == "inconclusive"
+
+
 def test_table_and_picture_show_both_widths(sides, history):
     result = sides.perf.compare("old", between=history)
     assert "within one session" in result.perf.table().columns

@@ -98,7 +98,8 @@ def compare(
     between : DataArray, Dataset or tuple of two numbers, optional
         What sessions (or builds) vary by, where each side is one of them: timings of two or more (`session`, `binary`, or a history along
         `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
-        deviation and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it in. For formulas of means.
+        deviation and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it in; with a prior it is
+        shrunk, too. For formulas of means.
     by : str, optional
         A coordinate along `across`, such as `suite`, with one suite row for each of its values.
     shared : str or tuple of str, optional

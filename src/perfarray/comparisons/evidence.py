@@ -85,7 +85,8 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
     sessions = None
     if options.between is not None:
-        sessions, rules = noise_between(options.between, pair, options.metric, options.across), rules._replace(between=True)
+        sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)
+        rules = rules._replace(between=True)
         pair = pair._replace(notes=(*(note for note in pair.notes if note.code != "one_session"), *sessions.notes))
     if options.thresholds is None:
         engine = choose_engine(pair, options, rules, depth, sessions)

@@ -1,16 +1,13 @@
 """What varies between sessions, from other timings, for sides that are one session each: `between=`."""
 
 from collections.abc import Hashable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import HISTORY, LEVELS, SESSION, plural
-from perfarray.numerics.levels import unit_means
-from perfarray.numerics.sessions import SessionNoise, noise_of_history, noise_of_sessions
-from perfarray.numerics.types import Floats
+from perfarray.numerics.sessions import SessionNoise, noise_of_history, noise_of_sessions, noise_of_suite
 from perfarray.timings.across import apply_over_suite
 from perfarray.timings.apply import LEVEL, Output, outputs
 from perfarray.timings.notes import Note
@@ -20,6 +17,7 @@ from perfarray.timings.validation import listed
 
 LIKE_SESSIONS = ("binary", SESSION, *HISTORY)  # dims whose labels differ by more than their runs do, outermost first
 NOISE = SessionNoise._fields
+FEW = 2.0  # degrees of freedom below which sessions are too few for the limits to hold
 LARGEST = 1e9  # degrees of freedom of a variance that is exactly known
 
 
@@ -85,20 +83,24 @@ def _level_of(between: Any) -> str:
     return dims[0]
 
 
-def noise_between(between: Any, pair: Pair, metric: Any, across: str) -> Sessions:
+def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: bool) -> Sessions:
     """Return the noise of sessions along the benchmarks of a comparison.
 
-    `between` is other timings, components with that level outermost, or a relative standard deviation with its degrees of freedom.
+    `between` is other timings, components with that level outermost, or a relative standard deviation with its degrees of freedom. If the
+    benchmarks `learn` from each other, what sessions of timings vary by is moderated.
     """
     labels = pair.candidate.array.coords.get(across)
     if isinstance(between, xr.Dataset | xr.DataArray) and LEVEL not in between.dims:
-        rows, suite, level = _of_timings(between, pair, metric, across)
+        rows, suite, level = _of_timings(between, pair, metric, across, learn=learn)
     else:
         rows, suite, level = _stated(between)
     labels = labels if labels is not None and labels.ndim else None
     rows, missing = _for_benchmarks(rows, labels, across)
-    notes = () if not missing else (_missing_note(missing, level),)
-    return Sessions(rows, suite, level, notes)
+    notes = [_missing_note(missing, level)] if missing else []
+    if bool((suite["df"] < FEW).any()):
+        text = f"between= has two {plural(level)}: nominal 95 % limits may cover only 90 %; three or more hold"
+        notes.append(Note("few_sessions", text, {"sessions": 2}))
+    return Sessions(rows, suite, level, tuple(notes))
 
 
 def _stated(between: Any) -> tuple[xr.Dataset, xr.Dataset, str]:
@@ -124,7 +126,7 @@ def _stated(between: Any) -> tuple[xr.Dataset, xr.Dataset, str]:
     return noise.reset_coords(drop=True), suite.reset_coords(drop=True), _level_of(between)
 
 
-def _of_timings(between: Data, pair: Pair, metric: Any, across: str) -> tuple[xr.Dataset, xr.Dataset, str]:
+def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str]:
     """Return the noise of the sessions, builds or commits of other timings, over all their labels along dims that the pair lacks."""
     level = _level_of(between)
     name = metric if isinstance(between, xr.Dataset) else None
@@ -140,27 +142,21 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str) -> tuple[xr
         if not common:
             raise ValueError(f"between= has none of the benchmarks compared; it has {listed(labels)}")
         array = array.sel({across: common})
-    kernel = partial(_noise_of_both, levels=len(data.levels), noise_of=noise_of_history if level in HISTORY else noise_of_sessions)
+    noise_of, depth = noise_of_history if level in HISTORY else noise_of_sessions, len(data.levels)
     suites = [f"suite_{name}" for name in NOISE]
     variables = {f"row_{name}": Output() for name in NOISE} | {name: Output() for name in suites}
-    noise = apply_over_suite(kernel, array, across=across, core=[data.levels], outputs=variables, whole=suites).compute()
+    noise = apply_over_suite(
+        lambda values: [noise for part in noise_of_suite(values, depth, noise_of, learn=learn) for noise in part],
+        array,
+        across=across,
+        core=[data.levels],
+        outputs=variables,
+        whole=suites,
+    ).compute()
     present = {*candidate.dims, *([across] if named else [])}
     noise = _pooled(noise.reset_coords(drop=True), [dim for dim in noise.dims if dim not in present])
     rows, suite = ({name: noise[f"{kind}_{name}"] for name in NOISE} for kind in ("row", "suite"))
     return xr.Dataset(rows), xr.Dataset(suite), level
-
-
-def _noise_of_both(values: Floats, *, levels: int, noise_of: Any) -> list[Floats]:
-    """Return the noise of each benchmark, and of their mean: of values (..., benchmarks, levels)."""
-    rows = noise_of(values, levels)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(unit_means(values, levels))
-        # Sessions that have all benchmarks that any session has
-        measured = ~np.isnan(logs).all(axis=-1, keepdims=True)
-        means = np.where(measured, logs, 0.0).sum(axis=-2) / measured.sum(axis=-2)
-        suite = noise_of(np.exp(means), 1)
-        inside = np.nan_to_num(rows.within / rows.runs).sum(axis=-1) / measured.sum(axis=(-2, -1)) ** 2
-    return [*rows, *suite._replace(within=inside)]
 
 
 def _pooled(noise: xr.Dataset, dims: list[Hashable]) -> xr.Dataset:

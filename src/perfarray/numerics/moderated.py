@@ -188,13 +188,15 @@ def _deviation(prior: Prior) -> Floats:
 
 
 def _spread(variance: Floats, df: Floats) -> _Spread:
-    """Return the moments of the log variances of one side; none where half of the variances or more are zero."""
+    """Return the moments of the log variances of one side.
+
+    Runs that are all equal show that they vary by less than values are rounded to, and not by how much: they teach nothing.
+    """
     from scipy.special import digamma, polygamma
 
-    measured = np.isfinite(variance) & (df > 0)
-    filled = np.where(measured | ~measured.any(axis=-1, keepdims=True), np.where(measured, variance, 0.0), np.nan)
-    median = np.nanmedian(filled, axis=-1, keepdims=True) if variance.shape[-1] else np.zeros((*variance.shape[:-1], 1))
-    measured = measured & (median > 0)
+    measured = np.isfinite(variance) & (df > 0) & (variance > 0)
+    filled = np.where(measured | ~measured.any(axis=-1, keepdims=True), np.where(measured, variance, 1.0), np.nan)
+    median = np.nanmedian(filled, axis=-1, keepdims=True) if variance.shape[-1] else np.ones((*variance.shape[:-1], 1))
     variance, df = np.where(measured, np.maximum(variance, LEAST * median), 1.0), np.where(measured, df, 1.0)
     number = measured.sum(axis=-1).astype(float)
 

@@ -5,12 +5,14 @@ elsewhere, of M runs, show s^2 = sigma^2 + w / M with their number less one degr
 s^2 + (1 / m - 1 / M) w, of which the first part is one estimate for both sides. Variances are relative: those of logs.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.intervals import Ratio, ratio_from
 from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_means
+from perfarray.numerics.moderated import fit_prior, moderate
 from perfarray.numerics.types import Floats
 
 # A difference of neighbours in a history beyond so many standard deviations is a change of the program, and no noise.
@@ -25,6 +27,10 @@ class SessionNoise(NamedTuple):
     df: Floats
     within: Floats
     runs: Floats
+
+
+# From values and their number of levels, of which sessions are the outermost, to their noise
+Noise = Callable[[Floats, int], SessionNoise]
 
 
 def noise_of_sessions(values: Floats, levels: int) -> SessionNoise:
@@ -64,6 +70,34 @@ def noise_of_history(values: Floats, levels: int) -> SessionNoise:
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(counted, differences, 0.0) ** 2
         return noise._replace(variance=variance.sum(axis=-1) / (2 * number), df=np.maximum(2 * number / 3, 1.0))
+
+
+def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, learn: bool) -> tuple[SessionNoise, SessionNoise]:
+    """Return the noise of each benchmark, and of their mean, of values (..., benchmarks, levels).
+
+    If benchmarks `learn` from each other, what is left of sessions without their mean over the benchmarks is moderated; that mean, which
+    moves all benchmarks together, is one estimate for all and keeps its degrees of freedom.
+    """
+    rows = noise_of(values, levels)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(unit_means(values, levels))
+        centred = logs - mean_of_measured(logs)[..., None]
+        # Sessions that have all benchmarks that any session has
+        present = ~np.isnan(logs).all(axis=-1, keepdims=True)
+        number = present.sum(axis=-2).astype(float)
+        mean = np.where(present, centred, 0.0).sum(axis=-2) / number
+        suite = noise_of(np.exp(mean), 1)
+        suite = suite._replace(within=np.nan_to_num(rows.within / rows.runs).sum(axis=-1) / number[..., 0] ** 2)
+        if learn:
+            left = noise_of(np.exp(centred - mean[..., None, :]), 1)
+            variance = left.variance * number / (number - 1)
+            prior = fit_prior((variance, left.df))
+            moderated = moderate(variance, left.df, prior)
+            common = np.maximum(suite.variance[..., None] - np.nanmean(variance, axis=-1, keepdims=True) / number, 0.0)
+            parts = common**2 / suite.df[..., None] + moderated**2 / (left.df + prior.cautious_df[..., None])
+            total = common + moderated
+            rows = rows._replace(variance=total, df=np.where(parts > 0, total**2 / parts, rows.df))
+    return rows, suite
 
 
 def add_sessions(ratio: Ratio, df: Floats, noise: SessionNoise) -> tuple[Ratio, Floats]:

@@ -140,7 +140,8 @@ def plan_suite(
     labels = arrays[0][across].values
     shares = weighing.shares_of(labels)
     names, variables = tuple(map(str, labels.tolist())), _outputs(across, len(sides))
-    rules = Rules(goal, nest, sharing, names, np.ones(len(names)) if shares is None else shares, negative, paired=paired is not None, prior=prior)
+    shares = np.ones(len(names)) if shares is None else shares
+    rules = Rules(goal, nest, sharing, names, shares, negative, paired=paired is not None, prior=prior)
     attrs = system.attrs | {"result": "plan_suite"} | describe_goal(goal, SECONDS, negative) | {"across": across}
     attrs |= {name: value for name, value in (("paired", paired), ("correlation", correlation), ("prior", prior)) if value is not None}
     attrs |= {"shared": " ".join(served)} if served else {}

@@ -34,7 +34,8 @@ class Sharing(NamedTuple):
 class SuitePilot(NamedTuple):
     """Of one tree: the variance of the pilot's units with its degrees of freedom, the repetitions seen (rows, L), and the root's estimate.
 
-    `known` are the degrees of freedom (L,) that other benchmarks add. The estimate may be negative, where the tree has zero. Of two paired systems, the rows of the candidate and then those of the baseline.
+    The estimate may be negative, where the tree has zero. Of two paired systems, the rows of the candidate and then those of the baseline.
+    `known` are the degrees of freedom (L,) that other benchmarks add.
     """
 
     tree: Forest
