@@ -3,8 +3,8 @@
     python docs/scripts/sessions.py
 
 A program is compared with itself: eight benchmarks, five executions, one session a side. Earlier sessions of it say what sessions vary by;
-half of the variance between sessions moves all benchmarks together. The share is that of sessions in the variance of an execution. The table
-is that of `docs/how-to/one_session.md`.
+half of the variance between sessions moves all benchmarks together. The share is that of sessions in the variance of an execution. The
+table is that of `docs/how-to/one_session.md`.
 """
 
 from itertools import product

@@ -38,6 +38,7 @@ from .mixtures.modes import variability_level as variability_level
 from .mixtures.origins import modes_by as modes_by
 from .readers.archives import read as read
 from .readers.archives import read_archive as read_archive
+from .readers.streaming import convert_table as convert_table
 from .readers.survey import archive_table as archive_table
 from .readers.survey import formats as formats
 from .reports.writing import report as report

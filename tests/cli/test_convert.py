@@ -278,3 +278,43 @@ def test_a_store_that_is_not_there(tmp_path, name):
     assert result.stderr == f"error: {tmp_path / name}: there is no such file\n"
     (tmp_path / f"my{name}").touch()
     assert f"there is '{tmp_path / f'my{name}'}'" in run("about", tmp_path / name).stderr
+
+
+def test_streamed_table(tmp_path):
+    pytest.importorskip("pyarrow")
+    table = tmp_path / "big.csv"
+    table.write_text("benchmark,execution,time\n" + "".join(f"b{b},{e},{1 + b + e / 10}\n" for b in range(3) for e in range(4)))
+    for name, options in (("streamed", ["--stream"]), ("whole", [])):
+        result = run("convert", table, tmp_path / f"{name}.zarr", *options)
+        assert result.exit_code == 0
+        assert "12 values of time, 3 benchmark x 1 file x 4 execution, from 1 file" in " ".join(result.output.split())
+    stores = [xr.load_dataset(tmp_path / f"{name}.zarr", engine="zarr") for name in ("streamed", "whole")]
+    xr.testing.assert_identical(*stores)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["big.csv", "out.nc", "--stream"], "--stream writes a new Zarr store"),
+        (["other.json", "out.zarr", "--stream"], "is no table that can be streamed"),
+        (["big.csv", "out.zarr", "--stream", "--layout", "{machine}.csv"], "leave out"),
+    ],
+    ids=str,
+)
+def test_what_is_not_streamed(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "big.csv").write_text("benchmark,execution,time\nfft,0,1.0\n")
+    (tmp_path / "other.json").write_text("{}")
+    result = run("convert", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+
+
+def test_large_tables_are_streamed(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    table = tmp_path / "big.csv"
+    table.write_text("benchmark,execution,time\n" + "".join(f"fft,{e},{1 + e / 10}\n" for e in range(40)))
+    monkeypatch.setattr("perfarray.cli.convert.LARGE", 100)
+    with perfarray.set_options(max_file_bytes=100):
+        assert run("convert", table, tmp_path / "out.zarr").exit_code == 0
+    assert xr.load_dataset(tmp_path / "out.zarr", engine="zarr").sizes["execution"] == 40

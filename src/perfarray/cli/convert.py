@@ -1,7 +1,7 @@
 """`perfarray convert`: timings as netCDF or Zarr, in chunks whose levels are whole, or as a Parquet or Feather table."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,6 +13,8 @@ from perfarray.conventions import HISTORY, MACHINE
 if TYPE_CHECKING:
     import xarray as xr
 
+LARGE = 1 << 30  # bytes of a table beyond which it is streamed
+STREAMED = (".csv", ".tsv", ".parquet", ".feather", ".arrow")  # suffixes of tables that are streamed where they are large
 KINDS = {".nc": "netCDF", ".zarr": "Zarr", ".parquet": "Parquet", ".feather": "Feather"}
 
 
@@ -26,6 +28,12 @@ def convert(
     on_error: Annotated[Literal["raise", "warn", "skip"], typer.Option(help="What a broken file does.")] = "raise",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     add: Annotated[bool, typer.Option("--append", help="Add the machines, or commits, to the Zarr store that is there.")] = False,
+    streamed: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Hold no more than labels and one block of a CSV or Parquet table in memory; done anyway beyond 1 GiB."
+        ),
+    ] = False,
     parallel: options.Parallel = 1,
     progress: options.Progress = False,
 ) -> None:
@@ -48,6 +56,10 @@ def convert(
         restore(output)
         _check_output(output, overwrite, add)
         check_installed(output)
+        if streamed or _is_large_table(Path(archive), output, add):
+            _check_streamed(output, add, reading)
+            typer.echo(_line(perfarray.convert_table(archive, output, progress=progress or None), output))
+            return
         workers = False if parallel == 1 else parallel
         times = perfarray.read_archive(archive, on_error=on_error, progress=progress or None, parallel=workers, **reading)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
@@ -58,9 +70,30 @@ def convert(
             line = f"{output}: Zarr, {counted(times[dim].size, dim)} added, now {sizes}"
         else:
             write(times, output)
-            values = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
-            line = f"{output}: {KINDS[output.suffix]}, {values}, {_sizes(times)}, from {counted(int(times.attrs['n_files']), 'file')}"
+            line = _line(times, output)
     typer.echo(line)
+
+
+def _line(times: "xr.Dataset", output: Path) -> str:
+    """Write what was written."""
+    values = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
+    return f"{output}: {KINDS[output.suffix]}, {values}, {_sizes(times)}, from {counted(int(times.attrs['n_files']), 'file')}"
+
+
+def _is_large_table(place: Path, output: Path, add: bool) -> bool:
+    """Return whether an archive is one table of more bytes than are read at once, and the output a store that can be written in parts."""
+    if output.suffix != ".zarr" or add or not place.exists():
+        return False
+    files = list(place.rglob("*.parquet")) if place.is_dir() else [place] if place.suffix in STREAMED else []
+    return sum(file.stat().st_size for file in files) > LARGE
+
+
+def _check_streamed(output: Path, add: bool, reading: dict[str, Any]) -> None:
+    """Raise where a table cannot be streamed."""
+    if output.suffix != ".zarr" or add:
+        raise ValueError(f"{output}: --stream writes a new Zarr store; give a name that ends in .zarr, without --append")
+    if reading:
+        raise ValueError(f"--stream reads tables whose columns say what they hold; leave out {quoted(list(reading))}")
 
 
 def _check_output(output: Path, overwrite: bool, add: bool) -> None:

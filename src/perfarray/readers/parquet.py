@@ -56,7 +56,7 @@ def read_parts(source: Source, parts: Sequence[Source]) -> Table:
     frames, stated = [], dict[str, str]()
     for part in parts:
         frame, stated = _frame(part)
-        keys = {name: text for name, text in _keys(part.path.relative_to(source.path)).items() if name not in frame.columns}
+        keys = {name: text for name, text in keys_of(part.path.relative_to(source.path)).items() if name not in frame.columns}
         frames.append(frame.assign(**keys))
         if sum(len(frame) * len(frame.columns) for frame in frames) > options().max_cells:
             raise source.error(f"holds more than {options().max_cells} cells; set_options(max_cells=...) sets another limit")
@@ -95,7 +95,7 @@ def _root(file: InputFile) -> Path | None:
     return folders[0] if PART.fullmatch(file.path.stem) else None
 
 
-def _keys(path: PurePath) -> dict[str, str]:
+def keys_of(path: PurePath) -> dict[str, str]:
     """Return the labels in the folders of a path, as text without percent-encoding."""
     matches = filter(None, map(PARTITION.fullmatch, path.parts[:-1]))
     return {unquote(match[1]): UNKNOWN if match[2] == MISSING else unquote(match[2]) for match in matches}

@@ -49,8 +49,12 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the table; names and comments give the roles of columns, as in `to_timings`."""
-    pairs = re.findall(r"^#\s*(\w+)\s*:(.*)$", comments(header_text(source)), re.M)
-    return table_of_rows(source, _frame(source), {key: value.strip() for key, value in pairs})
+    return table_of_rows(source, _frame(source), stated_in(comments(header_text(source))))
+
+
+def stated_in(text: str) -> dict[str, str]:
+    """Return what the lines of comment before the header say of the values."""
+    return {key: value.strip() for key, value in re.findall(r"^#\s*(\w+)\s*:(.*)$", text, re.M)}
 
 
 def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> Table:

@@ -39,10 +39,11 @@ def write(times: xr.Dataset, output: Path) -> None:
         else:
             sizes = common_chunk_sizes(times)
             # A lazy selection has uneven chunks, and the encoding of its former store.
-            lazy = [name for name, variable in times.variables.items() if variable.chunks]
+            lazy = any(variable.chunks for variable in times.variables.values())
             stored = times.chunk(sizes) if lazy else times
             # Zarr needs the type of texts before it writes: older versions of xarray load them as well, with a warning.
-            stored = stored.assign({name: times[name].variable.compute() for name in lazy if times[name].dtype == object})
+            texts = [name for name, variable in stored.variables.items() if variable.chunks and variable.dtype == object]
+            stored = stored.assign({name: times[name].variable.compute() for name in texts})
             with writing():
                 stored.to_zarr(fresh, zarr_format=3, consolidated=True, encoding=zarr_encoding(times, sizes))
 

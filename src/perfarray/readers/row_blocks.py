@@ -1,0 +1,118 @@
+"""Long tables on the disk as blocks of rows: tidy CSV files, Parquet and Arrow files, and partitioned folders."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perfarray.readers import parquet, tidy_csv
+from perfarray.readers.finding import find_files
+from perfarray.readers.opening import FileError, read_head
+from perfarray.tables.measured import value_column
+
+BLOCK = 1 << 24  # bytes of a CSV file that are read at once
+ROWS = 1 << 18  # rows of a Parquet file that are read at once
+
+
+class Rows(NamedTuple):
+    """A table on the disk: its columns, those of values, its blocks (of some columns, as Arrow batches), and how a small one is written."""
+
+    place: Path
+    columns: list[str]
+    values: list[str]
+    blocks: Callable[[list[str]], Iterator[Any]]
+    write: Callable[[Any, Path], None]
+
+    def error(self, message: str) -> FileError:
+        """Return an error that names the table."""
+        return FileError(f"{self.place}: {message}")
+
+
+def rows_of(place: Path) -> Rows:
+    """Return a table as rows."""
+    return _of_parquet(place) if place.is_dir() or place.suffix.lower() in parquet.SUFFIXES else _of_csv(place)
+
+
+def _of_csv(place: Path) -> Rows:
+    """Return a tidy CSV file as rows; labels are text as it is written."""
+    try:
+        import pyarrow as pa
+        from pyarrow import csv
+    except ImportError as error:
+        raise ImportError("a table is streamed by pyarrow, which is not installed; install perfarray[tables]") from error
+    head = read_head(place)
+    if not tidy_csv.started(head):
+        raise FileError(
+            f"{place}: is no table that can be streamed: a tidy CSV file (columns named like dims, and one like time_ms), a Parquet or "
+            "Feather file, or a folder of Parquet files"
+        )
+    comments, columns, separator = tidy_csv.comments(head), tidy_csv.header(head), tidy_csv.separator(head)
+    stated = tidy_csv.stated_in(comments)
+    values = [name for name in columns if value_column(name) or name == stated.get("metric")]
+    kinds = {name: pa.float64() if name in values else pa.string() for name in columns}
+    skipped = comments.count("\n") + 1
+
+    def blocks(names: list[str]) -> Iterator[Any]:
+        convert = csv.ConvertOptions(column_types=kinds, include_columns=names, null_values=tidy_csv.MISSING, strings_can_be_null=False)
+        reading = csv.ReadOptions(block_size=BLOCK, column_names=columns, skip_rows=skipped)
+        try:
+            with csv.open_csv(place, reading, csv.ParseOptions(delimiter=separator), convert) as reader:
+                yield from reader
+        except pa.ArrowInvalid as error:
+            raise FileError(f"{place}: is not a table: {error}") from None
+
+    def write_small(table: Any, file: Path) -> None:
+        with file.open("wb") as out:
+            out.write(comments.encode())
+            csv.write_csv(table, out, csv.WriteOptions(quoting_style="needed"))
+
+    return Rows(place, columns, values, blocks, write_small)
+
+
+def _of_parquet(place: Path) -> Rows:
+    """Return Parquet or Arrow files as rows; the keys of a partitioned folder are columns of text."""
+    try:
+        import pyarrow as pa
+        from pyarrow import ipc
+        from pyarrow import parquet as files_of
+    except ImportError as error:
+        raise ImportError("a table is streamed by pyarrow, which is not installed; install perfarray[tables]") from error
+    found = parquet.one_table_each(find_files(place, "file", None))
+    if len(found) != 1:
+        raise FileError(f"{place}: holds {len(found)} tables; give one of them, or the folder of one partitioned table")
+    root, paths = found[0].path, found[0].parts or (found[0].path,)
+
+    def stored_in(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Any]]]:
+        if path.suffix.lower() in parquet.SUFFIXES[:2]:
+            file = files_of.ParquetFile(path)
+            return file.schema_arrow, lambda names: file.iter_batches(batch_size=ROWS, columns=names)
+        reader = ipc.open_file(path)
+        return reader.schema, lambda names: (reader.get_batch(number).select(names) for number in range(reader.num_record_batches))
+
+    try:
+        schema = stored_in(paths[0])[0]
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"{paths[0]}: is cut off or damaged: {error}") from None
+    keys = dict.fromkeys(parquet.keys_of(paths[0].relative_to(root)) if found[0].parts else ())
+    columns = [name for name in schema.names if not name.startswith(parquet.ROW_INDEX)]
+    columns += [name for name in keys if name not in columns]
+    metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (schema.metadata or {}).items()}
+    values = [name for name in columns if value_column(name) or name == metadata.get("metric")]
+
+    def blocks(names: list[str]) -> Iterator[Any]:
+        for path in paths:
+            labels = parquet.keys_of(path.relative_to(root)) if keys else {}
+            try:
+                stored, batches = stored_in(path)
+                for batch in batches([name for name in names if name in stored.names]):
+                    arrays = [
+                        batch.column(name) if name in stored.names else pa.array([labels[name]] * batch.num_rows, pa.string())
+                        for name in names
+                    ]
+                    yield pa.RecordBatch.from_arrays(arrays, names)
+            except (pa.ArrowException, OSError, KeyError) as error:
+                raise FileError(f"{path}: is cut off, damaged, or not of the same table: {error}") from None
+
+    def write_small(table: Any, file: Path) -> None:
+        files_of.write_table(table.replace_schema_metadata(schema.metadata), file)
+
+    return Rows(place, columns, values, blocks, write_small)
