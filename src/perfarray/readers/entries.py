@@ -87,13 +87,13 @@ def note_below_resolution(source: Source, count: int) -> dict[str, int]:
     return {"n_below_resolution": count}
 
 
-def note_means(source: Source, entries: int) -> None:
-    """Note that some benchmarks have no values but their mean."""
+def note_means(source: Source, entries: int, remedy: str = "") -> None:
+    """Note that some benchmarks have no values but their mean, and what makes the tool write more."""
     if entries:
         sentence = (
             f"{entries} benchmarks have no values but their mean: it is the one value of its execution, and how iterations vary is unknown"
         )
-        source.note("means_only", sentence, benchmarks=entries)
+        source.note("means_only", f"{sentence}; {remedy}" if remedy else sentence, benchmarks=entries)
 
 
 def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
