@@ -13,7 +13,7 @@ from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVEL
 from perfarray.numerics.types import Floats, Integers
 from perfarray.readers.labels import LabelParts, agree, ambiguous_settings, number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 from perfarray.tables.concatenation import join_tables
 
@@ -43,6 +43,16 @@ class Entry(NamedTuple):
     runs: Sequence[Run]
     settings: Mapping[str, Any] = NOTHING
     metadata: Mapping[str, Any] = NOTHING
+
+
+class Columns(NamedTuple):
+    """All values of a file, benchmark after benchmark: how many executions each has, iterations each execution, and columns by name."""
+
+    executions: Integers
+    lengths: Integers
+    values: Mapping[str, Floats]
+    counters: Mapping[str, Floats] = NOTHING
+    marks: Mapping[str, npt.NDArray[np.bool_]] = NOTHING
 
 
 FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
@@ -104,11 +114,12 @@ def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[s
             indices, values = columns.setdefault(name, ([], []))
             indices.append(index)
             values.append(value)
-    _check_size(source, len(rows), len(columns), MOST_CELLS)
+    check_size(source, len(rows), len(columns))
     return columns
 
 
-def _check_size(source: Source, rows: int, names: int, most: int) -> None:
+def check_size(source: Source, rows: int, names: int, most: int = MOST_CELLS) -> None:
+    """Refuse a file that has other names in every row."""
     if names > MOST_NAMES or rows * names > most:
         raise source.error(f"has {rows} values or benchmarks, and {names} names for what they are or have: that is no table")
 
@@ -128,35 +139,61 @@ def table_of_entries(
     """
     entries = _with_runs(source, entries)
     runs = [run for entry in entries for run in entry.runs]
-    lengths = np.array([max(len(values) for values in run.values.values()) for run in runs], dtype=np.intp)
-    descriptions = dict.fromkeys(key for entry in entries for key in (*entry.settings, *entry.metadata))
-    _check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
+    lengths = np.array([max(map(len, run.values.values())) for run in runs], dtype=np.intp)
+    measured, counters, marks = (dict.fromkeys(chain.from_iterable(run[field] for run in runs)) for field in range(3))
+    check_size(source, int(lengths.sum()), len(measured | counters))
+    columns = Columns(
+        np.array([len(entry.runs) for entry in entries], dtype=np.intp),
+        lengths,
+        {name: _column([run.values.get(name) for run in runs], lengths, np.nan) for name in measured if name in kinds},
+        {name: _column([run.counters.get(name) for run in runs], lengths, np.nan) for name in counters},
+        {name: _column([run.marks.get(name) for run in runs], lengths, False) for name in marks},
+    )
+    return table_of_columns(source, entries, columns, kinds=kinds, about=about, counts=counts)
+
+
+def table_of_columns(
+    source: Source,
+    entries: Sequence[Entry],
+    columns: Columns,
+    *,
+    kinds: Mapping[str, tuple[str, str]] = MappingProxyType(KINDS),
+    about: Mapping[str, Any] = NOTHING,
+    counts: Mapping[str, int] = NOTHING,
+) -> Table:
+    """Lay whole columns out as `table_of_entries` does the runs of entries, which have none here."""
+    if not entries:
+        raise _without_run(source, entries)
+    descriptions = dict.fromkeys(chain.from_iterable(chain(entry.settings, entry.metadata) for entry in entries))
+    check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
+    check_size(source, int(columns.lengths.sum()), len(columns.values) + len(columns.counters))
     names, label_parts = _labels(entries, source)
-    measured, counters, marks = (dict.fromkeys(name for run in runs for name in run[field]) for field in range(3))
-    _check_size(source, int(lengths.sum()), len(measured | counters), MOST_CELLS)
     metrics = {
-        name: Metric(values=_column([run.values.get(name) for run in runs], lengths, np.nan), units=units, better=better)
+        name: Metric(values=columns.values[name], units=units, better=better)
         for name, (units, better) in kinds.items()
-        if name in measured
+        if name in columns.values
     }
     if not metrics:
         raise source.error(
             f"holds no measurement: none of its {len(entries)} benchmarks has a value, {entries[0].name[:60]!r} is the first"
         )
     used_names = {*RESERVED_NAMES, *metrics}
-    columns: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
-    for name in counters:
-        coordinate = name if name == LOOPS else _coordinate(name, "counter_", used_names)
-        columns[coordinate] = ((BENCHMARK, EXECUTION, ITERATION), _column([run.counters.get(name) for run in runs], lengths, np.nan))
-    runs_per_entry = [len(entry.runs) for entry in entries]
-    executions = np.concatenate([np.arange(count) for count in runs_per_entry])
+    everywhere = (BENCHMARK, EXECUTION, ITERATION)
+    beside: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {
+        name if name == LOOPS else _coordinate(name, "counter_", used_names): (everywhere, values)
+        for name, values in columns.counters.items()
+    }
+    benchmarks = np.repeat(np.arange(len(entries)), columns.executions)
     return Table(
-        labels={BENCHMARK: Column(codes=np.repeat(np.repeat(np.arange(len(entries)), runs_per_entry), lengths), labels=names)},
-        levels={EXECUTION: np.repeat(executions, lengths), ITERATION: positions_within(lengths)},
+        labels={BENCHMARK: Column(codes=np.repeat(benchmarks, columns.lengths), labels=names)},
+        levels={
+            EXECUTION: np.repeat(positions_within(columns.executions), columns.lengths),
+            ITERATION: positions_within(columns.lengths),
+        },
         metrics=metrics,
         metric=next(iter(metrics)),
-        marks={name: _column([run.marks.get(name) for run in runs], lengths, False) for name in marks},
-        columns=columns,
+        marks=dict(columns.marks),
+        columns=beside,
         descriptors=_descriptors(names, entries, about, used_names),
         parts={BENCHMARK: label_parts},
         counts=dict(counts),
@@ -197,9 +234,13 @@ def positions_within(lengths: Integers) -> Integers:
 def _with_runs(source: Source, entries: Sequence[Entry]) -> list[Entry]:
     with_runs = [entry for entry in entries if entry.runs]
     if not with_runs:
-        first = f", {entries[0].name[:60]!r} is the first" if entries else ""
-        raise source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
+        raise _without_run(source, entries)
     return with_runs
+
+
+def _without_run(source: Source, entries: Sequence[Entry]) -> FileError:
+    first = f", {entries[0].name[:60]!r} is the first" if entries else ""
+    return source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
 
 
 def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
@@ -213,7 +254,11 @@ def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[L
 
 def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:
     """Concatenate the values of all runs, blank where a run has none."""
-    column = np.full(int(lengths.sum()), blank)
+    stated = [array for array in arrays if array is not None]
+    total = int(lengths.sum())
+    if len(stated) == len(arrays) and sum(map(len, stated)) == total:
+        return np.concatenate(stated, dtype=type(blank), casting="unsafe")
+    column = np.full(total, blank)
     for start, array in zip((np.cumsum(lengths) - lengths).tolist(), arrays, strict=True):
         if array is not None:
             column[start : start + len(array)] = array
