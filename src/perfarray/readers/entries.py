@@ -1,6 +1,6 @@
 """Content of a file in any format: benchmarks with settings, their executions, and the values of each."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
@@ -194,7 +194,7 @@ def table_of_columns(
         metric=next(iter(metrics)),
         marks=dict(columns.marks),
         columns=beside,
-        descriptors=_descriptors(names, entries, about, used_names),
+        descriptors=_descriptors(source, names, entries, about, used_names),
         parts={BENCHMARK: label_parts},
         counts=dict(counts),
     )
@@ -244,12 +244,14 @@ def _without_run(source: Source, entries: Sequence[Entry]) -> FileError:
 
 
 def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
-    label_parts = [LabelParts(entry.name, dict(entry.settings)) for entry in entries]
+    label_parts = [LabelParts(entry.name, entry.settings or {}) for entry in entries]
     keys = ambiguous_settings([label_parts])
     base_labels = [single.label(keys) for single in label_parts]
     labels = unique_labels(base_labels, source)
     suffixes = [label.removeprefix(base) for label, base in zip(labels, base_labels, strict=True)]
-    return labels, [single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)]
+    return source.once(list, tuple(labels)), [
+        single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)
+    ]
 
 
 def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:
@@ -275,15 +277,28 @@ def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
     return coordinate
 
 
-def _descriptors(names: Iterable[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]) -> dict[str, Descriptor]:
-    """Return settings and metadata of benchmarks along `benchmark`, and metadata of the file."""
+def _descriptors(
+    source: Source, names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]
+) -> dict[str, Descriptor]:
+    """Return settings and metadata of benchmarks along `benchmark`, and metadata of the file; files of an archive share equal ones."""
+    labels = tuple(names)
     entry_metadata = [{**entry.metadata, **entry.settings} for entry in entries]
     keys = dict.fromkeys(key for metadata in entry_metadata for key, value in metadata.items() if value is not None)
     descriptors = {}
     for key in keys:
-        values = {(name,): number_or_text(metadata.get(key)) for name, metadata in zip(names, entry_metadata, strict=True)}
-        descriptors[_coordinate(key, "setting_", used_names)] = Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
+        values = tuple(number_or_text(metadata.get(key)) for metadata in entry_metadata)
+        types = tuple(map(type, values))  # 1 and 1.0 are equal
+        descriptors[_coordinate(key, "setting_", used_names)] = source.once(_of_benchmarks, labels, values, types)
     for key, value in about.items():
         if value is not None:
-            descriptors[_coordinate(key, "about_", used_names)] = Descriptor(dims=(), values={(): number_or_text(value)})
+            constant = number_or_text(value)
+            descriptors[_coordinate(key, "about_", used_names)] = source.once(_of_file, constant, type(constant).__name__)
     return descriptors
+
+
+def _of_benchmarks(labels: tuple[str, ...], values: tuple[Any, ...], _: tuple[type, ...]) -> Descriptor:
+    return Descriptor(dims=(BENCHMARK,), values={(label,): value for label, value in zip(labels, values, strict=True)}, keep=(BENCHMARK,))
+
+
+def _of_file(value: Any, _: str) -> Descriptor:
+    return Descriptor(dims=(), values={(): value})
