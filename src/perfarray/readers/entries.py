@@ -183,13 +183,10 @@ def table_of_columns(
         name if name == LOOPS else _coordinate(name, "counter_", used_names): (everywhere, values)
         for name, values in columns.counters.items()
     }
-    benchmarks = np.repeat(np.arange(len(entries)), columns.executions)
+    benchmarks, executions, iterations = source.once(_cells, columns.executions.tobytes(), columns.lengths.tobytes())
     return Table(
-        labels={BENCHMARK: Column(codes=np.repeat(benchmarks, columns.lengths), labels=names)},
-        levels={
-            EXECUTION: np.repeat(positions_within(columns.executions), columns.lengths),
-            ITERATION: positions_within(columns.lengths),
-        },
+        labels={BENCHMARK: Column(codes=benchmarks, labels=names)},
+        levels={EXECUTION: executions, ITERATION: iterations},
         metrics=metrics,
         metric=next(iter(metrics)),
         marks=dict(columns.marks),
@@ -224,6 +221,13 @@ def described_labels(dim: str, metadata: Mapping[str, Mapping[str, Any]], keep: 
             if value is not None:
                 values.setdefault(name, {})[(label,)] = value
     return {name: Descriptor(dims=(dim,), values=by_label, keep=keep) for name, by_label in values.items()}
+
+
+def _cells(executions: bytes, lengths: bytes) -> tuple[Integers, Integers, Integers]:
+    """Return benchmark, execution and iteration of each value, from the numbers of executions and iterations as bytes."""
+    n_executions, n_iterations = np.frombuffer(executions, dtype=np.intp), np.frombuffer(lengths, dtype=np.intp)
+    benchmarks = np.repeat(np.arange(len(n_executions)), n_executions)
+    return np.repeat(benchmarks, n_iterations), np.repeat(positions_within(n_executions), n_iterations), positions_within(n_iterations)
 
 
 def positions_within(lengths: Integers) -> Integers:
