@@ -89,6 +89,19 @@ def hyperfine(folder: Path, random: np.random.Generator) -> Path:
     return path
 
 
+def google_benchmark(folder: Path, random: np.random.Generator) -> Path:
+    """Write 500 benchmarks of 20 repetitions."""
+    times = random.lognormal(size=(500, 20)).round(6).tolist()
+    rows = [
+        {"name": f"BM_{n}/64", "family_index": n, "per_family_instance_index": 0, "run_name": f"BM_{n}/64", "run_type": "iteration",
+         "repetitions": 20, "repetition_index": i, "threads": 1, "iterations": 9, "real_time": time, "cpu_time": time, "time_unit": "us"}
+        for n, row in enumerate(times) for i, time in enumerate(row)
+    ]  # fmt: skip
+    path = folder / "google_benchmark.json"
+    path.write_text(json.dumps({"context": {"host_name": "h", "num_cpus": 8}, "benchmarks": rows}, indent=1))
+    return path
+
+
 def go(folder: Path, random: np.random.Generator) -> Path:
     """Write 10,000 lines: 500 benchmarks, each 20 times."""
     times = random.lognormal(5.0, size=(20, 500)).round(2).tolist()
@@ -131,9 +144,11 @@ def written() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         long_json, lines, small = hyperfine(folder, random), go(folder, random), small_files(folder, random)
+        rows = google_benchmark(folder, random)
         layout = "{machine}/{session}.json"
         works = (
             ("hyperfine, 100 x 200: read", "json.load", lambda: perfarray.read(long_json), lambda: load(long_json)),
+            ("google_benchmark, 10,000 rows: read", "json.load", lambda: perfarray.read(rows), lambda: load(rows)),
             ("go, 10,000 lines: read", "scan of lines", lambda: perfarray.read(lines), lambda: scan(lines)),
             ("1,000 small files: read_archive", "json.load", lambda: perfarray.read_archive(folder / "small", layout=layout),
              lambda: [load(path) for path in small]),

@@ -4,7 +4,6 @@ The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coo
 iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain, pairwise
 from sys import float_info
@@ -54,7 +53,7 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Table:
     """Read the repetitions: benchmark x execution x iteration."""
     content = source.json
-    rows = content["benchmarks"]
+    rows = list(content["benchmarks"])
     names = {row["name"] for row in rows}
     measured = [index for index, row in enumerate(rows) if not _is_aggregate(row, names)]
     groups = _groups(rows, measured)
@@ -93,13 +92,14 @@ def _mean_of(row: Row) -> str | None:
 def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
     """Return the rows of each benchmark; a repetition that occurs twice begins another benchmark of the same name."""
     groups: dict[tuple[Any, ...], list[int]] = {}
-    repeats: Counter[tuple[Any, ...]] = Counter()
+    repeats: dict[tuple[Any, ...], int] = {}
     for index in measured:
         row = rows[index]
         key = (row.get("run_name", row["name"]), row.get("family_index"), row.get("per_family_instance_index"))
         repetition = row.get("repetition_index")
-        groups.setdefault((*key, 0 if repetition is None else repeats[*key, repetition]), []).append(index)
-        repeats[*key, repetition] += 1
+        repeat = repeats.get((*key, repetition), 0)
+        repeats[*key, repetition] = repeat + 1
+        groups.setdefault((*key, 0 if repetition is None else repeat), []).append(index)
     return list(groups.values())
 
 
@@ -116,10 +116,10 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
     rows = [rows[index] for index in indices]
     succeeded = [not (row.get("error_occurred") or row.get("skipped")) for row in rows]
     columns = {}
-    for key in dict.fromkeys(chain.from_iterable(rows)):
+    for key in [key for key in dict.fromkeys(chain.from_iterable(rows)) if key in MEASURED or key not in FIELDS]:
         stated = [row.get(key, MISSING) for row in rows]
-        counter = key not in FIELDS
-        if key not in MEASURED and not (counter and any(isinstance(value, int | float) for value in stated)):
+        counter = key not in MEASURED
+        if counter and not any(isinstance(value, int | float) for value in stated):
             continue
         valid = [
             row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING and not (counter and _is_no_number(value))
