@@ -1,4 +1,4 @@
-"""How long reading takes, as a multiple of `json.load` or `pandas.read_csv`: `python tests/benchmarks/bench_reading.py`.
+"""How long reading takes, as a multiple of `json.load`, `pandas.read_csv` or a scan of lines: `python tests/benchmarks/bench_reading.py`.
 
 Rounds alternate between the two, in one process; medians of the processor's time are compared. The tables are made here; the JSON files
 lie in the archive folder beside the repository (or where PERFARRAY_SHARED says).
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from interleaved import compared
+from interleaved import compared, interleaved, ratio, report
 
 import perfarray
 
@@ -27,15 +27,17 @@ SHARED = Path(os.environ.get("PERFARRAY_SHARED", Path(__file__).resolve().parent
 SETS = {
     "pyperf": ("pyperf/moreati_counter-top", "pyperf/leeroywking_benchmark-dashboard", "pyperf/psf_pyperf"),
     "jmh": ("jmh",),
+    "google_benchmark": ("google_benchmark",),
 }
 OPEN = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+EMPTY = ("test4_run.json", "test4_run0.json")  # Files that hold no measurement
 ROUNDS = 7
 
 
 def files_of(folders: Sequence[str]) -> list[Path]:
     """Return the JSON files of some folders of the archive."""
-    found = [path for folder in folders for path in sorted((SHARED / "data/archives" / folder).rglob("*.json*"))]
-    return [path for path in found if path.is_file()]
+    paths = [path for folder in folders for path in sorted((SHARED / "data/archives" / folder).rglob("*.json*"))]
+    return [path for path in paths if path.is_file() and path.name not in EMPTY]
 
 
 def load(path: Path) -> object:
@@ -78,10 +80,91 @@ def tables() -> None:
             )
 
 
+def hyperfine(folder: Path, random: np.random.Generator) -> Path:
+    """Write 100 commands of 200 times each."""
+    times = random.lognormal(size=(100, 200)).round(6).tolist()
+    results = [{"command": f"sort {number}", "times": row, "exit_codes": [0] * len(row)} for number, row in enumerate(times)]
+    path = folder / "hyperfine.json"
+    path.write_text(json.dumps({"results": results}, indent=1))
+    return path
+
+
+def google_benchmark(folder: Path, random: np.random.Generator) -> Path:
+    """Write 500 benchmarks of 20 repetitions."""
+    times = random.lognormal(size=(500, 20)).round(6).tolist()
+    rows = [
+        {"name": f"BM_{n}/64", "family_index": n, "per_family_instance_index": 0, "run_name": f"BM_{n}/64", "run_type": "iteration",
+         "repetitions": 20, "repetition_index": i, "threads": 1, "iterations": 9, "real_time": time, "cpu_time": time, "time_unit": "us"}
+        for n, row in enumerate(times) for i, time in enumerate(row)
+    ]  # fmt: skip
+    path = folder / "google_benchmark.json"
+    path.write_text(json.dumps({"context": {"host_name": "h", "num_cpus": 8}, "benchmarks": rows}, indent=1))
+    return path
+
+
+def go(folder: Path, random: np.random.Generator) -> Path:
+    """Write 10,000 lines: 500 benchmarks, each 20 times."""
+    times = random.lognormal(5.0, size=(20, 500)).round(2).tolist()
+    lines = [f"BenchmarkSort{n}/n=8-16 \t 1000\t {time} ns/op\t 16 B/op\t 1 allocs/op" for row in times for n, time in enumerate(row)]
+    path = folder / "go.txt"
+    path.write_text("\n".join(["goos: linux", "goarch: amd64", "pkg: example.org/sort", *lines, "PASS", "ok example.org/sort 99.0s", ""]))
+    return path
+
+
+def scan(path: Path) -> list[tuple[str, float]]:
+    """Return the names and times in the lines of Go's text."""
+    with path.open(encoding="utf-8") as file:
+        rows = [line.split() for line in file if line.startswith("Benchmark")]
+    return [(words[0], float(words[2])) for words in rows]
+
+
+def small_files(folder: Path, random: np.random.Generator) -> list[Path]:
+    """Write 500 files of Google Benchmark and 500 of pytest-benchmark, of 4 benchmarks each."""
+    paths = []
+    for number in range(1000):
+        times = random.lognormal(size=(4, 5)).round(6).tolist()
+        if number % 2:
+            rows = [{"name": f"BM_{n}/64", "repetition_index": i, "iterations": 9, "real_time": t, "cpu_time": t, "time_unit": "us"}
+                    for n, row in enumerate(times) for i, t in enumerate(row)]  # fmt: skip
+            content = {"context": {"host_name": f"host{number % 50}", "num_cpus": 8}, "benchmarks": rows}
+        else:
+            rows = [
+                {"fullname": f"t.py::test_{n}", "name": f"test_{n}", "stats": {"data": row, "rounds": 5}} for n, row in enumerate(times)
+            ]
+            content = {"machine_info": {"node": f"host{number % 50}", "cpu": {"count": 8}}, "benchmarks": rows}
+        paths.append(folder / f"small/host{number % 50}/run{number // 50}.json")
+        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+        paths[-1].write_text(json.dumps(content))
+    return paths
+
+
+def written() -> None:
+    """Print the ratios of files that are made here: many values in one file, few in many."""
+    random = np.random.default_rng(1)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        long_json, lines, small = hyperfine(folder, random), go(folder, random), small_files(folder, random)
+        rows = google_benchmark(folder, random)
+        layout = "{machine}/{session}.json"
+        works = (
+            ("hyperfine, 100 x 200: read", "json.load", lambda: perfarray.read(long_json), lambda: load(long_json)),
+            ("google_benchmark, 10,000 rows: read", "json.load", lambda: perfarray.read(rows), lambda: load(rows)),
+            ("go, 10,000 lines: read", "scan of lines", lambda: perfarray.read(lines), lambda: scan(lines)),
+            ("1,000 small files: read_archive", "json.load", lambda: perfarray.read_archive(folder / "small", layout=layout),
+             lambda: [load(path) for path in small]),
+            ("a small file: read", "json.load", lambda: perfarray.read(small[0]), lambda: load(small[0])),
+        )  # fmt: skip
+        for over, under, ours, plain in works:
+            times = interleaved({over: ours, under: plain}, rounds=ROUNDS, clock=time.process_time)
+            report("", times)
+            compared(over, under, ratio(times, over, under))
+
+
 def main() -> None:
     """Print the ratios."""
     warnings.simplefilter("ignore")
     tables()
+    written()
     for name, folders in SETS.items():
         files = files_of(folders)
         works = {

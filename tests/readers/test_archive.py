@@ -1,5 +1,6 @@
 """Many files become one Dataset: what is left out, and what differs between files."""
 
+import gc
 import json
 
 import numpy as np
@@ -31,6 +32,20 @@ class TestWhatIsLeftOut:
         ]
         assert caught[0].filename == __file__
         assert times.attrs["n_files_skipped"] == 4
+
+    @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+    @pytest.mark.parametrize("enabled", [True, False])
+    def test_the_collector_is_as_it_was(self, mixed, enabled):
+        """The search for cyclic garbage pauses while files are read, whether that ends well or not."""
+        try:
+            (gc.enable if enabled else gc.disable)()
+            perfarray.read_archive(mixed)
+            assert gc.isenabled() == enabled
+            with pytest.raises(ValueError, match="none of the 1 files"):
+                perfarray.read_archive(mixed / "README.m*")
+            assert gc.isenabled() == enabled
+        finally:
+            gc.enable()
 
     def test_broken_files_raise(self, mixed):
         """A file that began as a known format is named, with the place; among others, with how these can be read."""

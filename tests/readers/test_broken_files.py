@@ -104,6 +104,35 @@ FILES = {
         "<Scale>Seconds</Scale><Proportion>LIB</Proportion><Data><Entry><Identifier>s</Identifier><RawString>1.5:2</RawString></Entry></Data>"
         "</Result></PhoronixTestSuite>"
     ),
+    "catch2.xml": (
+        '<?xml version="1.0"?><Catch2TestRun name="t"><TestCase name="c"><BenchmarkResults name="a" samples="10" iterations="2">'
+        '<mean value="1.5e3" lowerBound="1" upperBound="2" ci="0.95"/></BenchmarkResults><BenchmarkResults name="b"><failed message="x"/>'
+        "</BenchmarkResults></TestCase></Catch2TestRun>"
+    ),
+    "nanobench.json": (
+        '{"results": [{"title": "t", "name": "a", "unit": "op", "batch": 2, "complexityN": -1, "median(elapsed)": 1.5, "measurements": '
+        '[{"iterations": 3, "elapsed": 1.5, "instructions": 5, "pagefaults": 0}, {"iterations": 4, "elapsed": 2.5, "instructions": 5, '
+        '"pagefaults": 0}]}]}'
+    ),
+    "vitest.json": (
+        '{"numTotalTests": 2, "testResults": {"g": [{"name": "a", "rme": 1, "totalTime": 3, "period": 1.5, "mean": 1.5, "samples": [1.0, '
+        '2.0]}, {"name": "b", "totalTime": 3, "period": 1.5, "mean": 1.5, "samples": "x"}]}}'
+    ),
+    "vitest_files.json": (
+        '{"files": [{"filepath": "f", "groups": [{"fullName": "f > g", "benchmarks": [{"name": "a", "rme": 1, "totalTime": 3, "period": '
+        '1.5, "mean": 1.5, "sampleCount": 2, "samples": []}]}]}]}'
+    ),
+    "nvbench.json": (
+        '{"meta": {}, "devices": [{"id": 0, "name": "G", "sm_version": 700}], "benchmarks": [{"name": "a", "states": [{"name": "n=1", '
+        '"device": 0, "axis_values": [{"name": "n", "value": "1"}], "is_skipped": false, "summaries": [{"tag": "nv/cold/sample_size", '
+        '"data": [{"name": "value", "value": "9"}]}, {"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": "1.5"}]}]}, '
+        '{"name": "n=2", "device": 0, "axis_values": null, "is_skipped": true, "summaries": null}]}]}'
+    ),
+    "gungraun.json": (
+        '{"version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "e", "benchmark_file": "b.rs", "module_path": "b::g::f", "id": "i", '
+        '"function_name": "f", "profiles": [{"tool": "Callgrind", "data": {"total": {"metrics": {"Ir": {"values": {"new": 9, "old": 8}}, '
+        '"EstimatedCycles": {"values": {"new": 20}}}}}}]}'
+    ),
     "go.txt": (
         "goos: linux\npkg: p\nnote: x\nBenchmarkA/n=1-8 \t10 2.5 ns/op 3 B/op\nPASS\n"
         "Unit x better=higher\npkg: q\nBenchmarkA/n=1-8 1 5 ns/op 1 x\n"

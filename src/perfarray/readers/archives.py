@@ -1,5 +1,6 @@
 """Read one file, or many files into one Dataset."""
 
+import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -13,9 +14,9 @@ from uuid import uuid4
 import xarray as xr
 
 from perfarray.conventions import HISTORY
-from perfarray.readers.attempts import companion_paths, file_options, iter_attempts
+from perfarray.readers.attempts import Attempt, companion_paths, file_options, iter_attempts
 from perfarray.readers.dims import with_dims
-from perfarray.readers.finding import AnyPath, checked_path, shown
+from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
 from perfarray.readers.joining import combine
 from perfarray.readers.labels import LISTED_NAMES
 from perfarray.readers.opening import MissingFileError, Source, suggest_name
@@ -23,6 +24,7 @@ from perfarray.readers.packs import is_pack
 from perfarray.readers.recognising import formats, names_of_formats, not_recognised, read_table, recognise
 from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
+from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import finished
 from perfarray.timings.dates import earliest_dates
 from perfarray.timings.notes import Note, keep_notes
@@ -192,31 +194,19 @@ def read_archive(
     if chunks is not None and find_spec("dask") is None:
         raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]")
     about_files = file_options(format, dims, pattern, encoding)
-    tables, files, skipped, broken = [], [], [], []
-    with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)) as attempts:
-        for file, table, _, error in attempts:
-            if table is not None:
-                tables.append(table)
-                files.append(file)
-            elif error is None:
-                skipped.append(file)
-            elif on_error != "raise":
-                broken.append(str(error))
-            else:
-                if isinstance(error, MissingFileError):
-                    suggest_name(error, file.path)
-                elif not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
-                    error.add_note('on_error="warn" leaves such files out, and names them')
-                raise error
-    n_files = len(tables) + len(skipped) + len(broken)
-    companions = companion_paths(skipped, tables)
-    unknown = [file.label for file in skipped if file.path not in companions]
-    if not tables:
-        raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
-    tables, files, repeats = without_repeats(tables, files)
-    with _errors_with_paths(paths):
-        joined = combine(tables, files)
-        built = build(joined)
+    with _collector_paused():
+        with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)) as attempts:
+            tables, files, skipped, broken = _outcomes(attempts, paths, on_error)
+        n_files = len(tables) + len(skipped) + len(broken)
+        companions = companion_paths(skipped, tables)
+        unknown = [file.label for file in skipped if file.path not in companions]
+        if not tables:
+            raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
+        tables, files, repeats = without_repeats(tables, files)
+        with _errors_with_paths(paths):
+            joined = combine(tables, files)
+            del tables  # the array needs their room
+            built = build(joined)
     dataset = keep_notes(
         _by_date(built) if isinstance(paths, str | PathLike) else built,
         _left_out("broken_files", n_files, broken if on_error == "warn" else []),
@@ -224,9 +214,41 @@ def read_archive(
         *repeats,
         *_first_of_each_kind(joined.notes),
     )
-    dataset.attrs |= {"n_files": len(tables), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
+    dataset.attrs |= {"n_files": len(files), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
     # A random token: to compute one, dask would hash every value and text, which takes longer than reading the files.
     return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the search for cyclic garbage: it would look at all tables again and again, and they have no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _outcomes(attempts: Iterable[Attempt], paths: Any, on_error: str) -> tuple[list[Table], list[InputFile], list[InputFile], list[str]]:
+    """Return the tables, their files, the files that were skipped, and the errors of broken ones; raise the first of these if asked to."""
+    tables, files, skipped, broken = [], [], [], []
+    for file, table, _, error in attempts:
+        if table is not None:
+            tables.append(table)
+            files.append(file)
+        elif error is None:
+            skipped.append(file)
+        elif on_error != "raise":
+            broken.append(str(error))
+        else:
+            if isinstance(error, MissingFileError):
+                suggest_name(error, file.path)
+            elif not (isinstance(paths, str | PathLike) and Path(paths).is_file()):
+                error.add_note('on_error="warn" leaves such files out, and names them')
+            raise error
+    return tables, files, skipped, broken
 
 
 def _by_date(dataset: xr.Dataset) -> xr.Dataset:

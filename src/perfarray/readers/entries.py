@@ -1,6 +1,6 @@
 """Content of a file in any format: benchmarks with settings, their executions, and the values of each."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVEL
 from perfarray.numerics.types import Floats, Integers
 from perfarray.readers.labels import LabelParts, agree, ambiguous_settings, number_or_text, unique_labels, variable_name
 from perfarray.readers.numbers import checked
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 from perfarray.tables.concatenation import join_tables
 
@@ -43,6 +43,16 @@ class Entry(NamedTuple):
     runs: Sequence[Run]
     settings: Mapping[str, Any] = NOTHING
     metadata: Mapping[str, Any] = NOTHING
+
+
+class Columns(NamedTuple):
+    """All values of a file, benchmark after benchmark: how many executions each has, iterations each execution, and columns by name."""
+
+    executions: Integers
+    lengths: Integers
+    values: Mapping[str, Floats]
+    counters: Mapping[str, Floats] = NOTHING
+    marks: Mapping[str, npt.NDArray[np.bool_]] = NOTHING
 
 
 FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
@@ -87,13 +97,13 @@ def note_below_resolution(source: Source, count: int) -> dict[str, int]:
     return {"n_below_resolution": count}
 
 
-def note_means(source: Source, entries: int) -> None:
-    """Note that some benchmarks have no values but their mean."""
+def note_means(source: Source, entries: int, remedy: str = "") -> None:
+    """Note that some benchmarks have no values but their mean, and what makes the tool write more."""
     if entries:
         sentence = (
             f"{entries} benchmarks have no values but their mean: it is the one value of its execution, and how iterations vary is unknown"
         )
-        source.note("means_only", sentence, benchmarks=entries)
+        source.note("means_only", f"{sentence}; {remedy}" if remedy else sentence, benchmarks=entries)
 
 
 def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], list[Any]]]:
@@ -104,11 +114,12 @@ def columns_by_name(source: Source, rows: Sequence[Mapping[str, Any]]) -> dict[s
             indices, values = columns.setdefault(name, ([], []))
             indices.append(index)
             values.append(value)
-    _check_size(source, len(rows), len(columns), MOST_CELLS)
+    check_size(source, len(rows), len(columns))
     return columns
 
 
-def _check_size(source: Source, rows: int, names: int, most: int) -> None:
+def check_size(source: Source, rows: int, names: int, most: int = MOST_CELLS) -> None:
+    """Refuse a file that has other names in every row."""
     if names > MOST_NAMES or rows * names > most:
         raise source.error(f"has {rows} values or benchmarks, and {names} names for what they are or have: that is no table")
 
@@ -128,36 +139,59 @@ def table_of_entries(
     """
     entries = _with_runs(source, entries)
     runs = [run for entry in entries for run in entry.runs]
-    lengths = np.array([max(len(values) for values in run.values.values()) for run in runs], dtype=np.intp)
-    descriptions = dict.fromkeys(key for entry in entries for key in (*entry.settings, *entry.metadata))
-    _check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
+    lengths = np.array([max(map(len, run.values.values())) for run in runs], dtype=np.intp)
+    measured, counters, marks = (dict.fromkeys(chain.from_iterable(run[field] for run in runs)) for field in range(3))
+    check_size(source, int(lengths.sum()), len(measured | counters))
+    columns = Columns(
+        np.array([len(entry.runs) for entry in entries], dtype=np.intp),
+        lengths,
+        {name: _column([run.values.get(name) for run in runs], lengths, np.nan) for name in measured if name in kinds},
+        {name: _column([run.counters.get(name) for run in runs], lengths, np.nan) for name in counters},
+        {name: _column([run.marks.get(name) for run in runs], lengths, False) for name in marks},
+    )
+    return table_of_columns(source, entries, columns, kinds=kinds, about=about, counts=counts)
+
+
+def table_of_columns(
+    source: Source,
+    entries: Sequence[Entry],
+    columns: Columns,
+    *,
+    kinds: Mapping[str, tuple[str, str]] = MappingProxyType(KINDS),
+    about: Mapping[str, Any] = NOTHING,
+    counts: Mapping[str, int] = NOTHING,
+) -> Table:
+    """Lay whole columns out as `table_of_entries` does the runs of entries, which have none here."""
+    if not entries:
+        raise _without_run(source, entries)
+    descriptions = dict.fromkeys(chain.from_iterable(chain(entry.settings, entry.metadata) for entry in entries))
+    check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
+    check_size(source, int(columns.lengths.sum()), len(columns.values) + len(columns.counters))
     names, label_parts = _labels(entries, source)
-    measured, counters, marks = (dict.fromkeys(name for run in runs for name in run[field]) for field in range(3))
-    _check_size(source, int(lengths.sum()), len(measured | counters), MOST_CELLS)
     metrics = {
-        name: Metric(values=_column([run.values.get(name) for run in runs], lengths, np.nan), units=units, better=better)
+        name: Metric(values=columns.values[name], units=units, better=better)
         for name, (units, better) in kinds.items()
-        if name in measured
+        if name in columns.values
     }
     if not metrics:
         raise source.error(
             f"holds no measurement: none of its {len(entries)} benchmarks has a value, {entries[0].name[:60]!r} is the first"
         )
     used_names = {*RESERVED_NAMES, *metrics}
-    columns: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
-    for name in counters:
-        coordinate = name if name == LOOPS else _coordinate(name, "counter_", used_names)
-        columns[coordinate] = ((BENCHMARK, EXECUTION, ITERATION), _column([run.counters.get(name) for run in runs], lengths, np.nan))
-    runs_per_entry = [len(entry.runs) for entry in entries]
-    executions = np.concatenate([np.arange(count) for count in runs_per_entry])
+    everywhere = (BENCHMARK, EXECUTION, ITERATION)
+    beside: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {
+        name if name == LOOPS else _coordinate(name, "counter_", used_names): (everywhere, values)
+        for name, values in columns.counters.items()
+    }
+    benchmarks, executions, iterations = source.once(_cells, columns.executions.tobytes(), columns.lengths.tobytes())
     return Table(
-        labels={BENCHMARK: Column(codes=np.repeat(np.repeat(np.arange(len(entries)), runs_per_entry), lengths), labels=names)},
-        levels={EXECUTION: np.repeat(executions, lengths), ITERATION: positions_within(lengths)},
+        labels={BENCHMARK: Column(codes=benchmarks, labels=names)},
+        levels={EXECUTION: executions, ITERATION: iterations},
         metrics=metrics,
         metric=next(iter(metrics)),
-        marks={name: _column([run.marks.get(name) for run in runs], lengths, False) for name in marks},
-        columns=columns,
-        descriptors=_descriptors(names, entries, about, used_names),
+        marks=dict(columns.marks),
+        columns=beside,
+        descriptors=_descriptors(source, names, entries, about, used_names),
         parts={BENCHMARK: label_parts},
         counts=dict(counts),
     )
@@ -189,6 +223,13 @@ def described_labels(dim: str, metadata: Mapping[str, Mapping[str, Any]], keep: 
     return {name: Descriptor(dims=(dim,), values=by_label, keep=keep) for name, by_label in values.items()}
 
 
+def _cells(executions: bytes, lengths: bytes) -> tuple[Integers, Integers, Integers]:
+    """Return benchmark, execution and iteration of each value, from the numbers of executions and iterations as bytes."""
+    n_executions, n_iterations = np.frombuffer(executions, dtype=np.intp), np.frombuffer(lengths, dtype=np.intp)
+    benchmarks = np.repeat(np.arange(len(n_executions)), n_executions)
+    return np.repeat(benchmarks, n_iterations), np.repeat(positions_within(n_executions), n_iterations), positions_within(n_iterations)
+
+
 def positions_within(lengths: Integers) -> Integers:
     """Count from 0 within each of several lengths: `[2, 3]` is `[0, 1, 0, 1, 2]`."""
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -197,23 +238,33 @@ def positions_within(lengths: Integers) -> Integers:
 def _with_runs(source: Source, entries: Sequence[Entry]) -> list[Entry]:
     with_runs = [entry for entry in entries if entry.runs]
     if not with_runs:
-        first = f", {entries[0].name[:60]!r} is the first" if entries else ""
-        raise source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
+        raise _without_run(source, entries)
     return with_runs
 
 
+def _without_run(source: Source, entries: Sequence[Entry]) -> FileError:
+    first = f", {entries[0].name[:60]!r} is the first" if entries else ""
+    return source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
+
+
 def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
-    label_parts = [LabelParts(entry.name, dict(entry.settings)) for entry in entries]
+    label_parts = [LabelParts(entry.name, entry.settings or {}) for entry in entries]
     keys = ambiguous_settings([label_parts])
     base_labels = [single.label(keys) for single in label_parts]
     labels = unique_labels(base_labels, source)
     suffixes = [label.removeprefix(base) for label, base in zip(labels, base_labels, strict=True)]
-    return labels, [single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)]
+    return source.once(list, tuple(labels)), [
+        single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)
+    ]
 
 
 def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:
     """Concatenate the values of all runs, blank where a run has none."""
-    column = np.full(int(lengths.sum()), blank)
+    stated = [array for array in arrays if array is not None]
+    total = int(lengths.sum())
+    if len(stated) == len(arrays) and sum(map(len, stated)) == total:
+        return np.concatenate(stated, dtype=type(blank), casting="unsafe")
+    column = np.full(total, blank)
     for start, array in zip((np.cumsum(lengths) - lengths).tolist(), arrays, strict=True):
         if array is not None:
             column[start : start + len(array)] = array
@@ -230,15 +281,28 @@ def _coordinate(name: str, prefix: str, used_names: set[str]) -> str:
     return coordinate
 
 
-def _descriptors(names: Iterable[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]) -> dict[str, Descriptor]:
-    """Return settings and metadata of benchmarks along `benchmark`, and metadata of the file."""
+def _descriptors(
+    source: Source, names: Sequence[str], entries: Sequence[Entry], about: Mapping[str, Any], used_names: set[str]
+) -> dict[str, Descriptor]:
+    """Return settings and metadata of benchmarks along `benchmark`, and metadata of the file; files of an archive share equal ones."""
+    labels = tuple(names)
     entry_metadata = [{**entry.metadata, **entry.settings} for entry in entries]
     keys = dict.fromkeys(key for metadata in entry_metadata for key, value in metadata.items() if value is not None)
     descriptors = {}
     for key in keys:
-        values = {(name,): number_or_text(metadata.get(key)) for name, metadata in zip(names, entry_metadata, strict=True)}
-        descriptors[_coordinate(key, "setting_", used_names)] = Descriptor(dims=(BENCHMARK,), values=values, keep=(BENCHMARK,))
+        values = tuple(number_or_text(metadata.get(key)) for metadata in entry_metadata)
+        types = tuple(map(type, values))  # 1 and 1.0 are equal
+        descriptors[_coordinate(key, "setting_", used_names)] = source.once(_of_benchmarks, labels, values, types)
     for key, value in about.items():
         if value is not None:
-            descriptors[_coordinate(key, "about_", used_names)] = Descriptor(dims=(), values={(): number_or_text(value)})
+            constant = number_or_text(value)
+            descriptors[_coordinate(key, "about_", used_names)] = source.once(_of_file, constant, type(constant).__name__)
     return descriptors
+
+
+def _of_benchmarks(labels: tuple[str, ...], values: tuple[Any, ...], _: tuple[type, ...]) -> Descriptor:
+    return Descriptor(dims=(BENCHMARK,), values={(label,): value for label, value in zip(labels, values, strict=True)}, keep=(BENCHMARK,))
+
+
+def _of_file(value: Any, _: str) -> Descriptor:
+    return Descriptor(dims=(), values={(): value})

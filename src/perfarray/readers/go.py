@@ -7,12 +7,14 @@ them; keys with several values are settings, those with one describe the file. T
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, columns_by_name, note_below_resolution, table_of_entries, times_or_nan
+from perfarray.readers.entries import Columns, Entry, check_size, note_below_resolution, table_of_columns, times_or_nan
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
@@ -28,8 +30,17 @@ HEADS = ("goos", "goarch", "pkg")  # Keys that a process prints once
 METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}  # Variables by unit
 MOST_KEYS = 100  # Keys a file may set
 
-Line = tuple[int, list[str]]  # Number and words
-Groups = dict[Any, dict[int, list[Line]]]
+Groups = dict[tuple[str, int | None, int], dict[int, list[int]]]  # Rows by name, threads and number of the keys, and by process
+
+
+class Results(NamedTuple):
+    """The lines of results: their numbers and words, the groups of their rows, the keys that were set, the direction of units."""
+
+    numbers: list[int]
+    words: list[list[str]]
+    groups: Groups
+    keys: list[dict[str, str]]
+    directions: dict[str, str]
 
 
 def started(head: str) -> bool:
@@ -70,37 +81,30 @@ def _text(source: Source) -> str:
 
 def read(source: Source) -> Table:
     """Read the results: benchmark x execution x iteration, a variable for each unit."""
-    groups, directions = _groups(source)
-    stated = [dict(keys) for _, _, keys in groups]
-    constant = {key: value for key, value in stated[0].items() if all(settings.get(key) == value for settings in stated)} if stated else {}
-    lines = [words for processes in groups.values() for group in processes.values() for _, words in group]
-    kinds: dict[str, tuple[str, str]] = {}
-    for unit in sorted(dict.fromkeys(unit for words in lines for unit in words[3::2]), key=lambda unit: unit != "ns/op"):
-        name, factor = _variable(unit)
-        better = directions.get(unit, HIGHER if unit.endswith("/s") else LOWER)
-        kinds[name] = (unit if factor is None else SECONDS, better)
-    plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in groups}
+    results = _results(source)
+    used_keys = [results.keys[number] for number in dict.fromkeys(number for _, _, number in results.groups)]
+    first = used_keys[0] if used_keys else {}
+    constant = {key: value for key, value in first.items() if all(keys.get(key) == value for keys in used_keys)}
+    plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in results.groups}
     plain = plain if any(name != metadata["benchmark_name"] for name, metadata in plain.items()) else {}
     entries = [
-        Entry(
-            name, [_run(source, group) for group in processes.values()], _settings(name, threads, dict(keys), constant), plain.get(name, {})
-        )
-        for (name, threads, keys), processes in groups.items()
+        Entry(name, (), _settings(name, threads, results.keys[number], constant), plain.get(name, {}))
+        for name, threads, number in results.groups
     ]
+    kinds, columns, n_zeros = _columns(source, results)
     # Before 1.15, Go wrote two digits after the point, so that short times are 0.
-    n_zeros = sum(float(value) == 0 for words in lines for value, unit in zip(words[2::2], words[3::2], strict=True) if unit == "ns/op")
     counts = note_below_resolution(source, n_zeros) if n_zeros else {}
     about = {key: value for key, value in constant.items() if key != "pkg"}
-    return table_of_entries(source, entries, kinds=kinds, about=about, counts=counts)
+    return table_of_columns(source, entries, columns, kinds=kinds, about=about, counts=counts)
 
 
-def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
-    """Return the lines of each name, threads and settings by process, and the direction of units that a line `Unit` states."""
-    groups: Groups = {}
-    directions: dict[str, str] = {}
+def _results(source: Source) -> Results:
+    """Return the results of each name, threads and keys by process, and the direction of units that a line `Unit` states."""
+    results = Results([], [], {}, [], {})
+    names: dict[str, tuple[str, int | None]] = {}
+    numbers_of_keys: dict[tuple[tuple[str, str], ...], int] = {}
     keys: dict[str, str] = {}
-    state: tuple[tuple[str, str], ...] | None = None
-    process, has_results = 0, False
+    number_of_keys, process, has_results = -1, 0, False
     for number, line in enumerate(_text(source).split("\n"), 1):
         if line.startswith("Benchmark"):
             words = line.split()
@@ -108,27 +112,38 @@ def _groups(source: Source) -> tuple[Groups, dict[str, str]]:
                 continue
             if len(words) % 2:
                 raise source.error(f"line {number} has a value without a unit: {line[:80]!r}")
-            state = tuple(sorted(keys.items())) if state is None else state
-            name, dash, threads = words[0].removeprefix("Benchmark").rpartition("-")
-            n_threads = whole(threads, 5) if dash else None
-            name = words[0].removeprefix("Benchmark") if n_threads is None else name
-            groups.setdefault((name, n_threads, state), {}).setdefault(process, []).append((number, words))
+            if number_of_keys < 0:
+                number_of_keys = numbers_of_keys.setdefault(tuple(sorted(keys.items())), len(results.keys))
+                if number_of_keys == len(results.keys):
+                    results.keys.append(dict(sorted(keys.items())))
+            if words[0] not in names:
+                names[words[0]] = _name_and_threads(words[0].removeprefix("Benchmark"))
+            group = results.groups.setdefault((*names[words[0]], number_of_keys), {})
+            group.setdefault(process, []).append(len(results.words))
+            results.numbers.append(number)
+            results.words.append(words)
             has_results = True
         elif line.startswith(ENDS):
             process, has_results = process + has_results, False
         elif line.startswith("Unit "):
             words = line.split()
             if len(words) > 2 and words[2] in ("better=higher", "better=lower"):
-                directions[words[1]] = words[2].removeprefix("better=")
+                results.directions[words[1]] = words[2].removeprefix("better=")
         elif match := SETTING.fullmatch(line):
             if match[1] in HEADS:
                 process, has_results = process + has_results, False
             if keys.get(match[1]) != match[2]:
                 keys[match[1]] = match[2] or ""
-                state = None
+                number_of_keys = -1
                 if len(keys) > MOST_KEYS:
                     raise source.error(f"line {number} sets the {len(keys)}th key; {MOST_KEYS} are the most a file may set")
-    return groups, directions
+    return results
+
+
+def _name_and_threads(name: str) -> tuple[str, int | None]:
+    plain, dash, threads = name.rpartition("-")
+    n_threads = whole(threads, 5) if dash else None
+    return (name, None) if n_threads is None else (plain, n_threads)
 
 
 def _plain(name: str) -> str:
@@ -151,16 +166,36 @@ def _variable(unit: str) -> tuple[str, float | None]:
     return METRICS.get(unit) or variable_name(unit, "metric_"), None
 
 
-def _run(source: Source, lines: list[Line]) -> Run:
-    rows = [dict(zip(words[3::2], words[2::2], strict=True)) for _, words in lines]
-    values = {}
-    for unit, (rows_with_unit, texts) in columns_by_name(source, rows).items():
-        name, factor = _variable(unit)
-        locations = [f"line {lines[row][0]}: {unit!r}" for row in rows_with_unit]
-        values[name] = np.full(len(lines), np.nan)
-        if name == TIME:
-            values[name][rows_with_unit] = times_or_nan(source, locations.__getitem__, texts, factor or 1.0)
-        else:
-            values[name][rows_with_unit] = checked(texts, locations.__getitem__, source, missing=("NaN",)) * (factor or 1.0)
-    counts = checked([words[1] for _, words in lines], lambda index: f"line {lines[index][0]}: the number of iterations", source)
-    return Run(values, {LOOPS: counts})
+def _columns(source: Source, results: Results) -> tuple[dict[str, tuple[str, str]], Columns, int]:
+    """Return the kind of each variable, all values by group and process, and the number of times of 0."""
+    processes = [process for group in results.groups.values() for process in group.values()]
+    rows = [row for process in processes for row in process]
+    rows_by_units: dict[tuple[str, ...], list[int]] = {}
+    for position, row in enumerate(rows):
+        rows_by_units.setdefault(tuple(results.words[row][3::2]), []).append(position)
+    units = sorted(dict.fromkeys(chain.from_iterable(rows_by_units)), key=lambda unit: unit != "ns/op")
+    check_size(source, len(rows), len(units))
+    directions = {unit: results.directions.get(unit, HIGHER if unit.endswith("/s") else LOWER) for unit in units}
+    variables = {unit: _variable(unit) for unit in units}
+    kinds = {name: (unit if factor is None else SECONDS, directions[unit]) for unit, (name, factor) in variables.items()}
+    values = {name: np.full(len(rows), np.nan) for name in kinds}
+    n_zeros = 0
+    for units_of_rows, positions in rows_by_units.items():
+        for unit, place in {unit: place for place, unit in enumerate(units_of_rows)}.items():
+            name, factor = variables[unit]
+            texts = [results.words[rows[position]][2 + 2 * place] for position in positions]
+            locate = _locate([results.numbers[rows[position]] for position in positions], repr(unit))
+            if name == TIME:
+                times = times_or_nan(source, locate, texts, factor or 1.0)
+                n_zeros += int(np.isnan(times).sum()) if unit == "ns/op" else 0
+            else:
+                times = checked(texts, locate, source, missing=("NaN",)) * (factor or 1.0)
+            values[name][positions] = times
+    locate = _locate([results.numbers[row] for row in rows], "the number of iterations")
+    loops = checked([results.words[row][1] for row in rows], locate, source)
+    executions = np.array(list(map(len, results.groups.values())), dtype=np.intp)
+    return kinds, Columns(executions, np.array(list(map(len, processes)), dtype=np.intp), values, {LOOPS: loops}), n_zeros
+
+
+def _locate(numbers: list[int], what: str) -> Callable[[int], str]:
+    return lambda index: f"line {numbers[index]}: {what}"

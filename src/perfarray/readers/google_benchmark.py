@@ -4,16 +4,16 @@ The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coo
 iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain, pairwise
 from sys import float_info
 from typing import Any
 
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
-from perfarray.readers.entries import KINDS, Entry, Run, columns_by_name, note_means, table_of_entries
+from perfarray.numerics.types import Floats, Mask
+from perfarray.readers.entries import KINDS, Columns, Entry, note_means, table_of_columns
 from perfarray.readers.numbers import checked, value_of
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT, has_keys, rows_with
@@ -37,6 +37,8 @@ ROW = {"name": TEXT, "|".join(RESULTS): ANY} | dict.fromkeys(
 SHAPE = {"benchmarks": [ROW], "context?": {"caches?": [{"level": SCALAR, "type": SCALAR, "size": NUMBER}]}}
 AGGREGATES = ("_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS")  # Names of aggregates in versions before 1.4
 
+MISSING = object()  # Stands for a key that a row lacks
+
 Row = dict[str, Any]
 
 started = has_keys("context", "mhz_per_cpu|num_cpus|library_build_type")
@@ -51,20 +53,27 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Table:
     """Read the repetitions: benchmark x execution x iteration."""
     content = source.json
-    rows = content["benchmarks"]
+    rows = list(content["benchmarks"])
     names = {row["name"] for row in rows}
     measured = [index for index, row in enumerate(rows) if not _is_aggregate(row, names)]
     groups = _groups(rows, measured)
     measured_names = {rows[group[0]].get("run_name", rows[group[0]]["name"]) for group in groups}
     means = [index for index in sorted(set(range(len(rows))) - set(measured)) if _mean_of(rows[index]) not in {None, *measured_names}]
     note_means(source, len(means))
-    entries = [_entry(source, rows, group) for group in groups]
     for index in means:
-        mean = {key: value for key, value in rows[index].items() if key != "iterations"} | {"run_name": _mean_of(rows[index])}
-        entries.append(_entry(source, {index: mean}, [index]))
+        rows[index] = {key: value for key, value in rows[index].items() if key != "iterations"} | {"run_name": _mean_of(rows[index])}
+    groups += [[index] for index in means]
+    columns = _columns(source, rows, [index for group in groups for index in group])
+    lengths = np.array(list(map(len, groups)), dtype=np.intp)
     n_aggregates = len(rows) - len(measured) - len(means)
-    about = _about(content.get("context") or {})
-    return table_of_entries(source, entries, kinds=KINDS | RATES, about=about, counts={"n_aggregates": n_aggregates})
+    return table_of_columns(
+        source,
+        [_entry(source, rows[group[0]]) for group in groups],
+        Columns(np.ones_like(lengths), lengths, *columns),
+        kinds=KINDS | RATES,
+        about=_about(content.get("context") or {}),
+        counts={"n_aggregates": n_aggregates},
+    )
 
 
 def _is_aggregate(row: Row, names: Collection[str]) -> bool:
@@ -83,54 +92,67 @@ def _mean_of(row: Row) -> str | None:
 def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
     """Return the rows of each benchmark; a repetition that occurs twice begins another benchmark of the same name."""
     groups: dict[tuple[Any, ...], list[int]] = {}
-    repeats: Counter[tuple[Any, ...]] = Counter()
+    repeats: dict[tuple[Any, ...], int] = {}
     for index in measured:
         row = rows[index]
         key = (row.get("run_name", row["name"]), row.get("family_index"), row.get("per_family_instance_index"))
         repetition = row.get("repetition_index")
-        groups.setdefault((*key, 0 if repetition is None else repeats[*key, repetition]), []).append(index)
-        repeats[*key, repetition] += 1
+        repeat = repeats.get((*key, repetition), 0)
+        repeats[*key, repetition] = repeat + 1
+        groups.setdefault((*key, 0 if repetition is None else repeat), []).append(index)
     return list(groups.values())
 
 
-def _entry(source: Source, rows: Sequence[Row] | Mapping[int, Row], indices: list[int]) -> Entry:
-    """Return one benchmark; what failed or was skipped has no time."""
-    group_rows = [rows[index] for index in indices]
-    succeeded = [not (row.get("error_occurred") or row.get("skipped")) for row in group_rows]
-    factors = np.array([_factor(source, index, row) for index, row in zip(indices, group_rows, strict=True)])
+def _entry(source: Source, first: Row) -> Entry:
+    """Return one benchmark as its first row describes it."""
+    name = str(first.get("run_name", first["name"]))
+    settings, plain_name = source.once(_settings, name)
+    metadata = {"benchmark_name": plain_name} | {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
+    return Entry(name, (), {"threads": first.get("threads")} | settings, metadata)
+
+
+def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Mask]]:
+    """Return values, counters and marks of some rows; what failed or was skipped has no time."""
+    rows = [rows[index] for index in indices]
+    succeeded = [not (row.get("error_occurred") or row.get("skipped")) for row in rows]
     columns = {}
-    for key, (row_indices, stated) in columns_by_name(source, group_rows).items():
-        counter = key not in FIELDS
-        if key not in MEASURED and not (counter and any(isinstance(value, int | float) for value in stated)):
+    for key in [key for key in dict.fromkeys(chain.from_iterable(rows)) if key in MEASURED or key not in FIELDS]:
+        stated = [row.get(key, MISSING) for row in rows]
+        counter = key not in MEASURED
+        if counter and not any(isinstance(value, int | float) for value in stated):
             continue
-        cells = zip(row_indices, stated, strict=True)
-        valid = {row: value for row, value in cells if succeeded[row] and not (counter and _is_no_number(value))}
-        locations = [f"benchmarks[{indices[row]}]: {key!r}" for row in valid]
-        columns[key] = np.full(len(indices), np.nan)
-        columns[key][list(valid)] = checked(list(valid.values()), locations.__getitem__, source, above_zero=key == "real_time")
-    values = {TIME: np.full(len(indices), np.nan)}
+        valid = [
+            row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING and not (counter and _is_no_number(value))
+        ]
+        numbers = checked([stated[row] for row in valid], _locate(indices, valid, key), source, above_zero=key == "real_time")
+        columns[key] = np.full(len(rows), np.nan)
+        columns[key][valid] = numbers
+    factors = _factors(source, rows, indices)
+    values = {TIME: np.full(len(rows), np.nan)}
     values |= {ours: columns.pop(theirs) * factors for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
     values |= {key: columns.pop(key) for key in RATES if key in columns}
     counters = {LOOPS if key == "iterations" else key: column for key, column in columns.items()}
-    first = group_rows[0]
-    name = str(first.get("run_name", first["name"]))
-    settings, plain_name = _settings(name)
-    metadata = {"benchmark_name": plain_name} | {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
-    failed = np.array([bool(row.get("error_occurred")) for row in group_rows])
-    run = Run(values, counters, {"failed": failed} if failed.any() else {})
-    return Entry(name, [run], {"threads": first.get("threads")} | settings, metadata)
+    failed = np.array([bool(row.get("error_occurred")) for row in rows])
+    return values, counters, {"failed": failed} if failed.any() else {}
+
+
+def _locate(indices: list[int], rows: list[int], key: str) -> Callable[[int], str]:
+    return lambda number: f"benchmarks[{indices[rows[number]]}]: {key!r}"
+
+
+def _factors(source: Source, rows: list[Row], indices: list[int]) -> Floats:
+    """Return the factor to seconds of each row."""
+    units = [str(row.get("time_unit", "ns")) for row in rows]
+    factors = {unit: seconds_factor(unit) for unit in set(units)}
+    if None in factors.values():
+        row = next(row for row, unit in enumerate(units) if factors[unit] is None)
+        raise source.error(f"benchmarks[{indices[row]}]: time_unit {rows[row]['time_unit']!r} is not a unit of time")
+    return np.array([factors[unit] for unit in units], dtype=float)
 
 
 def _is_no_number(value: Any) -> bool:
     """Return whether a counter has no value: text, or divided by nothing."""
     return isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= float_info.max
-
-
-def _factor(source: Source, index: int, row: Row) -> float:
-    factor = seconds_factor(str(row.get("time_unit", "ns")))
-    if factor is None:
-        raise source.error(f"benchmarks[{index}]: time_unit {row['time_unit']!r} is not a unit of time")
-    return factor
 
 
 def _settings(name: str) -> tuple[dict[str, Any], str]:
@@ -152,6 +174,8 @@ def _settings(name: str) -> tuple[dict[str, Any], str]:
 
 def _outside_brackets(name: str) -> list[str]:
     """Split a name at slashes that are not between angle brackets."""
+    if "<" not in name and ">" not in name:
+        return name.split("/")
     depth, slashes = 0, [-1]
     for position, character in enumerate(name):
         depth += (character == "<") - (character == ">")

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import TIME
-from perfarray.readers.entries import Entry, Run, amounts, note_below_resolution, note_means, table_of_entries, times_or_nan
+from perfarray.numerics.types import Floats, Mask
+from perfarray.readers.entries import Columns, Entry, amounts, note_below_resolution, note_means, table_of_columns, times_or_nan
 from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, has_keys, rows_with
@@ -19,6 +20,8 @@ from perfarray.tables.columns import Table
 NAME = "hyperfine"
 RESULT = {"command": ANY, "times|mean": ANY, "times?": [ANY], "exit_codes?": [ANY], "memory_usage_byte?": [ANY], "parameters?": {}}
 SHAPE = {"results": [RESULT]}
+
+NO_RUNS = (np.empty(0), np.empty(0), np.empty(0, dtype=bool))  # Times, memory, and what failed
 
 Result = dict[str, Any]
 
@@ -35,28 +38,33 @@ def read(source: Source) -> Table:
     """Read the times of every command: benchmark x execution x iteration."""
     results = source.json["results"]
     note_means(source, sum(not result.get("times") for result in results))
-    entries = [_entry(source, f"results[{index}]", result) for index, result in enumerate(results)]
-    return table_of_entries(source, entries, counts=_count_zeros(source, results))
+    runs = [_runs(source, f"results[{index}]", result) for index, result in enumerate(results)]
+    executions = np.array([len(times) for times, _, _ in runs], dtype=np.intp)
+    entries = [
+        Entry(str(result["command"]), (), {key: value_of(str(text)) for key, text in (result.get("parameters") or {}).items()})
+        for result in results
+    ]
+    times, memory, failed = (np.concatenate(column) for column in zip(NO_RUNS, *runs, strict=True))
+    values = {TIME: times} | ({"memory": memory} if any(result.get("memory_usage_byte") for result in results) else {})
+    columns = Columns(executions, np.ones(int(executions.sum()), dtype=np.intp), values, marks={"failed": failed})
+    return table_of_columns(source, entries, columns, counts=_count_zeros(source, results))
 
 
-def _entry(source: Source, location: str, result: Result) -> Entry:
+def _runs(source: Source, location: str, result: Result) -> tuple[Floats, Floats, Mask]:
+    """Return time and memory of each process of a command, and whether it failed."""
     times, codes = _times_and_codes(result)
-    memory = result.get("memory_usage_byte")
-    if len(codes) != len(times) or (memory and len(memory) != len(times)):
+    stated = result.get("memory_usage_byte")
+    if len(codes) != len(times) or (stated and len(stated) != len(times)):
         raise source.error(
-            f"{location}: {len(times)} times, {len(codes)} exit codes and {len(memory or times)} amounts of memory do not match"
+            f"{location}: {len(times)} times, {len(codes)} exit codes and {len(stated or times)} amounts of memory do not match"
         )
     failed = np.array([code != 0 for code in codes])
-    successful_times = times_or_nan(source, location, [time for time, code in zip(times, codes, strict=True) if code == 0])
-    values = {TIME: np.full(len(times), np.nan)}
-    values[TIME][~failed] = np.nan if np.isnan(successful_times).any() and not result.get("exit_codes") else successful_times
-    if memory:
-        values["memory"] = np.where(failed, np.nan, amounts(source, f"{location}: 'memory_usage_byte'", memory))
-    runs = [
-        Run({name: column[index : index + 1] for name, column in values.items()}, marks={"failed": failed[index : index + 1]})
-        for index in range(len(times))
-    ]
-    return Entry(str(result["command"]), runs, {key: value_of(str(text)) for key, text in (result.get("parameters") or {}).items()})
+    succeeded = [time for time, code in zip(times, codes, strict=True) if code == 0] if failed.any() else times
+    successful_times = times_or_nan(source, location, succeeded)
+    values = np.full(len(times), np.nan)
+    values[~failed] = np.nan if np.isnan(successful_times).any() and not result.get("exit_codes") else successful_times
+    memory = amounts(source, f"{location}: 'memory_usage_byte'", stated) if stated else np.nan
+    return values, np.where(failed, np.nan, memory), failed
 
 
 def _times_and_codes(result: Result) -> tuple[list[Any], list[Any]]:
@@ -69,9 +77,12 @@ def _count_zeros(source: Source, results: list[Result]) -> dict[str, int]:
     """Count the times of 0 of processes that did not fail, and note their commands; raise where all may have failed."""
     zeros: dict[int, list[int]] = {}
     for index, result in enumerate(results):
-        for position, (time, code) in enumerate(zip(*_times_and_codes(result), strict=True)):
-            if time == code == 0:
-                zeros.setdefault(index, []).append(position)
+        times, codes = _times_and_codes(result)
+        positions = (
+            [position for position, (time, code) in enumerate(zip(times, codes, strict=True)) if time == code == 0] if 0 in times else []
+        )
+        if positions:
+            zeros[index] = positions
     names = {index: f"results[{index}] {str(results[index]['command'])[:60]!r}" for index in zeros}
     doubtful = [index for index in zeros if not results[index].get("exit_codes")]
     if doubtful and len(doubtful) == len(results):

@@ -1,7 +1,6 @@
 """Dims named in paths: `{version}/{machine}_{session}.json`."""
 
 import re
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from perfarray.timings.validation import listed
@@ -23,7 +22,7 @@ class Layout(NamedTuple):
         >>> read_layout("{version}/{machine}_{session}.json").labels("results/gcc13/epyc_2.json.gz")
         {'version': 'gcc13', 'machine': 'epyc', 'session': '2'}
         """
-        components = PurePosixPath(path).parts
+        components = path.split("/")
         tail = "/".join(components[-self.depth :])
         for candidate in [tail, *(tail.removesuffix(suffix) for suffix in COMPRESSED if tail.endswith(suffix))]:
             match = self.pattern.fullmatch(candidate)

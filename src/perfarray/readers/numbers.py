@@ -76,8 +76,7 @@ def checked(
     in the array; with any of them, NaN is allowed too.
     """
     try:
-        plain = isinstance(values, np.ndarray) or set(map(type, values)) <= {float, int}
-        array = np.asarray(values, dtype=float) if plain else None
+        array = _plain(values)
     except OverflowError:
         array = None
     if array is not None and bool(np.isfinite(array).all()) and not (above_zero and bool((array <= 0).any())):
@@ -90,6 +89,17 @@ def checked(
             written = written if len(written) <= 60 else f"{written[:60]}..."
             raise source.error(f"{locate(index)} is {written}; expected a number{' above 0' if above_zero else ''}")
     return np.array(parsed, dtype=float)
+
+
+def _plain(values: Sequence[Any] | npt.NDArray[Any]) -> Floats | None:
+    """Return values of one kind as an array; None where they are of several, or texts of which one is no number."""
+    if isinstance(values, np.ndarray):
+        return np.asarray(values, dtype=float)
+    types = set(map(type, values))
+    if types == {str}:
+        parsed = numbers(values)
+        return None if parsed is None else np.array(parsed)
+    return np.asarray(values, dtype=float) if types <= {float, int} else None
 
 
 def check_measured(source: Source, table: Table) -> None:

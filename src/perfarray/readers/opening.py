@@ -198,9 +198,9 @@ class Source:
     @cached_property
     def head(self) -> str:
         """The first characters of the text; what follows them may be damaged."""
-        return self.text[:HEAD] if "text" in self.__dict__ else _head_of(BytesIO(self.packed))
+        return self.text[:HEAD] if "text" in self.__dict__ else _text_of(self.first_bytes)
 
-    @property
+    @cached_property
     def first_bytes(self) -> bytes:
         """The first bytes without compression, as many as unpack."""
         return _first_bytes(BytesIO(self.packed))
@@ -294,7 +294,7 @@ def first_line(text: str, prefix: str, pattern: re.Pattern[str]) -> re.Match[str
 def read_head(path: Path) -> str:
     """Return the first characters of a file of any size, unpacked, as `Source.head` has them."""
     with open(path, "rb", opener=_opened) as file:
-        return _head_of(file)
+        return _text_of(_first_bytes(file))
 
 
 def _is_named_pipe(path: Path) -> bool:
@@ -314,8 +314,8 @@ def _opened(path: str, flags: int) -> int:
     return descriptor
 
 
-def _head_of(file: BinaryIO) -> str:
-    return _line_feeds(_first_bytes(file).decode("utf-8-sig", errors="replace"))[:HEAD]
+def _text_of(first: bytes) -> str:
+    return _line_feeds(first.decode("utf-8-sig", errors="replace"))[:HEAD]
 
 
 def _first_bytes(file: BinaryIO) -> bytes:

@@ -137,6 +137,9 @@ def _joined_descriptors(
     absent = {dim: [UNKNOWN] for dim in _names(table.labels for table in tables)}
     for name in _names(table.descriptors for table in tables):
         descriptors = [table.descriptors.get(name, UNSTATED) for table in tables]
+        if telling and name not in telling and (agreed := _agreed(descriptors, tables, telling)) is not None:
+            joined[name] = agreed
+            continue
         if not telling and len({descriptor.dims for descriptor in descriptors}) == 1:
             # Labels without a value are completed when the array is built.
             dims = descriptors[0].dims
@@ -162,6 +165,29 @@ def _joined_descriptors(
             dims=(*dims, *telling), values=values, keep=tuple(_names({descriptor.keep: None for descriptor in descriptors}))
         )
     return joined
+
+
+def _agreed(descriptors: Sequence[Descriptor], tables: Sequence[Table], telling: tuple[str, ...]) -> Descriptor | None:
+    """Return what tables say alike of their labels, whatever tells the tables apart; None if they do not, or most share no descriptor.
+
+    Small files of a format share descriptors and lists of labels: each pair is looked at once.
+    """
+    distinct = {id(descriptor): descriptor for descriptor in descriptors}.values()
+    dims, keep = (tuple(_names(field)) for field in zip(*((descriptor.dims, descriptor.keep) for descriptor in distinct), strict=True))
+    if not all(table.labels.keys() >= {*dims} for table in tables) or not {*dims, *keep}.isdisjoint(telling):
+        return None
+    pairs = {
+        (id(descriptor), *(id(table.labels[dim].labels) for dim in dims)): (descriptor, table)
+        for descriptor, table in zip(descriptors, tables, strict=True)
+    }
+    if 2 * len(pairs) > len(tables):
+        return None
+    choices = [{dim: table.labels[dim].labels for dim in dims} for _, table in pairs.values()]
+    spread = [
+        _spread(completed(descriptor, table), dims, labels) for (descriptor, table), labels in zip(pairs.values(), choices, strict=True)
+    ]
+    merged, contradicted = _merged(spread, [()] * len(spread))
+    return None if contradicted else Descriptor(dims=dims, values=merged, keep=keep)
 
 
 def _places(tables: Sequence[Table], telling: Collection[str]) -> list[dict[str, Sequence[Any]]]:

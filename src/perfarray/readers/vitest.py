@@ -1,0 +1,64 @@
+"""Vitest's benchmark JSON, up to version 1, and tinybench's results: a file is an execution, samples are its iterations.
+
+Times are in milliseconds. tinybench sorts its samples: their order in time is lost, so that drift and dependence cannot be seen. From
+Vitest 2 on files have no samples, and the mean is the one value of the execution.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from perfarray.conventions import LOOPS, TIME
+from perfarray.readers.entries import FAILED, Entry, Run, amounts, count_below_resolution, note_means, table_of_entries, times_or_nan
+from perfarray.readers.opening import Source
+from perfarray.readers.shapes import TEXT, Either, has_keys
+from perfarray.tables.columns import Table
+
+NAME = "vitest"
+MILLISECOND = 1e-3
+KEYS = {"totalTime", "period"}  # What results of every version of tinybench have
+RESULT = {"name": TEXT, "latency?": {}, "result?": {"latency?": {}}}
+SHAPE = Either({"testResults": {...: [RESULT]}}, {"files": [{"groups": [{"fullName": TEXT, "benchmarks": [RESULT]}]}]}, [RESULT])
+REMEDY = "Vitest writes samples up to version 1, and tinybench does; else write a file for each of several runs"
+
+started = has_keys("rme", "totalTime", "period")
+
+
+def recognise(source: Source) -> bool:
+    """Return whether the content is results of tinybench: by file and group, by group, or a list of them."""
+    try:
+        return any(result.keys() >= KEYS for _, result in _results(source.json_or_none))
+    except (AttributeError, KeyError, TypeError):
+        return False
+
+
+def read(source: Source) -> Table:
+    """Read the samples: benchmark x execution x iteration."""
+    entries = [_entry(source, group, result) for group, result in _results(source.json)]
+    note_means(source, sum(LOOPS in run.counters for entry in entries for run in entry.runs), REMEDY)
+    return table_of_entries(source, entries, counts=count_below_resolution(source, entries))
+
+
+def _results(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the group and the result of each benchmark; tinybench from version 3 on has times in its `latency`."""
+    groups: list[tuple[str, Any]] = [("", content)]
+    if isinstance(content, dict) and "files" in content:
+        groups = [(group["fullName"], group["benchmarks"]) for file in content["files"] for group in file["groups"]]
+    elif isinstance(content, dict):
+        groups = list(content["testResults"].items())
+    for group, rows in groups:
+        for row in rows:
+            result = row.get("result") or row
+            yield group, {**result, **(result.get("latency") or {}), "name": row["name"]}
+
+
+def _entry(source: Source, group: str, result: dict[str, Any]) -> Entry:
+    """Return one benchmark, with its mean where there are no samples: to a terminal Vitest writes a text in their place."""
+    location = f"benchmark {result['name'][:60]!r}"
+    if result.get("error"):
+        run = FAILED
+    elif isinstance(samples := result.get("samples"), list) and samples:
+        run = Run({TIME: times_or_nan(source, f"{location}: 'samples'", samples, MILLISECOND)})
+    else:
+        values = {TIME: times_or_nan(source, f"{location}: 'mean'", [result.get("mean")], MILLISECOND)}
+        run = Run(values, {LOOPS: amounts(source, f"{location}: 'sampleCount'", [result.get("sampleCount", 1)], above_zero=True)})
+    return Entry(result["name"], [run], {"group": group or None})

@@ -1,0 +1,81 @@
+"""Summaries of Gungraun and iai-callgrind: counts without noise, versions of the format, several in a file."""
+
+import json
+
+import pytest
+
+import perfarray
+from readers.files_of_our_own import write
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*counts of instructions have no noise")
+
+
+def current(new, old):
+    """Return a count as version 7 has it."""
+    return {"values": {"new": new, "old": old}, "change": {"diff_pct": "0", "factor": "1"}}
+
+
+def summary(name="short", instructions=56, profiles=None):
+    """Return the summary of one benchmark, of version 7."""
+    total = {"metrics": {"Ir": current(instructions, 99), "EstimatedCycles": current(184, 99), "L1HitRate": current(99.5, 0.5)}}
+    profiles = (
+        [{"tool": "DHAT", "data": {"total": {}}}, {"tool": "Callgrind", "data": {"parts": [], "total": total}}]
+        if profiles is None
+        else profiles
+    )
+    return {
+        "version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "/e", "benchmark_file": "/b.rs", "function_name": "bench",
+        "module_path": "file::group::bench", "id": name, "profiles": profiles,
+    }  # fmt: skip
+
+
+def older(diff):
+    """Return a summary whose counts are as versions before had them."""
+    return {"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {"Callgrind": {"Ir": {"metrics": diff}}}}}}
+
+
+def test_counts_are_variables_of_one_execution(tmp_path):
+    """The new run is read; a note says that counts have no noise."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="no noise: there is one of each, a difference is exact") as caught:
+        counts = perfarray.read(write(tmp_path / "summary.json", summary()))
+    assert [note.code for note in caught[0].message.notes] == ["no_noise"]
+    assert counts["benchmark"].values.tolist() == ["file::group::bench::short"]
+    assert {name: counts[name].item() for name in counts} == {"instructions": 56, "estimated_cycles": 184}
+    assert (counts.attrs["metric"], counts["instructions"].attrs["better"]) == ("instructions", "lower")
+
+
+@pytest.mark.parametrize("diff", [{"Left": 56}, {"Both": [56, 99]}, {"Both": [{"Int": 56}, {"Int": 99}]}])
+def test_versions_3_to_6(tmp_path, diff):
+    """Before, new counts were `Left` or the first of `Both`, and had a type since version 4."""
+    counts = perfarray.read(write(tmp_path / "summary.json", summary(profiles=[older(diff)])))
+    assert counts["instructions"].item() == 56
+
+
+@pytest.mark.parametrize("text", [json.dumps([summary(), summary("long")]), "\n".join(map(json.dumps, (summary(), summary("long"))))])
+def test_several_in_one_file(tmp_path, text):
+    """A list of them, and what `--output-format=json` prints."""
+    counts = perfarray.read(write(tmp_path / "all.json", text))
+    assert counts["benchmark"].values.tolist() == ["file::group::bench::short", "file::group::bench::long"]
+
+
+def test_a_folder_is_one_result(tmp_path):
+    """A file holds one benchmark and says which; what Valgrind writes beside it is passed over."""
+    for name in ("short", "long"):
+        write(tmp_path / f"group/bench.{name}/summary.json", summary(name))
+        write(tmp_path / f"group/bench.{name}/callgrind.bench.{name}.out", "events: Ir\n")
+    counts = perfarray.read(tmp_path)
+    assert (counts["instructions"].dims, counts.sizes["benchmark"]) == (("benchmark", "execution", "iteration"), 2)
+    assert counts.attrs["n_files_skipped"] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
+        (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
+        (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, content, message):
+    with pytest.raises(ValueError, match=rf"summary\.json: {message}"):
+        perfarray.read(write(tmp_path / "summary.json", content))
