@@ -215,3 +215,10 @@ def test_converted_metrics_keep_their_units(tmp_path):
     }  # fmt: skip
     assert table["compiler_recorded"].item() == "gcc"
     assert table.sizes == {"benchmark": 2, "execution": 3}
+
+
+def test_both_formats_have_names(frame, tmp_path):
+    """`format=` takes either name; the attr says which it was."""
+    for name in ("parquet", "feather"):
+        path = write(frame, tmp_path / f"a.{name}")
+        assert perfarray.read(path).attrs["format"] == perfarray.read(path, format=name).attrs["format"] == name

@@ -26,7 +26,7 @@ from perfarray.timings.validation import listed
 
 NAME = "parquet"
 PARQUET: Final = b"PAR1"
-MAGIC: Final = (PARQUET, b"ARROW1")
+MAGIC: Final = (PARQUET,)
 SUFFIXES: Final = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 PROGRAM: Final = "perfarray"  # key of the roles of columns that `perfarray convert` writes
 STATED: Final = (PROGRAM, "units", "better", "metric", "shared_levels")  # keys of the schema's metadata that say what the values are
@@ -38,11 +38,11 @@ ROW_INDEX: Final = "__index_level_"  # begins the columns that pandas writes an 
 
 def started(head: str) -> bool:
     """Return whether a broken file began as this format."""
-    return head.startswith(tuple(magic.decode() for magic in MAGIC))
+    return head.startswith(PARQUET.decode())
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the first bytes are those of Parquet or of an Arrow IPC file."""
+    """Return whether the first bytes are those of Parquet."""
     return source.first_bytes.startswith(MAGIC)
 
 

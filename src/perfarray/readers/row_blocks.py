@@ -113,6 +113,11 @@ def _of_parquet(place: Path) -> Rows:
                 raise FileError(f"{path}: is cut off, damaged, or not of the same table: {error}") from None
 
     def write_small(table: Any, file: Path) -> None:
-        files_of.write_table(table.replace_schema_metadata(schema.metadata), file)
+        table = table.replace_schema_metadata(schema.metadata)
+        if file.suffix.lower() in parquet.SUFFIXES[:2]:
+            files_of.write_table(table, file)
+        else:
+            with ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
 
     return Rows(place, columns, values, blocks, write_small)
