@@ -55,3 +55,10 @@ def test_a_text_for_every_cell_is_one_text():
     assert texts.shape == (2, 3)
     assert texts.dtype == object
     assert len(set(map(id, texts.ravel()))) == 1
+
+
+def test_memory_that_is_not_there_is_named_with_a_remedy():
+    """Before anything is computed."""
+    times = xr.DataArray(np.ones((2, 3)), dims=("benchmark", "execution"), name="time")
+    with pytest.raises(MemoryError, match=r"Unable to allocate .*n_resamples=.*times\.chunk"):
+        times.perf.bootstrap_distribution(n_resamples=10**13)

@@ -125,7 +125,13 @@ def _in_memory(
         values = (array if array.dims == order else array.transpose(*order)).data
         operands.append(values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)])
         n_bytes += values.nbytes
-    results = kernel(*operands) if n_bytes <= BLOCK else by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
+    try:
+        results = kernel(*operands) if n_bytes <= BLOCK else by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
+    except MemoryError as error:
+        raise MemoryError(
+            f"{error or 'there is not enough memory'}: ask for fewer replicates (n_resamples=), of fewer cells at once (times.isel), or "
+            "lazily and in chunks (times.chunk)"
+        ) from None
     return [
         xr.Variable((*broadcast, *output.dims), np.asarray(array), fastpath=True)
         for output, array in zip(outputs.values(), results, strict=True)
