@@ -217,3 +217,17 @@ def test_components_are_no_suite(times):
     components = times.isel(version=0).perf.variance_components()
     with pytest.raises(ValueError, match="give the pilot's timings"):
         components.perf.plan_repetitions(costs={}, half_width=0.01, prior="suite")
+
+
+def test_picture_of_the_errors(times):
+    """Hollow points without the prior, filled ones with it, at the baseline's mean."""
+    pytest.importorskip("matplotlib")
+    result = times.perf.compare("old", prior="suite").sel(version="new")
+    axes = result.perf.plot(kind="errors")
+    alone, learned = (line.get_ydata() for line in axes.get_lines())
+    np.testing.assert_allclose(alone, 100 * result["unmoderated_standard_error"])
+    np.testing.assert_allclose(learned, 100 * result["standard_error"])
+    np.testing.assert_allclose(axes.get_lines()[0].get_xdata(), result["baseline_mean"])
+    axes.figure.clear()
+    with pytest.raises(ValueError, match="made without a prior"):
+        times.perf.compare("old").perf.plot(kind="errors")

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from perfarray.conventions import BENCHMARK, BY_PVALUE, LOWER, TIME, level_of_intervals, percentage
 from perfarray.plots.figure import DARK, capitalized, compared, elided, number_format, selection, write_changes, write_units
 from perfarray.plots.interval_marks import Interval, draw_intervals
+from perfarray.plots.moderation import moderated_errors
 from perfarray.plots.rows import GAP, Row, RowFrame, shown_rows, suite_rows
 from perfarray.plots.significance import pvalues
 from perfarray.results import words
@@ -32,8 +33,9 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
         label over the earlier; `result.sel(baseline=...)` draws all against one.
     ax : Axes, optional
         Where to draw; default: a new figure, as high as its rows need.
-    kind : {"intervals", "pvalues"}
-        Ratios with their intervals; or the p-values of `compare` and `pairwise`, the smallest first.
+    kind : {"intervals", "pvalues", "errors"}
+        Ratios with their intervals; or the p-values of `compare` and `pairwise`, the smallest first; or, with a prior, the standard errors
+        without it and with it (`moderated_errors`).
 
     Returns
     -------
@@ -63,8 +65,10 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     'change of time'
     >>> plt.close(ax.figure)
     """
-    if kind not in ("intervals", "pvalues"):
-        raise ValueError(f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues'")
+    if kind not in ("intervals", "pvalues", "errors"):
+        raise ValueError(f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues', 'errors'")
+    if kind == "errors":
+        return moderated_errors(result, ax)
     result = _each_pair_once(result.compute())
     if kind == "pvalues":
         return pvalues(result, ax)

@@ -1,0 +1,63 @@
+"""The standard errors of ratios before and after what the suite tells of them."""
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullLocator
+
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, capitalized, compared, describe, write_units
+
+
+def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw the relative standard error of each ratio against the baseline's mean, without a prior and with it.
+
+    Parameters
+    ----------
+    result : Dataset
+        What `compare`, `pairwise` or `ratio_interval` returned with `prior="suite"`, or a selection of it.
+    ax : Axes, optional
+        Where to draw; default: a new figure.
+
+    Returns
+    -------
+    Axes
+        Both axes are logarithmic. Hollow points are the standard errors of each benchmark alone, filled ones those with what the suite
+        tells: the closer these lie to each other, the more alike the benchmarks vary.
+
+    Raises
+    ------
+    ValueError
+        A result without a prior.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np, xarray as xr, perfarray
+    >>> values = np.random.default_rng(1).normal(1.0, 0.01, (8, 2, 3))
+    >>> times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}, name="time")
+    >>> ax = moderated_errors(times.perf.compare("old", prior="suite"))
+    >>> ax.get_ylabel()
+    'standard error of the ratio, %'
+    >>> plt.close(ax.figure)
+    """
+    if "unmoderated_standard_error" not in result:
+        raise ValueError("the result was made without a prior, and has no moderated errors: give compare(..., prior='suite')")
+    result = result.compute()
+    ax = axes_for(ax, (5.5, 4.5))
+    alone, learned = (100 * result[name].values.ravel() for name in ("unmoderated_standard_error", "standard_error"))
+    means = result["baseline_mean"] if "baseline_mean" in result else xr.ones_like(result["standard_error"])
+    x = means.broadcast_like(result["standard_error"]).transpose(*result["standard_error"].dims).values.ravel()
+    seen = (alone > 0) & (learned > 0)
+    ax.set(xscale="log", yscale="log", ylabel="standard error of the ratio, %")
+    ax.vlines(x[seen], alone[seen], learned[seen], color=GREY, linewidth=0.9, zorder=1)
+    ax.plot(x[seen], alone[seen], "o", color=DARK, markerfacecolor="white", markersize=5, label="alone", zorder=2)
+    ax.plot(x[seen], learned[seen], "o", color=COLOURS[0], markersize=5, label="with the suite", zorder=3)
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel("baseline's mean")
+    write_units(ax.xaxis, str(means.attrs.get("units", "1")))
+    worth = result["prior_df"].values.ravel()
+    worth = worth[~np.isnan(worth)]
+    learned_text = "any number of" if np.isposinf(worth).all() else f"{np.median(worth):.2g}"
+    return describe(ax, [*capitalized(compared(result, result["standard_error"])), f"the suite is worth {learned_text} further units"])
