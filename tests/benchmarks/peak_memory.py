@@ -24,7 +24,7 @@ SHAPES = {"10,000 x 12 x 3": ((10_000, 12, 3), (20, 4, 3)), "one cell of 1,000,0
 
 WHY_NOT = {
     "given numbers or texts": "coverage dataset_path false_alarm_rate formats load_dataset power required_benchmarks set_options simulate",
-    "given files (the benchmark `import` has those)": "archive_table read read_archive speedup_report",
+    "given files (the benchmark `import` has those)": "archive_table convert_table read read_archive speedup_report",
     "draws what principal_components returns": "biplot",
     "a class": "GaussianMixture Note PerfarrayWarning VariabilityModel",
 }
