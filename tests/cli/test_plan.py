@@ -244,3 +244,16 @@ class TestErrors:
 def test_amounts(text, seconds):
     """Numbers have a unit or none."""
     assert amount(text, "s") == pytest.approx(seconds)
+
+
+def test_order_of_measuring_in_turns(tmp_path):
+    """Pairs, each of which begins with what ended the last; as many as the plan has executions."""
+    pilot = tmp_path / "pilot.csv"
+    lines = [f"{version},{run},{1 + run / 100 + (version == 'new') / 50}" for version in ("old", "new") for run in range(6)]
+    pilot.write_text("version,execution,time\n" + "\n".join(lines) + "\n")
+    options = ["--cost", "execution=1", "--half-width", "2%", "--output", "json"]
+    order = json.loads(run(pilot, "--baseline", "old", "--interleave", *options).stdout)["order"]
+    assert order[:6] == ["old", "new", "new", "old", "old", "new"]
+    assert order.count("old") == order.count("new") >= 5
+    alone = run(pilot, "--interleave", *options[:-2], code=2)
+    assert "--baseline LABEL" in " ".join(alone.output.split())

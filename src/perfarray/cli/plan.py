@@ -18,6 +18,8 @@ from perfarray.results.words import duration
 if TYPE_CHECKING:
     import xarray as xr
 
+TURNS = 12  # executions in a line
+
 OPTIONS = options.spoken("budget half_width assurance min_units baseline", costs="--cost", cost_units="--units")
 
 
@@ -34,6 +36,10 @@ def plan(
     suite: Annotated[bool, typer.Option("--suite", help="One build (or session) serves every benchmark: plan them together.")] = False,
     dim: Annotated[str | None, typer.Option(help="The dim of the baseline; default: the one that has its label.")] = None,
     baseline: Annotated[str | None, typer.Option(metavar="LABEL", help="The system to compare with: plan the ratio.")] = None,
+    interleave: Annotated[
+        bool,
+        typer.Option("--interleave", help="With a baseline: print in which order to measure both, in turns, so that a drift is in both."),
+    ] = False,
     min_units: Annotated[int | None, typer.Option(help="The fewest repetitions of the outermost level: 5 (default).")] = None,
     assurance: Annotated[
         float | None, options.share("Of experiments of the planned size that reach the half-width: 50% (default).")
@@ -58,6 +64,8 @@ def plan(
         confidence_level=confidence, dim=dim, baseline=baseline, half_width=half_width, assurance=assurance, min_units=min_units
     )
     with answering(target, {"pilot": path}, "plans", "attrs", "notes", options=OPTIONS) as warned:
+        if interleave and baseline is None:
+            raise ValueError("--interleave is the order of two systems: name the one that is compared with, --baseline LABEL")
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), reading))
         choices |= options.given(budget=None if budget is None else amount(budget, units))
         times = read_one(path, reading, files_are, warned)
@@ -68,15 +76,32 @@ def plan(
         )  # fmt: skip
     table, rows = perfarray.table(result, sort=sort), records(result, [str(dim) for dim in result["cost"].dims])
     has_plan = bool(result["cost"].notnull().any())
+    order = _in_turns(result) if interleave and has_plan else []
     answer = Answer(
         table=table if has_plan else table.iloc[:0],
         rows=rows,
-        content={"pilot": path, "plans": rows, **described(result)},
+        content={"pilot": path, "plans": rows, **({"order": order} if order else {}), **described(result)},
         outcome=" ".join(sentences(result)),
         code=NOTHING_SLOWER if has_plan else NO_ANSWER,
+        lines=_order_lines(order),
         legend=[f"{table.attrs['about']}."],
     )
     give(answer, target, warned)
+
+
+def _in_turns(plan: "xr.Dataset") -> list[str]:
+    """Return the order of the outermost repetitions of both systems: pairs, of which each begins with the one that ended the last."""
+    dim, old = str(plan.attrs.get("dim", "")), str(plan.attrs["baseline"])
+    new = str(plan[dim].values.ravel()[0]) if dim in plan.coords and plan[dim].size == 1 else "new"
+    pairs = int(plan["repetitions"].isel(level=0).max())
+    return [name for pair in range(pairs) for name in ((old, new) if pair % 2 == 0 else (new, old))]
+
+
+def _order_lines(order: list[str]) -> list[str]:
+    if not order:
+        return []
+    lines = [" ".join(order[start : start + TURNS]) for start in range(0, len(order), TURNS)]
+    return [f"In turns, {len(order) // 2} pairs:", *(f"    {line}" for line in lines)]
 
 
 def _check_files(times: "xr.Dataset", baseline: str | None) -> None:

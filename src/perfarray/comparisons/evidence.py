@@ -11,6 +11,7 @@ from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
 from perfarray.comparisons.sessions import Sessions, noise_between, single_session
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
+from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import SUITE
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.levels import unit_means
@@ -94,6 +95,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     else:
         rules, engine, evidence, labels, checks = _gather_by_threshold(pair, options.seeded(), rules, depth, sessions)
     attrs, notes = _describe(pair, options, rules, evidence["_estimate"])
+    notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
     return Measured(
         pair=pair,
         rules=rules,

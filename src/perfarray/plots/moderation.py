@@ -57,7 +57,8 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("baseline's mean")
     write_units(ax.xaxis, str(means.attrs.get("units", "1")))
-    worth = result["prior_df"].values.ravel()
-    worth = worth[~np.isnan(worth)]
-    learned_text = "any number of" if np.isposinf(worth).all() else f"{np.median(worth):.2g}"
-    return describe(ax, [*capitalized(compared(result, result["standard_error"])), f"the suite is worth {learned_text} further units"])
+    title = capitalized(compared(result, result["standard_error"]))
+    if result["prior_df"].size == 1:
+        worth = result["prior_df"].item()
+        title.append(f"the suite is worth {'any number of' if np.isposinf(worth) else f'{worth:.2g}'} further units")
+    return describe(ax, title)

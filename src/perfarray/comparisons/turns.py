@@ -1,0 +1,67 @@
+"""Whether two sides were measured one after the other, by the dates in their files."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import LOOPS, SECONDS
+from perfarray.timings.apply import is_chunked
+from perfarray.timings.notes import Note
+from perfarray.timings.pairs import Pair
+from perfarray.timings.resolve import Data
+
+DATE = "date"  # the coordinate that readers set: when a file, a session or a run began
+
+
+def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
+    """Return a note where all runs of one side were measured before those of the other; None where no dates say so."""
+    sides = _dates(times, baseline, pair)
+    if sides is None or any(dates.empty for dates in sides):
+        return None
+    (first, last), (next_first, next_last) = ((dates.min(), dates.max()) for dates in sides)
+    new_is_first = bool(first < next_first)
+    gap = next_first - last if new_is_first else first - next_last
+    if max(dates.nunique() for dates in sides) == 1:
+        # Of one date a side, when it began: in turns, both would begin at once.
+        measured = _seconds(pair.candidate.array if new_is_first else pair.baseline.array)
+        apart = gap > pd.Timedelta(seconds=measured / 2) if measured is not None else False
+    else:
+        apart = gap > pd.Timedelta(0)
+    if not apart:
+        return None
+    names = ("candidate", "baseline") if new_is_first else ("baseline", "candidate")
+    text = (
+        f"all runs of the {names[0]} were measured before those of the {names[1]}, by their dates: what made the machine slower meanwhile "
+        "looks like a change; measure both in turns"
+    )
+    return Note("measured_in_sequence", text, {"first": names[0], "seconds_apart": gap.total_seconds()}, aside=True)
+
+
+def _dates(times: Data, baseline: object, pair: Pair) -> "tuple[pd.Series[Any], pd.Series[Any]] | None":
+    """Return the dates of the candidate's and of the baseline's runs."""
+    if DATE not in times.coords or DATE in times.dims:
+        return None
+    stamps = times.coords[DATE]
+    if isinstance(baseline, xr.DataArray | xr.Dataset):
+        return (_parsed(stamps), _parsed(baseline.coords[DATE])) if DATE in baseline.coords else None
+    if pair.dim not in stamps.dims or pair.dim not in stamps.coords:
+        return None
+    is_baseline = stamps[pair.dim].values == baseline
+    places = [np.flatnonzero(mask) for mask in (~is_baseline, is_baseline)]
+    candidate, reference = (_parsed(stamps.isel({pair.dim: place})) for place in places)
+    return candidate, reference
+
+
+def _parsed(stamps: xr.DataArray) -> "pd.Series[Any]":
+    texts = pd.Series(np.ravel(stamps.values).astype(str))
+    return pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601").dropna()
+
+
+def _seconds(array: xr.DataArray) -> float | None:
+    """Return how long the runs of a side took, None where they are no times, or not in memory."""
+    if is_chunked(array) or array.attrs.get("units") != SECONDS:
+        return None
+    loops = array.coords.get(LOOPS, 1.0)
+    return float((array * loops).sum())
