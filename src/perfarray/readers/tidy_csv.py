@@ -121,7 +121,7 @@ def _frame(source: Source) -> pd.DataFrame:
                 io.BytesIO(text.encode()),  # faster than StringIO, which widens every character first
                 sep=delimiter,
                 skipinitialspace=True,
-                dtype=dict.fromkeys(labels, str),
+                dtype=dict.fromkeys(labels, object),  # texts of Arrow would become objects anyway
                 keep_default_na=False,
                 na_values={name: [""] if name in labels else MISSING for name in columns},
                 index_col=False,
