@@ -1,5 +1,6 @@
 """Read the files of an archive in order, in this process or in several."""
 
+import gc
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -106,7 +107,8 @@ def _size(file: InputFile) -> int:
 def _by_processes(attempt: Callable[[InputFile], list[Attempt]], files: Sequence[InputFile], processes: int) -> Iterator[list[Attempt]]:
     """Read files in new processes: spawned ones cannot inherit a lock that a thread of this process holds."""
     try:
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        # As in this process, the search for cyclic garbage would look at all tables again and again.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=gc.disable) as pool:
             yield from pool.map(attempt, files, chunksize=-(-len(files) // (TASKS_PER_PROCESS * processes)))
     except BrokenProcessPool as error:
         raise ChildProcessError(

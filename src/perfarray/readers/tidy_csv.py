@@ -59,7 +59,7 @@ def stated_in(text: str) -> dict[str, str]:
 
 def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> Table:
     """Return rows of measurements as a table; `stated` may give units, better, metric and shared levels."""
-    for name in frame.columns.intersection(list(MARKS)):
+    for name in [name for name in frame.columns if name in MARKS]:
         frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
     try:
         frame, stated, factors = in_one_unit(frame, stated)
@@ -75,9 +75,10 @@ def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -
         frame[column] = _numbers(source, frame[column])
     frame = scaled(frame, next(iter(value.values())), factors)
     other_columns = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
+    renamed = frame.rename(columns=other_columns) if any(old != new for old, new in other_columns.items()) else frame
     table = table_of_frame(
         source,
-        frame.rename(columns=other_columns),
+        renamed,
         value=value,
         units=units,
         better={metric: stated.get("better", direction_of(unit, metric)) for metric, unit in units.items()},
@@ -124,7 +125,7 @@ def _frame(source: Source) -> pd.DataFrame:
                 io.BytesIO(text.encode()),  # faster than StringIO, which widens every character first
                 sep=delimiter,
                 skipinitialspace=True,
-                dtype=dict.fromkeys(labels, str),
+                dtype=dict.fromkeys(labels, object),  # texts of Arrow would become objects anyway
                 keep_default_na=False,
                 na_values={name: [""] if name in labels else MISSING for name in columns},
                 index_col=False,
@@ -138,7 +139,7 @@ def _frame(source: Source) -> pd.DataFrame:
             raise source.error(f"is not a table: {str(error).strip()}") from None
     values = [name for name in columns if value_column(name)]
     # pandas drops or fills the cells of a row with more or fewer than the header, and reads `nan` as missing.
-    if caught or frame[columns[-1]].isna().any() or (frame[values].isna().any(axis=None) and "nan" in text):
+    if caught or frame[columns[-1]].hasnans or ("nan" in text and any(frame[name].hasnans for name in values)):
         _check_rows(source, text, columns)
     if frame.empty:
         raise source.error("has a header and no rows")
@@ -174,6 +175,8 @@ def _check_rows(source: Source, text: str, columns: list[str]) -> None:
 
 def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
     """Return a column of values as numbers, or raise at the first that is none."""
+    if column.dtype == float and bool(np.isfinite(column.to_numpy()).all()):
+        return column
     stated = column[column.notna()]
     values = stated.to_numpy() if column.dtype.kind in "if" else stated.tolist() if column.dtype == bool else list(map(str, stated))
     rows = stated.index + 1
@@ -189,7 +192,7 @@ def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> No
 
 def _check_repeats(source: Source, table: Table) -> None:
     cells, _ = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
-    repeats = pd.Series(cells).duplicated().to_numpy()
+    repeats = pd.Index(cells).duplicated()
     if repeats.any():
         row = int(repeats.argmax())
         raise source.error(

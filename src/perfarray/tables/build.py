@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import xarray as xr
+from xarray.indexes import PandasIndex
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
@@ -72,8 +74,12 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     _check_single(flat, names, table, shape)
     variables = {name: _metric_variable(metric, table.shared, names, flat, shape) for name, metric in table.metrics.items()}
     coords: dict[Hashable, xr.Variable] = {}
+    # Indexes that are handed over take half the time of those that xarray makes and compares.
+    indexes: dict[Hashable, PandasIndex] = {}
     for name, size in zip(names, shape, strict=True):
-        coords[name] = xr.IndexVariable((name,), _label_array(table.labels[name].labels) if name in table.labels else np.arange(size))
+        labels = _label_array(table.labels[name].labels) if name in table.labels else np.arange(size)
+        indexes[name] = PandasIndex(pd.Index(labels, dtype=labels.dtype), name, coord_dtype=labels.dtype)
+        coords |= indexes[name].create_variables()
     for name, mark in table.marks.items():
         marked = np.zeros(cells, dtype=bool)
         marked[flat] = mark
@@ -81,9 +87,9 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     for name, (dims, values) in table.columns.items():
         coords[name] = _column_variable(dims, values, names, codes, shape)
     for name, descriptor in table.descriptors.items():
-        labels = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
-        coords[name] = _descriptor_variable(completed(descriptor, table), labels, dict(zip(names, shape, strict=True)))
-    return xr.Dataset(variables, coords, _attrs(table))
+        labels_by_dim = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
+        coords[name] = _descriptor_variable(completed(descriptor, table), labels_by_dim, dict(zip(names, shape, strict=True)))
+    return xr.Dataset(variables, xr.Coordinates(coords, indexes=indexes), _attrs(table))
 
 
 def _attrs(table: Table) -> dict[Hashable, Any]:
