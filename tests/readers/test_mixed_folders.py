@@ -25,9 +25,11 @@ EVERY = FILES | {
 }
 EVERY |= {"caliper.cali": HEAD + RECORDS} if find_spec("caliperreader") else {}
 if find_spec("pyarrow"):
-    packed = BytesIO()
-    pd.DataFrame({"benchmark": ["fft", "sort"], "time": [1.5, 2.5]}).to_parquet(packed)
-    EVERY |= {"table.parquet": packed.getvalue()}
+    frame = pd.DataFrame({"benchmark": ["fft", "sort"], "time": [1.5, 2.5]})
+    for suffix in ("parquet", "feather"):
+        packed = BytesIO()
+        getattr(frame, f"to_{suffix}")(packed)
+        EVERY |= {f"table.{suffix}": packed.getvalue()}
 
 BESIDE = {"speedup.csv": {"a.csv": "1.5\n2.5\n", "b.csv": "3.5\n4.5\n"}}
 """Files that a file names."""
@@ -58,7 +60,7 @@ def alone(tmp_path_factory):
 
 def test_every_format_has_a_file(alone):
     """Only `custom`, which has no form of its own, and formats whose library is missing have none."""
-    files = {"caliper": "caliper.cali", "parquet": "table.parquet"}
+    files = {"caliper": "caliper.cali", "parquet": "table.parquet", "feather": "table.feather"}
     missing = {"custom", *(name for name, file in files.items() if file not in EVERY)}
     assert {format for format, _ in alone.values()} == set(formats()) - missing
 
