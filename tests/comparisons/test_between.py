@@ -127,6 +127,13 @@ def test_what_sessions_vary_by_is_moderated_but_for_what_moves_all(common):
     assert learned["session_standard_deviation"].std() < plain["session_standard_deviation"].std()
 
 
+def test_one_benchmark_takes_its_own_sessions(sides, history):
+    alone = sides.sel(benchmark="b3").perf.compare("old", between=history)
+    every = sides.perf.compare("old", between=history).sel(benchmark="b3")
+    np.testing.assert_allclose(alone["lower"], every["lower"])
+    assert alone["suite_lower"].item() == pytest.approx(alone["lower"].item())
+
+
 def test_two_sessions_are_few(sides, history):
     with pytest.warns(perfarray.PerfarrayWarning, match="has two sessions: nominal 95 % limits may cover only 90 %"):
         sides.perf.compare("old", between=history.isel(session=[0, 1]))

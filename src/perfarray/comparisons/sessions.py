@@ -142,6 +142,8 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: b
         if not common:
             raise ValueError(f"between= has none of the benchmarks compared; it has {listed(labels)}")
         array = array.sel({across: common})
+    elif across in array.dims and across in candidate.coords and candidate[across].item() in array[across].values.tolist():
+        array = array.sel({across: candidate[across].item()})
     noise_of, depth = noise_of_history if level in HISTORY else noise_of_sessions, len(data.levels)
     suites = [f"suite_{name}" for name in NOISE]
     variables = {f"row_{name}": Output() for name in NOISE} | {name: Output() for name in suites}
