@@ -30,6 +30,12 @@ def test_epochs_are_iterations_of_one_execution(tmp_path):
     assert times.attrs == {"format": "nanobench", "metric": "time"}
 
 
+def test_a_template_of_its_own(tmp_path):
+    """A name and epochs are enough."""
+    times = read(tmp_path, {"name": "sort", "measurements": [{"iterations": 3, "elapsed": 1e-6}]})
+    assert (times["time"].item(), times["loops"].item(), times.attrs["format"]) == (1e-6, 3, "nanobench")
+
+
 def test_a_batch_is_a_coordinate(tmp_path):
     """The time stays that of an iteration, whatever it does; the unit is what a batch is counted in."""
     times = read(tmp_path, result(batch=64, unit="byte"))
@@ -66,8 +72,8 @@ def test_files_are_executions(tmp_path):
     ("broken", "message"),
     [
         (result(elapsed=(1e-6, 0.0)), r"results\[0\]: 'elapsed': value 1 is 0\.0; expected a number above 0"),
-        (result(measurements=[{"iterations": 1}]), r"is not as nanobench writes it: results\[0\]\.measurements\[0\] has no 'elapsed'"),
-        (result(elapsed=()), "holds no measurement: it names 1 benchmarks, 'sort' is the first"),
+        (result(measurements=[{"iterations": 1}]), r"no reader .*as nanobench does, but results\[0\]\.measurements\[0\] has no 'elapsed'"),
+        (result(elapsed=()), "no reader recognises its content"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path, broken, message):

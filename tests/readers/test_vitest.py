@@ -37,6 +37,7 @@ def test_groups_are_in_labels_that_need_them(tmp_path):
     [
         result(),
         {"name": "sort", "runs": 2, "result": result()},
+        {"name": "sort", "hz": 666.0, "samples": [1.0, 2.0]},
         {"name": "sort", "result": {"totalTime": 3.0, "period": 1.5, "latency": {"rme": 1.0, "samples": [1.0, 2.0]}}},
     ],
 )

@@ -15,7 +15,7 @@ NAME = "catch2"
 NANOSECOND = 1e-9
 REMEDY = "Catch2 writes no samples: run the program several times, with a file for each, as layout='{execution}.xml' reads them"
 
-started = re.compile(r"<Catch2?(?:TestRun)?\s").search
+started = re.compile(r"<Catch2?(?:TestRun)?[\s>]").search
 
 
 def recognise(source: Source) -> bool:
@@ -25,9 +25,8 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the means: benchmark x execution x iteration."""
-    entries: list[Entry] = []
-    for test_case in source.xml().iter("TestCase"):
-        entries += [_entry(source, test_case.get("name", ""), benchmark) for benchmark in test_case.iter("BenchmarkResults")]
+    cases = [(case.get("name", ""), case) for case in source.xml().iter("TestCase")]
+    entries = [_entry(source, name, benchmark) for name, case in cases for benchmark in case.iter("BenchmarkResults")]
     note_means(source, len(entries), REMEDY)
     return table_of_entries(source, entries)
 

@@ -18,12 +18,13 @@ SETTINGS = ("title", "complexityN", "batch")
 UNSET = -1  # What stands for a size that was not given
 SHAPE = {"results": [{"name": TEXT, "measurements": [{"iterations": ANY, "elapsed": ANY}]}]}
 
-started = has_keys("results", "median(elapsed)")
+started = has_keys("results", "measurements|median(elapsed)", "elapsed|median(elapsed)")
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is a list of results with measurements."""
-    return rows_with(source.json_object.get("results"), "name", "measurements", "median(elapsed)")
+    """Return whether the content is a list of results with epochs, whatever else a template of the user's own writes."""
+    results = source.json_object.get("results")
+    return rows_with(results, "name", "measurements") and any(rows_with(row["measurements"], "iterations", "elapsed") for row in results)
 
 
 def read(source: Source) -> Table:

@@ -15,18 +15,18 @@ from perfarray.tables.columns import Table
 
 NAME = "vitest"
 MILLISECOND = 1e-3
-KEYS = {"totalTime", "period"}  # What results of every version of tinybench have
+MARKS = ({"totalTime", "period"}, {"samples", "hz"}, {"samples", "rme"})  # Keys by which results of tinybench are known
 RESULT = {"name": TEXT, "latency?": {}, "result?": {"latency?": {}}}
 SHAPE = Either({"testResults": {...: [RESULT]}}, {"files": [{"groups": [{"fullName": TEXT, "benchmarks": [RESULT]}]}]}, [RESULT])
 REMEDY = "Vitest writes samples up to version 1, and tinybench does; else write a file for each of several runs"
 
-started = has_keys("rme", "totalTime", "period")
+started = has_keys("rme|hz", "totalTime|samples")
 
 
 def recognise(source: Source) -> bool:
     """Return whether the content is results of tinybench: by file and group, by group, or a list of them."""
     try:
-        return any(result.keys() >= KEYS for _, result in _results(source.json_or_none))
+        return any(result.keys() >= marks for _, result in _results(source.json_or_none) for marks in MARKS)
     except (AttributeError, KeyError, TypeError):
         return False
 
