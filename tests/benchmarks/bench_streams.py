@@ -28,7 +28,7 @@ import perfarray
 BENCHMARKS, VERSIONS, RUNS, WORKERS = 29, ["old", "new"], 3, 2
 CHUNK = 10_000
 MACHINES = (10_000, 100_000)
-LIMIT = 45
+LIMIT = 600
 """Seconds after which a measurement is given up."""
 
 OLD, SEED = {"baseline": "old"}, {"rng": 1}
