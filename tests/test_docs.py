@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import logging
 import re
 import shutil
 import tomllib
@@ -67,8 +68,11 @@ def files(shipped, tmp_path, monkeypatch):
     "ignore:(?s).*(skewed|depend on those before them|cannot be tested|carry, more than chance):perfarray.PerfarrayWarning"
 )  # some of the timings that pages use are
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_code_runs(page, files, shared, capsys):
+def test_code_runs(page, files, shared, capsys, caplog, monkeypatch):
     """Every block of Python runs, in order and in one namespace; output that is shown, also behind a `print`, is what is printed."""
+    if "LocalCluster" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("distributed")
+        monkeypatch.setattr(logging.getLogger("distributed"), "propagate", True)  # which importing it turns off
     if name_of(page) in NEEDS:
         data = shared(*NEEDS[name_of(page)])
         (files / data.name).symlink_to(data)
@@ -77,6 +81,7 @@ def test_code_runs(page, files, shared, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     for comment in re.findall(r"^print\(.*  # (.* -> .*)$", page.read_text(encoding="utf-8"), re.M):
         assert comment in printed
+    assert "run_spec" not in caplog.text  # what dask logs about its own tasks
 
 
 COMMANDS = re.compile(r"^[ -]*(?:run: )?perfarray ([a-z].*?) *(?:#.*)?$", re.M)

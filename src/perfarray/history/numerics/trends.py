@@ -228,7 +228,13 @@ def _below(mixture: Mixture, value: Floats | float) -> Floats:
 
 
 def _quantile(mixture: Mixture, share: float) -> Floats:
-    """Return a quantile of each mixture, by bisection between those of its components."""
+    """Return a quantile of each mixture, by bisection between those of its components; NaN for series without a slope."""
+    fitted = ~np.isnan(mixture.df)
+    if not fitted.all():
+        result = np.full(fitted.shape, np.nan)
+        if fitted.any():
+            result[fitted] = _quantile(Mixture(*(values[fitted] for values in mixture)), share)
+        return result
     quantiles = mixture.centre + mixture.error * stdtrit(mixture.df[..., None], share)
     low, high = quantiles.min(axis=-1), quantiles.max(axis=-1)
     for _ in range(BISECTIONS):

@@ -240,9 +240,11 @@ def _fill_replicates(replicates: Floats, runs: list[Floats], metric: Metric, cel
 
 def _counts(cell: int, drawing: Drawing, streams: Streams, sizes: Sequence[int], block: slice) -> list[Integers]:
     """Return how often each unit is drawn in some replicates, for every system (replicate, unit); the first of all has each once."""
-    counts: list[Integers] = []
     first = max(block.start - 1, 0)
     number = block.stop - 1 - first
+    if not number:  # the data alone: setting up the streams of a cell takes as long as its metric
+        return [np.ones((1, units), int) for units in sizes]
+    counts: list[Integers] = []
     for system, units in enumerate(sizes):
         if drawing.paired and counts:
             counts.append(counts[0])

@@ -82,7 +82,8 @@ def probabilities_faster(
         return parametric.resampled(systems, cells, metric, drawing)
 
     estimate_only = comparison.drawing._replace(n_resamples=0)
-    limits, strict, loose = less(ties, comparison.drawing), less(0.0, estimate_only).estimate, less(1.0, estimate_only).estimate
+    limits, loose = less(ties, comparison.drawing), less(1.0, estimate_only).estimate
+    strict = less(0.0, estimate_only).estimate if ties else limits.estimate
     return *limits, loose - strict, np.minimum(*comparison.units(systems, cells))
 
 
@@ -105,7 +106,8 @@ def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Compar
 
         return parametric.resampled(systems, cells, metric, drawing, each=True)
 
-    limits, strict = least(ties, comparison.drawing), least(False, comparison.drawing._replace(n_resamples=0)).estimate
+    limits = least(ties, comparison.drawing)
+    strict = least(False, comparison.drawing._replace(n_resamples=0)).estimate if ties else limits.estimate
     measured = ~np.isnan(strict).all(axis=-1)
     tied = np.where(measured, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
     return *limits, tied, np.stack(comparison.units(systems, cells), axis=-1)
