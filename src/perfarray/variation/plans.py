@@ -136,7 +136,7 @@ def plan_repetitions(
     -----
     Equation 14 minimises the variance; here the outermost count is searched with Student's t, and the lower counts are solved again. A plan
     is as good as its pilot: 3 units know the outermost component within a factor of 0.3 to 39. Run the plan, put the data together, and
-    plan again. See "What a promise is worth" in the guide on repetitions.
+    plan again. See "How sure is the plan?" in :doc:`/how-to/how_many_repetitions`.
 
     References
     ----------
