@@ -1,5 +1,6 @@
 """Every label against every other."""
 
+import os
 from collections.abc import Hashable, Sequence
 from typing import Any, cast
 
@@ -78,6 +79,8 @@ def pairwise(
     ------
     ValueError
         As `compare`; fewer than two labels.
+    MemoryError
+        When the pairs of labels, in memory, would need more than the computer has.
 
     Examples
     --------
@@ -107,8 +110,10 @@ def _measure_pairs(times: Data, dim: object, options: CompareOptions) -> Measure
     labels = times[dim].values.tolist()
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
-    measurements = [measure(times, label, options) for label in labels]
-    first, last = measurements[0], measurements[-1]
+    first = measure(times, labels[0], options)
+    _check_memory(first, labels, dim)
+    measurements = [first, *(measure(times, label, options) for label in labels[1:])]
+    last = measurements[-1]
     evidence = {name: _side_by_side([measured.evidence[name] for measured in measurements], dim) for name in last.evidence}
     baselines = xr.IndexVariable(BASELINE, np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object))
     coords = {name: label for name, label in last.labels.items() if dim not in label.dims} | {dim: times[dim].variable, BASELINE: baselines}
@@ -127,6 +132,24 @@ def _measure_pairs(times: Data, dim: object, options: CompareOptions) -> Measure
         coords=times.coords,
         pairs=(str(dim), BASELINE),
     )
+
+
+def _check_memory(first: Measured, labels: Sequence[object], dim: object) -> None:
+    """Raise where the evidence of all baselines, each as large as that of the first, exceeds the memory of the computer."""
+    needed = len(labels) * sum(piece.nbytes for piece in first.evidence.values() if not is_chunked(piece))
+    if needed > (memory := _memory()):
+        raise MemoryError(
+            f"{len(labels)} labels of {dim!r} with each other need at least {needed / 1e9:,.0f} GB; this computer has {memory / 1e9:,.0f}: "
+            "select labels, compare all with one (`compare`), or .chunk() the timings along another dim and write the answer to Zarr"
+        )
+
+
+def _memory() -> float:
+    """Return the bytes of memory of this computer; infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return np.inf
 
 
 def _side_by_side(pieces: Sequence[xr.Variable], dim: Hashable) -> xr.Variable:
