@@ -275,6 +275,23 @@ class TestSchedulers:
         for name, answer in found.items():
             assert_same(answer, expected[name])
 
+    def test_answers_computed_together_agree_on_tasks(self, times, tmp_path):
+        """A task in the graphs of two answers has the same inputs in both: of others a cluster logs debugging text, and may stop."""
+        pytest.importorskip("zarr")
+        times.chunk(machine=1).to_zarr(tmp_path / "a.zarr", zarr_format=3, consolidated=False)
+        stored = xr.open_zarr(tmp_path / "a.zarr", consolidated=False)
+        inputs: dict = {}
+        for answer in (
+            stored.perf.mean_interval(),
+            stored["time"].perf.mean_interval() - stored["time"].mean(),
+            stored.perf.compare("old"),
+        ):
+            (fused,) = dask.optimize(answer)
+            graph = dict(fused.__dask_graph__())
+            for key in graph:
+                needed = dask.core.get_dependencies(graph, key)
+                assert inputs.setdefault(key, needed) == needed
+
 
 class TestStores:
     """Zarr stores, whole, incomplete and damaged."""

@@ -4,6 +4,7 @@ import re
 from functools import partial
 from numbers import Real
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import xarray as xr
@@ -29,6 +30,7 @@ POWER = re.compile(r"[kMµmun]?(?:J|Wh|joules?)")
 
 
 # Between these sizes the powers of values up to the sixth neither overflow nor underflow (variances, their squares, third moments).
+CARRIED = 10_000  # labels of a dim that tasks of lazy arrays carry
 SMALLEST, LARGEST = 1e-50, 1e50
 
 
@@ -87,12 +89,16 @@ def measurable(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
         return array  # in range whatever the name and the unit
     # A simulation may go below 0, since its effects may be larger than its mean.
     name, units = ("", "") if SIMULATED in array.attrs else (array.name, str(array.attrs.get("units", "")))
-    labels = [array.indexes[dim] if dim in array.indexes else range(size) for dim, size in array.sizes.items()]
+    # Every task of a lazy array carries the labels, for its message: of long dims it has positions, so that graphs stay small.
+    longest = CARRIED if is_chunked(array) else np.inf
+    labels = [array.indexes[dim] if dim in array.indexes and size <= longest else range(size) for dim, size in array.sizes.items()]
     limits = (0.0, np.finfo(float).max) if any_size else (SMALLEST, LARGEST)
     check = partial(_check_range, name=name, units=units, limits=limits, dims=tuple(map(str, array.dims)), labels=labels)
     if is_chunked(array):
         lazy = array.data
-        return array.copy(data=lazy.map_blocks(check, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
+        # A name for each call: tasks of one name that answers computed at the same time join to others in different ways break a cluster.
+        new = f"check-{uuid4().hex}"
+        return array.copy(data=lazy.map_blocks(check, name=new, dtype=lazy.dtype, meta=np.empty((0,) * lazy.ndim, lazy.dtype)))
     check(array.values)
     return array
 
