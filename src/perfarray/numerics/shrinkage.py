@@ -66,8 +66,9 @@ def shrink(logs: Floats, errors: Floats, df: Floats, level: float = 0.95) -> Shr
             enough = below(middle, inclusive=True) >= probability
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         limits.append(high)
-    answers = np.exp((weight * mean).sum(axis=-1)), *map(np.exp, limits), rate
-    return Shrunken(*(np.where(measured, answer, np.nan) for answer in answers), shares[..., 0])
+    estimate = (weight * mean).sum(axis=-1)
+    ratios = [np.where(measured, np.exp(answer), np.nan) for answer in (estimate, *limits)]
+    return Shrunken(ratios[0], ratios[1], ratios[2], np.where(measured, rate, np.nan), shares[..., 0])
 
 
 def _inflation(statistic: Floats, df: Floats) -> Floats:
