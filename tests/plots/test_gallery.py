@@ -134,6 +134,9 @@ SHOWN = {
         for position, panel in enumerate(ax.figure.axes)],
     "p-values of a study": lambda page, ax: [
         (points(ax, "p"), [p for p in np.sort(flat(page["result"]["pvalue_adjusted"])) if p > 1e-6])],  # below, arrows
+    "What the suite tells of the errors": lambda page, ax: [
+        (ax.lines[index].get_ydata(), 100 * flat(page["result"][name]))
+        for index, name in enumerate(("unmoderated_standard_error", "standard_error"))],
     "Bootstrap distribution": lambda page, ax: [(
         bars(ax), histogram(flat(page["result"].sel(version="malloc")[0]) / flat(page["result"].sel(version="pymalloc")[0])))],
     "What all methods say": lambda page, ax: [(len(ax.get_xticks()), page["result"].sizes["method"])],

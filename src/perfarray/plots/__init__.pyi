@@ -21,7 +21,6 @@ from .mixtures.modes import mode_origins as mode_origins
 from .mixtures.modes import modes as modes
 from .mixtures.runs import overlay as overlay
 from .mixtures.runs import violin as violin
-from .moderation import moderated_errors as moderated_errors
 from .pictures import PICTURES as PICTURES
 from .pictures import draw as draw
 from .pictures import facets as facets

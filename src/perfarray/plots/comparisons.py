@@ -35,7 +35,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
         Where to draw; default: a new figure, as high as its rows need.
     kind : {"intervals", "pvalues", "errors"}
         Ratios with their intervals; or the p-values of `compare` and `pairwise`, the smallest first; or, with a prior, the standard errors
-        without it and with it (`moderated_errors`).
+        without it (hollow) and with it, against the mean of the baseline.
 
     Returns
     -------
