@@ -80,7 +80,7 @@ OF_ONE = {
 NO_RESULTS = {
     "archive_table", "biplot", "combine", "dataset_path", "drop_warmup", "explain_variation", "formats", "from_samples",
     "GaussianMixture",
-    "join", "load_dataset", "machine_table", "merge_level", "Note", "notes", "PerfarrayWarning", "read", "read_archive",
+    "join", "load_dataset", "machine_table", "merge_level", "Note", "notes", "PerfarrayWarning", "convert_table", "read", "read_archive",
     "report", "required_benchmarks", "set_options", "simulate", "speedup_report", "table", "to_frame", "to_timings", "VariabilityModel",
 }  # fmt: skip
 """Public names that give timings, tables, numbers, files, notes or classes."""
