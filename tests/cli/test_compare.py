@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -623,3 +624,37 @@ class TestNames:
     def test_options_in_messages(self, message, line):
         """Arguments are written as options are typed."""
         assert in_line(message, OPTIONS) == line
+
+
+@pytest.fixture
+def few_runs(tmp_path):
+    """Return the places of two sides of ten benchmarks with three runs, 2 % apart, and of four earlier sessions."""
+    rng = np.random.default_rng(4)
+
+    def written(name, factor, shift):
+        rows = [f"b{b},{run},{factor * (1 + shift[b]) * (b + 1) * rng.normal(1, 0.01):.6f}" for b in range(10) for run in range(3)]
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("benchmark,execution,time\n" + "\n".join(rows) + "\n")
+        return tmp_path / name
+
+    for number in range(4):
+        written(f"nightly/{number}.csv", 1.0, rng.normal(0, 0.02, 10))
+    return written("old.csv", 1.0, np.zeros(10)), written("new.csv", 1.02, np.zeros(10)), tmp_path / "nightly"
+
+
+def test_prior_between_and_shrink(few_runs):
+    """What is learned from the suite and from other sessions is in the verdicts, and said where it is asked for."""
+    old, new, nightly = few_runs
+    plain, learned = (
+        json.loads(run("compare", old, new, *options, "--output", "json").stdout) for options in ([], ["--prior", "suite", "--shrink"])
+    )
+    slower = [sum(row["verdict"] == "slower" for row in answer["benchmarks"]) for answer in (plain, learned)]
+    assert slower[1] > slower[0]
+    assert {"prior_df", "false_sign_rate"} <= set(learned["benchmarks"][0])
+    told = " ".join(run("compare", old, new, "--prior", "suite", "--between", nightly, "--explain").output.split())
+    assert "Variances learned from the suite: a standard deviation near" in told
+    assert "Each side is one session; intervals hold what sessions vary by" in told
+    assert "within one session" in told
+    stated = json.loads(run("compare", old, new, "--between", "2%,5", "--output", "json").stdout)
+    assert stated["benchmarks"][0]["session_standard_deviation"] == pytest.approx(0.02)
+    assert "as in 1%,5" in " ".join(run("compare", old, new, "--between", "2%,x").output.split())
