@@ -62,6 +62,7 @@ TABLES = {
     "missing": lambda table: table.assign(time_ms=table["time_ms"].where(table.index % 7 > 0)),
     "host by execution": lambda table: table.assign(host=table["execution"].map({1: "u", 2: "v", 3: "w"})),
     "two metrics": lambda table: table.assign(energy=table["time_ms"] * 3 + 1),
+    "two metrics, the main one last": lambda table: table.assign(energy=table["time_ms"] * 3 + 1)[["energy", *table.columns]],
     "flags": lambda table: pd.concat([table.assign(flags="-O2"), table.assign(flags="-O3")], ignore_index=True),
 }
 
@@ -77,6 +78,20 @@ def test_comments_and_separators(table, tmp_path):
     lines = table.rename(columns={"time_ms": "cost"}).to_csv(index=False, sep=";").splitlines()
     file.write_text("\n".join(["# metric: cost", "# units: J", *lines]) + "\n", encoding="utf-8")
     assert check_same(file, tmp_path)["cost"].attrs["units"] == "J"
+
+
+def test_packed_file(table, tmp_path):
+    table.to_csv(tmp_path / "table.csv.gz", index=False)
+    check_same(tmp_path / "table.csv.gz", tmp_path)
+
+
+def test_what_convert_wrote(table, tmp_path):
+    """Its metadata name the values and the dims."""
+    times = table.assign(score=table["time_ms"] / 7).perf.to_timings(
+        value={"score": "score", "time": "time_ms"}, units={"time": "ms", "score": "1"}
+    )
+    write(times, tmp_path / "written.parquet")
+    assert set(check_same(tmp_path / "written.parquet", tmp_path).data_vars) == {"score", "time"}
 
 
 def test_partitioned_folder(table, tmp_path):

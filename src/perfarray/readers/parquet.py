@@ -154,7 +154,7 @@ def _check_size(source: Source, rows: int, columns: int) -> None:
 
 def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Table:
     """Return the rows as a table: by what `perfarray convert` wrote, by the names of the columns, or by those the caller gave."""
-    if (written := _written(stated.get(PROGRAM, ""), list(frame.columns))) and not source.options.dims:
+    if (written := roles_written(stated.get(PROGRAM, ""), list(frame.columns))) and not source.options.dims:
         return tidy_csv.table_of_frame(source, frame, **written)
     stated, dims = {key: text for key, text in stated.items() if key != PROGRAM}, source.options.dims
     names = custom.names_of_columns(source, list(frame.columns))
@@ -170,7 +170,7 @@ def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Ta
     return tidy_csv.table_of_rows(source, frame, stated)
 
 
-def _written(text: str, columns: Sequence[str]) -> dict[str, Any] | None:
+def roles_written(text: str, columns: Sequence[str]) -> dict[str, Any] | None:
     """Return the roles of columns that `perfarray convert` wrote into the metadata; None where there are none, or others than it writes."""
     try:
         roles = json.loads(text)

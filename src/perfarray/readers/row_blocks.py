@@ -96,7 +96,8 @@ def _of_parquet(place: Path) -> Rows:
     columns = [name for name in schema.names if not name.startswith(parquet.ROW_INDEX)]
     columns += [name for name in keys if name not in columns]
     metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (schema.metadata or {}).items()}
-    values = [name for name in columns if value_column(name) or name == metadata.get("metric")]
+    roles = parquet.roles_written(metadata.get(parquet.PROGRAM, ""), columns) or {"value": {}}
+    values = [name for name in columns if value_column(name) or name == metadata.get("metric") or name in roles["value"]]
 
     def blocks(names: list[str]) -> Iterator[Any]:
         for path in paths:

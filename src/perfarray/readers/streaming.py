@@ -26,7 +26,7 @@ from perfarray.readers.archives import read_archive
 from perfarray.readers.finding import AnyPath, checked_path
 from perfarray.readers.opening import MissingFileError
 from perfarray.readers.row_blocks import Rows, rows_of
-from perfarray.tables.measured import UNITS_OF_ROWS
+from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
 from perfarray.tables.stores.writing import opened, write
 from perfarray.timings.progress import progress_bar
 from perfarray.timings.validation import listed
@@ -234,7 +234,7 @@ def _placed(
     first = next(iter(factors))
     dims, ranks = template[first].dims, combinations.ranks()
     last, n_cells, depth = str(dims[-1]), template[first].size, len(ranks)
-    lowest, columns = combinations.lowest, dict(zip(factors, rows.values, strict=True))
+    lowest, columns = combinations.lowest, _columns_of_metrics(rows, [*factors])
     files = {name: _blank(scratch / f"{number}", n_cells * depth) for number, name in enumerate(factors)}
     arrays = {name: np.frombuffer(file, dtype=np.float64) for name, file in files.items()}
     seen = np.zeros((n_cells, -(-depth // 8)), dtype=np.uint8) if lowest else np.zeros((n_cells, 1), dtype=np.uint8)
@@ -259,6 +259,18 @@ def _placed(
                 bar.update(batch.num_rows)
     length = _closed_up(list(arrays.values()), seen, depth) if lowest else 1
     return _assembled(template, arrays, dims, last, depth, length)
+
+
+def _columns_of_metrics(rows: Rows, metrics: list[str]) -> dict[str, str]:
+    """Return the column of each variable, which may be in another order than the columns."""
+    columns = {}
+    for column in rows.values:
+        measured = value_column(column)
+        names = [*([measured[0]] if measured else []), name_and_unit(column)[0], column]
+        columns[next((name for name in names if name in metrics), column)] = column
+    if columns.keys() != set(metrics):
+        raise rows.error(f"has columns of values {listed(rows.values)}, which are read as {listed(metrics)}; name them so")
+    return columns
 
 
 def _mark_seen(rows: Rows, seen: npt.NDArray[np.uint8], cell: Integers, rank: Integers, before: int) -> None:
