@@ -199,3 +199,14 @@ def test_programs_compared_with_themselves():
         false[honest] = [float((result[name] != "inconclusive").mean()) for name in ("verdict", "suite_verdict")]
     assert max(false[True]) < 0.09
     assert min(false[False]) > 0.5
+
+
+def test_several_candidates_share_the_noise_of_sessions():
+    """Each candidate has the answer that it has alone, with stated noise too."""
+    rng = np.random.default_rng(3)
+    samples = {name: rng.normal(mean, 0.1, 6) for name, mean in (("old", 10.0), ("new", 10.5), ("next", 11.0))}
+    times = perfarray.from_samples(samples)
+    together = times.perf.compare("old", between=(0.01, 5)).sel(version="next")
+    alone = times.sel(version=["old", "next"]).perf.compare("old", between=(0.01, 5)).squeeze("version")
+    for name in ("estimate", "lower", "upper", "session_df", "within_lower"):
+        assert together[name].item() == alone[name].item()

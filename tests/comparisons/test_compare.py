@@ -447,11 +447,12 @@ def test_many_pairs_say_what_nothing_corrects(suite):
     assert "at once" not in few.isel(benchmark=0, version=[0, 1]).perf.pairwise(dim="version").perf.table().attrs["about"]
 
 
-def test_pairs_beyond_memory_are_an_error_beforehand(monkeypatch):
-    """The message gives what they would take; as many pairs as fit are compared."""
+def test_answers_beyond_memory_are_an_error_beforehand(monkeypatch):
+    """The message gives what they would take; as many pairs of labels as fit are compared."""
+    monkeypatch.setattr("perfarray.timings.apply.MANY", 1)
     times = perfarray.from_samples({"a": [1.0, 1.1, 0.9], "b": [2.0, 2.1, 1.9], "c": [4.0, 4.1, 3.9]})
-    monkeypatch.setattr("perfarray.comparisons.pairwise._memory", lambda: 100.0)
-    with pytest.raises(MemoryError, match=r"3 labels of 'version' with each other need at least 0 GB.*`compare`"):
+    monkeypatch.setattr("perfarray.timings.apply._memory", lambda: 1000.0)
+    with pytest.raises(MemoryError, match=r"at least .*e-06 GB.*isel.*chunk.*Zarr"):
         times.perf.pairwise(dim="version")
-    monkeypatch.setattr("perfarray.comparisons.pairwise._memory", lambda: 1e6)
+    monkeypatch.setattr("perfarray.timings.apply._memory", lambda: 1e6)
     assert times.perf.pairwise(dim="version").sizes == {"version": 3, "baseline": 3}

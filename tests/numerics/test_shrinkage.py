@@ -67,3 +67,14 @@ def test_named_changes_have_the_right_sign(share, runs):
         assert ((np.log(answer.estimate) - truth) ** 2).mean() < 0.6 * ((logs - truth) ** 2).mean()
     assert ((np.log(answer.lower) <= truth) & (truth <= np.log(answer.upper))).mean() >= 0.9
     assert abs(answer.unchanged.mean() - (1 - share)) < 0.25
+
+
+def test_suites_beside_each_other_change_nothing():
+    """A suite whose shares have converged waits for no other."""
+    logs = np.random.default_rng(2).normal(0, [[0.01], [0.1], [0.001]], (3, 20))
+    errors, df = np.full((3, 20), 0.01), np.full((3, 20), 8.0)
+    together = shrink(logs, errors, df)
+    for number in range(3):
+        alone = shrink(logs[number], errors[number], df[number])
+        for field, expected in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(field[number], expected)

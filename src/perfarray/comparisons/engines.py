@@ -167,8 +167,10 @@ def _bootstrap(pair: Pair, options: CompareOptions, rules: Rules, depth: int) ->
         )
     runs = pair.candidate._replace(levels=nest[: depth + 1]) if options.medians else pair.candidate
     plan = check_resampling(runs, options.resample, options.n_resamples, options.rng, joint=rules.shared or rules.paired)
-    arrays = [side.array for side in (pair.candidate, pair.baseline)]
+    arrays = [side.array for side in ((pair.candidate,) if pair.baselines else (pair.candidate, pair.baseline))]
     cells, groups = (cell_keys(arrays, nest, excluded) for excluded in (None, across))
+    if pair.baselines:
+        cells, groups = (keys.broadcast_like(pair.itself) for keys in (cells, groups))
     cells = cells if across in cells.dims else cells.expand_dims({across: 1})
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
     draw = partial(bootstrap_tests.evidence_of_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat)

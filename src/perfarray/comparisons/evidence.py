@@ -1,9 +1,11 @@
 """The evidence on one metric: two systems are resolved, an engine gives evidence, and attrs and notes describe it."""
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
@@ -18,13 +20,13 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side
 from perfarray.numerics.suite import movement
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
 from perfarray.timings.apply import Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import ORDER_OUTPUTS
-from perfarray.timings.notes import Note
+from perfarray.timings.notes import Note, first_of_each_code
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
 
@@ -48,8 +50,7 @@ SUITE_ROWS = {
 class Measured(NamedTuple):
     """The evidence on one metric along the dim of the suite, with its labels, the engine that gave it, and its description.
 
-    `checks` are the variables that are part of the result as they are; `coords` the labels of the data; `pairs` the two dims along which
-    every label meets every other, if there are.
+    `checks` are the variables that are part of the result as they are; `coords` the labels of the data.
     """
 
     pair: Pair
@@ -61,7 +62,6 @@ class Measured(NamedTuple):
     attrs: dict[str, Hashable]
     notes: list[Note | None]
     coords: xr.Coordinates
-    pairs: tuple[str, ...] = ()
 
 
 def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
@@ -96,6 +96,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         rules, engine, evidence, labels, checks = _gather_by_threshold(pair, options.seeded(), rules, depth, sessions)
     attrs, notes = _describe(pair, options, rules, evidence["_estimate"])
     notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
+    notes = list[Note | None](first_of_each_code([note for note in (*zeros, *notes) if note]))
     return Measured(
         pair=pair,
         rules=rules,
@@ -104,7 +105,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         labels=labels,
         checks=checks,
         attrs=attrs | engine.attrs,
-        notes=[*zeros, *notes],
+        notes=notes,
         coords=pair.candidate.array.coords,
     )
 
@@ -121,29 +122,39 @@ def _gather(
         if engine.of_units:
             sides, levels = [_lazy_means(side, levels) for side in sides], (UNITS_DIM,)
         sides, bounds = ([side.chunk({across: -1}) for side in each] for each in (sides, bounds))
+    same = () if pair.baselines is None else (pair.itself,)
     noisy = not (rules.paired or pair.bounded or options.medians)
     row_checks = (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
     outputs = MOVES | {name: output._replace(dims=(across,)) for name, output in row_checks.items()}
 
-    def kernel(new: Floats, old: Floats, *arrays: Floats) -> list[Floats]:
-        means = unit_means(new, len(levels)), unit_means(old, len(levels))
+    def kernel(new: Floats, old: Floats, *arrays: Any) -> list[npt.NDArray[Any]]:
+        # Sums over other layouts are rounded otherwise.
+        means = [np.ascontiguousarray(unit_means(side, len(levels))) for side in (new, old)]
         noise = noisier_side(*means) if noisy else ()
         checks = [*movement(*means, paired=rules.paired), *noise, dependence_pvalue(*means, paired=rules.paired)]
-        return [*engine.evidence(*(means if engine.of_units else (new, old)), *arrays), *checks]
+        numbers = [*engine.evidence(*(means if engine.of_units else (new, old)), *arrays[: len(arrays) - len(same)]), *checks]
+        return list(map(partial(_without_itself, arrays[-1]), numbers, returned.values())) if same else numbers
 
     rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}
     suite = {f"_suite_{name}": Output() for name in Suite._fields}
     material = {name: Output((across, *dims)) for name, dims in engine.material.items()}
+    returned = rows | suite | material | {**engine.further} | outputs
     evidence, labels = apply_to_variables(
         kernel,
         *sides,
         *engine.inputs,
         *bounds,
-        core=[[across, *levels]] * 2 + [*engine.core] + [[across]] * len(bounds),
-        outputs=rows | suite | material | {**engine.further} | outputs,
+        *same,
+        core=[[across, *levels]] * 2 + [*engine.core] + [[across]] * len(bounds) + [[]] * len(same),
+        outputs=returned,
         coords=engine.coords,
     )
     return evidence, labels, (*engine.further, *outputs)
+
+
+def _without_itself(same: Mask, array: npt.NDArray[Any], output: Output) -> npt.NDArray[Any]:
+    """Return evidence on all pairs of labels with NaN, or False, for a label with itself."""
+    return np.where(same.reshape(*same.shape, *(1,) * len(output.dims)), False if output.dtype is bool else np.nan, array)
 
 
 def _gather_by_threshold(
@@ -160,9 +171,10 @@ def _gather_by_threshold(
         for name in Tests._fields:
             for field, mask in ((f"_{name}", rows == threshold), (f"_suite_{name}", suite == threshold)):
                 evidence[field] = gathered[field].where(mask, evidence[field])
-    evidence |= {THRESHOLD: rows, SUITE_THRESHOLD: suite}
     rules = rules._replace(threshold=float(suite.mean()))
-    return rules, engine, evidence, labels, (*checks, THRESHOLD, SUITE_THRESHOLD)
+    if pair.baselines:
+        rows, suite = (each.where(~pair.itself.variable) for each in (rows, suite))
+    return rules, engine, evidence | {THRESHOLD: rows, SUITE_THRESHOLD: suite}, labels, (*checks, THRESHOLD, SUITE_THRESHOLD)
 
 
 def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
@@ -175,7 +187,12 @@ def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
 def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Variable) -> tuple[dict[str, Hashable], list[Note | None]]:
     """Return the attrs of a comparison, and the notes that need no result."""
     across, array = options.across, pair.candidate.array
-    attrs = {**pair.attrs, "result": "compare", "method": rules.method, "confidence_level": rules.confidence_level}
+    attrs = {
+        **pair.attrs,
+        "result": "pairwise" if pair.baselines else "compare",
+        "method": rules.method,
+        "confidence_level": rules.confidence_level,
+    }
     attrs |= {"statistic": MEDIAN} if options.medians else {}
     attrs |= {"threshold": rules.threshold, "band": rules.band, "correction": rules.correction or "none"}
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
@@ -184,6 +201,8 @@ def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Va
     consequence = STOPPED if options.medians and not options.drawn else ONLY_WORSE
     notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(consequence)]
     lazy = is_chunked(estimate)
+    if pair.baselines:
+        estimate = estimate.where(~pair.itself.variable, 1.0)
     if across in array.dims:
         if not lazy:
             absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
@@ -196,7 +215,8 @@ def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Va
     if rules.method in SUITE_ROWS and array.sizes.get(across, 1) > 1:
         notes.append(Note("suite_unadjusted", SUITE_ROWS[rules.method], {}, aside=True))
     if (options.paired or pair.jointly) and not lazy:
-        incomplete = sum(_incomplete_units(side, across) for side in (pair.candidate, pair.baseline))
+        sides = (pair.candidate,) if pair.baselines else (pair.candidate, pair.baseline)
+        incomplete = sum(_incomplete_units(side, across) for side in sides)
         if incomplete:
             attrs["n_incomplete_units"] = incomplete
             how = "shared" if pair.jointly else "paired"

@@ -17,6 +17,9 @@ DATE = "date"  # the coordinate that readers set: when a file, a session or a ru
 
 def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
     """Return a note where all runs of one side were measured before those of the other; None where no dates say so."""
+    if pair.baselines:
+        labels = enumerate(pair.candidate.array[pair.dim].values.tolist() if DATE in times.coords else ())
+        return next(filter(None, (sequence_note(times, label, pair.against(position)) for position, label in labels)), None)
     sides = _dates(times, baseline, pair)
     if sides is None or any(dates.empty for dates in sides):
         return None

@@ -92,7 +92,8 @@ def _adjust_all(measurements: Sequence[Measured], options: CompareOptions) -> tu
     joined: Variables = dict(xr.concat(list(map(xr.Dataset, tests)), METRIC).variables) if several else tests[0]
     single = {across} if all(across not in measured.pair.candidate.array.dims for measured in measurements) else set()
     dims = dict.fromkeys(dim for variable in joined.values() for dim in variable.dims)
-    pairs = measurements[0].pairs
+    pair = measurements[0].pair
+    pairs = (str(pair.dim), pair.baselines) if pair.baselines else ()
     family = check_family([dim for dim in dims if dim not in single], options.family, pairs)
     adjusted = _adjust(joined, family, options.rules, pairs)
     if not several:

@@ -218,11 +218,13 @@ def inverse_trigamma(value: Floats) -> Floats:
 
     inner = np.where((value > 1e-6) & (value < 1e7), value, 1.0)
     x = 0.5 + 1 / inner
+    moving = np.ones(np.shape(x), dtype=bool)  # a value that has arrived stays, whatever others do
     for _ in range(50):
         trigamma = polygamma(1, x)
         step = trigamma * (1 - trigamma / inner) / polygamma(2, x)
-        x = x + step
-        if np.max(-step / x, initial=0.0) < 1e-10:
+        x = np.where(moving, x + step, x)
+        moving &= -step / x >= 1e-10
+        if not moving.any():
             break
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(value >= 1e7, 1 / np.sqrt(value), np.where(value <= 1e-6, 1 / value, x)))

@@ -103,14 +103,16 @@ def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, learn: bool)
 def add_sessions(ratio: Ratio, df: Floats, noise: SessionNoise) -> tuple[Ratio, Floats]:
     """Return a ratio of two sides of one session each, with what varies between sessions in its errors, and its degrees of freedom."""
     sides = (ratio.numerator, ratio.denominator)
-    inside, change = [], []
+    inside_sessions, changes = [], []
     for side in sides:
         with np.errstate(divide="ignore", invalid="ignore"):
             within = np.where(side.n > 1, side.variance / side.mean**2 * side.n, noise.within)
             # Nothing is known of runs inside a session where both the side and the other sessions have one: nothing is needed.
-            inside.append(np.nan_to_num(within / side.n))
-            change.append(inside[-1] - np.nan_to_num(within / noise.runs))
-    variances, df = _variances_of_sides(noise, np.asarray(inside), np.asarray(change), df)
+            inside_sessions.append(np.nan_to_num(within / side.n))
+            changes.append(inside_sessions[-1] - np.nan_to_num(within / noise.runs))
+    # A baseline of several candidates has one row for all.
+    inside, change = (np.stack(np.broadcast_arrays(*each)) for each in (inside_sessions, changes))
+    variances, df = _variances_of_sides(noise, inside, change, df)
     moved = [
         side._replace(variance=np.where(side.n > 0, variance * side.mean**2, np.nan))
         for side, variance in zip(sides, variances, strict=True)

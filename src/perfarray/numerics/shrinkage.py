@@ -14,7 +14,7 @@ from perfarray.numerics.types import Floats
 SCALES = 24  # laws of the mixture, whose standard deviations are a factor of the root of 2 apart
 SMALLEST = 0.1  # of the smallest law, in median standard errors
 PENALTY = 10.0  # as if nine more ratios were known not to have changed: doubtful changes count as none
-STEPS, ENOUGH = 500, 1e-6  # of expectation and maximisation: at most so many, until no share moves by more
+STEPS, ENOUGH = 500, 1e-6  # of expectation and maximisation: at most so many, until no share of a suite moves by more
 HALVINGS = 60  # of the interval in which a limit lies
 
 
@@ -97,13 +97,13 @@ def _fitted_shares(density: Floats, number: Floats) -> Floats:
     shares = np.full((*density.shape[:-2], density.shape[-1]), 1.0 / density.shape[-1])
     penalty = np.zeros(density.shape[-1])
     penalty[0] = PENALTY - 1
+    moving = np.ones((*shares.shape[:-1], 1), dtype=bool)  # a suite that has arrived stays, whatever others do
     for _ in range(STEPS):
         weight = shares[..., None, :] * density
         with np.errstate(divide="ignore", invalid="ignore"):
             counts = np.nan_to_num(weight / weight.sum(axis=-1, keepdims=True)).sum(axis=-2) + penalty
         fresh = counts / (number[..., None] + PENALTY - 1)
-        moved = float(np.max(np.abs(fresh - shares), initial=0.0))
-        shares = fresh
-        if moved < ENOUGH:
+        shares, moving = np.where(moving, fresh, shares), moving & (np.abs(fresh - shares).max(axis=-1, keepdims=True) >= ENOUGH)
+        if not moving.any():
             break
     return shares

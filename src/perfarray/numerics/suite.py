@@ -163,8 +163,8 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summary.variance > 0 for summary in summaries)))
     number = varying.sum(axis=-1)
     directions = [_directions(side, summary.mean, varying) for side, summary in zip(sides, summaries, strict=True)]
-    lengths = np.sum([degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in directions], axis=0)
-    freedom = np.sum([degrees for _, degrees in directions], axis=0)
+    lengths = sum(degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in directions)
+    freedom = sum(degrees for _, degrees in directions)
     with np.errstate(divide="ignore", invalid="ignore"):
         repeated = sum(2 * _repeated(*pair, number) for pair in combinations(directions, 2))
         effective, length = freedom**2 / (freedom + repeated), lengths / freedom

@@ -1,5 +1,7 @@
 """The only caller of xarray.apply_ufunc: labels, dims and chunks on one side, a formula over the last axes on the other."""
 
+import math
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
@@ -20,6 +22,13 @@ TEXT = np.dtype(object, metadata={"element_type": str})
 
 # Bytes of input that a formula is given at once; its intermediate results may need ten times as many
 BLOCK = 1 << 21
+
+# Cells from which on the memory of an answer is checked beforehand, and what makes it smaller
+MANY = 1 << 16
+ENOUGH = (
+    "ask for fewer replicates (n_resamples=), of fewer cells at once (times.isel), or lazily and in chunks (times.chunk), and write the "
+    "answer to Zarr"
+)
 
 # A formula: takes arrays with their core axes last, returns one array for each variable
 Kernel = Callable[..., Sequence[Any]]
@@ -103,7 +112,9 @@ def compute_variables(
 ) -> dict[Hashable, xr.Variable]:
     """Apply a formula to arrays without labels; `sizes` are those of the dims that only outputs have."""
     variables = (
-        _lazy(kernel, arrays, core, outputs, sizes or {}) if any(map(is_chunked, arrays)) else _in_memory(kernel, arrays, core, outputs)
+        _lazy(kernel, arrays, core, outputs, sizes or {})
+        if any(map(is_chunked, arrays))
+        else _in_memory(kernel, arrays, core, outputs, sizes or {})
     )
     order = tuple(dict.fromkeys(dim for array in arrays for dim in array.dims))
     for position, (output, variable) in enumerate(zip(outputs.values(), variables, strict=True)):
@@ -115,27 +126,47 @@ def compute_variables(
 
 
 def _in_memory(
-    kernel: Kernel, arrays: Sequence[xr.Variable], core: Sequence[Sequence[str]], outputs: Mapping[str, Output]
+    kernel: Kernel,
+    arrays: Sequence[xr.Variable],
+    core: Sequence[Sequence[str]],
+    outputs: Mapping[str, Output],
+    sizes: Mapping[str, int],
 ) -> list[xr.Variable]:
     """Call the formula on arrays in memory, as apply_ufunc does, which takes 0.1 ms for ten outputs."""
     broadcast = list(dict.fromkeys(dim for array, dims in zip(arrays, core, strict=True) for dim in array.dims if dim not in dims))
+    lengths: dict[Hashable, int] = {dim: length for array in arrays for dim, length in array.sizes.items()}
+    cells = math.prod(lengths[dim] for dim in broadcast)
+    if cells >= MANY:
+        lengths.update(sizes)
+        _check_memory(8.0 * cells * sum(math.prod(lengths.get(dim, 1) for dim in output.dims) for output in outputs.values()))
     operands, n_bytes = [], 0
     for array, dims in zip(arrays, core, strict=True):
         order = (*(dim for dim in broadcast if dim in array.dims), *dims)
         values = (array if array.dims == order else array.transpose(*order)).data
         operands.append(values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)])
-        n_bytes += values.nbytes
+        n_bytes += values.nbytes * (cells // math.prod(lengths[dim] for dim in broadcast if dim in array.dims) if cells else 1)
     try:
         results = kernel(*operands) if n_bytes <= BLOCK else by_blocks(kernel, operands, len(broadcast), -(-n_bytes // BLOCK))
     except MemoryError as error:
-        raise MemoryError(
-            f"{error or 'there is not enough memory'}: ask for fewer replicates (n_resamples=), of fewer cells at once (times.isel), or "
-            "lazily and in chunks (times.chunk)"
-        ) from None
+        raise MemoryError(f"{error or 'there is not enough memory'}: {ENOUGH}") from None
     return [
         xr.Variable((*broadcast, *output.dims), np.asarray(array), fastpath=True)
         for output, array in zip(outputs.values(), results, strict=True)
     ]
+
+
+def _check_memory(needed: float) -> None:
+    """Raise where an answer exceeds the memory of the computer."""
+    if needed > (memory := _memory()):
+        raise MemoryError(f"the answer needs at least {needed / 1e9:,.3g} GB, and this computer has {memory / 1e9:,.3g}: {ENOUGH}")
+
+
+def _memory() -> float:
+    """Return the bytes of memory of this computer; infinite where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
 
 
 def by_blocks(kernel: Kernel, operands: Sequence[npt.NDArray[Any]], axes: int, blocks: int) -> list[npt.NDArray[Any]]:

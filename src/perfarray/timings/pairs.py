@@ -13,7 +13,7 @@ from perfarray.conventions import BENCHMARK, CENSORED, FORMAT, LEVELS, LOWER, N_
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
-from perfarray.timings.comparable import align_sides, check_label, check_sides, different_labels
+from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.validation import listed
@@ -23,9 +23,15 @@ WORST = 1e150
 # Ratios beyond this come from stopped runs at their worst
 FAR = WORST**0.5
 
+# The dim of the baselines where every label is one, and what stands for all of them
+BASELINE, EVERY = "baseline", object()
+
 
 class Pair(NamedTuple):
-    """Two systems with the same labels on every dim that is not a level."""
+    """Two systems with the same labels on every dim that is not a level.
+
+    `baselines` is the dim of the baselines where all labels of `dim` are compared with each other: each is then on both sides.
+    """
 
     candidate: Timings
     baseline: Timings
@@ -33,6 +39,23 @@ class Pair(NamedTuple):
     unmatched: tuple[str, ...]
     notes: tuple[Note, ...]
     attrs: Mapping[str, Hashable] = MappingProxyType({})
+    baselines: str | None = None
+
+    @property
+    def itself(self) -> xr.DataArray:
+        """Which candidates are their own baselines, where each label is on both sides."""
+        dims = (str(self.dim), str(self.baselines))
+        sides = (self.candidate.array, self.baseline.array)
+        same = xr.DataArray(np.eye(sides[0].sizes[dims[0]], dtype=bool), dims=dims)
+        return same.assign_coords({dim: side.coords[dim].variable for dim, side in zip(dims, sides, strict=True)})
+
+    def against(self, position: int) -> "Pair":
+        """Return one of the baselines, where each label is on both sides, and the other labels."""
+        array = self.candidate.array
+        others = np.delete(np.arange(array.sizes[self.dim]), position)
+        old = self.baseline.array.isel({self.baselines: position}, drop=True)
+        sides = self.candidate._replace(array=array.isel({self.dim: others})), self.baseline._replace(array=old)
+        return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -56,8 +79,8 @@ class Pair(NamedTuple):
 
     def stopped_note(self, consequence: str) -> Note | None:
         """Return the note on the stopped runs of either side and the consequence; None where none were stopped."""
-        if not self.bounded:
-            return None
+        if self.baselines or not self.bounded:
+            return self.candidate.stopped_note(consequence)
         numbers = {"candidate": self.candidate.n_stopped, "baseline": self.baseline.n_stopped}
         unlimited = sum(without_limit(side.array) for side in (self.candidate, self.baseline))
         return stopped_note(numbers, unlimited, self.candidate.better, consequence)
@@ -89,7 +112,7 @@ def resolve_pair(
         reference = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
         pair = _pair_of_objects(candidate, reference, dim)
     else:
-        pair = _split(candidate, baseline, dim)
+        pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
     array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *((CENSORED,) if pair.baseline.bounded else ())}
     if dropped := [name for name in array.coords if name not in kept]:
         pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
@@ -127,7 +150,7 @@ def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
     attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
     attrs |= {"dim": pair.dim} if pair.dim is not None else {}
     named = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
-    attrs |= {"better": pair.candidate.better, "baseline": named}
+    attrs |= {"better": pair.candidate.better} | ({} if pair.baselines else {"baseline": named})
     return attrs | ({"unmatched": ", ".join(pair.unmatched)} if pair.unmatched else {})
 
 
@@ -148,13 +171,31 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
-def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
-    """Return the named dim; raise where it is a level or lacks the label."""
+def _each_with_each(candidate: Timings, dim: str) -> Pair:
+    """Put every label of a dim on both sides: as candidates along the dim, as baselines along another."""
+    nest, labels = candidate.levels, _labels_compared(candidate.array, dim, candidate.levels)
+    if len(labels) < 2:
+        raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
+    array, differing = align_sides(candidate.array, nest, dim)
+    array = array if dim in array.coords else array.assign_coords({dim: labels})
+    names = np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object)
+    old = array.rename({dim: BASELINE}).assign_coords({BASELINE: xr.IndexVariable(BASELINE, names)})
+    notes = (*candidate.notes, *differing, *check_systems(array, nest, dim))
+    return Pair(candidate._replace(array=array), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes, baselines=BASELINE)
+
+
+def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list[Any]:
+    """Return the labels of the dim compared; raise where there is none, and where it is a level."""
     if dim not in array.dims:
         raise ValueError(f"dim {dim!r} not found; the array has dims {array.dims}")
     if dim in nest:
         raise ValueError(f"dim {dim!r} is a level of the nest {nest}; a comparison is over a dim that is not a level")
-    labels = labels_along(array, dim)
+    return labels_along(array, dim)
+
+
+def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
+    """Return the named dim; raise where it is a level or lacks the label."""
+    labels = _labels_compared(array, dim, nest)
     if label not in labels:
         raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
     return dim
