@@ -56,9 +56,8 @@ class Task(NamedTuple):
 
 def student_t(n: npt.ArrayLike, probability: float) -> Floats:
     """Return Student's t for n outermost units, NaN where one is alone."""
-    # Cells of as many units share their quantile, which costs ten times as much as finding them.
-    distinct, cells = np.unique(np.asarray(n, dtype=float), return_inverse=True)
-    return t_quantile(probability, np.where(distinct > 1, distinct - 1, np.nan))[cells].reshape(np.shape(n))
+    n = np.asarray(n, dtype=float)
+    return t_quantile(probability, np.where(n > 1, n - 1, np.nan))
 
 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:
