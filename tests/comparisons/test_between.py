@@ -210,3 +210,42 @@ def test_several_candidates_share_the_noise_of_sessions():
     alone = times.sel(version=["old", "next"]).perf.compare("old", between=(0.01, 5)).squeeze("version")
     for name in ("estimate", "lower", "upper", "session_df", "within_lower"):
         assert together[name].item() == alone[name].item()
+
+
+def two_machines(timings, factor):
+    """Return timings of two machines, the second of which varies `factor` times as much."""
+    return xr.concat([timings, timings**factor], "machine").assign_coords(machine=["m0", "m1"])
+
+
+def test_noise_of_each_machine_by_its_label(sides, history):
+    both, noisy = two_machines(sides, 1), two_machines(history, 2)
+    result = both.perf.compare("old", between=noisy)
+    swapped = noisy.isel(machine=[1, 0])
+    xr.testing.assert_identical(both.perf.compare("old", between=swapped), result)
+    xr.testing.assert_allclose(both.isel(machine=[1]).perf.compare("old", between=swapped), result.isel(machine=[1]))
+    np.testing.assert_allclose(both.isel(machine=1).perf.compare("old", between=swapped)["lower"], result["lower"].isel(machine=1))
+    components = noisy.perf.variance_components()
+    stated, permuted = (both.perf.compare("old", between=given) for given in (components, components.isel(machine=[1, 0])))
+    xr.testing.assert_identical(stated, permuted)
+    ratios = stated["session_standard_deviation"].sel(machine="m1") / stated["session_standard_deviation"].sel(machine="m0")
+    np.testing.assert_allclose(ratios, 2, rtol=0.05)
+    assert (stated["suite_upper"] - stated["suite_lower"]).diff("machine").item() > 0
+
+
+def test_a_machine_without_sessions_takes_the_mean_of_the_others(sides, history):
+    both = two_machines(sides, 1).assign_coords(machine=["m0", "elsewhere"])
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"no sessions of 1 machine \('elsewhere'\)"):
+        result = both.perf.compare("old", between=two_machines(history, 1))
+    expected = sides.perf.compare("old", between=history)
+    np.testing.assert_allclose(result["session_standard_deviation"].isel(machine=1), expected["session_standard_deviation"])
+    np.testing.assert_allclose(result["session_df"], 16)
+
+
+def test_noise_of_benchmarks_for_sides_that_name_none(sides, history):
+    """Sessions are the same for all benchmarks: they are no more degrees of freedom."""
+    alone = sides.isel(benchmark=0, drop=True)
+    result = alone.perf.compare("old", between=history)
+    assert result["session_df"].item() == 8
+    assert result["session_standard_deviation"].item() ** 2 == pytest.approx(noise_of_sessions(history.values, 2).variance.mean())
+    with pytest.raises(ValueError, match="none of the benchmarks compared; it has 'b0', 'b1'"):
+        alone.assign_coords(benchmark="other").perf.compare("old", between=history)

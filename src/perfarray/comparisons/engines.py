@@ -119,7 +119,8 @@ def choose_engine(pair: Pair, options: CompareOptions, rules: Rules, depth: int,
 
 def along_suite(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
     """Return arrays with the dim of the suite; a single benchmark gets it."""
-    return [array if across in array.dims else array.expand_dims({across: 1}).assign_coords({across: [0]}) for array in arrays]
+    bare = [array.drop_vars(across) if across in array.coords and across not in array.dims else array for array in arrays]
+    return [array if across in array.dims else array.expand_dims(across, axis=-1) for array in bare]
 
 
 def _formulas(rules: Rules, across: str, sessions: Sessions | None) -> Engine:

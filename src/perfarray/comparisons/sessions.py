@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import HISTORY, LEVELS, SESSION, plural
@@ -13,7 +14,7 @@ from perfarray.timings.apply import LEVEL, Output, outputs
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.validation import listed
+from perfarray.timings.validation import listed, number_of
 
 LIKE_SESSIONS = ("binary", SESSION, *HISTORY)  # dims whose labels differ by more than their runs do, outermost first
 NOISE = SessionNoise._fields
@@ -89,21 +90,20 @@ def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: 
     `between` is other timings, components with that level outermost, or a relative standard deviation with its degrees of freedom. If the
     benchmarks `learn` from each other, what sessions of timings vary by is moderated.
     """
-    labels = pair.candidate.array.coords.get(across)
     if isinstance(between, xr.Dataset | xr.DataArray) and LEVEL not in between.dims:
-        rows, suite, level = _of_timings(between, pair, metric, across, learn=learn)
+        rows, suite, level, notes = _of_timings(between, pair, metric, across, learn=learn)
     else:
-        rows, suite, level = _stated(between)
-    labels = labels if labels is not None and labels.ndim else None
-    rows, missing = _for_benchmarks(rows, labels, across)
-    notes = [_missing_note(missing, level)] if missing else []
+        rows, suite, level, notes = _stated(between, pair, across)
+    labels = pair.candidate.array.coords.get(across)
+    rows, missing = _for_benchmarks(rows, labels if labels is not None and labels.ndim else None, across)
+    notes += [_missing_note(missing, level, across)] if missing else []
     if bool((suite["df"] < FEW).any()):
         text = f"between= has two {plural(level)}: nominal 95 % limits may cover only 90 %; three or more hold"
         notes.append(Note("few_sessions", text, {"sessions": 2}))
     return Sessions(rows, suite, level, tuple(notes))
 
 
-def _stated(between: Any) -> tuple[xr.Dataset, xr.Dataset, str]:
+def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Dataset, str, list[Note]]:
     """Return the noise of components, or of a relative standard deviation; sessions are taken to move all benchmarks together."""
     if isinstance(between, xr.Dataset):
         first = between.isel({LEVEL: 0}, drop=True)
@@ -122,56 +122,74 @@ def _stated(between: Any) -> tuple[xr.Dataset, xr.Dataset, str]:
             raise ValueError(f"between={between!r}: a relative standard deviation is above 0, and its degrees of freedom are 1 or more")
         variance = deviation**2
     noise = xr.Dataset({"variance": variance, "df": df.clip(max=LARGEST)}).assign(within=np.nan, runs=np.inf)
-    suite = noise.max().assign(df=noise["df"].min())
-    return noise.reset_coords(drop=True), suite.reset_coords(drop=True), _level_of(between)
+    level = _level_of(between)
+    positions, others, notes = _positions(noise, pair, across, level)
+    noise = _pooled(noise.isel(positions).reset_coords(drop=True), others, across)
+    suite = noise.max(across).assign(df=noise["df"].min(across)) if across in noise.dims else noise
+    return noise, suite, level, notes
 
 
-def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str]:
-    """Return the noise of the sessions, builds or commits of other timings, over all their labels along dims that the pair lacks."""
+def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str, list[Note]]:
+    """Return the noise of the sessions, builds or commits of other timings, at the labels of the pair.
+
+    It is averaged over dims that the pair lacks, and over those where these timings lack one of its labels, which the notes name.
+    """
     level = _level_of(between)
     name = metric if isinstance(between, xr.Dataset) else None
     if name is None and isinstance(between, xr.Dataset) and pair.candidate.array.name in between.data_vars:
         name = str(pair.candidate.array.name)
     lower = [dim for dim in LEVELS if dim in between.dims and dim != level]
     data = resolve(between, name, (level, *lower), positive="the log of a mean (between=)")
-    array, candidate = data.array, pair.candidate.array
-    named = across in array.dims and across in candidate.dims
-    if named:
-        labels = array[across].values.tolist()
-        common = [label for label in candidate[across].values.tolist() if label in labels]
-        if not common:
-            raise ValueError(f"between= has none of the benchmarks compared; it has {listed(labels)}")
-        array = array.sel({across: common})
-    elif across in array.dims and across in candidate.coords and candidate[across].item() in array[across].values.tolist():
-        array = array.sel({across: candidate[across].item()})
+    positions, others, notes = _positions(data.array, pair, across, level)
     noise_of, depth = noise_of_history if level in HISTORY else noise_of_sessions, len(data.levels)
     suites = [f"suite_{name}" for name in NOISE]
     variables = {f"row_{name}": Output() for name in NOISE} | {name: Output() for name in suites}
     noise = apply_over_suite(
         lambda values: [noise for part in noise_of_suite(values, depth, noise_of, learn=learn) for noise in part],
-        array,
+        data.array.isel(positions),
         across=across,
         core=[data.levels],
         outputs=variables,
         whole=suites,
     ).compute()
-    present = {*candidate.dims, *([across] if named else [])}
-    noise = _pooled(noise.reset_coords(drop=True), [dim for dim in noise.dims if dim not in present])
-    rows, suite = ({name: noise[f"{kind}_{name}"] for name in NOISE} for kind in ("row", "suite"))
-    return xr.Dataset(rows), xr.Dataset(suite), level
+    noise = noise.reset_coords(drop=True)
+    rows, suite = (xr.Dataset({name: noise[f"{kind}_{name}"] for name in NOISE}) for kind in ("row", "suite"))
+    return _pooled(rows, others, across), _pooled(suite, others, across), level, notes
 
 
-def _pooled(noise: xr.Dataset, dims: list[Hashable]) -> xr.Dataset:
-    """Average variances over dims by their degrees of freedom, which add up."""
+def _positions(
+    noise: xr.Dataset | xr.DataArray, pair: Pair, across: str, level: str
+) -> tuple[dict[Hashable, Any], list[Hashable], list[Note]]:
+    """Return where the labels of the pair are, and the dims to average over: those that it lacks, compares, or has other labels of."""
+    candidate = pair.candidate.array
+    indexers: dict[Hashable, Any] = {}
+    others, notes = [], []
+    for dim in [dim for dim in noise.dims if dim not in LIKE_SESSIONS and dim not in LEVELS]:
+        labels = candidate.coords.get(dim)
+        if dim == pair.dim or (labels is None and dim not in candidate.dims):
+            others.append(dim)
+        elif labels is not None and labels.dims in ((), (dim,)) and dim in noise.indexes:
+            wanted = pd.Index(np.atleast_1d(labels.values))
+            positions = noise.indexes[dim].get_indexer(wanted)
+            missing = wanted[positions < 0].tolist()
+            if dim == across and (positions < 0).all():
+                raise ValueError(f"between= has none of the benchmarks compared; it has {listed(noise.indexes[dim].tolist())}")
+            if dim == across or not missing:
+                indexers[dim] = positions[positions >= 0] if labels.ndim else positions[0]
+            else:
+                others.append(dim)
+                notes.append(_missing_note(missing, level, dim))
+    return indexers, others, notes
+
+
+def _pooled(noise: xr.Dataset, others: list[Hashable], across: str) -> xr.Dataset:
+    """Average variances by their degrees of freedom, which add up except along benchmarks: their sessions are the same."""
+    dims = [dim for dim in others if dim in noise.dims]
     if not dims:
         return noise
-    pooled = {}
-    for kind in ("row", "suite"):
-        df = noise[f"{kind}_df"]
-        pooled[f"{kind}_df"] = df.sum(dims)
-        pooled[f"{kind}_variance"] = (noise[f"{kind}_variance"] * df).sum(dims) / df.sum(dims)
-        pooled |= {f"{kind}_{name}": noise[f"{kind}_{name}"].mean(dims) for name in ("within", "runs")}
-    return xr.Dataset(pooled)
+    df = noise["df"]
+    total = (df.min(across) if across in dims else df).sum([dim for dim in dims if dim != across])
+    return noise.mean(dims).assign(variance=(noise["variance"] * df).sum(dims) / df.sum(dims), df=total)
 
 
 def _for_benchmarks(rows: xr.Dataset, labels: xr.DataArray | None, across: str) -> tuple[xr.Dataset, list[Any]]:
@@ -188,6 +206,7 @@ def _for_benchmarks(rows: xr.Dataset, labels: xr.DataArray | None, across: str) 
     return filled.drop_vars(across), labels.values[absent.values].tolist()
 
 
-def _missing_note(missing: list[Any], level: str) -> Note:
-    text = f"between= has no {plural(level)} of {len(missing)} benchmarks ({listed(missing, 4)}): the mean of the others stands for them"
-    return Note("sessions_elsewhere", text, {"benchmarks": missing})
+def _missing_note(missing: list[Any], level: str, dim: Hashable) -> Note:
+    """Return the note that some labels of a dim have the mean of the others."""
+    text = f"{number_of(len(missing), str(dim))} ({listed(missing, 4)}): the mean of the others stands for them"
+    return Note("sessions_elsewhere", f"between= has no {plural(level)} of {text}", {plural(str(dim)): missing})
