@@ -111,7 +111,8 @@ def order_scores(values: Floats) -> Scores:
         no_pair = (3 * two**2 - 6 * four) / (n * (n - 1) * (n - 2) * (n - 3))
         variance = (n - 1) * two_pairs + 2 * (n - 2) * one_pair + (n - 2) * (n - 3) * no_pair - (two / n) ** 2
         products = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) + two / n
-    drift = centred @ np.arange(centred.shape[-1])  # centred ranks sum to 0
+    # einsum starts no threads of BLAS. Centred ranks sum to 0.
+    drift = np.einsum("...n,n->...", centred, np.arange(float(centred.shape[-1])))
     return Scores(*(np.where(n >= 4, score, 0.0) for score in (products, variance, drift, two * n * (n + 1) / 12)))
 
 
@@ -158,7 +159,8 @@ def _screened_pvalue(units: Floats) -> Floats:
         centred = centred if series is units else np.nan_to_num(centred)
         two = (centred * centred).sum(axis=-1)
         serial = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / two * np.sqrt(n) + 1 / np.sqrt(n)
-        slope = (centred @ (np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2)) ** 2 / two * (12 / (n * (n + 1.0)))
+        position = np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
+        slope = np.einsum("...n,n->...", centred, position) ** 2 / two * (12 / (n * (n + 1.0)))
     suspect = (serial > SUSPECT) | (slope > SUSPECT**2)
     pvalues = np.where((n >= LEAST_RANKED) & (two > 0), 1.0, np.nan)
     if suspect.any():
@@ -274,7 +276,7 @@ def drift(values: Floats) -> tuple[Floats, Floats]:
 def _line(series: Floats) -> tuple[Floats, Floats, Floats]:
     mean, position = series.mean(axis=-1), np.arange(series.shape[-1]) - (series.shape[-1] - 1) / 2
     distances = series - mean[:, None]
-    slope = distances @ position / (position @ position)
+    slope = np.einsum("rn,n->r", distances, position) / (position**2).sum()
     return mean, slope, distances - slope[:, None] * position
 
 

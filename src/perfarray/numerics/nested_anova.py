@@ -221,14 +221,14 @@ def _lowest(cells: Floats) -> tuple[Floats, Floats, Floats]:
     """
     groups = cells.reshape(-1, cells.shape[-1])
     counts, means, squares = np.empty((3, len(groups)))
-    unit_vector, step = np.ones(groups.shape[1]), max(1, CACHED // groups.shape[1])
+    step = max(1, CACHED // groups.shape[1])
     for first in range(0, len(groups), step):
         block = slice(first, first + step)
         measured = ~np.isnan(groups[block])
         weights = measured.astype(float)
         filled = np.where(measured, groups[block], 0.0)
-        n = np.matmul(weights, unit_vector, out=counts[block])
-        mean = np.divide(filled @ unit_vector, n, out=np.zeros(len(n)), where=n > 0)
+        n = np.einsum("gn->g", weights, out=counts[block])
+        mean = np.divide(np.einsum("gn->g", filled), n, out=np.zeros(len(n)), where=n > 0)
         filled -= mean[:, None]
         filled *= weights
         squares[block] = np.einsum("gn,gn->g", filled, filled)

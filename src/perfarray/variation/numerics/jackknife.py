@@ -101,7 +101,7 @@ def unit_squares(cells: Floats) -> tuple[list[Floats], list[Floats], Floats]:
         else:
             parents = mean_of_measured(means.copy())
             away = np.nan_to_num(means - parents[..., None])
-            within = np.vecdot(away, away).reshape(*units, -1).sum(axis=-1)
+            within = np.einsum("...n,...n->...", away, away).reshape(*units, -1).sum(axis=-1)
             each = np.maximum((~np.isnan(means)).sum(axis=-1) - 1, 0).reshape(*units, -1).sum(axis=-1).astype(float)
         squares.append(within.reshape(units))
         df.append(each)

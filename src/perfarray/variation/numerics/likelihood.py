@@ -101,7 +101,7 @@ def nested_statistics(cells: Floats) -> Statistics:
         means = filled.sum(axis=-1) / size
         deviations = np.where(measured, cells - means[..., None], 0.0).reshape(count, -1)
         centred = means - origin.reshape(shape)
-    within = np.vecdot(deviations, deviations)
+    within = np.einsum("cn,cn->c", deviations, deviations)  # starts no threads of BLAS
     present = size > 0
     between = np.where(present, size * centred**2, 0.0).reshape(count, -1).sum(axis=1)
     scale = np.sqrt((within + between) / values)
