@@ -12,7 +12,7 @@ from perfarray.timings.across import MOVEMENT, UNMATCHED, Weights, check_across,
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
-from perfarray.timings.chunks import evenly_chunked
+from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
@@ -76,11 +76,8 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     cell_dims = [dim for dim in present.dims if dim != across]
     complete = (present | ~present.any(across)).all(cell_dims)
     if is_chunked(complete):
-        from dask.graph_manipulation import bind
-
-        # Read once more when it is known which benchmarks count: else all chunks would wait for it in memory.
-        reread = data._replace(array=data.array.copy(data=bind(data.array.data, complete.data)))
-        return OneSystem(reread, across, complete.chunk({across: -1}), (), weighing)
+        complete = complete.chunk({across: -1})
+        return OneSystem(data._replace(array=read_again(data.array, complete)), across, complete, (), weighing)
     if not complete.any() and bool(present.any()):
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "

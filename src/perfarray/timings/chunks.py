@@ -32,6 +32,33 @@ def evenly_chunked(array: xr.DataArray, lengths: Mapping[Hashable, int] | None =
     return array.copy(data=_chunked(array.variable, target).data).assign_coords(coords)
 
 
+def read_again(array: xr.DataArray, after: xr.DataArray) -> xr.DataArray:
+    """Return a lazy array whose chunks are computed anew when `after`, in one chunk, is known; else all would wait for it in memory.
+
+    `dask.graph_manipulation.bind` leaves the tasks of slices as they were (dask issue 12455).
+    """
+    from dask._task_spec import Task, TaskRef, convert_legacy_graph
+    from dask.array import Array
+    from dask.base import clone_key
+    from dask.highlevelgraph import HighLevelGraph
+
+    before, known = array.data, after.data
+    graph = convert_legacy_graph(dict(before.__dask_graph__()))
+    keys = {key: clone_key(key, known.name) for key in graph}
+    last = TaskRef((known.name, *(0 for _ in known.shape)))
+    tasks = {}
+    for key, task in graph.items():
+        again = task.substitute(keys, key=keys[key])
+        tasks[keys[key]] = again if task.dependencies else Task(keys[key], _first, again, last)
+    name = clone_key(before.name, known.name)
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[known])
+    return array.copy(data=Array(graph, name, before.chunks, meta=before._meta))  # type: ignore[no-untyped-call]
+
+
+def _first(value: object, _: object) -> object:
+    return value
+
+
 def storable(times: Data) -> Data:
     """Return timings that Zarr can store: chunks of one length along each dim, in all variables of a Dataset."""
     if isinstance(times, xr.DataArray):
