@@ -15,6 +15,9 @@ import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import EngFormatter, Formatter, Locator, LogLocator, MaxNLocator, NullLocator
@@ -294,17 +297,21 @@ def _line_width(text: str, size: float) -> float:
 def svg(ax: Axes) -> str:
     """Return the figure of some Axes as SVG whose letters are text, and close it; the same picture is the same text."""
     with plt.rc_context({"svg.hashsalt": "perfarray", "svg.fonttype": "none"}):
-        return _saved(ax, format="svg", metadata={"Date": None, "Creator": None}).decode()
+        content = BytesIO()
+        # `savefig` draws twice, the first time for the layout, which is part of drawing.
+        FigureCanvasSVG(_closed(ax)).print_svg(content, metadata={"Date": None, "Creator": None})
+        return content.getvalue().decode()
 
 
 def png(ax: Axes) -> bytes:
     """Return the figure of some Axes as PNG, and close it."""
-    return _saved(ax, format="png", metadata={"Software": None})
-
-
-def _saved(ax: Axes, **options: Any) -> bytes:
-    figure, content = ax.get_figure(root=True), BytesIO()
-    assert figure is not None
-    figure.savefig(content, **options)
-    plt.close(figure)
+    content = BytesIO()
+    FigureCanvasAgg(_closed(ax)).print_png(content, metadata={"Software": None})
     return content.getvalue()
+
+
+def _closed(ax: Axes) -> Figure:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    plt.close(figure)
+    return figure
