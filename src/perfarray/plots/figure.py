@@ -299,14 +299,14 @@ def svg(ax: Axes) -> str:
     with plt.rc_context({"svg.hashsalt": "perfarray", "svg.fonttype": "none"}):
         content = BytesIO()
         # `savefig` draws twice, the first time for the layout, which is part of drawing.
-        FigureCanvasSVG(_closed(ax)).print_svg(content, metadata={"Date": None, "Creator": None})
+        FigureCanvasSVG(_closed(ax)).print_svg(content, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
         return content.getvalue().decode()
 
 
 def png(ax: Axes) -> bytes:
     """Return the figure of some Axes as PNG, and close it."""
     content = BytesIO()
-    FigureCanvasAgg(_closed(ax)).print_png(content, metadata={"Software": None})
+    FigureCanvasAgg(_closed(ax)).print_png(content, metadata={"Software": None})  # type: ignore[no-untyped-call]
     return content.getvalue()
 
 
