@@ -167,3 +167,26 @@ def test_remedies():
     with pytest.raises(ValueError, match="there are no dims"):
         TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame()
     assert FEW
+
+
+SAYS_ELSEWHERE = {
+    "agreement": "a variable with remarks",
+    "counts": "counts of 0",
+    "trend": "the slope of the others",
+}
+
+
+@pytest.mark.parametrize("gap", [{"benchmark": "b"}, {"machine": "m1"}], ids=["benchmark", "machine"])
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - SAYS_ELSEWHERE.keys()))
+def test_what_was_never_measured_is_said(name, gap):
+    """An answer is NaN for a benchmark or a machine without values, and for no other, only with a note, or they are left out."""
+    ((dim, label),) = gap.items()
+    times = given(name)
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            result = getattr(times.where(times[dim] != label).perf, name)(**CALLS[name])
+        except ValueError:
+            return
+    if isinstance(result, xr.Dataset | xr.DataArray) and "result" in result.attrs and label in result.coords.get(dim, []):
+        arrays = [array for array in ([result] if isinstance(result, xr.DataArray) else result.data_vars.values()) if dim in array.dims]
+        assert result.perf.notes() or not any(array.sel(gap).isnull().all() and array.notnull().any() for array in arrays)

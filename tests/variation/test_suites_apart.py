@@ -119,7 +119,8 @@ def test_gaps_and_single_units():
     """A benchmark that was not measured has no counts; one with a single execution leaves the suite without a plan, and a note says so."""
     times = pilots()[0].copy()
     times[1] = np.nan
-    plan = planned(times, budget=600.0)
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 3 cells .* have no measured value and are not in the plan"):
+        plan = planned(times, budget=600.0)
     assert plan["repetitions"].isnull().any("level").values.tolist() == [False, True, False]
     assert plan["n"].item() == 6
     two = planned(pilots()[0, [0, 2]], budget=600.0)

@@ -20,7 +20,7 @@ from perfarray.timings.pairs import FAR, statistic_bounds, with_unknown_at_best,
 from perfarray.timings.resampling import Resample, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve, shared_levels
 from perfarray.timings.streams import Rng, cell_keys
-from perfarray.timings.units import UNITS  # its check is one of the interval's
+from perfarray.timings.units import UNITS, not_measured  # its check is one of the interval's
 from perfarray.timings.units import units_notes as units_notes
 from perfarray.timings.validation import accepts, check_choice, check_confidence_level
 
@@ -147,7 +147,8 @@ def bootstrap_distribution(
     attrs |= ({"shared": " ".join(common)} if joint else {}) | ({"paired": paired} if paired else {})
     distribution = sample["replicates"].assign_coords(observed=sample["observed"], n=sample["n"]).assign_attrs(attrs)
     distribution.name = str(array.name or "time")
-    return with_notes(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note)
+    empty = () if is_chunked(sample["n"]) else not_measured(sample)
+    return with_notes(distribution.transpose(..., REPLICATE), *data.notes, slow_end_note([statistic], data.better), note, *empty)
 
 
 def _matched_units(data: Timings, paired: str, compared: list[str]) -> tuple[xr.DataArray, Note | None]:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
-from perfarray.suites.matching import REPLICATE, describe_one
+from perfarray.suites.matching import REPLICATE, count_empty, describe_one
 from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread, performance_of
@@ -21,7 +21,7 @@ from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, check_positive_values
 from perfarray.timings.streams import Rng
-from perfarray.timings.units import single_unit_note
+from perfarray.timings.units import MEASURED, single_unit_note
 from perfarray.timings.validation import check_choice
 
 METHODS = ("monte_carlo", "exact")
@@ -112,7 +112,10 @@ def score_distribution(
     named = outputs(units, (REPLICATE,), score="") | outputs(units, suite_score="")
     result = over_cells(kernel, runs, named, {REPLICATE: range(drawing.n_resamples)})
     attrs = runs.describe(random=True) | {"result": "score_distribution", "units": units}
-    notes = movement_notes(result.assign_attrs(attrs)) if runs.checks and not is_chunked(result["score"]) else ()
+    notes: list[Note | None] = []
+    if not is_chunked(result["score"]):
+        notes = [count_empty(result["suite_score"].isnull(), "no measured value")]
+        notes += movement_notes(result.assign_attrs(attrs)) if runs.checks else ()
     scores = result["score"].assign_coords(suite_score=result["suite_score"]).transpose(..., REPLICATE)
     scores.name = str(runs.system.data.array.name or "time")
     return describe_one(scores, runs.system, attrs, *notes)
@@ -204,7 +207,7 @@ def five_number_summary(
     with nullcontext() if bar is None else bar:
         result = over_cells(kernel, runs, named, in_key_order=not exact)
     attrs = runs.describe(random=not exact) | {"result": "five_number_summary", "method": method}
-    return describe_one(result, runs.system, attrs, checks=("suite_single_runs", *runs.checks))
+    return describe_one(result, runs.system, attrs, checks=(MEASURED, "suite_single_runs", *runs.checks))
 
 
 @for_each_suite
@@ -307,7 +310,7 @@ def relative_variation(
     result = over_cells(kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1)
     attrs = runs.describe(random=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
     attrs = _describe_drawn(attrs, result, named=n_resamples is not None)
-    checks = ("suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.checks)
+    checks = (MEASURED, "suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.checks)
     return describe_one(result.drop_vars("_draws"), runs.system, attrs, data.selected, checks=checks)
 
 

@@ -75,8 +75,9 @@ def single_unit_note(result: xr.Dataset, consequence: str, where: xr.DataArray |
     return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single.values)
 
 
-# The check of the number of units
-UNITS = "units"
+# The checks of the number of units, and of cells without values
+UNITS, MEASURED = "units", "measured"
+NOT_MEASURED = "{cells} have no measured value; their answers are NaN"
 
 
 @check(UNITS)
@@ -91,10 +92,16 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
     cases = (
         ("single_unit", single, single_unit),
-        ("no_value", "{cells} have no measured value; their answers are NaN", no_value),
+        ("no_value", NOT_MEASURED, no_value),
         ("no_spread", constant, no_spread),
     )
     return tuple(cells_note(code, text, result["n"], where) for code, text, where in cases if where.any())
+
+
+@check(MEASURED)
+def not_measured(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Return the note on cells without values."""
+    return (cells_note("no_value", NOT_MEASURED, result["n"], ~(result["n"] > 0).values),)
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:

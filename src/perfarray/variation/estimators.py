@@ -15,7 +15,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import statistic_bounds, with_unknown_at_best, with_worst_case
 from perfarray.timings.resolve import Data, Timings, check_names, resolve
-from perfarray.timings.units import describe_value, value_depth
+from perfarray.timings.units import MEASURED, describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_number, listed
 from perfarray.variation.numerics.estimators import estimate_of_runs, size_from_which, stability_of_estimators
 
@@ -79,7 +79,7 @@ def run_estimate(
         bounds = statistic_bounds(data, result["estimate"], worst["estimate"])
         result = bound_interval(result, bounds).assign(bound=bounds.words)
     limit_note = data.stopped_note("an estimate that hangs on what they would have taken is a bound, or NaN where it is none")
-    return with_notes(result, *data.notes, slow_end_note([statistic], data.better), limit_note)
+    return with_notes(result, *data.notes, slow_end_note([statistic], data.better), limit_note, checks=(MEASURED,))
 
 
 def _estimated(data: Timings, statistic: str, value: str | None) -> xr.Dataset:

@@ -13,6 +13,7 @@ from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
+from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.timings.weights import weigh
 from perfarray.variation.costs import PRICE
@@ -235,4 +236,10 @@ def suite_plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, cost, outermost = result["n"].values, result["cost"].values, str(result.attrs["levels"]).split()[0]
     alone = f"{{cells}} have a benchmark with fewer than two units ({outermost}) and have no plan: one shows no spread"
     constant = "{cells} show no variation at any level and have no plan"
-    return (count_note("single_unit", alone, n < 2, "suites"), count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"))
+    repetitions = result["repetitions"].isel({LEVEL: 0}, drop=True)
+    absent = repetitions.isnull() & result["cost"].notnull()
+    return (
+        count_note("single_unit", alone, n < 2, "suites"),
+        count_note("no_variation", constant, np.isnan(cost) & (n > 1), "suites"),
+        cells_note("no_value", "{cells} have no measured value and are not in the plan", repetitions, absent.values),
+    )
