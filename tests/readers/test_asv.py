@@ -150,16 +150,13 @@ def test_old_files_have_the_environment_in_their_name(tmp_path):
     assert perfarray.read(write(tmp_path / "01234567-py2.7-numpy.json", content))["environment"].item() == "py2.7-numpy"
 
 
-@pytest.mark.parametrize(
-    ("own", "message"),
-    [
-        ({"time_a": 0}, "'time_a': result 0: value 0 is 0; expected a number above 0"),
-        ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
-        ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
-        ({"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}}, "'time_a' has 100000 combinations of parameters; 65536 are"),
-        ({}, "holds no measurement"),
-    ],
-)
+@pytest.mark.parametrize(("own", "message"), [
+    ({"time_a": 0}, "'time_a': result 0: value 0 is 0; expected a number above 0"),
+    ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
+    ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
+    ({"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}}, "'time_a' has 100000 combinations of parameters; 65536 are"),
+    ({}, "holds no measurement"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, own, message):
     with pytest.raises(ValueError, match=rf"01234567-py3\.14\.json: {message}"):
         read(tmp_path, own)

@@ -97,19 +97,16 @@ def test_one_result_packed_in_several_ways(tmp_path):
         assert perfarray.read_archive(tmp_path)["time"].size == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (f'{BOMB}<result benchmarkname="&b;"></result>', "defines entities"),
-        (f'{OUTSIDE}<result benchmarkname="b">&a;</result>', "defines entities"),
-        ('<result benchmarkname="b"><run>', "is not well-formed XML"),
-        ('<other><result benchmarkname="b"/></other>', "its root is 'other'"),
-        ('<result benchmarkname="b"></result>', "holds no measurement"),
-        (f'<result benchmarkname="b">{run("a", walltime="5 apples")}</result>', "run 0: 'walltime' is '5 apples'; expected a number in s"),
-        (f'<result benchmarkname="b">{run("a", walltime="inf")}</result>', "run 0: 'walltime' is 'inf'; expected a number in s"),
-        (f'<result benchmarkname="b">{run("a", walltime="0s")}</result>', "run 0: 'walltime' is '0'; expected a number above 0"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    (f'{BOMB}<result benchmarkname="&b;"></result>', "defines entities"),
+    (f'{OUTSIDE}<result benchmarkname="b">&a;</result>', "defines entities"),
+    ('<result benchmarkname="b"><run>', "is not well-formed XML"),
+    ('<other><result benchmarkname="b"/></other>', "its root is 'other'"),
+    ('<result benchmarkname="b"></result>', "holds no measurement"),
+    (f'<result benchmarkname="b">{run("a", walltime="5 apples")}</result>', "run 0: 'walltime' is '5 apples'; expected a number in s"),
+    (f'<result benchmarkname="b">{run("a", walltime="inf")}</result>', "run 0: 'walltime' is 'inf'; expected a number in s"),
+    (f'<result benchmarkname="b">{run("a", walltime="0s")}</result>', "run 0: 'walltime' is '0'; expected a number above 0"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, text, message):
     with pytest.raises(ValueError, match=rf"r\.xml: .*{message}"):
         perfarray.read(write(tmp_path / "r.xml", text))

@@ -90,14 +90,11 @@ def test_reports_without_measurements(tmp_path):
     assert (found["cpu"].item(), found["cores"].item(), found["logical_cores"].item()) == ("A CPU", 4, 8)
 
 
-@pytest.mark.parametrize(
-    ("own", "message"),
-    [
-        (bench(statistics={"Mean": 0}), r"holds no measurement: every value is missing, the first is that of benchmark=N\.T\.Sort"),
-        (bench(measurements=launch(-5)), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is -5\.0"),
-        (bench(measurements=[measurement("Result", 5, 0)]), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Operations': value 0 is 0"),
-    ],
-)
+@pytest.mark.parametrize(("own", "message"), [
+    (bench(statistics={"Mean": 0}), r"holds no measurement: every value is missing, the first is that of benchmark=N\.T\.Sort"),
+    (bench(measurements=launch(-5)), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is -5\.0"),
+    (bench(measurements=[measurement("Result", 5, 0)]), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Operations': value 0 is 0"),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_what_is_wrong_is_said(tmp_path, own, message):
     with pytest.raises(ValueError, match=rf"report\.json: {message}"):

@@ -40,19 +40,16 @@ def test_regions_are_benchmarks(tmp_path):
     assert (found["machine"].item(), found.attrs["n_below_resolution"]) == ("quartz", 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("__rec=node,id=60,attr=21,data=x,parent=60\n", "line 13: node '60' below '60': expected a new node below one that is there"),
-        ("__rec=node,id=50,attr=21,data=x,parent=51\n", "line 13: node '50' below '51'"),
-        ("".join(f"__rec=node,id={i},attr=21,data=x,parent={i - 1}\n" for i in range(52, 400)), "more than 200 nodes lie one below"),
-        ("__rec=ctx,ref=99,attr=32,data=1\n", "is not Caliper's: KeyError"),
-        ("nonsense\n", "is not Caliper's: ReaderError"),
-        ("__rec=ctx,ref=50,attr=32,data=x\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is 'x'; expected a number"),
-        ("__rec=ctx,ref=50,attr=32,data=-1\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is -1.0; expected a number above 0"),
-        ("", "holds no measurement"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("__rec=node,id=60,attr=21,data=x,parent=60\n", "line 13: node '60' below '60': expected a new node below one that is there"),
+    ("__rec=node,id=50,attr=21,data=x,parent=51\n", "line 13: node '50' below '51'"),
+    ("".join(f"__rec=node,id={i},attr=21,data=x,parent={i - 1}\n" for i in range(52, 400)), "more than 200 nodes lie one below"),
+    ("__rec=ctx,ref=99,attr=32,data=1\n", "is not Caliper's: KeyError"),
+    ("nonsense\n", "is not Caliper's: ReaderError"),
+    ("__rec=ctx,ref=50,attr=32,data=x\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is 'x'; expected a number"),
+    ("__rec=ctx,ref=50,attr=32,data=-1\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is -1.0; expected a number above 0"),
+    ("", "holds no measurement"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, text, message):
     """A circle of nodes is refused and does not hang."""
     pytest.importorskip("caliperreader", reason="install perfarray[io]")

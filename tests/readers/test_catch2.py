@@ -59,14 +59,11 @@ def test_tests_without_benchmarks_are_no_results(tmp_path):
         read(tmp_path, '<OverallResult success="true"/>')
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "benchmark 'sort' of test case 'case 0' has no mean"),
-        ('<mean value="0"/>', "benchmark 'sort': mean: value 0 is '0'; expected a number above 0"),
-        ('<mean value="1">', "is not well-formed XML"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ("", "benchmark 'sort' of test case 'case 0' has no mean"),
+    ('<mean value="0"/>', "benchmark 'sort': mean: value 0 is '0'; expected a number above 0"),
+    ('<mean value="1">', "is not well-formed XML"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, content, message):
     with pytest.raises(ValueError, match=rf"file\.xml: {message}"):
         read(tmp_path, benchmark(content=content))

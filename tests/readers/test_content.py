@@ -42,19 +42,16 @@ class TestContent:
             with pytest.raises(ValueError, match="is cut off or damaged"):
                 perfarray.read_archive(tmp_path / "cut")
 
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            (b"", "is empty"),
-            (b" \n", "is empty"),
-            (b"\x89PNG\r\n\x1a\n", "is not UTF-8 text: byte 0 is 0x89"),
-            (b"{", "is not valid JSON: the file is cut off at line 1, column 2"),
-            (b'{"a": 1}', "no reader recognises its content, which begins '{\"a\": 1}'; "),
-            (b"[1,\n 2,, 3]", "is not valid JSON: Expecting value at line 2, column 4"),
-            (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON that can be read: Exceeds the limit"),
-            (b"[" * 100_000, "is not JSON that can be read|is not valid JSON"),
-        ],
-    )
+    @pytest.mark.parametrize(("content", "message"), [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"\x89PNG\r\n\x1a\n", "is not UTF-8 text: byte 0 is 0x89"),
+        (b"{", "is not valid JSON: the file is cut off at line 1, column 2"),
+        (b'{"a": 1}', "no reader recognises its content, which begins '{\"a\": 1}'; "),
+        (b"[1,\n 2,, 3]", "is not valid JSON: Expecting value at line 2, column 4"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON that can be read: Exceeds the limit"),
+        (b"[" * 100_000, "is not JSON that can be read|is not valid JSON"),
+    ])  # fmt: skip
     def test_what_is_wrong_is_said(self, tmp_path, content, message):
         path = write(tmp_path / "a.json", content)
         with pytest.raises(ValueError, match=message) as caught:

@@ -78,14 +78,11 @@ def test_the_folder_of_a_project(tmp_path):
     assert not copied.sel(baseline="new").any()
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
-        ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
-        ({"times": [1.0, None]}, "'times': value 1 is None; expected a number above 0"),
-    ],
-)
+@pytest.mark.parametrize(("more", "message"), [
+    ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
+    ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
+    ({"times": [1.0, None]}, "'times': value 1 is None; expected a number above 0"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, more, message):
     with pytest.raises(ValueError, match=rf"sample\.json: {message}"):
         perfarray.read(sample(tmp_path / "new", **more))

@@ -54,13 +54,10 @@ def test_a_setting_becomes_a_level(tmp_path):
     assert times.values.ravel().tolist() == [3.0, 5.0, 7.0]
 
 
-@pytest.mark.parametrize(
-    ("text", "dims"),
-    [
-        ("fft,2,10\nfft,4,6\nsort,2,1\nsort,4,1.5\n", {"benchmark": 0, "threads": 1, "time_ms": 2}),
-        ("program;n;ms\nfft;2;10\nfft;4;6\nsort;2;1\nsort;4;1.5\n", {"benchmark": "program", "threads": "n", "time_ms": "ms"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "dims"), [
+    ("fft,2,10\nfft,4,6\nsort,2,1\nsort,4,1.5\n", {"benchmark": 0, "threads": 1, "time_ms": 2}),
+    ("program;n;ms\nfft;2;10\nfft;4;6\nsort;2;1\nsort;4;1.5\n", {"benchmark": "program", "threads": "n", "time_ms": "ms"}),
+])  # fmt: skip
 def test_columns_of_a_table(tmp_path, text, dims):
     """Columns are named by their heads, or by their places in a table without a header."""
     found = perfarray.read(write(tmp_path / "a.csv", text), dims=dims)
@@ -108,18 +105,15 @@ def test_more_of_a_score_is_better(tmp_path, name):
     assert frame.perf.to_timings(value=name, units="ms")[name].attrs == {"units": "s", "better": "lower"}
 
 
-@pytest.mark.parametrize(
-    ("head", "dims", "name", "units", "better"),
-    [
-        ("rate", {"throughput": "rate"}, "throughput", "ops/s", "higher"),
-        ("rate", {"throughput [MB/s]": "rate"}, "throughput", "MB/s", "higher"),
-        ("rate (MB/s)", {"metric": "rate (MB/s)"}, "rate", "MB/s", "higher"),
-        ("latency [ms]", {"metric": "latency [ms]"}, "latency", "s", "lower"),
-        ("points", {"score": "points"}, "score", "1", "higher"),
-        ("ratio of mix", {"ratio": 1}, "ratio", "1", "higher"),
-        ("points", {"metric": "points"}, "points", "1", "lower"),
-    ],
-)
+@pytest.mark.parametrize(("head", "dims", "name", "units", "better"), [
+    ("rate", {"throughput": "rate"}, "throughput", "ops/s", "higher"),
+    ("rate", {"throughput [MB/s]": "rate"}, "throughput", "MB/s", "higher"),
+    ("rate (MB/s)", {"metric": "rate (MB/s)"}, "rate", "MB/s", "higher"),
+    ("latency [ms]", {"metric": "latency [ms]"}, "latency", "s", "lower"),
+    ("points", {"score": "points"}, "score", "1", "higher"),
+    ("ratio of mix", {"ratio": 1}, "ratio", "1", "higher"),
+    ("points", {"metric": "points"}, "points", "1", "lower"),
+])  # fmt: skip
 def test_which_direction_is_good(tmp_path, head, dims, name, units, better):
     """Name or unit of the values give the direction; of any other quantity less is better."""
     by_place = any(isinstance(place, int) for place in dims.values())
@@ -202,39 +196,36 @@ def test_companions_of_results(tmp_path):
         perfarray.read(write(tmp_path / "benchmarks.json", {"version": 1}))
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("a,1\n", {"dims": {"benchmark": 0, "time": 5}}, "has 2 columns, of places 0 to 1; dims= names"),
-        ("benchmark,time\nfft,1\n", {"dims": {"threads": "n"}}, "has no setting or column 'n'"),
-        ("a,1\nb,x\n", {"dims": {"benchmark": 0, "time": 1}}, "column 1, row 2 under the header, is 'x'"),
-        ("p,ms\na,1\nb,0\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is 0.0; expected"),
-        ("p,n,s\na,1,1\na,,2\n", {"dims": {"benchmark": "p", "execution": "n", "time": "s"}}, "column 'n' names repetitions but is empty"),
-        (
-            '{"a": [{"n": "x", "s": 1}, {"s": 2}]}',
-            {"pattern": "a/{k}/s", "dims": {"execution": "n"}},
-            "column 'n' names repetitions but is",
-        ),
-        ("benchmark,time\nfft,x\n", {"pattern": "ti{execution}"}, "has no number at any place"),
-        ("r1,r2\n1,x\n", {"pattern": "r{execution}"}, "row 2, column 'r2' is 'x'; expected a number above 0"),
-        ('{"a": {"b": 1}}', {"pattern": "{version}"}, "a is not a number: pattern='{version}' ends there"),
-        ('{"a": [1, "x"]}', {"pattern": "{version}/{execution}"}, "a/1 is 'x'; expected a number above 0"),
-        ('{"a": 1}', {"format": "custom"}, "is read as 'custom' with what you say of it"),
-        ('{"b": {"c": [null, 1]}}', {}, "say where its numbers are, of which 'b/c/1' is the first: pattern="),
-        ('{"a": [null]}', {}, "it has no number"),
-        ("[" * 900 + "]" * 900, {}, "it has no number"),
-        ("some text\n", {}, "name them with dims=.* for one without; format='tidy_csv' says what it lacks; formats that are known: asv, "),
-        ("alg,size,ms\nsort,1,2\n", {}, "this has 'alg', 'size', 'ms': "),
-        ("benchmark,time_millisec\nfft,1\n", {}, "column 'time_millisec' has no unit of time that is known; these are ns, us, ms, s"),
-        (" Performance counter stats for 'sh run.sh':\n\n 2,090,255,316,251      instructions\n", {}, "perf stat prints this, for people"),
-        ("1.5\n1.6\n", {}, r"1 numbers without a header: dims=\{'time': 0\}"),
-        ("# Benchmark mode: Throughput, ops/time\n", {}, "JMH prints this; .* -rf json"),
-        ("sort    time:   [1.0 ns 1.1 ns 1.2 ns]\n", {}, "below target/criterion"),
-        ("a,1\n", {"pattern": "a"}, "pattern='a' must name dims in braces"),
-        ('{"a": 1}', {"pattern": "{a}", "format": "jmh"}, "pattern= is for format='custom'"),
-        ('{"a": 1}', {"dims": {"a": 1.5}}, "dims= must map names of dims and levels to columns or settings"),
-    ],
-)
+@pytest.mark.parametrize(("text", "options", "message"), [
+    ("a,1\n", {"dims": {"benchmark": 0, "time": 5}}, "has 2 columns, of places 0 to 1; dims= names"),
+    ("benchmark,time\nfft,1\n", {"dims": {"threads": "n"}}, "has no setting or column 'n'"),
+    ("a,1\nb,x\n", {"dims": {"benchmark": 0, "time": 1}}, "column 1, row 2 under the header, is 'x'"),
+    ("p,ms\na,1\nb,0\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is 0.0; expected"),
+    ("p,n,s\na,1,1\na,,2\n", {"dims": {"benchmark": "p", "execution": "n", "time": "s"}}, "column 'n' names repetitions but is empty"),
+    (
+        '{"a": [{"n": "x", "s": 1}, {"s": 2}]}',
+        {"pattern": "a/{k}/s", "dims": {"execution": "n"}},
+        "column 'n' names repetitions but is",
+    ),
+    ("benchmark,time\nfft,x\n", {"pattern": "ti{execution}"}, "has no number at any place"),
+    ("r1,r2\n1,x\n", {"pattern": "r{execution}"}, "row 2, column 'r2' is 'x'; expected a number above 0"),
+    ('{"a": {"b": 1}}', {"pattern": "{version}"}, "a is not a number: pattern='{version}' ends there"),
+    ('{"a": [1, "x"]}', {"pattern": "{version}/{execution}"}, "a/1 is 'x'; expected a number above 0"),
+    ('{"a": 1}', {"format": "custom"}, "is read as 'custom' with what you say of it"),
+    ('{"b": {"c": [null, 1]}}', {}, "say where its numbers are, of which 'b/c/1' is the first: pattern="),
+    ('{"a": [null]}', {}, "it has no number"),
+    ("[" * 900 + "]" * 900, {}, "it has no number"),
+    ("some text\n", {}, "name them with dims=.* for one without; format='tidy_csv' says what it lacks; formats that are known: asv, "),
+    ("alg,size,ms\nsort,1,2\n", {}, "this has 'alg', 'size', 'ms': "),
+    ("benchmark,time_millisec\nfft,1\n", {}, "column 'time_millisec' has no unit of time that is known; these are ns, us, ms, s"),
+    (" Performance counter stats for 'sh run.sh':\n\n 2,090,255,316,251      instructions\n", {}, "perf stat prints this, for people"),
+    ("1.5\n1.6\n", {}, r"1 numbers without a header: dims=\{'time': 0\}"),
+    ("# Benchmark mode: Throughput, ops/time\n", {}, "JMH prints this; .* -rf json"),
+    ("sort    time:   [1.0 ns 1.1 ns 1.2 ns]\n", {}, "below target/criterion"),
+    ("a,1\n", {"pattern": "a"}, "pattern='a' must name dims in braces"),
+    ('{"a": 1}', {"pattern": "{a}", "format": "jmh"}, "pattern= is for format='custom'"),
+    ('{"a": 1}', {"dims": {"a": 1.5}}, "dims= must map names of dims and levels to columns or settings"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, text, options, message):
     with pytest.raises(ValueError, match=message):
         perfarray.read(write(tmp_path / "a.txt", text), **options)

@@ -58,23 +58,20 @@ def test_on_error_decides_about_folders_that_cannot_be_looked_into(tmp_path, mon
         perfarray.read_archive(tmp_path / inner, on_error="skip")
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "**",
-        "**/*",
-        "**/*.json",
-        "a/**/*.json",
-        "*/**/c.json",
-        "**/a/*.json",
-        "**/.h/*",
-        ".h/**",
-        "**/.x*",
-        "**/[cd].*",
-        "./**/**/*",
-        "*/**",
-    ],
-)
+@pytest.mark.parametrize("pattern", [
+    "**",
+    "**/*",
+    "**/*.json",
+    "a/**/*.json",
+    "*/**/c.json",
+    "**/a/*.json",
+    "**/.h/*",
+    ".h/**",
+    "**/.x*",
+    "**/[cd].*",
+    "./**/**/*",
+    "*/**",
+])  # fmt: skip
 def test_patterns_are_those_of_glob(tmp_path, monkeypatch, pattern):
     """Patterns match what `glob` matches, but for links to folders; hidden names need a dot in the pattern."""
     for name in ("c.json", "a/c.json", "a/b/d.csv", "a/b/a/c.json", ".h/c.json", "a/.h/b/c.json", "b/.x.json", "b/a/.x.json"):

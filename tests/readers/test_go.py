@@ -86,14 +86,11 @@ def test_what_is_no_result_is_passed_over(tmp_path):
     assert found["time"].size == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is -0.1; expected a number above 0"),
-        ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
-        ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is -0.1; expected a number above 0"),
+    ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
+    ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, line, message):
     with pytest.raises(ValueError, match=rf"bench\.txt: {message}"):
         read(tmp_path, f"BenchmarkSort-8 100 10 ns/op\n{line}\n")

@@ -68,14 +68,11 @@ def test_a_folder_is_one_result(tmp_path):
     assert counts.attrs["n_files_skipped"] == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
-        (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
-        (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
+    (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
+    (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, content, message):
     with pytest.raises(ValueError, match=rf"summary\.json: {message}"):
         perfarray.read(write(tmp_path / "summary.json", content))

@@ -78,14 +78,11 @@ def test_a_time_rounded_down(tmp_path):
     assert (found.attrs["n_below_resolution"], found["failed"].values.any()) == (1, False)
 
 
-@pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        ({"command": "a", "times": [1.0, 0.0]}, r"results\[0\]: value 1 is 0\.0, .* 'a' failed; take its result out"),
-        ({"command": "a", "times": [1.0, 0.0, -1.0]}, r"results\[0\]: value 2 is -1\.0; expected a number above 0"),
-        ({"command": "a", "times": [1.0, 2.0], "exit_codes": [0]}, r"results\[0\]: 2 times, 1 exit codes"),
-    ],
-)
+@pytest.mark.parametrize(("result", "message"), [
+    ({"command": "a", "times": [1.0, 0.0]}, r"results\[0\]: value 1 is 0\.0, .* 'a' failed; take its result out"),
+    ({"command": "a", "times": [1.0, 0.0, -1.0]}, r"results\[0\]: value 2 is -1\.0; expected a number above 0"),
+    ({"command": "a", "times": [1.0, 2.0], "exit_codes": [0]}, r"results\[0\]: 2 times, 1 exit codes"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, result, message):
     with pytest.raises(ValueError, match=rf"file\.json: {message}"):
         read(tmp_path, result)

@@ -245,19 +245,16 @@ class TestArchives:
         assert both.attrs["metric"] == "time"
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (entry(unit="parsecs"), "entry 0 has unit 'parsecs'; expected a time per operation"),
-        (entry(primaryMetric={"score": 1.0, "scoreUnit": "ns/op"}), "entry 0: 'primaryMetric' has neither rawData nor rawDataHistogram"),
-        (entry(data=[[1.0, "fast"]]), "entry 0: value 1 of fork 0 of 'time' is 'fast'; expected a number above 0"),
-        (entry(data=[[1.0, None]]), "entry 0: value 1 of fork 0 of 'time' is None; expected a number above 0"),
-        (entry(data=[[True]]), "entry 0: value 0 of fork 0 of 'time' is True; expected a number above 0"),
-        (entry(data=[[]]), "has entries and no values in any of them"),
-        (entry(data=[3.0]), r"is not as jmh writes it: \[0\]\.primaryMetric\.rawData\[0\] is 3\.0; expected a list$"),
-        (entry(params=["size"]), r"is not as jmh writes it: \[0\]\.params is \['size'\]; expected an object$"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    (entry(unit="parsecs"), "entry 0 has unit 'parsecs'; expected a time per operation"),
+    (entry(primaryMetric={"score": 1.0, "scoreUnit": "ns/op"}), "entry 0: 'primaryMetric' has neither rawData nor rawDataHistogram"),
+    (entry(data=[[1.0, "fast"]]), "entry 0: value 1 of fork 0 of 'time' is 'fast'; expected a number above 0"),
+    (entry(data=[[1.0, None]]), "entry 0: value 1 of fork 0 of 'time' is None; expected a number above 0"),
+    (entry(data=[[True]]), "entry 0: value 0 of fork 0 of 'time' is True; expected a number above 0"),
+    (entry(data=[[]]), "has entries and no values in any of them"),
+    (entry(data=[3.0]), r"is not as jmh writes it: \[0\]\.primaryMetric\.rawData\[0\] is 3\.0; expected a list$"),
+    (entry(params=["size"]), r"is not as jmh writes it: \[0\]\.params is \['size'\]; expected an object$"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path, content)

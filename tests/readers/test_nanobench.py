@@ -68,14 +68,11 @@ def test_files_are_executions(tmp_path):
     np.testing.assert_array_equal(times["time"].values, [[[1e-6], [3e-6]]])
 
 
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        (result(elapsed=(1e-6, 0.0)), r"results\[0\]: 'elapsed': value 1 is 0\.0; expected a number above 0"),
-        (result(measurements=[{"iterations": 1}]), r"no reader .*as nanobench does, but results\[0\]\.measurements\[0\] has no 'elapsed'"),
-        (result(elapsed=()), "no reader recognises its content"),
-    ],
-)
+@pytest.mark.parametrize(("broken", "message"), [
+    (result(elapsed=(1e-6, 0.0)), r"results\[0\]: 'elapsed': value 1 is 0\.0; expected a number above 0"),
+    (result(measurements=[{"iterations": 1}]), r"no reader .*as nanobench does, but results\[0\]\.measurements\[0\] has no 'elapsed'"),
+    (result(elapsed=()), "no reader recognises its content"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, broken, message):
     with pytest.raises(ValueError, match=rf"file\.json: {message}"):
         read(tmp_path, broken)

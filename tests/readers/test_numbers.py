@@ -115,23 +115,20 @@ def test_times_in_json_are_above_zero(tmp_path, value):
 CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "real_time": 1.5, "time_unit": "us"}
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("google.json", {"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, "cpu_time of benchmark=a, execution=0, .* is -1e-06"),
-        ("tidy.csv", "benchmark,throughput\nfft,5\nfft,-1\n", "throughput of benchmark=fft, execution=1 is -1.0"),
-        ("tidy.csv", "benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
-        ("jmh.json", [entry(data=[["NaN"]])], "holds no measurement"),
-        *(
-            (
-                f"{bad}.json",
-                [entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})],
-                f": count 1 is {said}",
-            )
-            for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "message"), [
+    ("google.json", {"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, "cpu_time of benchmark=a, execution=0, .* is -1e-06"),
+    ("tidy.csv", "benchmark,throughput\nfft,5\nfft,-1\n", "throughput of benchmark=fft, execution=1 is -1.0"),
+    ("tidy.csv", "benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
+    ("jmh.json", [entry(data=[["NaN"]])], "holds no measurement"),
+    *(
+        (
+            f"{bad}.json",
+            [entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})],
+            f": count 1 is {said}",
+        )
+        for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))
+    ),
+])  # fmt: skip
 def test_what_cannot_have_been_measured(tmp_path, name, content, message):
     """Negative rates, processor times and counts, and files without any value are refused in every format."""
     with pytest.raises(FileError, match=rf"{name}: .*{message}"):

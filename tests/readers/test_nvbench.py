@@ -59,14 +59,11 @@ def test_a_state_without_a_time_is_counted(tmp_path):
     assert (times.sizes["benchmark"], times.attrs["n_skipped"]) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("filename", "size", "message"),
-    [
-        ("file.json-bin/1.bin", 3, r"file\.json: names samples that do not lie in a folder beside it: 'file.json-bin/1.bin'"),
-        ("file.json-bin/../../0.bin", 3, r"file\.json: names samples that do not lie in a folder beside it"),
-        ("file.json-bin/0.bin", 4, r"0\.bin: has 3 samples; expected 4, as file\.json says"),
-    ],
-)
+@pytest.mark.parametrize(("filename", "size", "message"), [
+    ("file.json-bin/1.bin", 3, r"file\.json: names samples that do not lie in a folder beside it: 'file.json-bin/1.bin'"),
+    ("file.json-bin/../../0.bin", 3, r"file\.json: names samples that do not lie in a folder beside it"),
+    ("file.json-bin/0.bin", 4, r"0\.bin: has 3 samples; expected 4, as file\.json says"),
+])  # fmt: skip
 def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message):
     """A file names no file above its own folder."""
     for place in ("file.json-bin/0.bin", "0.bin", "../0.bin"):

@@ -59,18 +59,15 @@ class TestPaths:
         assert [note.code for note in caught[0].message.notes] == ["repeated_labels"]
         np.testing.assert_array_equal(times["time"].sel(version="a"), times["time"].sel(version="b"))
 
-    @pytest.mark.parametrize(
-        ("paths", "error", "message"),
-        [
-            ("nothing/*.json", FileNotFoundError, r"no files found in 'nothing/\*\.json'"),
-            ([], ValueError, "no files found in "),
-            ({}, ValueError, "the mapping of labels to paths is empty"),
-            ({"old": "nothing/*.json"}, FileNotFoundError, r"no files found for 'old' in 'nothing/\*\.json'"),
-            ("nothing.json", FileNotFoundError, r"nothing\.json: there is no such file"),
-            (3, TypeError, "paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got int"),
-            ([3], TypeError, "a path must be text or path-like; got 3"),
-        ],
-    )
+    @pytest.mark.parametrize(("paths", "error", "message"), [
+        ("nothing/*.json", FileNotFoundError, r"no files found in 'nothing/\*\.json'"),
+        ([], ValueError, "no files found in "),
+        ({}, ValueError, "the mapping of labels to paths is empty"),
+        ({"old": "nothing/*.json"}, FileNotFoundError, r"no files found for 'old' in 'nothing/\*\.json'"),
+        ("nothing.json", FileNotFoundError, r"nothing\.json: there is no such file"),
+        (3, TypeError, "paths must be a folder, a glob pattern, a list of files or a mapping of labels to those; got int"),
+        ([3], TypeError, "a path must be text or path-like; got 3"),
+    ])  # fmt: skip
     def test_nothing_there(self, paths, error, message):
         with pytest.raises(error, match=message):
             perfarray.read_archive(paths)
@@ -223,20 +220,17 @@ class TestLayout:
         assert times["time"].sel(version="new").item() == 2.0
         assert times["version_recorded"].sel(version="old").item() == "v1"
 
-    @pytest.mark.parametrize(
-        ("layout", "message"),
-        [
-            ("{a}/{b}_{c}_{d}.json", "its path does not match layout="),
-            ("results.json", "must name dims in braces, each once"),
-            ("{machine/{session}.json", "has a '{' whose '}' is missing"),
-            ("machine}/{session}.json", "has a '}' whose '{' is missing"),
-            ("{a}/{a}.json", "must name dims in braces, each once"),
-            ("{execution}.json", "the layout names the level 'execution', but the file holds several of its own"),
-            ("{iteration}.json", "the layout names the level 'iteration', but the file holds several of its own"),
-            ("{time}.json", "its place names 'time', which is a variable of the file"),
-            ("{benchmark}.json", "its place says benchmark='two', but the file holds several: 'a', 'b'"),
-        ],
-    )
+    @pytest.mark.parametrize(("layout", "message"), [
+        ("{a}/{b}_{c}_{d}.json", "its path does not match layout="),
+        ("results.json", "must name dims in braces, each once"),
+        ("{machine/{session}.json", "has a '{' whose '}' is missing"),
+        ("machine}/{session}.json", "has a '}' whose '{' is missing"),
+        ("{a}/{a}.json", "must name dims in braces, each once"),
+        ("{execution}.json", "the layout names the level 'execution', but the file holds several of its own"),
+        ("{iteration}.json", "the layout names the level 'iteration', but the file holds several of its own"),
+        ("{time}.json", "its place names 'time', which is a variable of the file"),
+        ("{benchmark}.json", "its place says benchmark='two', but the file holds several: 'a', 'b'"),
+    ])  # fmt: skip
     def test_what_is_wrong_is_said(self, tmp_path, layout, message):
         path = write(tmp_path / "two.json", suite(bench("a", run(1.0), run(2.0, 3.0)), bench("b", run(1.0))))
         with pytest.raises(ValueError, match=message):

@@ -169,18 +169,15 @@ class TestOldVersions:
             read(tmp_path, suite(bench("a", run(1.0)), version=version))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"version": "1.0", "benchmarks": []}, "'benchmarks' is an empty list"),
-        (suite(bench("a", run("fast"))), "value 0 of execution 0 of 'a' is 'fast'; expected a number above 0"),
-        (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number above 0"),
-        (suite(bench("a", run(1.0)), unit="furlong"), "unit 'furlong' is not one pyperf knows"),
-        (suite(bench("a", {"values": 3.0})), r"is not as pyperf writes it: benchmarks\[0\]\.runs\[0\]\.values is 3\.0; expected a list$"),
-        (suite(bench("a", run(1.0)), cpu_count="many"), r"metadata\.cpu_count is 'many'; expected a number from 1$"),
-        (suite({"runs": [{"raw_samples": [1.0]}]}, loops=0), r"metadata\.loops is 0; expected a number from 1$"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ({"version": "1.0", "benchmarks": []}, "'benchmarks' is an empty list"),
+    (suite(bench("a", run("fast"))), "value 0 of execution 0 of 'a' is 'fast'; expected a number above 0"),
+    (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number above 0"),
+    (suite(bench("a", run(1.0)), unit="furlong"), "unit 'furlong' is not one pyperf knows"),
+    (suite(bench("a", {"values": 3.0})), r"is not as pyperf writes it: benchmarks\[0\]\.runs\[0\]\.values is 3\.0; expected a list$"),
+    (suite(bench("a", run(1.0)), cpu_count="many"), r"metadata\.cpu_count is 'many'; expected a number from 1$"),
+    (suite({"runs": [{"raw_samples": [1.0]}]}, loops=0), r"metadata\.loops is 0; expected a number from 1$"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, content, message):
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path, content)

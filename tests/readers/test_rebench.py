@@ -92,14 +92,11 @@ def test_a_profile_is_no_measurement(tmp_path):
         perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
-        ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
-        (new("1.0", "x", 1), "line 3 begins with 'x'"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
+    ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
+    (new("1.0", "x", 1), "line 3 begins with 'x'"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, line, message):
     with pytest.raises(ValueError, match=rf"bench\.data: {message}"):
         read(tmp_path, old("1.0") + line)

@@ -104,20 +104,16 @@ def test_partitioned_folder(table, tmp_path):
     assert streamed["machine"].values.tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda table: table.assign(failed=False), "column 'failed' cannot be streamed"),
-        (lambda table: table.assign(unit="ms"), "column 'unit' cannot be streamed"),
-        (lambda table: pd.concat([table, table.iloc[[3]]]), "row 91 under the header repeats a measurement"),
-        (
-            lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
-            "column 'time_ms', row 41 under the header, is -1",
-        ),
-        (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' holds numbers that neither"),
-    ],
-    ids=["mark", "unit", "repeated", "negative", "number"],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda table: table.assign(failed=False), "column 'failed' cannot be streamed"),
+    (lambda table: table.assign(unit="ms"), "column 'unit' cannot be streamed"),
+    (lambda table: pd.concat([table, table.iloc[[3]]]), "row 91 under the header repeats a measurement"),
+    (
+        lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
+        "column 'time_ms', row 41 under the header, is -1",
+    ),
+    (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' holds numbers that neither"),
+], ids=["mark", "unit", "repeated", "negative", "number"])  # fmt: skip
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_refusals(table, tmp_path, change, message, suffix):
     file = written(change(table), tmp_path / f"table.{suffix}")

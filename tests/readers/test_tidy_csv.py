@@ -50,21 +50,18 @@ def test_units_of_rows(tmp_path):
     assert read(tmp_path, "benchmark,unit,energy\nfft,kJ,5\n")["energy"].attrs["units"] == "kJ"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("benchmark,unit,time\nfft,ms,5\nfft,parsec,5\n", "column 'unit' has rows in 'ms', 'parsec'"),
-        ("benchmark,unit,time\nfft,ms,5\nfft,,5\n", "column 'unit' is empty in row 2"),
-        ("# units: s\nbenchmark,unit,time\nfft,ms,5\n", "says its units are 's', and column 'unit' says 'ms'"),
-        ("# units: s\nbenchmark,unit,time\nfft,ms,5\nfft,s,5\n", "column 'unit' has rows in 'ms', 's'"),
-        ("benchmark,unit,time_ms\nfft,s,5\n", "says its units are 's', and its column of values is 'time_ms'"),
-        ("benchmark,unit,time\nfft,millisec,5\n", "says its times are in 'millisec', which is not a unit of time: these are ns, us, ms"),
-        ("benchmark,unit,energy\nfft,J,5\nfft,kJ,5\n", "column 'unit' has rows in 'J', 'kJ'"),
-        ("# units: ms\nbenchmark,throughput\nfft,5\n", "'throughput' is in 'ms', which is a time"),
-        ("benchmark,censored,censored_at,time\nfft,1,1_000,5\n", "column 'censored_at' holds 1 values that are not numbers"),
-        ("benchmark,time\nf\0ft,5\n", "is not text: character 16 is NUL"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("benchmark,unit,time\nfft,ms,5\nfft,parsec,5\n", "column 'unit' has rows in 'ms', 'parsec'"),
+    ("benchmark,unit,time\nfft,ms,5\nfft,,5\n", "column 'unit' is empty in row 2"),
+    ("# units: s\nbenchmark,unit,time\nfft,ms,5\n", "says its units are 's', and column 'unit' says 'ms'"),
+    ("# units: s\nbenchmark,unit,time\nfft,ms,5\nfft,s,5\n", "column 'unit' has rows in 'ms', 's'"),
+    ("benchmark,unit,time_ms\nfft,s,5\n", "says its units are 's', and its column of values is 'time_ms'"),
+    ("benchmark,unit,time\nfft,millisec,5\n", "says its times are in 'millisec', which is not a unit of time: these are ns, us, ms"),
+    ("benchmark,unit,energy\nfft,J,5\nfft,kJ,5\n", "column 'unit' has rows in 'J', 'kJ'"),
+    ("# units: ms\nbenchmark,throughput\nfft,5\n", "'throughput' is in 'ms', which is a time"),
+    ("benchmark,censored,censored_at,time\nfft,1,1_000,5\n", "column 'censored_at' holds 1 values that are not numbers"),
+    ("benchmark,time\nf\0ft,5\n", "is not text: character 16 is NUL"),
+])  # fmt: skip
 def test_units_and_numbers_that_are_refused(tmp_path, text, message):
     """The message names what is wrong and what is known."""
     with pytest.raises(ValueError, match=rf"runs\.csv: .*{message}"):
@@ -165,24 +162,21 @@ def test_names_of_coordinates_can_be_stored(tmp_path):
     assert "l1_l2" in read(tmp_path, "benchmark,l1/l2,time\nfft,3,1\n").coords
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        (" \n\n", "is empty"),
-        ("benchmark,time\n", "has a header and no rows"),
-        ("benchmark,time,time_ms\nfft,1,2\n", "has two columns of time, 'time' and 'time_ms'"),
-        ("benchmark,time,time\nfft,1,2\n", "has a column twice: 'time'"),
-        ("# units: parsec\nbenchmark,time\nfft,1\n", "says its times are in 'parsec', which is not a unit of time"),
-        ("# better: sideways\nbenchmark,time\nfft,1\n", "better='sideways' is not known"),
-        ("# metric: score\nbenchmark,time2\nfft,1\n", "says its values are in column 'score'; its columns are 'benchmark', 'time2'"),
-        ("benchmark,execution,time\nfft,,1\nfft,1,1\n", "column 'execution' names repetitions but is empty in 1 rows"),
-        ("benchmark,warmup,time\nfft,maybe,1\n", "column 'warmup' is a mark, true or false; it holds 'maybe'"),
-        ("benchmark,time\nfft,1\nsort,2,3,4\n", "is not a table"),
-        ("benchmark,version,time\nfft,a,1\n\nfft,3\n", "row 2 under the header has 2 cells, and the header 3: 'fft,3'"),
-        ("benchmark,time\nfft,1\nfft,nan\n", "column 'time', row 2 under the header, is 'nan'; expected a number"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "is empty"),
+    (" \n\n", "is empty"),
+    ("benchmark,time\n", "has a header and no rows"),
+    ("benchmark,time,time_ms\nfft,1,2\n", "has two columns of time, 'time' and 'time_ms'"),
+    ("benchmark,time,time\nfft,1,2\n", "has a column twice: 'time'"),
+    ("# units: parsec\nbenchmark,time\nfft,1\n", "says its times are in 'parsec', which is not a unit of time"),
+    ("# better: sideways\nbenchmark,time\nfft,1\n", "better='sideways' is not known"),
+    ("# metric: score\nbenchmark,time2\nfft,1\n", "says its values are in column 'score'; its columns are 'benchmark', 'time2'"),
+    ("benchmark,execution,time\nfft,,1\nfft,1,1\n", "column 'execution' names repetitions but is empty in 1 rows"),
+    ("benchmark,warmup,time\nfft,maybe,1\n", "column 'warmup' is a mark, true or false; it holds 'maybe'"),
+    ("benchmark,time\nfft,1\nsort,2,3,4\n", "is not a table"),
+    ("benchmark,version,time\nfft,a,1\n\nfft,3\n", "row 2 under the header has 2 cells, and the header 3: 'fft,3'"),
+    ("benchmark,time\nfft,1\nfft,nan\n", "column 'time', row 2 under the header, is 'nan'; expected a number"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         read(tmp_path, text)

@@ -32,15 +32,12 @@ def test_groups_are_in_labels_that_need_them(tmp_path):
     assert times["benchmark"].values.tolist() == ["sort[group=arrays]", "sort[group=lists]"]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        result(),
-        {"name": "sort", "runs": 2, "result": result()},
-        {"name": "sort", "hz": 666.0, "samples": [1.0, 2.0]},
-        {"name": "sort", "result": {"totalTime": 3.0, "period": 1.5, "latency": {"rme": 1.0, "samples": [1.0, 2.0]}}},
-    ],
-)
+@pytest.mark.parametrize("row", [
+    result(),
+    {"name": "sort", "runs": 2, "result": result()},
+    {"name": "sort", "hz": 666.0, "samples": [1.0, 2.0]},
+    {"name": "sort", "result": {"totalTime": 3.0, "period": 1.5, "latency": {"rme": 1.0, "samples": [1.0, 2.0]}}},
+])  # fmt: skip
 def test_results_of_tinybench(tmp_path, row):
     """A list of results, of tasks, and of results since version 3."""
     times = read(tmp_path, [row])

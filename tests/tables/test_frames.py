@@ -202,15 +202,12 @@ def test_missing_labels_are_unknown():
     assert times["machine"].values.tolist() == ["m1", "unknown"]
 
 
-@pytest.mark.parametrize(
-    ("change", "keywords", "message"),
-    [
-        ({}, {"value": "seconds"}, "column 'seconds' not found; the table has columns 'benchmark', 'build'"),
-        ({}, {"benchmark": "program"}, "column 'program' not found"),
-        ({"time": "fast"}, {}, "column 'time' holds 6 values that are not numbers; the first is 'fast' in row 0"),
-        ({"process": [1, None, 2, 3, 4, 5]}, {"execution": "process"}, "'process' names repetitions but is empty in 1 rows"),
-    ],
-)
+@pytest.mark.parametrize(("change", "keywords", "message"), [
+    ({}, {"value": "seconds"}, "column 'seconds' not found; the table has columns 'benchmark', 'build'"),
+    ({}, {"benchmark": "program"}, "column 'program' not found"),
+    ({"time": "fast"}, {}, "column 'time' holds 6 values that are not numbers; the first is 'fast' in row 0"),
+    ({"process": [1, None, 2, 3, 4, 5]}, {"execution": "process"}, "'process' names repetitions but is empty in 1 rows"),
+])  # fmt: skip
 def test_bad_tables_are_named(change, keywords, message):
     """What came, what is needed."""
     with pytest.raises(ValueError, match=message):
@@ -244,17 +241,14 @@ def test_from_samples_pads_ragged_lists():
     assert nested["time"].attrs == {"units": "s", "better": "lower"}
 
 
-@pytest.mark.parametrize(
-    ("samples", "message"),
-    [
-        ({}, "samples must map labels to lists"),
-        ([1, 2], "samples must map labels to lists"),
-        ({"a": []}, r"samples\['a'\] is empty"),
-        ({"a": [[1.0]]}, r"samples\['a'\]\[0\] is \[1.0\], where a number was expected"),
-        ({"a": 3.0}, r"samples\['a'\] is 3.0, where a list was expected"),
-        ({"a": ["x"]}, r"samples\['a'\]\[0\] is 'x', where a number was expected"),
-    ],
-)
+@pytest.mark.parametrize(("samples", "message"), [
+    ({}, "samples must map labels to lists"),
+    ([1, 2], "samples must map labels to lists"),
+    ({"a": []}, r"samples\['a'\] is empty"),
+    ({"a": [[1.0]]}, r"samples\['a'\]\[0\] is \[1.0\], where a number was expected"),
+    ({"a": 3.0}, r"samples\['a'\] is 3.0, where a list was expected"),
+    ({"a": ["x"]}, r"samples\['a'\]\[0\] is 'x', where a number was expected"),
+])  # fmt: skip
 def test_bad_samples_are_named(samples, message):
     """The place in the lists is said."""
     with pytest.raises(ValueError, match=message):

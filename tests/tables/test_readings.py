@@ -49,16 +49,13 @@ def test_numbers_of_a_machine():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        TEXTS,
-        TEXTS | {"memory": "4 TB (128 x 32 GB 2Rx4)", "l1_cache": "64 KB I + 32 KB D on chip per core"},
-        TEXTS | {"memory": "24x Vendor ABC 64 GB 2 rank 4800", "l2_cache": "None"},
-        TEXTS | {"memory": "fast", "l1_cache": "512 KB I on chip per chip, 64 KB I shared / 2 cores; 16 KB D on chip per core"},
-        TEXTS | {"enabled": "-1 cores, 2 chips", "memory": "2 GB (2x1GB Maker DDR2-667 CL5)", "cpu_mhz": "3100"},
-    ],
-)
+@pytest.mark.parametrize("texts", [
+    TEXTS,
+    TEXTS | {"memory": "4 TB (128 x 32 GB 2Rx4)", "l1_cache": "64 KB I + 32 KB D on chip per core"},
+    TEXTS | {"memory": "24x Vendor ABC 64 GB 2 rank 4800", "l2_cache": "None"},
+    TEXTS | {"memory": "fast", "l1_cache": "512 KB I on chip per chip, 64 KB I shared / 2 cores; 16 KB D on chip per core"},
+    TEXTS | {"enabled": "-1 cores, 2 chips", "memory": "2 GB (2x1GB Maker DDR2-667 CL5)", "cpu_mhz": "3100"},
+])  # fmt: skip
 def test_reader_and_machine_table_agree(tmp_path, texts):
     """The same text is the same number on both paths."""
     read, table = perfarray.read(write(tmp_path / "result.csv", result(texts))), table_of(texts)

@@ -96,16 +96,13 @@ def test_runs_that_failed(tmp_path):
     assert times["failed"].values.ravel().tolist() == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("kind", "ratio", "score", "suite", "setting"),
-    [
-        ("Ref Time", "Ratio", "SPECint_base2006", "int2006_speed", None),
-        ("# Copies", "Rate", "SPECfp_rate_base2006", "fp2006_rate", "copies"),
-        ("# Threads", "Ratio", "SPECspeed2017_int_base", "int2017_speed", "threads"),
-        ("# Copies", "Rate", "SPECrate2017_fp_base", "fp2017_rate", "copies"),
-        ("# Threads", "Ratio", "SPEComp_base2012", "SPEComp_base2012", "threads"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "ratio", "score", "suite", "setting"), [
+    ("Ref Time", "Ratio", "SPECint_base2006", "int2006_speed", None),
+    ("# Copies", "Rate", "SPECfp_rate_base2006", "fp2006_rate", "copies"),
+    ("# Threads", "Ratio", "SPECspeed2017_int_base", "int2017_speed", "threads"),
+    ("# Copies", "Rate", "SPECrate2017_fp_base", "fp2017_rate", "copies"),
+    ("# Threads", "Ratio", "SPEComp_base2012", "SPEComp_base2012", "threads"),
+])  # fmt: skip
 def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
     """Speed and rate, 2006 and 2017: the reference time is stated, or ratio x time / copies; other suites keep their name."""
     copies = {"copies": 8}.get(setting, 1)
@@ -219,19 +216,16 @@ def test_suites_of_one_machine_are_joined(tmp_path):
 
 
 @needs_archives
-@pytest.mark.parametrize(
-    ("name", "times", "copied"),
-    [
-        ("EstebanMonge_speccpu2006/cint2006-example.csv", 72, 9),
-        ("EstebanMonge_speccpu2006/cfp2006-example.csv", 102, 27),
-        ("EstebanMonge_speccpu2006/cint2006-rates-example.csv", 72, 12),
-        ("EstebanMonge_speccpu2006/CINT2006.001.ref.csv", 36, 0),
-        ("bowers_speccpu2017/cint2017-speed-example.csv", 60, 0),
-        ("bowers_speccpu2017/cint2017-rates-example.csv", 30, 0),
-        ("bowers_speccpu2017/cfp2017-rates-example.csv", 39, 0),
-        ("AdityaCodeSphere123_SPEC-CPU2017/gcc__CPU2017.003.intrate.refrate.head.csv", 9, 0),
-    ],
-)
+@pytest.mark.parametrize(("name", "times", "copied"), [
+    ("EstebanMonge_speccpu2006/cint2006-example.csv", 72, 9),
+    ("EstebanMonge_speccpu2006/cfp2006-example.csv", 102, 27),
+    ("EstebanMonge_speccpu2006/cint2006-rates-example.csv", 72, 12),
+    ("EstebanMonge_speccpu2006/CINT2006.001.ref.csv", 36, 0),
+    ("bowers_speccpu2017/cint2017-speed-example.csv", 60, 0),
+    ("bowers_speccpu2017/cint2017-rates-example.csv", 30, 0),
+    ("bowers_speccpu2017/cfp2017-rates-example.csv", 39, 0),
+    ("AdityaCodeSphere123_SPEC-CPU2017/gcc__CPU2017.003.intrate.refrate.head.csv", 9, 0),
+])  # fmt: skip
 def test_genuine_results(name, times, copied):
     """Every run is read once, copied peak runs are marked, and the median of the ratios is the published one."""
     found = perfarray.read(ARCHIVES / "spec_csv" / name)

@@ -61,14 +61,11 @@ def test_texts_stay_texts(tmp_path):
     assert all(found[name].dims == ("machine",) for name in ("cores", "memory", "suite"))
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "Benchmark,Hardware Vendor\t,System,# Cores,# Chips ,Processor ,3rd Level Cache,Result,Baseline",
-        'Benchmark,"HardwareVendor     ",System,#Cores,#Chips,Processor,3rdLevelCache,Result,Baseline',
-        "Benchmark,Hardware.Vendor,System,X..Cores,X..Chips,Processor,X3rd.Level.Cache,Result,Baseline",
-    ],
-)
+@pytest.mark.parametrize("head", [
+    "Benchmark,Hardware Vendor\t,System,# Cores,# Chips ,Processor ,3rd Level Cache,Result,Baseline",
+    'Benchmark,"HardwareVendor     ",System,#Cores,#Chips,Processor,3rdLevelCache,Result,Baseline',
+    "Benchmark,Hardware.Vendor,System,X..Cores,X..Chips,Processor,X3rd.Level.Cache,Result,Baseline",
+])  # fmt: skip
 def test_heads_of_many_hands(tmp_path, head):
     """Names of columns with trailing blanks, without blanks, and as R writes them are the same."""
     found = read(tmp_path, "CINT2006,Maker,Box,4,1,CPU 7,8 MB,20,10", head=head)
@@ -96,16 +93,13 @@ def test_speed_and_rate_in_one_row(tmp_path):
     assert set(found.coords) == {"machine", "tuning", "vendor", "system", "published"}
 
 
-@pytest.mark.parametrize(
-    ("rows", "why"),
-    [
-        ((), "has a head and no rows"),
-        ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
-        ((ROWS[0].replace("35.8", "fast"),), "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none"),
-        ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
-        ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "why"), [
+    ((), "has a head and no rows"),
+    ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
+    ((ROWS[0].replace("35.8", "fast"),), "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none"),
+    ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
+    ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
+])  # fmt: skip
 def test_broken_dumps(tmp_path, rows, why):
     with pytest.raises(FileError, match=why) as error:
         read(tmp_path, *rows)
@@ -119,14 +113,11 @@ def test_a_table_that_is_no_dump(tmp_path):
 
 
 @needs_archives
-@pytest.mark.parametrize(
-    ("name", "rows", "missing"),
-    [
-        ("ESEUR_spec/cpu2006-results-20140206.csv.xz", 26_238, {"score": 837 + 138}),
-        ("karlarao_specint_cpu_explorer/specprice.txt.gz", 2_941, None),
-        ("blue-plum-cloud_cpu2017data/test.csv.gz", 10_873, None),
-    ],
-)
+@pytest.mark.parametrize(("name", "rows", "missing"), [
+    ("ESEUR_spec/cpu2006-results-20140206.csv.xz", 26_238, {"score": 837 + 138}),
+    ("karlarao_specint_cpu_explorer/specprice.txt.gz", 2_941, None),
+    ("blue-plum-cloud_cpu2017data/test.csv.gz", 10_873, None),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:.*several results")
 def test_genuine_dumps(name, rows, missing):
     """Every row is a machine; zeros are not measured."""

@@ -76,16 +76,13 @@ def test_reference_times_are_no_measurements(tmp_path):
     assert read(tmp_path, text)["time"].count() == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("400.alpha,1.5\n401.be", r"line 2 has 1 cells \('401.be'\); expected benchmark, time$"),
-        ("400.alpha,1.5\n401.beta,fast\n", "line 2: 'fast' of '401.beta' is not a number above 0"),
-        ("400.alpha,1.5\n401.beta,0\n", "line 2: '0' of '401.beta'"),
-        ("benchmark,time,ratio\n500.alpha_r,344\n", r"line 2 has 2 cells .* expected benchmark, time, ratio$"),
-        ("benchmark,time,ratio\n500.alpha_r,344,4.63\nbenchmark,time,ratio\n", "line 3: 'time' of 'benchmark' is not a number"),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), [
+    ("400.alpha,1.5\n401.be", r"line 2 has 1 cells \('401.be'\); expected benchmark, time$"),
+    ("400.alpha,1.5\n401.beta,fast\n", "line 2: 'fast' of '401.beta' is not a number above 0"),
+    ("400.alpha,1.5\n401.beta,0\n", "line 2: '0' of '401.beta'"),
+    ("benchmark,time,ratio\n500.alpha_r,344\n", r"line 2 has 2 cells .* expected benchmark, time, ratio$"),
+    ("benchmark,time,ratio\n500.alpha_r,344,4.63\nbenchmark,time,ratio\n", "line 3: 'time' of 'benchmark' is not a number"),
+])  # fmt: skip
 def test_broken_files(tmp_path, text, why):
     """The error names the file, the line and what is expected there."""
     with pytest.raises(FileError, match=why) as error:
