@@ -173,7 +173,8 @@ STOPPED = {"process": range(6), "censored": True}
     ({"time": "fast"}, {}, "column 'time' holds 6 values that are not numbers; the first is 'fast' in row 0"),
     ({"process": [1, None, 2, 3, 4, 5]}, {"execution": "process"}, "'process' names repetitions but is empty in 1 rows"),
     ({"warmup": "maybe"}, {}, "'warmup' is a mark, true or false; it holds 'maybe'"),
-    (STOPPED | {"censored_at": [None, "soon", *[1.0] * 4]}, {}, "'censored_at' holds 1 values that are not numbers; the first is 'soon'.* in row 1"),
+    (STOPPED | {"censored_at": [None, "soon", *[1.0] * 4]}, {},
+     "column 'censored_at' holds 1 values that are not numbers; the first is 'soon'.* in row 1"),
     *((STOPPED | {"censored_at": [None, bad, *[1.0] * 4]}, {}, "'censored_at' holds 1 values that are no limits.* in row 1")
       for bad in (0.0, -1.0, np.inf)),
 ])  # fmt: skip
