@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, write
 
 HEAD = """__rec=node,id=20,attr=10,data=276,parent=3
 __rec=node,id=21,attr=8,data=region,parent=20
@@ -33,9 +33,8 @@ def test_regions_are_benchmarks(tmp_path):
     pytest.importorskip("caliperreader", reason="install perfarray[io]")
     with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen"):
         found = perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))
-    assert found["benchmark"].values.tolist() == ["main", "main/solve", "(outside of regions)"]
-    np.testing.assert_array_equal(found["time"].values.ravel(), [4.5, 2.5, np.nan])
-    np.testing.assert_array_equal(found["time_avg"].values.ravel(), [4.0, 2.25, 0.1])
+    check(found, benchmark=["main", "main/solve", "(outside of regions)"])
+    check(found.squeeze(), time=[4.5, 2.5, np.nan], time_avg=[4.0, 2.25, 0.1])
     assert found["Reps"].values.ravel().tolist()[:2] == [1.0, 7.0]
     assert (found["machine"].item(), found.attrs["n_below_resolution"]) == ("quartz", 1)
 
