@@ -96,7 +96,6 @@ class TestWhatIsLeftOut:
             perfarray.read_archive(files(mixed), **options)
 
     def test_a_path_beside_the_layout_is_broken(self, mixed):
-        """`on_error` applies to files whose path does not match the layout."""
         write(mixed / "a_1.json", small_suite(1.0))
         with pytest.warns(UserWarning, match=r"1 is broken and left out: .*good\.json: its path does not match layout"):
             times = perfarray.read_archive(str(mixed / "*.json"), layout="{version}_{session}.json", on_error="warn")
@@ -175,7 +174,6 @@ class TestJoins:
         check(found.squeeze(), throughput=[1e3, 1e6])
 
     def test_rates_of_other_things_are_other_variables(self, archive):
-        """Operations and megabytes per second do not mix."""
         found = archive(*(f"# units: {unit}\nbenchmark,throughput\nfft,1\n" for unit in ("MB/s", "ops/ms")))
         assert {name: variable.attrs["units"] for name, variable in found.items()} == {"throughput_MB_s": "MB/s", "throughput": "ops/s"}
         assert found.attrs["metric"] == "throughput"

@@ -64,7 +64,6 @@ def test_processes_are_started_where_there_is_enough_to_read(many, monkeypatch):
 
 
 def test_a_process_that_ends_is_an_error(many, monkeypatch):
-    """The message names possible causes and the remedy."""
     monkeypatch.setattr(attempts, "_attempts_at", ended)
     with pytest.raises(ChildProcessError, match=r"a process that read files ended: .*parallel=False reads in this process"):
         perfarray.read_archive(many, parallel=1)

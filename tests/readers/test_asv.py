@@ -8,13 +8,11 @@ from readers.files_of_our_own import check, refusals, write
 
 
 def results(own, commit="0123456789abcdef", machine="box", **more):
-    """Return a file of results."""
     params = {"machine": machine, "arch": "x86_64", "cpu": "A CPU", "os": "Linux", "ram": "8G", "python": "3.14", "numpy": ""}
     return {"version": 1, "commit_hash": commit, "date": 1700000000000, "params": params, "env_name": "py3.14", "results": own} | more
 
 
 def read(tmp_path, own, name="01234567-py3.14.json", **more):
-    """Read a file of results."""
     return perfarray.read(write(tmp_path / name, results(own, **more)))
 
 
@@ -90,7 +88,6 @@ def test_a_file_that_leaves_out_what_it_can(tmp_path):
 
 
 def test_several_environments_are_a_dim(tmp_path):
-    """Where one commit was measured in several."""
     for python, value in (("py3.13", 1.0), ("py3.14", 2.0)):
         read(tmp_path, {"time_sort": value}, f"01234567-{python}.json", env_name=python)
     check(perfarray.read_archive(tmp_path).squeeze(), environment=["py3.13", "py3.14"], time=[1.0, 2.0])
@@ -113,7 +110,6 @@ def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
 
 
 def test_a_machine_that_changed_between_commits(tmp_path):
-    """Its system lies along the commits."""
     for commit, os in (("b" * 40, "Linux 6"), ("a" * 40, "Linux 7")):
         content = results({"time_sort": 1.0}, commit)
         content["params"]["os"] = os

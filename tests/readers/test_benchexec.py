@@ -20,7 +20,6 @@ def run(name, status="true", category="correct", more="", **columns):
 
 
 def read(tmp_path, *runs, attributes="", systems=SYSTEM):
-    """Read a file of some runs."""
     head = f'<result benchmarkname="b" tool="T" version="1.0" timelimit="60 s" {attributes}>'
     columns = '<columns><column title="status"/></columns>'
     return perfarray.read(write(tmp_path / "r.xml", f'<?xml version="1.0"?>\n{DOCTYPE}{head}{columns}{systems}{"".join(runs)}</result>'))
@@ -73,7 +72,6 @@ def test_hosts_and_an_aborted_result(tmp_path):
 
 
 def test_one_result_packed_in_several_ways(tmp_path):
-    """Copies with the same date are one measurement."""
     read(tmp_path, run("a.c"), attributes='date="2015-03-03 16:13:01 CET"')
     text = (tmp_path / "r.xml").read_bytes()
     for suffix in (".gz", ".bz2"):

@@ -8,7 +8,6 @@ from readers.files_of_our_own import check, refusals, write
 
 
 def measurement(stage, nanoseconds, operations=1, launch=1, mode="Workload"):
-    """Return one measurement."""
     return {"IterationMode": mode, "IterationStage": stage, "LaunchIndex": launch, "Operations": operations, "Nanoseconds": nanoseconds}
 
 
@@ -20,12 +19,10 @@ def launch(*results, index=1):
 
 
 def bench(name="Sort", measurements=(), statistics=None, **more):
-    """Return one benchmark."""
     return {"FullName": f"N.T.{name}", "Parameters": "", "Statistics": statistics, "Measurements": list(measurements)} | more
 
 
 def read(tmp_path, *benchmarks, **host):
-    """Read a report."""
     return perfarray.read(write(tmp_path / "report.json", {"Title": "t", "HostEnvironmentInfo": host, "Benchmarks": list(benchmarks)}))
 
 

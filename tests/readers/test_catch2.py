@@ -30,7 +30,6 @@ def test_the_mean_is_the_value_of_an_execution(tmp_path, root):
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_names_and_failures(tmp_path):
-    """A name is that of a test case; an exception is a failed run."""
     check(read(tmp_path, benchmark(), benchmark()), benchmark=["sort[test_case=case 0]", "sort[test_case=case 1]"])
     times = read(tmp_path, benchmark() + benchmark("throws", '<failed message="out of range"/>')).squeeze()
     check(times, failed=[False, True], error_message=["unknown", "out of range"])

@@ -10,13 +10,11 @@ read = reader("a.json")
 
 
 def result(*data, unit="s", run="r1", name="file-read", error=None, times=(), **tags):
-    """Return one result."""
     stats = None if error else {"data": list(data), "unit": unit, "times": list(times), "iterations": len(data), "mean": 1.0}
     return {"batch_id": "b", "run_id": run, "stats": stats, "error": error, "tags": {"id": "x", "name": name, **tags}, "timestamp": run}
 
 
 def side(value, run, error=None):
-    """Return one side of a comparison."""
     return {"benchmark_name": "w", "single_value_summary": value, "error": error, "run_id": run, "tags": {"name": "w", "n": 1}}
 
 
@@ -40,12 +38,10 @@ def test_units(tmp_path):
 
 
 def test_what_failed_is_marked(tmp_path):
-    """A result with an error has no number, whatever stands beside it."""
     check(read(tmp_path, [result(1.0), result(error={"message": "no"}, name="w")]).squeeze(), failed=[False, True])
 
 
 def test_a_comparison_has_one_number_a_side(tmp_path):
-    """That is said; a side may be missing."""
     rows = [
         {"unit": "i/s", "less_is_better": False, "baseline": side(3.0, "r1"), "contender": side(4.0, "r2", {"fatal": True})},
         {"unit": "i/s", "less_is_better": False, "baseline": None, "contender": side(5.0, "r3")},

@@ -117,7 +117,6 @@ def test_a_small_file_that_asks_for_a_huge_array(tmp_path, monkeypatch):
 
 
 def test_no_memory_left(tmp_path, monkeypatch):
-    """Running out of memory is an error of the file, to which `on_error` applies."""
     good, bad, fail = write(tmp_path / "a.csv", TABLE), write(tmp_path / "b.json", small_suite(1.0)), Mock(side_effect=MemoryError)
     monkeypatch.setattr("perfarray.readers.opening.json.loads", fail)
     with pytest.raises(ValueError, match=r"b\.json: does not fit into the memory"):

@@ -12,7 +12,6 @@ read_json = reader("a.json")
 
 
 def google(name, value, threads):
-    """Return one row of Google Benchmark."""
     more = {"run_name": name, "run_type": "iteration", "real_time": value, "time_unit": "s", "iterations": 1}
     return {"name": name, **more, "threads": threads}
 
@@ -197,7 +196,6 @@ def test_what_is_wrong_is_said(tmp_path, text, options, message):
 
 
 def test_companions_of_results(tmp_path):
-    """The error for a companion file names the tool."""
     message = "asv puts a file of this name beside its results, and those are read; else say where its numbers are"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, {"version": 1}, "benchmarks.json")

@@ -127,7 +127,6 @@ def test_time_grows_with_the_text(pattern, how):
 
 
 def test_they_are_all_here():
-    """Those of readers, of descriptions, and of functions."""
     assert {(WRITTEN, "fullmatch"), (TOTAL, "search"), (COUNTS["cores"], "search")} <= set(EXPRESSIONS)
     assert len(EXPRESSIONS) > 60
 

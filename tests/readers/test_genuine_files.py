@@ -125,7 +125,6 @@ def test_files_of_other_formats_are_not_taken(folder):
 
 
 def test_known_traps():
-    """What the files are known to hold."""
     pyperf, jmh = ARCHIVES / "pyperf", ARCHIVES / "jmh"
     assert perfarray.read(pyperf / "moreati_counter-top/pypy.json").attrs["n_calibration_runs"] == 26
     assert perfarray.read(pyperf / "moreati_counter-top/py38.json")["python_version"].item().startswith("3.6.8")

@@ -53,13 +53,11 @@ def test_settings_in_names_and_keys(tmp_path):
 
 
 def test_names_with_and_without_settings(tmp_path):
-    """`benchmark_name` is the name without settings."""
     found = read(tmp_path, "BenchmarkSort/size=10-4 1 10 ns/op\nBenchmarkHash/small-4 1 5 ns/op\n")
     check(found, benchmark_name=["Sort", "Hash/small"])
 
 
 def test_the_same_name_in_two_packages(tmp_path):
-    """The package is in the label where it must be."""
     found = read(tmp_path, "".join(f"pkg: {name}\nBenchmarkSort-4 1 5 ns/op\nPASS\n" for name in ("a", "b")))
     check(found, benchmark=["Sort[pkg=a]", "Sort[pkg=b]"])
     assert found.sizes["execution"] == 1

@@ -9,7 +9,6 @@ from readers.files_of_our_own import check, refusals, write
 
 
 def row(name="BM_copy", real=10.0, **more):
-    """Return one measurement."""
     return {
         "name": name, "run_name": name, "run_type": "iteration", "family_index": 0, "per_family_instance_index": 0, "repetitions": 1,
         "repetition_index": 0, "threads": 1, "iterations": 100, "real_time": real, "cpu_time": real / 2, "time_unit": "ns",
@@ -17,7 +16,6 @@ def row(name="BM_copy", real=10.0, **more):
 
 
 def aggregate(name, kind, real):
-    """Return one aggregate."""
     return {
         "name": f"{name}_{kind}", "run_name": name, "run_type": "aggregate", "aggregate_name": kind, "iterations": 2, "real_time": real,
         "cpu_time": real, "time_unit": "ns", "aggregate_unit": "percentage" if kind == "cv" else "time",
@@ -25,7 +23,6 @@ def aggregate(name, kind, real):
 
 
 def read(tmp_path, *rows, **context):
-    """Read a file of some rows."""
     return perfarray.read(write(tmp_path / "file.json", {"context": context, "benchmarks": list(rows)}))
 
 
@@ -48,7 +45,6 @@ def test_arguments_are_coordinates(tmp_path):
 
 
 def test_units_may_differ(tmp_path):
-    """Each row has its own; all are seconds after reading."""
     check(read(tmp_path, row("a"), row("b", 2.0, time_unit="ms")), rtol=1e-15, time=[[[1e-8]], [[2e-3]]])
 
 

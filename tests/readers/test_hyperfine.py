@@ -8,7 +8,6 @@ from readers.files_of_our_own import check, refusals, write
 
 
 def read(tmp_path, *results):
-    """Read a file of some commands."""
     return perfarray.read(write(tmp_path / "file.json", {"results": list(results)}))
 
 

@@ -80,7 +80,6 @@ def test_what_only_some_entries_say_is_unknown_elsewhere(tmp_path):
 
 
 def test_settings_are_in_the_label_and_become_dims(tmp_path):
-    """Params, mode and threads tell entries of one name apart, and unstack."""
     settings = [(size, threads) for size in (16, 1024) for threads in (1, 4)]
     found = read(tmp_path, *(entry(data=[[float(size * n)]], threads=n, params={"size": str(size)}) for size, n in settings))
     assert found["benchmark"].values[-1] == "copy[size=1024,threads=4]"

@@ -10,7 +10,6 @@ TIMES = {"fft:CPython:default": [[2.0, 1.0], [3.0]], "fft:Java:default": [[4.0],
 
 
 def content(age):
-    """Return a file of one of three ages."""
     estimates = {key: [9.0] for key in TIMES}
     about = {"audit": {"cpuinfo": "processor\t: 0\nmodel name\t: A CPU \n", "uname": "Linux"}, "config": "x", "eta_estimates": estimates}
     return {"new": about | {"wallclock_times": TIMES}, "old": about | {"data": TIMES}, "bare": TIMES}[age]

@@ -67,7 +67,6 @@ def test_every_format_has_a_file(alone):
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("first", list(EVERY)[:-1])
 def test_every_pair_of_files_reads_as_one_archive(tmp_path, alone, first):
-    """It holds the values of both files and no others."""
     names = list(EVERY)
     for second in names[names.index(first) + 1 :]:
         times = perfarray.read_archive(folder_of(tmp_path / second, first, second))
@@ -89,7 +88,6 @@ def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, 
 
 
 def test_files_that_share_a_cell_are_told_apart_by_their_paths(tmp_path):
-    """If two files share a cell, every file has the label of its path."""
     for number in (1, 2):
         content = json.loads(EVERY["asv.json"])
         content["results"]["time_c"] = float(number)

@@ -13,7 +13,6 @@ def result(name="sort", elapsed=(1e-6, 2e-6), batch=1, size=-1, **more):
 
 
 def read(tmp_path, *results):
-    """Read a file of some results."""
     return perfarray.read(write(tmp_path / "file.json", {"results": list(results)}))
 
 

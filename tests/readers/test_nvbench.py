@@ -13,7 +13,6 @@ def summary(tag, **values):
 
 
 def state(n=1, mean=1.5, device=0, more=(), prefix="nv/cold", unit="gpu"):
-    """Return one state of an axis `n`."""
     summaries = [summary(f"{prefix}/sample_size", value=3), summary(f"{prefix}/time/{unit}/mean", value=mean), *more]
     axes = [{"name": "n", "type": "int64", "value": str(n)}]
     return {"name": f"Device={device} n={n}", "device": device, "axis_values": axes, "summaries": summaries, "is_skipped": False}
@@ -23,7 +22,6 @@ SKIPPED = {"name": "Device=0 n=9", "device": 0, "axis_values": None, "summaries"
 
 
 def read(tmp_path, *states):
-    """Read a file of one benchmark."""
     devices = [{"id": number, "name": name, "sm_version": 700} for number, name in enumerate(("GPU A", "GPU B"))]
     content = {"meta": {}, "devices": devices, "benchmarks": [{"name": "sort", "axes": None, "states": list(states)}]}
     return perfarray.read(write(tmp_path / "file.json", content))
@@ -38,7 +36,6 @@ def test_a_mean_alone_is_one_value(tmp_path, prefix, unit):
 
 @pytest.mark.parametrize("filename", ["file.json-bin/0.bin", "/where/it/ran/file.json-bin/0.bin"])
 def test_samples_are_iterations(tmp_path, filename):
-    """They are looked for beside the file, wherever NVBench ran."""
     write(tmp_path / "file.json-bin/0.bin", np.array([1.5, 2.0, 2.5], dtype="<f4").tobytes())
     times = read(tmp_path, state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=3)]))
     check(times, time=[[[1.5, 2.0, 2.5]]])

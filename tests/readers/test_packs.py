@@ -73,7 +73,6 @@ def test_no_name_leads_out(tmp_path, name):
 
 
 def test_links_and_devices_are_passed_over(tmp_path):
-    """Nothing but regular files is looked at."""
     (tmp_path / "secret.json").write_text("{}")
     kinds = {"l": tarfile.SYMTYPE, "h": tarfile.LNKTYPE, "d": tarfile.CHRTYPE, "f": tarfile.FIFOTYPE}
     odd = [member(name, type=kind, linkname=str(tmp_path / "secret.json")) for name, kind in kinds.items()]
@@ -82,7 +81,6 @@ def test_links_and_devices_are_passed_over(tmp_path):
 
 
 def test_limits(tmp_path, monkeypatch):
-    """The size and the number of members and the ratio of unpacking are limited."""
     monkeypatch.setattr("perfarray.readers.packs.MOST_MEMBERS", 3)
     with pytest.raises(ValueError, match="has more than 3 members"):
         perfarray.read(odd_tar(tmp_path / "many.tar", *(member(f"{i}.json") for i in range(4))))

@@ -81,7 +81,6 @@ def test_work_is_in_proportion_to_size(tmp_path, written, reading):
 
 
 def test_equal_members_are_unpacked_twice_and_hashed_once(tmp_path, monkeypatch):
-    """Members are unpacked once to be read, and once to be compared."""
     equal(DATED)(tmp_path / "equal", 30)
     path = packed(tmp_path / "equal.zip", tmp_path / "equal")
     opened, hashed = [], []

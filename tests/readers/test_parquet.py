@@ -193,7 +193,6 @@ def test_what_is_converted_is_read_again(tmp_path, suffix):
 
 
 def test_converted_metrics_keep_their_units(tmp_path):
-    """A memory, a rate and a descriptor called like a dim."""
     times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"benchmark": ["a", "b"]}, rng=1)
     times["memory"] = (times["time"] * 1e6).assign_attrs(units="B", better="lower")
     times["rate"] = (1 / times["time"]).assign_attrs(units="MB/s", better="higher")

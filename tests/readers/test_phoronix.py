@@ -15,13 +15,11 @@ def result(title="Sort", description="Size: 1", scale="Seconds", proportion="LIB
 
 
 def system(name, cpu="A CPU, 4 cores"):
-    """Return one system."""
     hardware, software = f"Processor: {cpu}, Motherboard: M, Memory: 8GB", "OS: Linux, Compiler: GCC 13, File-System: ext4"
     return f"<System><Identifier>{name}</Identifier><Hardware>{hardware}</Hardware><Software>{software}</Software></System>"
 
 
 def read(tmp_path, *parts):
-    """Read a file of some systems and results."""
     content = f'<?xml version="1.0"?><PhoronixTestSuite>{"".join(parts)}</PhoronixTestSuite>'
     return perfarray.read(write(tmp_path / "composite.xml", content))
 

@@ -144,7 +144,6 @@ class TestLayout:
         check(times.sel(machine="b", binary=0).squeeze(), time=[3.0, 4.0])
 
     def test_binary_above_session(self, tmp_path):
-        """Levels nest in the usual order wherever they stand in the path."""
         for binary, session in ((1, 1), (1, 2), (2, 1)):
             write(tmp_path / f"s{session}_b{binary}.json", small_suite(10.0 * binary + session))
         times = perfarray.read_archive(tmp_path, layout="s{session}_b{binary}.json")

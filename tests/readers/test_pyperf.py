@@ -171,7 +171,6 @@ def test_versions_of_one_file_agree(new, old):
     "name", ["moreati_counter-top/pypy.json", "psf_pyperf/outliers.json.gz", "psf_pyperf/old/outliers.2017-03-16.fd790ce.json"]
 )
 def test_pyperf_reads_the_same(name):
-    """Values and warm-ups are those pyperf itself finds."""
     pyperf = pytest.importorskip("pyperf")
     path = ARCHIVES / "pyperf" / name
     times = perfarray.read(path)

@@ -7,13 +7,11 @@ from readers.files_of_our_own import check, write
 
 
 def bench(name="test_sort", data=(1.0, 2.0), **more):
-    """Return one benchmark with its rounds."""
     stats = {"mean": 1.5, "rounds": 2, "iterations": 10} | ({"data": list(data)} if data else {})
     return {"name": name, "fullname": f"tests/test_a.py::{name}", "group": None, "params": None, "stats": stats} | more
 
 
 def read(tmp_path, *benchmarks, **more):
-    """Read a file of some benchmarks."""
     return perfarray.read(write(tmp_path / "file.json", {"version": "5.1.0", "benchmarks": list(benchmarks), **more}))
 
 

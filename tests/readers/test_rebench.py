@@ -77,7 +77,6 @@ def test_what_is_sent_to_rebenchdb(tmp_path, compact):
 
 
 def test_a_profile_is_no_measurement(tmp_path):
-    """A file of profiles has no numbers and is refused."""
     run = {"runId": {"benchmark": {"name": "Sort", "suite": {"name": "s", "executor": {"name": "SOM"}}}}, "p": []}
     with pytest.raises(ValueError, match=r"profile\.json: holds no measurement"):
         perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))

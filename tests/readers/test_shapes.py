@@ -39,12 +39,10 @@ def test_what_has_the_shape(content):
     (document(params="x" * 1000), "params is 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; expected an object"),
 ])  # fmt: skip
 def test_the_first_deviation(content, message):
-    """Its path, what stands there, what was expected; no more of a value than fits a line."""
     assert deviation(content, SHAPE) == message
 
 
 def test_the_alternative_that_is_most_like():
-    """Among several shapes, the one that shares most keys is reported."""
     shape = Either({"a": NUMBER, "b": NUMBER}, {"c": NUMBER})
     assert deviation({"a": 1, "b": "x"}, shape) == "b is 'x'; expected a number"
     assert deviation({"c": []}, shape) == "c is []; expected a number"

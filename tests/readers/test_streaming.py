@@ -32,7 +32,6 @@ def table():
 
 
 def written(frame, file):
-    """Write a table as the suffix says."""
     if ".csv" in file.suffixes:
         frame.to_csv(file, index=False)
     else:
@@ -83,7 +82,6 @@ def test_packed_file_with_more_combinations_of_codes_than_a_table_holds(table, t
 
 
 def test_what_convert_wrote(table, tmp_path):
-    """Its metadata name the values and the dims."""
     values, units = {"score": "score", "time": "time_ms"}, {"time": "ms", "score": "1"}
     times = table.assign(score=table["time_ms"] / 7).perf.to_timings(value=values, units=units)
     write(times, tmp_path / "written.parquet")

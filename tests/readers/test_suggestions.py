@@ -30,7 +30,6 @@ def proposal(tmp_path, content):
 
 
 def record(name, value, unit=None, **more):
-    """Return one measurement with its name."""
     return {"name": name, "value": value, **({} if unit is None else {"unit": unit}), **more}
 
 

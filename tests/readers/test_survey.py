@@ -39,7 +39,6 @@ def test_each_file_has_a_row(mixed):
 
 @pytest.mark.parametrize("format", [None, "pyperf"])
 def test_an_empty_file_is_called_empty(tmp_path, format):
-    """An empty file in a folder is skipped; a named one is an error."""
     write(tmp_path / "a.json", small_suite(1.0))
     empty = write(tmp_path / "empty.json", " \n")
     row = perfarray.archive_table(tmp_path, format=format).set_index("file").loc["empty.json"]
@@ -84,7 +83,6 @@ def sent_by_processes(attempt, found, number):
 @needs_archives
 @pytest.mark.parametrize("folder", sorted(path.name for path in ARCHIVES.iterdir()) if ARCHIVES.is_dir() else [])
 def test_genuine_files_go_from_one_process_to_another(folder, monkeypatch):
-    """Whatever a reader makes of them: of each folder the smallest files, none of which takes long."""
     sizes = {path: path.stat().st_size for path in (ARCHIVES / folder).rglob("*") if path.is_file()}
     by_size = sorted((path for path, size in sizes.items() if size < 1 << 18), key=sizes.__getitem__)
     files = list({(path.parent, path.suffix): path for path in reversed(by_size)}.values())

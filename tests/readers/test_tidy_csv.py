@@ -60,7 +60,6 @@ def test_another_column_of_values(tmp_path, text, name, attrs):
 
 
 def test_several_metrics(tmp_path):
-    """Time is the main one; energy has its unit."""
     found = read(tmp_path, "benchmark,energy,cpu_time_ms,time\nfft,5,6,7\n")
     assert {name: variable.attrs["units"] for name, variable in found.items()} == {"time": "s", "energy": "J", "cpu_time": "s"}
     check(found, rtol=1e-6, cpu_time=6e-3)
@@ -162,7 +161,6 @@ def test_spec_runs_are_not_taken(tmp_path):
 
 
 def test_what_was_written_is_read(tmp_path):
-    """`to_frame().to_csv()` and back gives the same times."""
     times = perfarray.simulate(sizes={"execution": 3, "iteration": 2}, variances={"execution": 0.1, "iteration": 0.1}, rng=1)
     times = times.expand_dims(benchmark=["a", "a#2"])
     again = read(tmp_path, times.perf.to_frame().to_csv(index=False))

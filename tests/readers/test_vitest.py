@@ -20,7 +20,6 @@ def vitest(**groups):
 
 
 def test_samples_are_iterations_in_milliseconds(tmp_path):
-    """Groups are in labels that need them."""
     times = read(tmp_path, vitest(arrays=[result()]))
     check(times, time=[[[0.001, 0.002]]], benchmark="sort", group="arrays")
     assert times.attrs["format"] == "vitest"

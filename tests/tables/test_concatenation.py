@@ -36,7 +36,6 @@ def joined(*tables):
 
 
 def test_labels_in_order_of_first_appearance():
-    """Whatever codes each table has for them."""
     found = joined(table("fft", "sort"), table("sort", "hash", machine="b")).squeeze()
     check(found, benchmark=["fft", "sort", "hash"], time=[[1, np.nan], [2, 1], [np.nan, 2]])
 
@@ -94,7 +93,6 @@ def test_what_is_known_of_the_whole():
 
 
 def test_one_name_for_two_things():
-    """Units must agree."""
     other = replace(table("sort"), metrics={"time": Metric(values=np.array([1.0]), units="J")})
     with pytest.raises(ValueError, match="'time' means different things in different files"):
         joined(table("fft"), other)

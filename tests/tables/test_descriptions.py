@@ -91,12 +91,10 @@ def test_operating_systems(text, expected):
     ("by hand", Product()),
 ])  # fmt: skip
 def test_compilers(text, expected):
-    """The first compiler and the first two parts of its version."""
     assert compiler(text) == expected
 
 
 def test_other_words():
-    """File systems, answers and flags."""
     assert [file_system(text) for text in ("ext3", "NFSv3 IPoIB", "ReiserFS", "(see below)")] == ["ext3", "nfsv3", "reiserfs", None]
     assert [yes_or_no(text) for text in ("Yes", "NO", "maybe")] == [True, False, None]
     assert flags("-O3 -fno-math-errno  -O3 main.c") == ("-O3", "-fno-math-errno")

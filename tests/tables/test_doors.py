@@ -88,7 +88,6 @@ def test_files_and_frames_give_the_same(tmp_path, name, change):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_arrow_tables_give_the_same(name):
-    """Any object with the Arrow PyCapsule interface."""
     pyarrow = pytest.importorskip("pyarrow", reason="pip install 'perfarray[tables]'")
     frame, _ = changed(name, "whole")
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)

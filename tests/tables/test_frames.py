@@ -184,7 +184,6 @@ def test_bad_tables_are_named(change, keywords, message):
 
 
 def test_empty_large_and_wrong_kinds():
-    """Labels that make a huge and almost empty array are named with their sizes."""
     with pytest.raises(ValueError, match="the table has no rows"):
         long_table().iloc[:0].perf.to_timings()
     with pytest.raises(TypeError, match="expected a pandas DataFrame, got list"):

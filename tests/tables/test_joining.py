@@ -40,7 +40,6 @@ def times():
 @given(dim=st.sampled_from(["benchmark", "machine", "session", "execution"]), data=st.data())
 @settings(max_examples=examples(40), deadline=None)
 def test_what_is_split_comes_back(times, dim, data):
-    """By labels or by repetitions, in two parts."""
     cut = data.draw(st.integers(1, times.sizes[dim] - 1))
     found = perfarray.join(times.isel({dim: slice(cut)}), times.isel({dim: slice(cut, None)}))
     xr.testing.assert_identical(found[list(times.data_vars)].transpose(*times.dims).drop_attrs(deep=False), times.drop_attrs(deep=False))
@@ -69,7 +68,6 @@ def test_further_repetitions_of_a_nest(times):
 
 
 def test_labels_without_a_dim_become_one(times):
-    """Where they tell the timings apart; where one has none, the message says so."""
     parts = [times.assign_coords(version=version) for version in ("old", "new")]
     assert perfarray.join(*parts)["version"].values.tolist() == ["old", "new"]
     with pytest.raises(ValueError, match="number 2 of the timings has no 'machine'"):

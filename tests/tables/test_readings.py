@@ -58,7 +58,6 @@ def test_numbers_of_a_machine():
     TEXTS | {"enabled": "-1 cores, 2 chips", "memory": "2 GB (2x1GB Maker DDR2-667 CL5)", "cpu_mhz": "3100"},
 ])  # fmt: skip
 def test_reader_and_machine_table_agree(tmp_path, texts):
-    """The same text is the same number on both paths."""
     read, table = perfarray.read(write(tmp_path / "result.csv", result(texts))), table_of(texts)
     numbers = machine_numbers(texts)
     assert set(numbers) <= set(read.coords)

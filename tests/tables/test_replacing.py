@@ -32,7 +32,6 @@ def leftovers(place):
 
 
 def put(place, text):
-    """Write a file whole."""
     with replacing(place) as (fresh,):
         fresh.write_text(text)
 
@@ -74,7 +73,6 @@ def test_the_next_write_removes_what_a_killed_one_left(place):
 
 
 def test_a_write_that_goes_on_is_left_alone(place):
-    """Its program holds the lock, in this process or another."""
     with replacing(place) as (first,):
         first.write_text("first")
         put(place, "second")

@@ -160,7 +160,6 @@ test_what_is_wrong_is_said = refusals(
 
 
 def test_cut_off_below_the_tables(tmp_path):
-    """It is read, with one warning."""
     for place, missing in (('"Hardware Vendor', "HARDWARE and SOFTWARE"), ("SOFTWARE", "SOFTWARE")):
         with pytest.warns(UserWarning, match=rf"is cut off at line \d+, before {missing}; what they say is unknown"):
             assert read(tmp_path, WHOLE[: WHOLE.index(place)])["time"].count() == 12

@@ -102,7 +102,6 @@ def test_a_table_that_is_no_dump(tmp_path):
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:.*several results")
 def test_genuine_dumps(name, rows, missing):
-    """Every row is a machine; zeros are not measured."""
     found = perfarray.read(ARCHIVES / "spec_dump" / name)
     assert dict(found.sizes) == {"machine": rows, "tuning": 2}
     assert found.indexes["machine"].is_unique

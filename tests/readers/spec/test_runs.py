@@ -49,7 +49,6 @@ def test_one_run_says_nothing_of_variance(tmp_path):
 
 
 def test_executions_are_in_the_path(tmp_path):
-    """A layout makes executions of the numbers at the ends of names."""
     for number, time in (("001", 344), ("002", 350)):
         write(tmp_path / f"box-{number}.csv", HEADED.replace("344", str(time)))
     found = perfarray.read_archive(tmp_path, layout="{machine}-{execution}.csv")
@@ -58,7 +57,6 @@ def test_executions_are_in_the_path(tmp_path):
 
 
 def test_reference_times_are_no_measurements(tmp_path):
-    """Their file has the same form and is refused by its name."""
     text = "400.alpha,9770\n401.beta,9650\n"
     for content in (text, HEADED):
         assert recognise(Source(write(tmp_path / "2006__reftime.csv", content))) is None

@@ -109,7 +109,6 @@ def test_the_suite_is_a_coordinate_along_benchmark(tmp_path, score, copies, suit
 
 
 def test_base_and_peak(tmp_path):
-    """Peak runs stand beside the base runs and lie along `tuning`."""
     rows = ["500.alpha_r  1  100  10.0  S  1  90.5  11.0  *", "500.alpha_r  1  101  9.9  *  1  91.5  10.9  S"]
     times = read(tmp_path, spec_report(*rows))
     check(times, tuning=["base", "peak"])

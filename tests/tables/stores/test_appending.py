@@ -50,7 +50,6 @@ def made(machines, executions=3, benchmarks=("fft", "sort"), **coords):
 
 
 def stored(times, tmp_path):
-    """Write a store and return its place."""
     stores.write(times, tmp_path / "a.zarr")
     return tmp_path / "a.zarr"
 
@@ -219,7 +218,6 @@ def interrupted(tmp_path, monkeypatch):
 
 
 def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
-    """The next that writes there puts back what was there, says so, and goes on from it."""
     with pytest.warns(perfarray.PerfarrayWarning, match=r"a\.zarr: .* was interrupted; what was there before is back") as told:
         assert "".join(appending.append(made("d"), interrupted)["machine"].values) == "abcd"
     assert [note.code for note in told[0].message.notes] == ["interrupted_write"]
@@ -228,7 +226,6 @@ def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
 
 @pytest.mark.parametrize("option", ["--append", None, "--overwrite"])
 def test_the_command_after_a_kill(interrupted, tmp_path, reports, option):
-    """It neither begins another store in the place of the one put aside, nor forgets that one."""
     result = run("convert", reports / "xeon", interrupted, *filter(None, [option]), "--layout", "{machine}/first.csv")
     assert "was interrupted; what was there before is back" in result.stderr
     assert result.exit_code == (0 if option else 2), result.output
@@ -247,7 +244,6 @@ def test_several_kills_are_left_to_the_user(interrupted):
 
 
 def test_two_at_once_lose_nothing(tmp_path, monkeypatch):
-    """Who comes second, to a store that has changed meanwhile, is told so."""
     store = stored(made("a"), tmp_path)
     joined = appending.joined_along
 
