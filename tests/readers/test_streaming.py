@@ -1,5 +1,7 @@
 """Tables streamed into stores: equal to those that are read at once, whatever the blocks; what cannot be streamed is named."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,8 +65,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
-@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize(("kind", "suffix"), [*itertools.product(TABLES, ["csv", "parquet"]), ("flags", "feather"), ("missing", "feather")])
 def test_store_is_that_of_the_table_read_at_once(table, tmp_path, kind, suffix):
     check_same(written(TABLES[kind](table), tmp_path / f"table.{suffix}"), tmp_path)
 
