@@ -4,6 +4,13 @@ import bz2
 import gzip
 import json
 import lzma
+import re
+
+import numpy as np
+import pytest
+
+import perfarray
+from perfarray.readers.opening import FileError
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -14,6 +21,31 @@ def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(PACK.get(path.suffix, bytes)(data))
     return path
+
+
+def reader(name):
+    """Return a function that writes content to a file of that name in a folder, and reads it."""
+    return lambda folder, content, name=name, **options: perfarray.read(write(folder / name, content), **options)
+
+
+def refusals(read, name, *cases):
+    """Return a test: what is read of each content raises, and the message begins with the path of the file and what is said of it."""
+
+    @pytest.mark.parametrize(("content", "message"), cases)
+    def test(tmp_path, content, message):
+        with pytest.raises(FileError, match=f"^{re.escape(str(tmp_path / name))}: {message}"):
+            read(tmp_path, content)
+
+    return test
+
+
+def check(times, rtol=0.0, **expected):
+    """Check the values that variables and coordinates hold, and their shape; a single value may have any dims of length one."""
+    for name, values in expected.items():
+        found = times[name].values if np.ndim(values) else times[name].item()
+        assert np.shape(found) == np.shape(values), name
+        compare = np.testing.assert_allclose if rtol else np.testing.assert_array_equal
+        compare(found, values, err_msg=name, **({"rtol": rtol} if rtol else {}))
 
 
 def run(*values, warmups=(), **metadata):

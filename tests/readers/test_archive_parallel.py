@@ -28,11 +28,14 @@ def many(tmp_path):
     return sorted(tmp_path.iterdir(), key=lambda path: (len(path.name), path.name))
 
 
-def test_chunks(many):
-    """The result has the chunks that were asked for, and the same values."""
+def test_chunks(many, monkeypatch):
+    """The result has the chunks that were asked for, and the same values; without dask the message names the extra."""
     found = perfarray.read_archive(many, chunks={"file": 5})
     assert found["time"].chunksizes["file"][0] == 5
     xr.testing.assert_identical(found.compute(), perfarray.read_archive(many))
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(ImportError, match=r"chunks= needs dask, which is not installed; install perfarray\[io\]"):
+        perfarray.read_archive(many, chunks={})
 
 
 def test_one_result_for_any_number_of_processes(many):
@@ -61,14 +64,12 @@ def test_processes_are_started_where_there_is_enough_to_read(many, monkeypatch):
 
 
 def test_a_process_that_ends_is_an_error(many, monkeypatch):
-    """The message names possible causes and the remedy."""
     monkeypatch.setattr(attempts, "_attempts_at", ended)
     with pytest.raises(ChildProcessError, match=r"a process that read files ended: .*parallel=False reads in this process"):
         perfarray.read_archive(many, parallel=1)
 
 
 def ended(file, settings, answers):
-    """End the process."""
     os._exit(1)
 
 
@@ -118,8 +119,7 @@ def test_the_first_broken_file_is_reported(many, parallel):
         assert len(caught) == 1
 
 
-def test_notes_come_in_order(tmp_path):
-    """Notes come in the order of the paths, in one warning."""
+def test_notes_come_in_the_order_of_the_paths_in_one_warning(tmp_path):
     for name in "dbca":
         write(tmp_path / f"{name}.json", [entry(), entry()])
     with pytest.warns(UserWarning, match=r"(?s)a\.json: 1 .*b\.json: 1 .*c\.json: 1 .*d\.json: 1 ") as caught:
@@ -136,10 +136,3 @@ def test_a_wrong_layout_is_no_fault_of_a_file(many):
     """It is raised with `on_error="skip"` too."""
     with pytest.raises(ValueError, match=r"layout='run.json' must name dims in braces"):
         perfarray.read_archive(many, layout="run.json", on_error="skip")
-
-
-def test_without_dask(many, monkeypatch):
-    """The message names the extra."""
-    monkeypatch.setitem(sys.modules, "dask", None)
-    with pytest.raises(ImportError, match=r"chunks= needs dask, which is not installed; install perfarray\[io\]"):
-        perfarray.read_archive(many, chunks={})

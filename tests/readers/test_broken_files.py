@@ -10,18 +10,7 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.readers.recognising import formats
-from readers.files_of_our_own import (
-    SPEC_SYSTEM,
-    bench,
-    entry,
-    run,
-    secondary,
-    spec_pair,
-    spec_report,
-    spec_result,
-    spec_rows,
-    suite,
-)
+from readers.files_of_our_own import SPEC_SYSTEM, bench, entry, run, secondary, spec_pair, spec_report, spec_result, spec_rows, suite
 from strategies import MANY, examples
 
 FILES = {
@@ -168,43 +157,38 @@ def assert_read_or_named(tmp_path_factory, name, content, reading=perfarray.read
 common = settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.mark.parametrize("name", FILES)
-@common
-@given(data=st.data())
-def test_cut_off_anywhere(tmp_path_factory, name, data):
-    content = FILES[name].encode()
-    assert_read_or_named(tmp_path_factory, name, content[: data.draw(st.integers(0, len(content) - 1))])
+def cut_off(content, data):
+    return content[: data.draw(st.integers(0, len(content) - 1))]
 
 
-@pytest.mark.parametrize("name", FILES)
-@common
-@given(data=st.data())
-def test_bytes_may_be_anything(tmp_path_factory, name, data):
-    """A few bytes may be replaced by others."""
-    content = bytearray(FILES[name].encode())
+def other_bytes(content, data):
+    """Return content with a few bytes replaced by others."""
+    content = bytearray(content)
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    assert_read_or_named(tmp_path_factory, name, bytes(content))
+    return bytes(content)
+
+
+def other_part(content, data):
+    """Return content of which a part is missing, doubled or replaced."""
+    text = content.decode()
+    start = data.draw(st.integers(0, len(text)))
+    stop = data.draw(st.integers(start, min(len(text), start + 40)))
+    return (text[:start] + data.draw(st.sampled_from([*JUNK, text[start:stop] * 2])) + text[stop:]).encode()
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damaged", [cut_off, other_bytes, other_part])
 @common
 @given(data=st.data())
-def test_parts_may_be_missing_or_wrong(tmp_path_factory, name, data):
-    """Any part of a file may be missing, doubled or replaced."""
-    text = FILES[name]
-    start = data.draw(st.integers(0, len(text)))
-    stop = data.draw(st.integers(start, min(len(text), start + 40)))
-    assert_read_or_named(
-        tmp_path_factory, name, (text[:start] + data.draw(st.sampled_from([*JUNK, text[start:stop] * 2])) + text[stop:]).encode()
-    )
+def test_damage_anywhere(tmp_path_factory, name, damaged, data):
+    assert_read_or_named(tmp_path_factory, name, damaged(FILES[name].encode(), data))
 
 
 def places(value, path=()):
     """Yield the path of every value inside parsed JSON."""
     yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inner:
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield from places(item, (*path, key))
 
 

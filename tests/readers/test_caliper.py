@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, write
 
 HEAD = """__rec=node,id=20,attr=10,data=276,parent=3
 __rec=node,id=21,attr=8,data=region,parent=20
@@ -33,26 +33,22 @@ def test_regions_are_benchmarks(tmp_path):
     pytest.importorskip("caliperreader", reason="install perfarray[io]")
     with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen"):
         found = perfarray.read(write(tmp_path / "a.cali", HEAD + RECORDS))
-    assert found["benchmark"].values.tolist() == ["main", "main/solve", "(outside of regions)"]
-    np.testing.assert_array_equal(found["time"].values.ravel(), [4.5, 2.5, np.nan])
-    np.testing.assert_array_equal(found["time_avg"].values.ravel(), [4.0, 2.25, 0.1])
+    check(found, benchmark=["main", "main/solve", "(outside of regions)"])
+    check(found.squeeze(), time=[4.5, 2.5, np.nan], time_avg=[4.0, 2.25, 0.1])
     assert found["Reps"].values.ravel().tolist()[:2] == [1.0, 7.0]
     assert (found["machine"].item(), found.attrs["n_below_resolution"]) == ("quartz", 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("__rec=node,id=60,attr=21,data=x,parent=60\n", "line 13: node '60' below '60': expected a new node below one that is there"),
-        ("__rec=node,id=50,attr=21,data=x,parent=51\n", "line 13: node '50' below '51'"),
-        ("".join(f"__rec=node,id={i},attr=21,data=x,parent={i - 1}\n" for i in range(52, 400)), "more than 200 nodes lie one below"),
-        ("__rec=ctx,ref=99,attr=32,data=1\n", "is not Caliper's: KeyError"),
-        ("nonsense\n", "is not Caliper's: ReaderError"),
-        ("__rec=ctx,ref=50,attr=32,data=x\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is 'x'; expected a number"),
-        ("__rec=ctx,ref=50,attr=32,data=-1\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is -1.0; expected a number above 0"),
-        ("", "holds no measurement"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("__rec=node,id=60,attr=21,data=x,parent=60\n", "line 13: node '60' below '60': expected a new node below one that is there"),
+    ("__rec=node,id=50,attr=21,data=x,parent=51\n", "line 13: node '50' below '51'"),
+    ("".join(f"__rec=node,id={i},attr=21,data=x,parent={i - 1}\n" for i in range(52, 400)), "more than 200 nodes lie one below"),
+    ("__rec=ctx,ref=99,attr=32,data=1\n", "is not Caliper's: KeyError"),
+    ("nonsense\n", "is not Caliper's: ReaderError"),
+    ("__rec=ctx,ref=50,attr=32,data=x\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is 'x'; expected a number"),
+    ("__rec=ctx,ref=50,attr=32,data=-1\n", "record 0: 'max#inclusive#sum#time.duration': value 0 is -1.0; expected a number above 0"),
+    ("", "holds no measurement"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(tmp_path, text, message):
     """A circle of nodes is refused and does not hang."""
     pytest.importorskip("caliperreader", reason="install perfarray[io]")

@@ -1,12 +1,9 @@
 """criterion.rs: samples of iterations, baselines and their copies, the folder around them."""
 
-import json
-
-import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, refusals, write
 
 
 def sample(folder, times=(10.0, 22.0), iters=(1, 2), name="sort/vec/8", **more):
@@ -23,20 +20,15 @@ def test_a_sample_is_the_time_of_all_its_iterations(tmp_path):
     """What is read is the time of one, in seconds, and `loops` how many there were."""
     found = perfarray.read(sample(tmp_path / "new"))
     assert found["time"].dims == ("benchmark", "baseline", "execution", "iteration")
-    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
-    assert found["loops"].values.ravel().tolist() == [1.0, 2.0]
-    known = {name: found[name].item() for name in ("benchmark", "baseline", "group", "function", "parameter", "bytes", "sampling_mode")}
-    assert known == {
-        "benchmark": "sort/vec/8", "baseline": "new", "group": "sort", "function": "vec", "parameter": 8, "bytes": 64,
-        "sampling_mode": "Linear",
-    }  # fmt: skip
+    check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8], loops=[1.0, 2.0])
+    check(found, benchmark="sort/vec/8", baseline="new", group="sort", function="vec", parameter=8, bytes=64, sampling_mode="Linear")
 
 
 def test_old_files_are_two_lists(tmp_path):
     """They are recognised by their name, or by ten samples of 1, 2, 3, ... times as many iterations."""
     found = perfarray.read(write(tmp_path / "sort" / "base" / "sample.json", [[1, 2], [10.0, 22.0]]))
-    assert (found["benchmark"].item(), found["baseline"].item()) == ("sort", "base")
-    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
+    check(found, benchmark="sort", baseline="base")
+    check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8])
     with pytest.raises(ValueError, match="no reader recognises its content"):
         perfarray.read(write(tmp_path / "other.json", [[1, 2], [10.0, 22.0]]))
     linear = [[5 * (place + 1) for place in range(10)], [50.0] * 10]
@@ -53,8 +45,8 @@ def test_raw_csv(tmp_path, header):
     text = "\n".join([f"group,function,value,{header}", *rows])
     path = write(tmp_path / "sort" / "new" / "raw.csv", text)
     found = perfarray.read(tmp_path)
-    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 1.1e-8], rtol=1e-15)
-    assert (found["benchmark"].item(), found["baseline"].item()) == ("sort/8", "new")
+    check(found, benchmark="sort/8", baseline="new")
+    check(found.squeeze(), rtol=1e-15, time=[1e-8, 1.1e-8])
     sample(path.parent, times=(30.0, 60.0))
     assert perfarray.read(tmp_path).sizes["benchmark"] == 1
     assert perfarray.read(path)["time"].values.ravel()[0] == 1e-8
@@ -64,10 +56,9 @@ def test_raw_csv(tmp_path, header):
 
 def test_the_folder_of_a_project(tmp_path):
     """Benchmarks and baselines are dims; a baseline that repeats the new run is marked; other files are skipped."""
-    sample(tmp_path / "sort/vec/8/new")
-    sample(tmp_path / "sort/vec/8/base")
-    sample(tmp_path / "sort/vec/9/new", name="sort/vec/9")
-    sample(tmp_path / "sort/vec/9/base", times=(11.0, 23.0), name="sort/vec/9")
+    for side, times in (("new", (10.0, 22.0)), ("base", (11.0, 23.0))):
+        sample(tmp_path / f"sort/vec/8/{side}")
+        sample(tmp_path / f"sort/vec/9/{side}", times=times, name="sort/vec/9")
     write(tmp_path / "report" / "index.html", "<p>")
     with pytest.warns(perfarray.PerfarrayWarning, match="sort/vec/8: baseline 'base' is a copy of 'new'") as caught:
         found = perfarray.read_archive(tmp_path)
@@ -78,26 +69,21 @@ def test_the_folder_of_a_project(tmp_path):
     assert not copied.sel(baseline="new").any()
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
-        ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
-        ({"times": [1.0, None]}, "'times': value 1 is None; expected a number above 0"),
-    ],
+test_what_is_wrong_is_said = refusals(
+    lambda folder, more: perfarray.read(sample(folder, **more)),
+    "sample.json",
+    ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
+    ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
+    ({"times": [1.0, None]}, "'times': value 1 is None; expected a number above 0"),
 )
-def test_what_is_wrong_is_said(tmp_path, more, message):
-    with pytest.raises(ValueError, match=rf"sample\.json: {message}"):
-        perfarray.read(sample(tmp_path / "new", **more))
 
 
 def test_a_broken_name_is_an_error(tmp_path):
     """The message names both files; a link out of the folder is not followed."""
     path = sample(tmp_path / "sort" / "new")
-    (tmp_path / "sort" / "new" / "benchmark.json").write_text("{")
+    beside = write(path.with_name("benchmark.json"), "{")
     with pytest.raises(ValueError, match=r"sample\.json: the name of its benchmark cannot be read: .*benchmark\.json"):
         perfarray.read(path)
-    (tmp_path / "elsewhere.json").write_text(json.dumps({"full_id": "secret"}))
-    (tmp_path / "sort" / "new" / "benchmark.json").unlink()
-    (tmp_path / "sort" / "new" / "benchmark.json").symlink_to(tmp_path / "elsewhere.json")
+    beside.unlink()
+    beside.symlink_to(write(tmp_path / "elsewhere.json", {"full_id": "secret"}))
     assert perfarray.read(path)["benchmark"].item() == "sort"

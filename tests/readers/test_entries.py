@@ -7,7 +7,7 @@ import pytest
 import perfarray
 from readers.files_of_our_own import write
 
-ROWS = 3000
+ROWS = 1100
 
 HOSTILE = {
     "google_benchmark.json": json.dumps({
@@ -30,13 +30,13 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_without_end_are_refused(tmp_path, name):
     """The message names the file and says how many there are."""
-    with pytest.raises(ValueError, match=rf"{name}: has \d+ values or benchmarks, and 300\d names"):
+    with pytest.raises(ValueError, match=rf"{name}: has \d+ values or benchmarks, and 110\d names"):
         perfarray.read(write(tmp_path / name, HOSTILE[name]))
 
 
 def test_one_repetition_many_times(tmp_path):
     """Equal names get different labels in linear time."""
-    rows = [{"name": "a", "run_type": "iteration", "repetition_index": 0, "real_time": 1}] * ROWS
+    rows = [{"name": "a", "run_type": "iteration", "repetition_index": 0, "real_time": 1}] * 3000
     with pytest.warns(perfarray.PerfarrayWarning, match="occur more than once"):
         found = perfarray.read(write(tmp_path / "file.json", {"benchmarks": rows}))
-    assert found["benchmark"].values[-1] == f"a#{ROWS}"
+    assert found["benchmark"].values[-1] == "a#3000"

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import perfarray
 from perfarray.readers.layout import read_layout
+from perfarray.readers.numbers import WRITTEN
 from perfarray.readers.opening import first_line
+from perfarray.tables.descriptions.hardware import COUNTS, TOTAL
 
 SIZE = 8_000
 """Characters of a text: a square of them takes a fifth of a second, or much more."""
@@ -88,10 +90,8 @@ def used(module: object) -> Iterator[tuple[re.Pattern, str]]:
 
 def expressions() -> list[tuple[re.Pattern, str]]:
     """Return every expression of the package and how it is used, each once, and one that a layout becomes."""
-    modules = []
-    for name in ["perfarray", *(module.name for module in walk_packages(perfarray.__path__, "perfarray."))]:
-        if name.rpartition(".")[2] not in {"compiled", "__main__"} and ".datasets.measurement" not in name and ".plots" not in name:
-            modules.append(import_module(name))
+    names = ["perfarray", *(module.name for module in walk_packages(perfarray.__path__, "perfarray."))]
+    modules = [import_module(name) for name in names if not re.search(r"\.(compiled|__main__)$|\.datasets\.measurement|\.plots", name)]
     found = {pair for module in modules for pair in used(module) if isinstance(pair[0].pattern, str)}
     named = {pattern for pattern, _ in found}
     found |= {(pattern, "search") for module in modules for pattern in inside(vars(module)) if pattern not in named}
@@ -127,10 +127,6 @@ def test_time_grows_with_the_text(pattern, how):
 
 
 def test_they_are_all_here():
-    """Those of readers, of descriptions, and of functions."""
-    from perfarray.readers.numbers import WRITTEN
-    from perfarray.tables.descriptions.hardware import COUNTS, TOTAL
-
     assert {(WRITTEN, "fullmatch"), (TOTAL, "search"), (COUNTS["cores"], "search")} <= set(EXPRESSIONS)
     assert len(EXPRESSIONS) > 60
 

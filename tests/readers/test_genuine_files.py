@@ -1,6 +1,7 @@
 """Genuine files of public archives: ours are read, those of other formats are left alone."""
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ import perfarray
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import formats, recognise
 from shared_material import ARCHIVES, needs_archives
+
+pytestmark = needs_archives
 
 OURS = ("pyperf", "jmh")
 
@@ -21,8 +24,8 @@ CONTRADICTIONS = {"jmh/bencher_tool_output/latency.json"}
 
 def files_of(*folders):
     """Return the data files of some folders, by their path in the archive."""
-    found = [path for folder in folders for path in sorted((ARCHIVES / folder).rglob("*")) if path.is_file()]
-    return [path.relative_to(ARCHIVES).as_posix() for path in found if path.name != "PROVENANCE.txt"]
+    found = [path for folder in folders for path in sorted((ARCHIVES / folder).rglob("*"))]
+    return [path.relative_to(ARCHIVES).as_posix() for path in found if path.is_file() and path.name != "PROVENANCE.txt"]
 
 
 READ = {
@@ -61,16 +64,9 @@ SPEC = ("spec_csv", "spec_dump", "spec_single_run_csv", "spec_txt")
 """Folders whose files have tests of their own."""
 
 
-def other_folders():
-    """Return the folders of other formats."""
-    return (
-        sorted(path.name for path in ARCHIVES.iterdir() if path.is_dir() and path.name not in (*OURS, *SPEC, *READ))
-        if ARCHIVES.is_dir()
-        else []
-    )
+FOLDERS = sorted(path.name for path in ARCHIVES.iterdir() if path.is_dir()) if ARCHIVES.is_dir() else []
 
 
-@needs_archives
 @pytest.mark.parametrize("name", files_of(*OURS) or ["none"])
 def test_every_file_of_ours_reads(name):
     """It has times or rates and the format of its folder, and only contradictions are warned of."""
@@ -87,7 +83,6 @@ def test_every_file_of_ours_reads(name):
     assert (main.notnull().any(("execution", "iteration"))).all() or len(found) > 1
 
 
-@needs_archives
 @pytest.mark.parametrize("folder", sorted({name.rpartition("/")[0] for name in files_of(*OURS)}) or ["none"])
 def test_every_folder_of_ours_reads(folder):
     """The archive holds every measurement of its files; a copy of another file is left out, and named."""
@@ -101,7 +96,6 @@ def test_every_folder_of_ours_reads(folder):
     assert sum(int(one["warmup"].sum()) for one in alone if "warmup" in one) == (int(found["warmup"].sum()) if "warmup" in found else 0)
 
 
-@needs_archives
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("folder", READ)
 def test_every_file_is_read_or_refused_by_name(folder):
@@ -118,35 +112,26 @@ def test_every_file_is_read_or_refused_by_name(folder):
             assert int(found[found.attrs["metric"]].count()) > 0 or found["failed"].all()
 
 
-@needs_archives
-@pytest.mark.parametrize("folder", other_folders() or ["none"])
+@pytest.mark.parametrize("folder", [name for name in FOLDERS if name not in (*OURS, *SPEC, *READ)] or ["none"])
 def test_files_of_other_formats_are_not_taken(folder):
     """No reader recognises them, and recognising raises nothing but FileError."""
     taken = set()
     for name in files_of(folder):
         source = Source(ARCHIVES / name)
-        try:
-            claimed = any(known.recognise(source) for known in formats().values()) or recognise(source) is not None
-        except FileError:
-            continue
-        if claimed:
-            taken.add(name)
+        with suppress(FileError):
+            if any(known.recognise(source) for known in formats().values()) or recognise(source) is not None:
+                taken.add(name)
     assert taken <= TRULY_TIDY
 
 
-@needs_archives
 def test_known_traps():
-    """What the files are known to hold."""
-    pypy = perfarray.read(ARCHIVES / "pyperf/moreati_counter-top/pypy.json")
-    assert pypy.attrs["n_calibration_runs"] == 26
-    py38 = perfarray.read(ARCHIVES / "pyperf/moreati_counter-top/py38.json")
-    assert py38["python_version"].item().startswith("3.6.8")
-    memory = perfarray.read(ARCHIVES / "pyperf/python_pyperformance/performance__mem1.json")
-    assert memory["memory"].attrs["units"] == "B"
-    golden = perfarray.read(ARCHIVES / "jmh/openjdk_jmh/output-golden.json")
-    lengths = golden["throughput"].count("iteration").isel(benchmark=0)
-    np.testing.assert_array_equal(lengths, [2, 2, 2, 2, 1, 3, 2])
-    assert golden["forks"].values[0] == 828
-    tools = perfarray.read_archive(ARCHIVES / "pyperf/awolverp_cachebox-benchmark/2024-04-13-a46012e", layout="{library}.json")
+    pyperf, jmh = ARCHIVES / "pyperf", ARCHIVES / "jmh"
+    assert perfarray.read(pyperf / "moreati_counter-top/pypy.json").attrs["n_calibration_runs"] == 26
+    assert perfarray.read(pyperf / "moreati_counter-top/py38.json")["python_version"].item().startswith("3.6.8")
+    assert perfarray.read(pyperf / "python_pyperformance/performance__mem1.json")["memory"].attrs["units"] == "B"
+    golden = perfarray.read(jmh / "openjdk_jmh/output-golden.json").isel(benchmark=0)
+    np.testing.assert_array_equal(golden["throughput"].count("iteration"), [2, 2, 2, 2, 1, 3, 2])
+    assert golden["forks"] == 828
+    tools = perfarray.read_archive(pyperf / "awolverp_cachebox-benchmark/2024-04-13-a46012e", layout="{library}.json")
     measured = tools["time"].notnull().any(("execution", "iteration")).sum("benchmark")
-    assert {name for name in tools["library"].values if measured.sel(library=name) == 3} == {"cacheing.VTTLCache", "cacheout.TTLCache"}
+    assert set(tools["library"].values[measured == 3]) == {"cacheing.VTTLCache", "cacheout.TTLCache"}

@@ -6,30 +6,21 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, reader, refusals
 
 PROCESS = "goos: linux\ngoarch: amd64\npkg: example.org/a\ncpu: A CPU\n"
 
 
-def read(tmp_path, text):
-    """Read a text."""
-    return perfarray.read(write(tmp_path / "bench.txt", text))
+read = reader("bench.txt")
 
 
 def test_lines_are_iterations_and_processes_executions(tmp_path):
-    """`-count=2` repeats inside a process; a second run appended to the file is another."""
+    """`-count=2` repeats inside a process; a second run appended to the file is another; where none has ended, a header begins one."""
     one = PROCESS + "BenchmarkSort-8 100 10 ns/op\nBenchmarkSort-8 200 12 ns/op\nPASS\nok  \texample.org/a\t1.2s\n"
     found = read(tmp_path, one + one.replace("10 ns", "20 ns"))
-    np.testing.assert_allclose(found["time"].values, [[[1e-8, 1.2e-8], [2e-8, 1.2e-8]]], rtol=1e-15)
-    assert found["loops"].values.tolist() == [[[100.0, 200.0], [100.0, 200.0]]]
-    assert found["benchmark"].values.tolist() == ["Sort"]
-    assert {name: found[name].item() for name in ("goos", "goarch", "pkg", "cpu", "gomaxprocs")} == {
-        "goos": "linux", "goarch": "amd64", "pkg": "example.org/a", "cpu": "A CPU", "gomaxprocs": 8,
-    }  # fmt: skip
-
-
-def test_a_header_begins_a_process(tmp_path):
-    """Where nothing says that one has ended."""
+    check(found, rtol=1e-15, time=[[[1e-8, 1.2e-8], [2e-8, 1.2e-8]]])
+    check(found, loops=[[[100.0, 200.0], [100.0, 200.0]]], benchmark=["Sort"])
+    check(found, goos="linux", goarch="amd64", pkg="example.org/a", cpu="A CPU", gomaxprocs=8)
     assert read(tmp_path, (PROCESS + "BenchmarkSort 1 10 ns/op\n") * 3).sizes["execution"] == 3
 
 
@@ -40,13 +31,12 @@ def test_every_unit_is_a_variable(tmp_path):
         "Unit hits better=higher\nUnit misses assume=exact\nBenchmarkSort-8 100 10 ns/op 45 MB/s 6 B/op 0 allocs/op\n"
         "BenchmarkSort-8 100 12 ns/op 7 hits 3 misses 5 build-real-ns/op\nbenchmarkreal_text 1 2 x\nBenchmarkreal_text 1 2 text-bytes\n",
     )
-    attrs = {name: (found[name].attrs["units"], found[name].attrs["better"]) for name in found}
-    assert attrs == {
+    assert {name: (found[name].attrs["units"], found[name].attrs["better"]) for name in found} == {
         "time": ("s", "lower"), "throughput": ("MB/s", "higher"),
         "bytes_per_op": ("B/op", "lower"), "allocs_per_op": ("allocs/op", "lower"),
         "hits": ("hits", "higher"), "misses": ("misses", "lower"), "build-real": ("s", "lower"), "text-bytes": ("text-bytes", "lower"),
     }  # fmt: skip
-    np.testing.assert_array_equal(found["throughput"].values, [[[45.0, np.nan]], [[np.nan, np.nan]]])
+    check(found, throughput=[[[45.0, np.nan]], [[np.nan, np.nan]]])
     assert found["build-real"].isel(benchmark=0, iteration=1).item() == pytest.approx(5e-9, rel=1e-15)
 
 
@@ -57,25 +47,19 @@ def test_settings_in_names_and_keys(tmp_path):
         "BenchmarkSort/kind=int/size=20/100-8 1 5 ns/op\n"
     )
     found = read(tmp_path, "host: box\n" + text)
-    assert found["benchmark"].values.tolist() == [
-        "Sort/kind=int/size=10/100[note=before]", "Sort/kind=int/size=10/100[note=after]", "Sort/kind=int/size=20/100[note=after]",
-    ]  # fmt: skip
-    assert found["size"].values.tolist() == [10, 10, 20]
-    assert found["gomaxprocs"].values.tolist() == [4, 4, 8]
+    labels = ["Sort/kind=int/size=10/100[note=before]", "Sort/kind=int/size=10/100[note=after]", "Sort/kind=int/size=20/100[note=after]"]
+    check(found, benchmark=labels, size=[10, 10, 20], gomaxprocs=[4, 4, 8], host="box")
     assert found["note"].dims == ("benchmark",)
-    assert found["host"].item() == "box"
 
 
 def test_names_with_and_without_settings(tmp_path):
-    """`benchmark_name` is the name without settings."""
     found = read(tmp_path, "BenchmarkSort/size=10-4 1 10 ns/op\nBenchmarkHash/small-4 1 5 ns/op\n")
-    assert found["benchmark_name"].values.tolist() == ["Sort", "Hash/small"]
+    check(found, benchmark_name=["Sort", "Hash/small"])
 
 
 def test_the_same_name_in_two_packages(tmp_path):
-    """The package is in the label where it must be."""
     found = read(tmp_path, "".join(f"pkg: {name}\nBenchmarkSort-4 1 5 ns/op\nPASS\n" for name in ("a", "b")))
-    assert found["benchmark"].values.tolist() == ["Sort[pkg=a]", "Sort[pkg=b]"]
+    check(found, benchmark=["Sort[pkg=a]", "Sort[pkg=b]"])
     assert found.sizes["execution"] == 1
 
 
@@ -86,55 +70,35 @@ def test_what_is_no_result_is_passed_over(tmp_path):
     assert found["time"].size == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is -0.1; expected a number above 0"),
-        ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
-        ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
-    ],
+test_what_is_wrong_is_said = refusals(
+    lambda folder, line: read(folder, f"BenchmarkSort-8 100 10 ns/op\n{line}\n"),
+    "bench.txt",
+    ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is -0.1; expected a number above 0"),
+    ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
+    ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
+    ("".join(f"key{i}: v\n" for i in range(200)) + "BenchmarkSort 1 1 ns/op", "line 102 sets the 101th key"),
 )
-def test_what_is_wrong_is_said(tmp_path, line, message):
-    with pytest.raises(ValueError, match=rf"bench\.txt: {message}"):
-        read(tmp_path, f"BenchmarkSort-8 100 10 ns/op\n{line}\n")
 
 
 def test_a_time_rounded_to_nothing_costs_no_other(tmp_path):
     """A time of 0 is NaN, counted and noted; other values of its line stay."""
+    lines = "BenchmarkOnce-8 1000000000 0.00 ns/op 8 B/op\nBenchmarkSort-8 100 10 ns/op 5 B/op\nBenchmarkSort-8 1 7 B/op\n"
     with pytest.warns(perfarray.PerfarrayWarning, match="1 times are 0, too short to be seen: they are NaN"):
-        found = read(
-            tmp_path, "BenchmarkOnce-8 1000000000 0.00 ns/op 8 B/op\nBenchmarkSort-8 100 10 ns/op 5 B/op\nBenchmarkSort-8 1 7 B/op\n"
-        )
-    np.testing.assert_array_equal(found["time"].sel(benchmark="Sort").values.ravel(), [10e-9, np.nan])
-    np.testing.assert_array_equal(found["time"].sel(benchmark="Once").values.ravel(), [np.nan, np.nan])
-    assert found["bytes_per_op"].sel(benchmark="Once").values[0, 0] == 8
+        found = read(tmp_path, lines).squeeze()
+    check(found.sel(benchmark=["Once", "Sort"]), time=[[np.nan, np.nan], [10e-9, np.nan]], bytes_per_op=[[8, np.nan], [5, 7]])
     assert found.attrs["n_below_resolution"] == 1
 
 
-def test_keys_are_limited(tmp_path):
-    """A file in which every line sets another key is refused."""
-    with pytest.raises(ValueError, match="line 101 sets the 101th key"):
-        read(tmp_path, "".join(f"key{i}: v\n" for i in range(200)) + "BenchmarkSort 1 1 ns/op\n")
-
-
 def test_events_of_go_test_json(tmp_path):
-    said = [
-        ("a", "pkg: a\n"),
-        ("b", "pkg: b\n"),
-        ("a", "BenchmarkSort/n=1-8 \t"),
-        ("b", "BenchmarkSort/n=1-8 \t"),
-        ("a", " 100\t 10 ns/op\n"),
-    ]
-    said += [("b", " 100\t 20 ns/op\n"), ("a", "PASS\n"), ("b", "PASS\n")]
+    said = [("a", "pkg: a\n"), ("b", "pkg: b\n"), ("a", "BenchmarkSort/n=1-8 \t"), ("b", "BenchmarkSort/n=1-8 \t")]
+    said += [("a", " 100\t 10 ns/op\n"), ("b", " 100\t 20 ns/op\n"), ("a", "PASS\n"), ("b", "PASS\n")]
     events = [{"Time": "2026", "Action": "start", "Package": "a"}]
     events += [{"Time": "2026", "Action": "output", "Package": package, "Output": text} for package, text in said]
     text = "\n".join(json.dumps(event, separators=(",", ":")) for event in events)
     found = read(tmp_path, text)
-    assert found["benchmark"].values.tolist() == ["Sort/n=1[pkg=a]", "Sort/n=1[pkg=b]"]
-    np.testing.assert_allclose(found["time"].values.ravel(), [1e-8, 2e-8])
-    dims = {"size": "n", "package": "pkg"}
-    assert perfarray.read(tmp_path / "bench.txt", dims=dims)["time"].sel(benchmark="Sort", size=1, package="b").item() == pytest.approx(
-        2e-8
-    )
+    check(found, benchmark=["Sort/n=1[pkg=a]", "Sort/n=1[pkg=b]"])
+    check(found.squeeze(), rtol=1e-7, time=[1e-8, 2e-8])
+    found = read(tmp_path, text, dims={"size": "n", "package": "pkg"})
+    check(found.sel(benchmark="Sort", size=1, package="b"), rtol=1e-6, time=2e-8)
     with pytest.raises(ValueError, match=r"line 10 is no event of go test -json"):
         read(tmp_path, text + "\nnonsense")

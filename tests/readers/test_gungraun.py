@@ -5,9 +5,11 @@ import json
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, reader, refusals, write
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*counts of instructions have no noise")
+
+read = reader("summary.json")
 
 
 def current(new, old):
@@ -18,14 +20,10 @@ def current(new, old):
 def summary(name="short", instructions=56, profiles=None):
     """Return the summary of one benchmark, of version 7."""
     total = {"metrics": {"Ir": current(instructions, 99), "EstimatedCycles": current(184, 99), "L1HitRate": current(99.5, 0.5)}}
-    profiles = (
-        [{"tool": "DHAT", "data": {"total": {}}}, {"tool": "Callgrind", "data": {"parts": [], "total": total}}]
-        if profiles is None
-        else profiles
-    )
+    both = [{"tool": "DHAT", "data": {"total": {}}}, {"tool": "Callgrind", "data": {"parts": [], "total": total}}]
     return {
         "version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "/e", "benchmark_file": "/b.rs", "function_name": "bench",
-        "module_path": "file::group::bench", "id": name, "profiles": profiles,
+        "module_path": "file::group::bench", "id": name, "profiles": both if profiles is None else profiles,
     }  # fmt: skip
 
 
@@ -37,9 +35,9 @@ def older(diff):
 def test_counts_are_variables_of_one_execution(tmp_path):
     """The new run is read; a note says that counts have no noise."""
     with pytest.warns(perfarray.PerfarrayWarning, match="no noise: there is one of each, a difference is exact") as caught:
-        counts = perfarray.read(write(tmp_path / "summary.json", summary()))
+        counts = read(tmp_path, summary())
     assert [note.code for note in caught[0].message.notes] == ["no_noise"]
-    assert counts["benchmark"].values.tolist() == ["file::group::bench::short"]
+    check(counts, benchmark=["file::group::bench::short"])
     assert {name: counts[name].item() for name in counts} == {"instructions": 56, "estimated_cycles": 184}
     assert (counts.attrs["metric"], counts["instructions"].attrs["better"]) == ("instructions", "lower")
 
@@ -47,15 +45,13 @@ def test_counts_are_variables_of_one_execution(tmp_path):
 @pytest.mark.parametrize("diff", [{"Left": 56}, {"Both": [56, 99]}, {"Both": [{"Int": 56}, {"Int": 99}]}])
 def test_versions_3_to_6(tmp_path, diff):
     """Before, new counts were `Left` or the first of `Both`, and had a type since version 4."""
-    counts = perfarray.read(write(tmp_path / "summary.json", summary(profiles=[older(diff)])))
-    assert counts["instructions"].item() == 56
+    check(read(tmp_path, summary(profiles=[older(diff)])), instructions=56)
 
 
 @pytest.mark.parametrize("text", [json.dumps([summary(), summary("long")]), "\n".join(map(json.dumps, (summary(), summary("long"))))])
 def test_several_in_one_file(tmp_path, text):
     """A list of them, and what `--output-format=json` prints."""
-    counts = perfarray.read(write(tmp_path / "all.json", text))
-    assert counts["benchmark"].values.tolist() == ["file::group::bench::short", "file::group::bench::long"]
+    check(read(tmp_path, text, "all.json"), benchmark=["file::group::bench::short", "file::group::bench::long"])
 
 
 def test_a_folder_is_one_result(tmp_path):
@@ -68,14 +64,10 @@ def test_a_folder_is_one_result(tmp_path):
     assert counts.attrs["n_files_skipped"] == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
-        (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
-        (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
-    ],
+test_what_is_wrong_is_said = refusals(
+    read,
+    "summary.json",
+    (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
+    (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
+    (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
 )
-def test_what_is_wrong_is_said(tmp_path, content, message):
-    with pytest.raises(ValueError, match=rf"summary\.json: {message}"):
-        perfarray.read(write(tmp_path / "summary.json", content))

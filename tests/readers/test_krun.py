@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, write
 
 TIMES = {"fft:CPython:default": [[2.0, 1.0], [3.0]], "fft:Java:default": [[4.0], []], "hard work:Java:default": [[5.0], [6.0]]}
 
 
 def content(age):
-    """Return a file of one of three ages."""
     estimates = {key: [9.0] for key in TIMES}
     about = {"audit": {"cpuinfo": "processor\t: 0\nmodel name\t: A CPU \n", "uname": "Linux"}, "config": "x", "eta_estimates": estimates}
     return {"new": about | {"wallclock_times": TIMES}, "old": about | {"data": TIMES}, "bare": TIMES}[age]
@@ -20,11 +19,9 @@ def content(age):
 def test_every_age_of_the_format(tmp_path, age):
     """The estimates look like data and are none; an execution without any iteration crashed."""
     found = perfarray.read(write(tmp_path / "results.json.bz2", content(age)))
-    assert found["benchmark"].values.tolist() == ["fft[vm=CPython]", "fft[vm=Java]", "hard work[vm=Java]"]
-    expected = [[[2.0, 1.0], [3.0, np.nan]], [[4.0, np.nan], [np.nan, np.nan]], [[5.0, np.nan], [6.0, np.nan]]]
-    np.testing.assert_array_equal(found["time"].values, expected)
+    check(found, benchmark=["fft[vm=CPython]", "fft[vm=Java]", "hard work[vm=Java]"], variant=["default"] * 3)
+    check(found, time=[[[2.0, 1.0], [3.0, np.nan]], [[4.0, np.nan], [np.nan, np.nan]], [[5.0, np.nan], [6.0, np.nan]]])
     assert found["failed"].any("iteration").values.tolist() == [[False, False], [False, True], [False, False]]
-    assert found["variant"].values.tolist() == ["default"] * 3
     assert age == "bare" or (found["cpu"].item(), found["os"].item()) == ("A CPU", "Linux")
 
 

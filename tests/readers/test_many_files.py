@@ -1,5 +1,7 @@
 """Many small files: what they say alike is held and joined once, and the answer is the same."""
 
+import itertools
+
 import pytest
 import xarray as xr
 
@@ -9,9 +11,6 @@ from perfarray.tables import concatenation
 from readers.files_of_our_own import write
 from readers.test_google_benchmark import row
 from readers.test_pytest_benchmark import bench
-
-MACHINES = 4
-SESSIONS = 6
 
 
 def context(machine, session):
@@ -23,34 +22,28 @@ def context(machine, session):
 @pytest.fixture
 def folder(tmp_path):
     """Return files of two formats from four machines; one lacks a benchmark, and one has a setting of another type."""
-    for machine in range(MACHINES):
-        for session in range(SESSIONS):
-            rows = [row(f"BM_{name}/{size}", 10.0 + session, family_index=size) for name in "ab" for size in (8, 64)]
-            rows = rows[1:] if (machine, session) == (2, 3) else rows
-            rows[-1]["threads"] = 1.0 if (machine, session) == (3, 5) else 1
-            write(tmp_path / f"m{machine}/{session}.json", {"context": context(machine, session), "benchmarks": rows})
-            tests = [bench(f"test_{n}[{session}]", group="g" if session else None, params={"n": n}) for n in range(2)]
-            write(tmp_path / f"m{machine}/py{session}.json", {"benchmarks": tests, "machine_info": {"node": f"host{machine}"}})
+    for machine, session in itertools.product(range(4), range(6)):
+        rows = [row(f"BM_{name}/{size}", 10.0 + session, family_index=size) for name in "ab" for size in (8, 64)]
+        rows = rows[1:] if (machine, session) == (2, 3) else rows
+        rows[-1]["threads"] = 1.0 if (machine, session) == (3, 5) else 1
+        write(tmp_path / f"m{machine}/{session}.json", {"context": context(machine, session), "benchmarks": rows})
+        tests = [bench(f"test_{n}[{session}]", group="g" if session else None, params={"n": n}) for n in range(2)]
+        write(tmp_path / f"m{machine}/py{session}.json", {"benchmarks": tests, "machine_info": {"node": f"host{machine}"}})
     return tmp_path
-
-
-def read(folder, layout):
-    """Read the folder."""
-    return perfarray.read_archive(folder, layout=layout, on_error="skip")
 
 
 @pytest.mark.parametrize("layout", [None, "{machine}/{session}.json", "{place}/{file_name}.json"])
 def test_what_files_share_changes_no_answer(folder, layout, monkeypatch):
     """As if each file were alone in what it says, and every table looked at."""
-    shared = read(folder, layout)
+    shared = perfarray.read_archive(folder, layout=layout)
     monkeypatch.setattr(Source, "once", lambda _, function, *arguments: function(*arguments))
     monkeypatch.setattr(concatenation, "_agreed", lambda *_: None)
-    xr.testing.assert_identical(shared, read(folder, layout))
+    xr.testing.assert_identical(shared, perfarray.read_archive(folder, layout=layout))
 
 
 def test_metadata_lies_where_files_differ(folder):
     """What all say alike does not lie along what tells files apart; what some say otherwise, or not at all, does."""
-    times = read(folder, "{machine}/{session}.json")
+    times = perfarray.read_archive(folder, layout="{machine}/{session}.json")
     assert times["benchmark_name"].dims == ("benchmark",)
     assert "session" in times["compiler"].dims
     assert times["compiler"].sel(machine="m1").values.tolist().count("clang") == 1

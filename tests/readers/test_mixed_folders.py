@@ -12,7 +12,7 @@ import pytest
 
 import perfarray
 from perfarray.readers.recognising import formats
-from readers.files_of_our_own import small_suite, write
+from readers.files_of_our_own import check, small_suite, write
 from readers.test_broken_files import FILES
 from readers.test_caliper import HEAD, RECORDS
 from readers.test_conbench import result
@@ -52,8 +52,7 @@ def folder_of(folder, *names):
 def alone(tmp_path_factory):
     """Return the format and the values of each file, read by itself."""
     folder = folder_of(tmp_path_factory.mktemp("alone"), *EVERY)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
+    with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
         readings = {name: perfarray.read(folder / name) for name in EVERY}
     return {name: (times.attrs["format"], values(times)) for name, times in readings.items()}
 
@@ -65,15 +64,12 @@ def test_every_format_has_a_file(alone):
     assert {format for format, _ in alone.values()} == set(formats()) - missing
 
 
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("first", list(EVERY)[:-1])
 def test_every_pair_of_files_reads_as_one_archive(tmp_path, alone, first):
-    """It holds the values of both files and no others."""
     names = list(EVERY)
     for second in names[names.index(first) + 1 :]:
-        folder = folder_of(tmp_path / second, first, second)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
-            times = perfarray.read_archive(folder)
+        times = perfarray.read_archive(folder_of(tmp_path / second, first, second))
         expected = np.sort(np.concatenate([alone[first][1], alone[second][1]]))
         np.testing.assert_allclose(values(times), expected, err_msg=second)
 
@@ -92,14 +88,12 @@ def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, 
 
 
 def test_files_that_share_a_cell_are_told_apart_by_their_paths(tmp_path):
-    """If two files share a cell, every file has the label of its path."""
     for number in (1, 2):
         content = json.loads(EVERY["asv.json"])
         content["results"]["time_c"] = float(number)
         write(tmp_path / f"run{number}" / "asv.json", content)
-    folder_of(tmp_path, "pyperf.json")
-    times = perfarray.read_archive(tmp_path)
-    assert times["file"].values.tolist() == ["pyperf.json", "run1/asv.json", "run2/asv.json"]
+    times = perfarray.read_archive(folder_of(tmp_path, "pyperf.json"))
+    check(times, file=["pyperf.json", "run1/asv.json", "run2/asv.json"])
     assert values(times.sel(file="run2/asv.json")).size == 5
 
 

@@ -14,16 +14,29 @@ from hypothesis import strategies as st
 import perfarray
 from perfarray.readers.numbers import checked, number, numbers, positive
 from perfarray.readers.opening import FileError, Source
-from readers.files_of_our_own import bench, entry, run, secondary, spec_pair, spec_report, spec_result, spec_rows, suite, write
+from readers.files_of_our_own import (
+    bench,
+    check,
+    entry,
+    reader,
+    refusals,
+    run,
+    secondary,
+    spec_pair,
+    spec_report,
+    spec_result,
+    spec_rows,
+    suite,
+    write,
+)
 
-NO_NUMBERS = [
-    *("1_000", "inf", "-Infinity", "nan", "1e999", "\u0661\u0662", "\uff11"),
-    *("0x10", "1,5", "fast", "--1", "1e", ".", "1 2", "9" * 400),
-]
-"""What float() reads and is no number in a file, and what it does not."""
+read = reader("a.json")
 
 
-@pytest.mark.parametrize("text", NO_NUMBERS)
+@pytest.mark.parametrize("text", [
+    "1_000", "inf", "-Infinity", "nan", "1e999", "\u0661\u0662", "\uff11",  # float() reads them
+    "0x10", "1,5", "fast", "--1", "1e", ".", "1 2", "9" * 400,
+])  # fmt: skip
 def test_what_is_no_number(text):
     assert number(text) is None
     assert numbers(["1", text, "2"]) is None
@@ -65,16 +78,12 @@ def spec_csv(text):
     return spec_result([spec_pair("400.alpha", 1, 10.5, None), f'400.alpha,1,"{text}",100,0,S,,,,,'])
 
 
-def tidy(text):
-    return f'benchmark,time\nfft,1.5\nfft,"{text}"\n'
-
-
 FORMATS = {
     "spec_text": ("Box_O3_001.txt", lambda text: spec_report(*spec_rows(), f"502.beta_r  1  {text}  10.0  S"), r"line 9: '502\.beta_r"),
     "spec_csv": ("a.csv", spec_csv, r"line 7: the time of the base run of '400\.alpha' is "),
     "spec_runs": ("time.csv", lambda text: f"benchmark,time,ratio\n500.a,3.5,1.5\n502.b,{text.replace(',', '.')},1.5\n", "line 3: "),
     "spec_dump": ("dump.csv", lambda text: f'Benchmark,System,Result\nINT,A,1.5\nINT,B,"{text}"\n', "line 3, column 'Result': "),
-    "tidy_csv": ("runs.csv", tidy, "column 'time', row 2 under the header, is "),
+    "tidy_csv": ("runs.csv", lambda text: f'benchmark,time\nfft,1.5\nfft,"{text}"\n', "column 'time', row 2 under the header, is "),
     "pyperf": ("a.json", lambda text: json.dumps(suite(bench("a", run(1.5, text)))), "value 1 of execution 0 of 'a' is "),
     "jmh": ("a.json", lambda text: json.dumps([entry(data=[[1.5], [2.5, text]])]), "entry 0: value 1 of fork 1 of 'time' is "),
 }
@@ -84,7 +93,6 @@ FORMATS = {
 @pytest.mark.parametrize("text", ["1_000", "inf", "-Infinity", "1e999", "\u0661\u0662", "fast", "0x10"])
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_format_takes_them_for_numbers(tmp_path, format, text):
-    """The message names the file and the place."""
     name, content, place = FORMATS[format]
     path = write(tmp_path / name, content(text))
     with pytest.raises(FileError, match=place) as error:
@@ -106,54 +114,38 @@ def test_times_are_above_zero(tmp_path, format, text):
 def test_times_in_json_are_above_zero(tmp_path, value):
     """Infinities and NaN in JSON are no times; JMH's "NaN" is a missing value."""
     with pytest.raises(FileError, match="value 1 of execution 1 of 'a' is "):
-        perfarray.read(write(tmp_path / "a.json", suite(bench("a", run(1.0), run(2.0, value)))))
+        read(tmp_path, suite(bench("a", run(1.0), run(2.0, value))))
     if value == value:
         with pytest.raises(FileError, match="entry 1: value 0 of fork 0 of 'time' is "):
-            perfarray.read(write(tmp_path / "b.json", [entry("a"), entry("b", data=[[value]])]))
+            read(tmp_path, [entry("a"), entry("b", data=[[value]])])
 
 
 CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "real_time": 1.5, "time_unit": "us"}
 
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("google.json", {"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, "cpu_time of benchmark=a, execution=0, .* is -1e-06"),
-        ("tidy.csv", "benchmark,throughput\nfft,5\nfft,-1\n", "throughput of benchmark=fft, execution=1 is -1.0"),
-        ("tidy.csv", "benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
-        ("jmh.json", [entry(data=[["NaN"]])], "holds no measurement"),
-        *(
-            (
-                f"{bad}.json",
-                [entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})],
-                f": count 1 is {said}",
-            )
-            for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))
-        ),
-    ],
-)
-def test_what_cannot_have_been_measured(tmp_path, name, content, message):
-    """Negative rates, processor times and counts, and files without any value are refused in every format."""
-    with pytest.raises(FileError, match=rf"{name}: .*{message}"):
-        perfarray.read(write(tmp_path / name, content))
+test_what_cannot_have_been_measured = refusals(
+    read,
+    "a.json",
+    ({"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, ".*cpu_time of benchmark=a, execution=0, .* is -1e-06"),
+    ("benchmark,throughput\nfft,5\nfft,-1\n", ".*throughput of benchmark=fft, execution=1 is -1.0"),
+    ("benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
+    ([entry(data=[["NaN"]])], "holds no measurement"),
+    *(([entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})], f".*: count 1 is {said}")
+      for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))),
+)  # fmt: skip
 
 
 def test_nothing_measured_because_it_failed(tmp_path):
     """A file of which every run failed or was stopped is read."""
     for mark in ("failed", "censored"):
-        assert perfarray.read(write(tmp_path / "a.csv", f"benchmark,{mark},time\nfft,1,\n"))[mark].item() is True
-    google = {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}
-    assert perfarray.read(write(tmp_path / "a.json", google))["cpu_time"].item() == 0.0
+        assert read(tmp_path, f"benchmark,{mark},time\nfft,1,\n")[mark].item() is True
 
 
 def test_other_quantities_may_be_zero(tmp_path):
-    """A rate, a profiler's count, the time of a run that failed."""
-    found = perfarray.read(write(tmp_path / "a.json", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])]))
-    assert found["throughput"].values.ravel().tolist() == [0.0, 1.0]
-    found = perfarray.read(write(tmp_path / "b.json", [entry(secondaryMetrics={"gc": secondary("ms", [0.0, "+INF"])})]))
-    np.testing.assert_array_equal(found["gc"].values.ravel(), [0.0, np.nan])
-    found = perfarray.read(write(tmp_path / "c.csv", "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n"))
-    assert found["time"].values.ravel().tolist() == [1.5, 0.0]
+    """A rate, a profiler's count, time on a processor, the time of a run that failed."""
+    check(read(tmp_path, {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}), cpu_time=0.0)
+    check(read(tmp_path, [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])]), throughput=[[[0.0, 1.0]]])
+    check(read(tmp_path, [entry(secondaryMetrics={"gc": secondary("ms", [0.0, "+INF"])})]), gc=[[[0.0, np.nan]]])
+    check(read(tmp_path, "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n"), time=[[1.5, 0.0]])
 
 
 def test_a_sample_of_the_speedup_test(tmp_path):
@@ -161,9 +153,8 @@ def test_a_sample_of_the_speedup_test(tmp_path):
     write(tmp_path / "a.txt", "1.5\n1.6\n")
     write(tmp_path / "b.txt", "1.5\n1_6\n")
     config = write(tmp_path / "c.cfg", "Name,Sample1,Sample2,ConfLevel,Coef\nfft,a.txt,b.txt,,\n")
-    with pytest.warns(
-        perfarray.PerfarrayWarning, match=r"sample file 'b\.txt' is missing, empty or not numbers.*value 2 is '1_6'"
-    ) as caught:
+    message = r"sample file 'b\.txt' is missing, empty or not numbers.*value 2 is '1_6'"
+    with pytest.warns(perfarray.PerfarrayWarning, match=message) as caught:
         times = perfarray.read(config)
     assert [note.code for note in caught[0].message.notes] == ["unreadable_sample"]
     assert times["time"].values.ravel().tolist() == [1.5, 1.6]

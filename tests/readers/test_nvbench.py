@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, refusals, write
 
 
 def summary(tag, **values):
@@ -13,7 +13,6 @@ def summary(tag, **values):
 
 
 def state(n=1, mean=1.5, device=0, more=(), prefix="nv/cold", unit="gpu"):
-    """Return one state of an axis `n`."""
     summaries = [summary(f"{prefix}/sample_size", value=3), summary(f"{prefix}/time/{unit}/mean", value=mean), *more]
     axes = [{"name": "n", "type": "int64", "value": str(n)}]
     return {"name": f"Device={device} n={n}", "device": device, "axis_values": axes, "summaries": summaries, "is_skipped": False}
@@ -23,7 +22,6 @@ SKIPPED = {"name": "Device=0 n=9", "device": 0, "axis_values": None, "summaries"
 
 
 def read(tmp_path, *states):
-    """Read a file of one benchmark."""
     devices = [{"id": number, "name": name, "sm_version": 700} for number, name in enumerate(("GPU A", "GPU B"))]
     content = {"meta": {}, "devices": devices, "benchmarks": [{"name": "sort", "axes": None, "states": list(states)}]}
     return perfarray.read(write(tmp_path / "file.json", content))
@@ -33,40 +31,31 @@ def read(tmp_path, *states):
 def test_a_mean_alone_is_one_value(tmp_path, prefix, unit):
     with pytest.warns(perfarray.PerfarrayWarning, match="no values but their mean.*; --jsonbin writes the samples"):
         times = read(tmp_path, state(prefix=prefix, unit=unit))
-    assert (times["time"].item(), times["loops"].item(), times["gpu"].item(), times["n"].item()) == (1.5, 3, "GPU A", 1)
+    check(times, time=1.5, loops=3, gpu="GPU A", n=1)
 
 
 @pytest.mark.parametrize("filename", ["file.json-bin/0.bin", "/where/it/ran/file.json-bin/0.bin"])
 def test_samples_are_iterations(tmp_path, filename):
-    """They are looked for beside the file, wherever NVBench ran."""
     write(tmp_path / "file.json-bin/0.bin", np.array([1.5, 2.0, 2.5], dtype="<f4").tobytes())
     times = read(tmp_path, state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=3)]))
-    assert times["time"].values.tolist() == [[[1.5, 2.0, 2.5]]]
+    check(times, time=[[[1.5, 2.0, 2.5]]])
     assert "loops" not in times.coords
     assert perfarray.read_archive(tmp_path).attrs["n_files_skipped"] == 0
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_axes_and_devices_are_in_labels_that_need_them(tmp_path):
-    times = read(tmp_path, state(n=1), state(n=2), state(n=2, device=1))
-    assert times["benchmark"].values.tolist() == ["sort[n=1,device=0]", "sort[n=2,device=0]", "sort[n=2,device=1]"]
-    assert times["gpu"].values.tolist() == ["GPU A", "GPU A", "GPU B"]
+    """A state without a time is counted."""
+    times = read(tmp_path, state(n=1), state(n=2), state(n=2, device=1), SKIPPED)
+    check(times, benchmark=["sort[n=1,device=0]", "sort[n=2,device=0]", "sort[n=2,device=1]"], gpu=["GPU A", "GPU A", "GPU B"])
+    assert times.attrs["n_skipped"] == 1
 
 
-@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
-def test_a_state_without_a_time_is_counted(tmp_path):
-    times = read(tmp_path, state(), SKIPPED)
-    assert (times.sizes["benchmark"], times.attrs["n_skipped"]) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("filename", "size", "message"),
-    [
-        ("file.json-bin/1.bin", 3, r"file\.json: names samples that do not lie in a folder beside it: 'file.json-bin/1.bin'"),
-        ("file.json-bin/../../0.bin", 3, r"file\.json: names samples that do not lie in a folder beside it"),
-        ("file.json-bin/0.bin", 4, r"0\.bin: has 3 samples; expected 4, as file\.json says"),
-    ],
-)
+@pytest.mark.parametrize(("filename", "size", "message"), [
+    ("file.json-bin/1.bin", 3, r"file\.json: names samples that do not lie in a folder beside it: 'file.json-bin/1.bin'"),
+    ("file.json-bin/../../0.bin", 3, r"file\.json: names samples that do not lie in a folder beside it"),
+    ("file.json-bin/0.bin", 4, r"0\.bin: has 3 samples; expected 4, as file\.json says"),
+])  # fmt: skip
 def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message):
     """A file names no file above its own folder."""
     for place in ("file.json-bin/0.bin", "0.bin", "../0.bin"):
@@ -75,8 +64,9 @@ def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message
         read(tmp_path, state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=size)]))
 
 
-def test_what_is_wrong_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"file\.json: benchmark 'sort', state 'Device=0 n=1': nv/cold/time/gpu/mean: value 0 is '-1'"):
-        read(tmp_path, state(mean=-1))
-    with pytest.raises(ValueError, match=r"file\.json: holds no measurement: it names 1 benchmarks, 'sort' is the first"):
-        read(tmp_path, SKIPPED)
+test_what_is_wrong_is_said = refusals(
+    read,
+    "file.json",
+    (state(mean=-1), "benchmark 'sort', state 'Device=0 n=1': nv/cold/time/gpu/mean: value 0 is '-1'"),
+    (SKIPPED, "holds no measurement: it names 1 benchmarks, 'sort' is the first"),
+)

@@ -7,14 +7,19 @@ import zipfile
 import pytest
 
 import perfarray
-from readers.files_of_our_own import small_suite, write
+from readers.files_of_our_own import check, small_suite, write
 from readers.test_criterion import sample
 
 
-def tar(path, folder, mode="w:gz"):
-    """Write a tar archive of a folder."""
-    with tarfile.open(path, mode) as archive:
-        archive.add(folder, arcname=".")
+def packed(path, folder, mode="w:gz"):
+    """Write a tar or zip archive of a folder."""
+    if mode == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for inside in sorted(folder.rglob("*")):
+                archive.write(inside, inside.relative_to(folder))
+    else:
+        with tarfile.open(path, mode) as archive:
+            archive.add(folder, arcname=".")
     return path
 
 
@@ -31,18 +36,12 @@ def test_an_archive_is_a_folder_of_its_name(tmp_path, folder, mode):
     """The name of an archive does not matter; a layout may name folders above it, and members may be compressed."""
     write(folder / "old" / "m3_1.json.gz", small_suite(7.0))
     (folder / "notes.txt").write_text("nothing")
-    path = tmp_path / "whole"
-    if mode == "zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for inside in sorted(folder.rglob("*")):
-                archive.write(inside, inside.relative_to(folder))
-    else:
-        tar(path, folder, mode)
+    path = packed(tmp_path / "whole", folder, mode)
     with pytest.warns(perfarray.PerfarrayWarning, match="1 is of no known format and left out: 'whole/notes.txt'"):
         found = perfarray.read_archive(path, layout="{set}/{version}/{machine}_{session}.json")
     with pytest.warns(perfarray.PerfarrayWarning):
         expected = perfarray.read_archive(folder, layout="{version}/{machine}_{session}.json")
-    assert found["set"].values.tolist() == ["whole"]
+    check(found, set=["whole"])
     assert found.squeeze("set", drop=True).equals(expected)
 
 
@@ -52,38 +51,36 @@ def test_one_result_is_read_as_it_is(tmp_path, folder):
     sample(tmp_path / "target/sort/vec/9/new", name="sort/vec/9")
     found = perfarray.read(tmp_path / "target")
     assert found.sizes["benchmark"] == 2
-    assert perfarray.read(tar(tmp_path / "target.tgz", tmp_path / "target")).equals(found)
+    assert perfarray.read(packed(tmp_path / "target.tgz", tmp_path / "target")).equals(found)
     with pytest.raises(ValueError, match=r"results: holds 8 files, .*read_archive reads them along a dim"):
         perfarray.read(folder)
     alone = write(tmp_path / "alone" / "a.json", small_suite(1.0))
-    assert perfarray.read(tar(tmp_path / "alone.tar", alone.parent, "w"))["time"].size == perfarray.read(alone)["time"].size
+    assert perfarray.read(packed(tmp_path / "alone.tar", alone.parent, "w"))["time"].size == perfarray.read(alone)["time"].size
 
 
-def member(name, size=0, kind=tarfile.REGTYPE, link=""):
+def member(name, **head):
     """Return the head of a member."""
     info = tarfile.TarInfo(name)
-    info.size, info.type, info.linkname = size, kind, link
+    for key, value in head.items():
+        setattr(info, key, value)
     return info
 
 
 @pytest.mark.parametrize("name", ["../out.json", "/etc/out.json", "a/../../out.json"])
 def test_no_name_leads_out(tmp_path, name):
-    """The archive is refused, with the name."""
     with pytest.raises(ValueError, match=r"a\.tar: has a member whose name leads out of it"):
         perfarray.read(odd_tar(tmp_path / "a.tar", member(name)))
 
 
 def test_links_and_devices_are_passed_over(tmp_path):
-    """Nothing but regular files is looked at."""
     (tmp_path / "secret.json").write_text("{}")
     kinds = {"l": tarfile.SYMTYPE, "h": tarfile.LNKTYPE, "d": tarfile.CHRTYPE, "f": tarfile.FIFOTYPE}
-    odd = [member(name, kind=kind, link=str(tmp_path / "secret.json")) for name, kind in kinds.items()]
+    odd = [member(name, type=kind, linkname=str(tmp_path / "secret.json")) for name, kind in kinds.items()]
     with pytest.raises(ValueError, match="none of the 0 files"):
         perfarray.read(odd_tar(tmp_path / "a.tar", *odd))
 
 
 def test_limits(tmp_path, monkeypatch):
-    """The size and the number of members and the ratio of unpacking are limited."""
     monkeypatch.setattr("perfarray.readers.packs.MOST_MEMBERS", 3)
     with pytest.raises(ValueError, match="has more than 3 members"):
         perfarray.read(odd_tar(tmp_path / "many.tar", *(member(f"{i}.json") for i in range(4))))
@@ -99,12 +96,7 @@ def test_limits(tmp_path, monkeypatch):
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".zip"])
 def test_an_archive_that_is_cut_off(tmp_path, folder, suffix):
     """An archive that is cut off is refused by name; in `read_archive`, `on_error` applies."""
-    path = tmp_path / f"a{suffix}"
-    if suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.write(folder / "old" / "m1_9.json", "a.json")
-    else:
-        tar(path, folder, "w" if suffix == ".tar" else "w:gz")
+    path = packed(tmp_path / f"a{suffix}", folder, {".zip": "zip", ".tar": "w", ".tar.gz": "w:gz"}[suffix])
     path.write_bytes(path.read_bytes()[: 9 * path.stat().st_size // 10 if suffix != ".tar" else 700])
     with pytest.raises(ValueError, match=rf"a\{suffix}: is (a damaged archive|cut off or damaged)"):
         perfarray.read(path)

@@ -30,16 +30,14 @@ def work(action):
     return count
 
 
-def equal_and_dated(folder, count):
-    """Write copies of one measurement."""
-    for number in range(count):
-        write(folder / f"{number}.json", DATED)
+def equal(content):
+    """Return a function that writes copies of one measurement."""
 
+    def write_copies(folder, count):
+        for number in range(count):
+            write(folder / f"{number}.json", content)
 
-def equal(folder, count):
-    """Write files of equal content that may be several measurements."""
-    for number in range(count):
-        write(folder / f"{number}.json", PLAIN)
+    return write_copies
 
 
 def criterion(folder, count):
@@ -65,7 +63,7 @@ def packed(path, folder):
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("reading", [perfarray.read_archive, perfarray.archive_table])
-@pytest.mark.parametrize("written", [equal_and_dated, equal, criterion])
+@pytest.mark.parametrize("written", [equal(DATED), equal(PLAIN), criterion], ids=["dated", "plain", "criterion"])
 def test_work_is_in_proportion_to_size(tmp_path, written, reading):
     """Four times as many members are four times the work, as docs/security.md says, and an archive at most twice that of its folder."""
     written(tmp_path / "first", 4)
@@ -83,8 +81,7 @@ def test_work_is_in_proportion_to_size(tmp_path, written, reading):
 
 
 def test_equal_members_are_unpacked_twice_and_hashed_once(tmp_path, monkeypatch):
-    """Members are unpacked once to be read, and once to be compared."""
-    equal_and_dated(tmp_path / "equal", 30)
+    equal(DATED)(tmp_path / "equal", 30)
     path = packed(tmp_path / "equal.zip", tmp_path / "equal")
     opened, hashed = [], []
     whole, digest = zipfile.ZipFile.open, repeated.blake2b

@@ -1,6 +1,5 @@
 """Parquet and Feather: the Datasets that CSV gives, partitioned folders as one table, hostile files, and what is written."""
 
-import warnings
 import zipfile
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +12,7 @@ import xarray as xr
 import perfarray
 from cli.test_compare import run
 from perfarray.tables.stores.writing import write as write_store
+from readers.files_of_our_own import check
 from strategies import MANY
 
 pa = pytest.importorskip("pyarrow", reason="install perfarray[tables]")
@@ -72,18 +72,18 @@ def test_every_door_gives_the_same(tmp_path, frame, change):
 
 
 def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
-    """Units in the metadata of the schema, other names by dims=, as for CSV; other types are numbers, too."""
-    plain = perfarray.read(write(frame, tmp_path / "a.parquet"))
-    stated = write(frame.rename(columns={"time_ms": "time"}), tmp_path / "b.parquet", units="ms")
-    same(plain, perfarray.read(stated))
+    """Units in the metadata of the schema, other names by dims=, as for CSV; other types are numbers, too; `format=` takes either name."""
+    for name in ("parquet", "feather"):
+        path = write(frame, tmp_path / f"a.{name}")
+        plain = perfarray.read(path)
+        assert plain.attrs["format"] == perfarray.read(path, format=name).attrs["format"] == name
+    same(plain, perfarray.read(write(frame.rename(columns={"time_ms": "time"}), tmp_path / "b.parquet", units="ms")))
     renamed, dims = frame.rename(columns={"time_ms": "duration", "benchmark": "program"}), {"benchmark": "program", "time_ms": "duration"}
     renamed.to_csv(tmp_path / "c.csv", index=False)
     same(perfarray.read(tmp_path / "c.csv", dims=dims), perfarray.read(write(renamed, tmp_path / "c.feather"), dims=dims))
-    dated = frame.assign(date=pd.Timestamp("2026-01-02")).assign(
-        time_ms=pd.arrays.ArrowExtensionArray(pa.array(frame["time_ms"]).cast(pa.decimal128(9, 6)))
-    )
-    times = perfarray.read(write(dated, tmp_path / "d.parquet"))
-    expected = perfarray.to_timings(frame.assign(date=pd.Timestamp("2026-01-02")))
+    dated = frame.assign(date=pd.Timestamp("2026-01-02"))
+    decimals = pd.arrays.ArrowExtensionArray(pa.array(frame["time_ms"]).cast(pa.decimal128(9, 6)))
+    times, expected = perfarray.read(write(dated.assign(time_ms=decimals), tmp_path / "d.parquet")), perfarray.to_timings(dated)
     assert times["date"].identical(expected["date"])
     np.testing.assert_allclose(times["time"], expected["time"])
 
@@ -100,7 +100,6 @@ def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
     (lambda frame: frame, {"format": "jmh"}, "is not UTF-8 text"),
 ])  # fmt: skip
 def test_bad_tables(tmp_path, frame, rows, choices, message):
-    """The file, the column and the row."""
     path = write(rows(frame), tmp_path / "bad.parquet")
     with pytest.raises(ValueError, match=rf"bad\.parquet.*{message}"):
         perfarray.read(path, **choices)
@@ -134,8 +133,7 @@ def test_a_partitioned_folder_is_one_table(tmp_path, frame):
     folder = partitioned(frame, tmp_path / "hive")
     times = perfarray.read(folder)
     assert times.sizes == {"benchmark": 2, "version": 2, "date": 2, "execution": 3, "iteration": 4}
-    assert times["version"].values.tolist() == ["new/007", "old/007"]
-    assert times["date"].values.tolist() == ["2026-11-01", "2026-11-02"]
+    check(times, version=["new/007", "old/007"], date=["2026-11-01", "2026-11-02"])
     assert times["time"].notnull().all()
     archive = perfarray.read_archive(folder)
     assert (archive.attrs["n_files"], archive.attrs["n_files_skipped"]) == (1, 0)
@@ -155,37 +153,31 @@ def test_an_unknown_partition_and_tables_of_their_own(tmp_path, frame):
     """Hive's word for a missing key is unknown; files with names of their own are files; with a layout the paths say what they are."""
     old = frame[frame["version"] == "old"].drop(columns="version")
     write(old, tmp_path / "a" / "version=__HIVE_DEFAULT_PARTITION__" / "x.parquet")
-    assert perfarray.read(tmp_path / "a")["version"].values.tolist() == ["unknown"]
+    check(perfarray.read(tmp_path / "a"), version=["unknown"])
     for name in ("one", "two"):
         write(old, tmp_path / "b" / f"{name}.parquet")
     assert perfarray.read_archive(tmp_path / "b").sizes["file"] == 2
-    assert perfarray.read_archive(tmp_path / "b", layout="{compiler}.parquet")["compiler"].values.tolist() == ["one", "two"]
+    check(perfarray.read_archive(tmp_path / "b", layout="{compiler}.parquet"), compiler=["one", "two"])
 
 
-def assert_read_or_named(path):
-    """Check that a file is read, or refused by name."""
-    with warnings.catch_warnings(action="ignore"):
-        try:
-            perfarray.read(path)
-        except ValueError as error:
-            if path.name not in str(error):
-                raise
-
-
-def test_damaged_files(tmp_path, frame):
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_damaged_files(tmp_path, frame, suffix):
     """Cut off and with other bytes: a Dataset, or an error that names the file."""
-    for suffix in (".parquet", ".feather"):
-        content, path, rng = write(frame, tmp_path / f"a{suffix}").read_bytes(), tmp_path / f"b{suffix}", np.random.default_rng(1)
-        for place in rng.integers(8, len(content), 400 if MANY else 40).tolist():
-            for damaged in (content[:place], content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :]):
-                path.write_bytes(damaged)
-                assert_read_or_named(path)
+    content, path, rng = write(frame, tmp_path / f"a{suffix}").read_bytes(), tmp_path / f"b{suffix}", np.random.default_rng(1)
+    for place in rng.integers(8, len(content), 400 if MANY else 40).tolist():
+        for damaged in (content[:place], content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :]):
+            path.write_bytes(damaged)
+            try:
+                perfarray.read(path)
+            except ValueError as error:
+                if path.name not in str(error):
+                    raise
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
 def test_what_is_converted_is_read_again(tmp_path, suffix):
-    """Metrics with units and directions, dims and descriptors: `convert` writes them, and a table gives them back."""
     source = perfarray.dataset_path("python_malloc")
     output = tmp_path / f"out{suffix}"
     result = run("convert", source, output, "--layout", "{version}.json")
@@ -201,24 +193,14 @@ def test_what_is_converted_is_read_again(tmp_path, suffix):
 
 
 def test_converted_metrics_keep_their_units(tmp_path):
-    """A memory, a rate and a descriptor called like a dim."""
     times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"benchmark": ["a", "b"]}, rng=1)
     times["memory"] = (times["time"] * 1e6).assign_attrs(units="B", better="lower")
     times["rate"] = (1 / times["time"]).assign_attrs(units="MB/s", better="higher")
     times = times.assign_coords(compiler="gcc").assign_attrs(metric="rate")
     write_store(times, tmp_path / "a.parquet")
     table = perfarray.read(tmp_path / "a.parquet")
-    assert list(table.data_vars) == ["rate", "time", "memory"]
-    assert table.attrs["metric"] == "rate"
-    assert {name: (array.attrs["units"], array.attrs["better"]) for name, array in table.items()} == {
-        "rate": ("MB/s", "higher"), "time": ("s", "lower"), "memory": ("B", "lower"),
-    }  # fmt: skip
-    assert table["compiler_recorded"].item() == "gcc"
+    assert [(name, array.attrs["units"], array.attrs["better"]) for name, array in table.items()] == [
+        ("rate", "MB/s", "higher"), ("time", "s", "lower"), ("memory", "B", "lower"),
+    ]  # fmt: skip
+    assert (table.attrs["metric"], table["compiler_recorded"].item()) == ("rate", "gcc")
     assert table.sizes == {"benchmark": 2, "execution": 3}
-
-
-def test_both_formats_have_names(frame, tmp_path):
-    """`format=` takes either name; the attr says which it was."""
-    for name in ("parquet", "feather"):
-        path = write(frame, tmp_path / f"a.{name}")
-        assert perfarray.read(path).attrs["format"] == perfarray.read(path, format=name).attrs["format"] == name

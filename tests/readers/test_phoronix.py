@@ -1,10 +1,9 @@
 """Phoronix' composite files: runs behind means, units, systems."""
 
 import numpy as np
-import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, refusals, write
 
 
 def result(title="Sort", description="Size: 1", scale="Seconds", proportion="LIB", arguments="-1", **entries):
@@ -16,26 +15,21 @@ def result(title="Sort", description="Size: 1", scale="Seconds", proportion="LIB
 
 
 def system(name, cpu="A CPU, 4 cores"):
-    """Return one system."""
     hardware, software = f"Processor: {cpu}, Motherboard: M, Memory: 8GB", "OS: Linux, Compiler: GCC 13, File-System: ext4"
     return f"<System><Identifier>{name}</Identifier><Hardware>{hardware}</Hardware><Software>{software}</Software></System>"
 
 
 def read(tmp_path, *parts):
-    """Read a file of some systems and results."""
-    return perfarray.read(
-        write(tmp_path / "composite.xml", f'<?xml version="1.0"?><PhoronixTestSuite>{"".join(parts)}</PhoronixTestSuite>')
-    )
+    content = f'<?xml version="1.0"?><PhoronixTestSuite>{"".join(parts)}</PhoronixTestSuite>'
+    return perfarray.read(write(tmp_path / "composite.xml", content))
 
 
 def test_runs_are_executions_and_systems_a_dim(tmp_path):
     """The mean is not read; how many runs there are may differ; what describes a system lies along it."""
     found = read(tmp_path, system("old"), system("new", "B CPU"), result(old="1.5:2.5", new="1.0:2.0:3.0"))
     assert found["time"].dims == ("benchmark", "system", "execution", "iteration")
-    np.testing.assert_array_equal(found["time"].values[0, :, :, 0], [[1.5, 2.5, np.nan], [1.0, 2.0, 3.0]])
-    assert found["cpu"].values.tolist() == ["A CPU, 4 cores", "B CPU"]
-    assert (found["memory"].item(), found["compiler"].item(), found["file_system"].item()) == ("8GB", "GCC 13", "ext4")
-    assert found["benchmark"].values.tolist() == ["Sort: Size: 1"]
+    check(found.squeeze(), time=[[1.5, 2.5, np.nan], [1.0, 2.0, 3.0]], cpu=["A CPU, 4 cores", "B CPU"])
+    check(found, memory="8GB", compiler="GCC 13", file_system="ext4", benchmark="Sort: Size: 1")
 
 
 def test_units_and_directions(tmp_path):
@@ -46,25 +40,24 @@ def test_units_and_directions(tmp_path):
     )  # fmt: skip
     attrs = {name: (found[name].attrs["units"], found[name].attrs["better"]) for name in found}
     assert attrs == {"time": ("s", "lower"), "MB_s": ("MB/s", "higher"), "MB_s (lower)": ("MB/s", "lower"), "score": ("1", "higher")}
-    assert found["time"].sel(benchmark="A: Size: 1").item() == pytest.approx(0.005, rel=1e-15)
+    check(found.sel(benchmark="A: Size: 1"), rtol=1e-15, time=0.005)
 
 
 def test_what_has_no_runs_is_counted(tmp_path):
     """Time and size of an installation are no measurements of the program."""
     found = read(tmp_path, result(a="1.5"), result(description="Test Install Time", a="133"), result("B", a=["", ""]))
-    assert found.sizes["benchmark"] == 1
-    assert found.attrs["n_without_runs"] == 3
-    with pytest.raises(ValueError, match=r"composite\.xml: holds no measurement"):
-        read(tmp_path, result(a=""))
+    assert (found.sizes["benchmark"], found.attrs["n_without_runs"]) == (1, 3)
 
 
 def test_one_test_with_several_arguments(tmp_path):
     """They are in the label; one system that occurs twice has more runs."""
     found = read(tmp_path, result(a="1.5"), result(a=["2.5", "3.5"], arguments="-2"))
-    assert found["benchmark"].values.tolist() == ["Sort: Size: 1[arguments=-1]", "Sort: Size: 1[arguments=-2]"]
-    np.testing.assert_array_equal(found["time"].values[:, 0, :, 0], [[1.5, np.nan], [2.5, 3.5]])
+    check(found.squeeze(), benchmark=["Sort: Size: 1[arguments=-1]", "Sort: Size: 1[arguments=-2]"], time=[[1.5, np.nan], [2.5, 3.5]])
 
 
-def test_what_is_wrong_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"composite\.xml: Result 0 \('Sort: Size: 1'\): run 1 is '0'; expected a number above 0"):
-        read(tmp_path, result(a="1.5:0"))
+test_what_is_wrong_is_said = refusals(
+    read,
+    "composite.xml",
+    (result(a=""), "holds no measurement"),
+    (result(a="1.5:0"), r"Result 0 \('Sort: Size: 1'\): run 1 is '0'; expected a number above 0"),
+)

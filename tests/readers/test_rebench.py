@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, refusals, write
 
 
 def old(value, stamp="10:00:00", unit="ms", criterion="total", name="Sort", vm="SOM", args="10 0", warmup="5", cores="1"):
@@ -20,24 +20,21 @@ def new(value, invocation, iteration, unit="ms", criterion="total", name="Sort",
 
 
 def read(tmp_path, text):
-    """Read a `.data` file."""
     return perfarray.read(write(tmp_path / "bench.data", "#!/usr/local/bin/rebench -d bench.conf all\n" + text))
 
 
 def test_a_time_stamp_is_an_invocation(tmp_path):
     """Lines are iterations in the order they come; a run that went on after an abort is another invocation, of another length."""
     found = read(tmp_path, old("10.0") + old("11.0") + "#!/usr/local/bin/rebench again\n" + old("12.0", "11:00:00"))
-    np.testing.assert_allclose(found["time"].values, [[[0.01, 0.011], [0.012, np.nan]]], rtol=1e-15)
-    assert found["benchmark"].values.tolist() == ["Sort"]
-    known = {name: found[name].item() for name in ("vm", "suite", "extra_args", "cores", "warmup_iterations")}
-    assert known == {"vm": "SOM", "suite": "suite", "extra_args": "10 0", "cores": 1, "warmup_iterations": 5}
+    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, np.nan]]])
+    check(found, benchmark="Sort", vm="SOM", suite="suite", extra_args="10 0", cores=1, warmup_iterations=5)
     assert "input_size" not in found.coords
 
 
 def test_settings_tell_benchmarks_apart(tmp_path):
     """They are in the label where one name has several, blanks and all."""
     found = read(tmp_path, old("1.0") + old("2.0", vm="Java 8") + old("3.0", name="Compose Hard Light"))
-    assert found["benchmark"].values.tolist() == ["Sort[vm=SOM]", "Sort[vm=Java 8]", "Compose Hard Light[vm=SOM]"]
+    check(found, benchmark=["Sort[vm=SOM]", "Sort[vm=Java 8]", "Compose Hard Light[vm=SOM]"])
     assert found.set_index(benchmark=["vm", "extra_args"]).sizes["benchmark"] == 3
 
 
@@ -46,11 +43,10 @@ def test_criteria_and_units(tmp_path):
     found = read(tmp_path, old("100", unit="byte", criterion="trace size") + old("10.0") + old("5.0", unit="ops/ms", name="Rate"))
     attrs = {name: (found[name].attrs["units"], found[name].attrs["better"]) for name in found}
     assert attrs == {"time": ("s", "lower"), "throughput": ("ops/ms", "higher"), "trace size": ("byte", "lower")}
-    assert found.attrs["metric"] == "time"
-    assert found["throughput"].sel(benchmark="Rate").item() == 5.0
+    assert (found.attrs["metric"], found["throughput"].sel(benchmark="Rate").item()) == ("time", 5.0)
     rates = read(tmp_path, old("5.0", unit="ops/ms") + old("5.0", unit="ops/s"))
     assert rates["throughput"].attrs["units"] == "ops/s"
-    np.testing.assert_allclose(rates["throughput"].values.ravel(), [5000.0, 5.0], rtol=1e-15)
+    check(rates.squeeze(), rtol=1e-15, throughput=[5000.0, 5.0])
 
 
 def test_new_files_number_invocations_and_iterations(tmp_path):
@@ -60,10 +56,9 @@ def test_new_files_number_invocations_and_iterations(tmp_path):
     header = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\textraArgs\tcores\tinputSize\tvarValue\n"
     lines = new("7", 1, 2, "byte", "size") + new("10.0", 1, 1) + new("11.0", 1, 2) + new("12.0", 2, 1) + new("13.0", 2, 1)
     found = read(tmp_path, head + header + lines)
-    np.testing.assert_allclose(found["time"].values, [[[0.01, 0.011], [0.012, np.nan], [0.013, np.nan]]], rtol=1e-15)
-    np.testing.assert_array_equal(found["size"].values[0, 0], [np.nan, 7.0])
-    known = {name: found[name].item() for name in ("machine", "cpu", "os", "memory_gb", "cpu_mhz", "commit")}
-    assert known == {"machine": "box", "cpu": "A CPU", "os": "Linux", "memory_gb": 16, "cpu_mhz": 2800, "commit": "abc"}
+    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, np.nan], [0.013, np.nan]]])
+    check(found.isel(benchmark=0, execution=0), size=[np.nan, 7.0])
+    check(found, machine="box", cpu="A CPU", os="Linux", memory_gb=16, cpu_mhz=2800, commit="abc")
 
 
 @pytest.mark.parametrize("compact", [False, True])
@@ -71,35 +66,26 @@ def test_what_is_sent_to_rebenchdb(tmp_path, compact):
     """Criteria are found by their index; values come one by one or as lists."""
     criteria = [{"i": 1, "c": "total", "u": "ms"}, {"i": 0, "c": "size", "u": "byte"}]
     run = {"benchmark": {"name": "Sort", "suite": {"name": "s", "executor": {"name": "SOM"}}}, "extraArgs": "10", "cores": 4}
-    points = [
-        {"in": 1, "it": 1, "m": [{"c": 0, "v": 0.0}, {"c": 1, "v": 10.0}]},
-        {"in": 1, "it": 2, "m": [{"c": 1, "v": 11.0}]},
-        {"in": 2, "it": 1, "m": [{"c": 1, "v": 12.0}]},
-    ]  # fmt: skip
+    points = [{"in": 1, "it": 1, "m": [{"c": 0, "v": 0.0}, {"c": 1, "v": 10.0}]}]
+    points += [{"in": number, "it": it, "m": [{"c": 1, "v": value}]} for number, it, value in ((1, 2, 11.0), (2, 1, 12.0))]
     if compact:
         points = [{"in": 1, "m": [[0.0], [10.0, 11.0]]}, {"in": 2, "m": [None, [12.0]]}]
     content = {"env": {"hostName": "box"}, "source": {"commitId": "abc"}, "criteria": criteria, "data": [{"runId": run, "d": points}]}
     found = perfarray.read(write(tmp_path / "sent.json", content))
-    np.testing.assert_allclose(found["time"].values, [[[0.01, 0.011], [0.012, np.nan]]], rtol=1e-15)
-    np.testing.assert_array_equal(found["size"].values, [[[0.0, np.nan], [np.nan, np.nan]]])
-    assert (found["machine"].item(), found["commit"].item(), found["cores"].item()) == ("box", "abc", 4)
+    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, np.nan]]])
+    check(found, size=[[[0.0, np.nan], [np.nan, np.nan]]], machine="box", commit="abc", cores=4)
 
 
 def test_a_profile_is_no_measurement(tmp_path):
-    """A file of profiles has no numbers and is refused."""
     run = {"runId": {"benchmark": {"name": "Sort", "suite": {"name": "s", "executor": {"name": "SOM"}}}}, "p": []}
     with pytest.raises(ValueError, match=r"profile\.json: holds no measurement"):
         perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
-        ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
-        (new("1.0", "x", 1), "line 3 begins with 'x'"),
-    ],
+test_what_is_wrong_is_said = refusals(
+    lambda folder, line: read(folder, old("1.0") + line),
+    "bench.data",
+    (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
+    ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
+    (new("1.0", "x", 1), "line 3 begins with 'x'"),
 )
-def test_what_is_wrong_is_said(tmp_path, line, message):
-    with pytest.raises(ValueError, match=rf"bench\.data: {message}"):
-        read(tmp_path, old("1.0") + line)

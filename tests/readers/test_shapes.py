@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 
 import pytest
 
@@ -27,28 +26,23 @@ def test_what_has_the_shape(content):
     assert deviation(content, SHAPE) is None
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ([], "the document is []; expected an object"),
-        ({}, "the document has no 'runs'; it has no key"),
-        (document(runs=None), "runs is None; expected a list"),
-        (document(runs=[{"mean": 1}]), "runs[0] has no 'name'; it has 'mean'"),
-        (document(runs=[{"name": "a", "values": []}]), "runs[0] has neither 'values' nor 'mean'"),
-        (document(runs=[{"name": "a", "values": [1, True]}]), "runs[0].values[1] is True; expected a number"),
-        (document(params={"x y": []}), "params['x y'] is []; expected a text or a number"),
-        (document(pair=["0", 1]), "pair[0] is '0'; expected a number from 1"),
-        (document(pair=[1]), "pair is [1]; expected a list of 2 or null"),
-        (document(params="x" * 1000), "params is 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; expected an object"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ([], "the document is []; expected an object"),
+    ({}, "the document has no 'runs'; it has no key"),
+    (document(runs=None), "runs is None; expected a list"),
+    (document(runs=[{"mean": 1}]), "runs[0] has no 'name'; it has 'mean'"),
+    (document(runs=[{"name": "a", "values": []}]), "runs[0] has neither 'values' nor 'mean'"),
+    (document(runs=[{"name": "a", "values": [1, True]}]), "runs[0].values[1] is True; expected a number"),
+    (document(params={"x y": []}), "params['x y'] is []; expected a text or a number"),
+    (document(pair=["0", 1]), "pair[0] is '0'; expected a number from 1"),
+    (document(pair=[1]), "pair is [1]; expected a list of 2 or null"),
+    (document(params="x" * 1000), "params is 'xxxxxxxxxxxx...xxxxxxxxxxxxx'; expected an object"),
+])  # fmt: skip
 def test_the_first_deviation(content, message):
-    """Its path, what stands there, what was expected; no more of a value than fits a line."""
     assert deviation(content, SHAPE) == message
 
 
 def test_the_alternative_that_is_most_like():
-    """Among several shapes, the one that shares most keys is reported."""
     shape = Either({"a": NUMBER, "b": NUMBER}, {"c": NUMBER})
     assert deviation({"a": 1, "b": "x"}, shape) == "b is 'x'; expected a number"
     assert deviation({"c": []}, shape) == "c is []; expected a number"
@@ -69,6 +63,7 @@ def path_of(place):
     return path or "the document"
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith("json")])
 def test_every_refusal_names_the_place(tmp_path, name):
     """A value that is another, or gone: what is refused is it, what is in it, or what it is missing from (of all, an eighth)."""
@@ -79,16 +74,14 @@ def test_every_refusal_names_the_place(tmp_path, name):
             if not place and odd is ...:
                 continue
             path = write(tmp_path / name, replaced(content, place, odd))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                try:
-                    perfarray.read(path, format=form)
-                    continue
-                except ValueError as error:
-                    message = str(error).removeprefix(f"{path}: ")
+            try:
+                perfarray.read(path, format=form)
+                continue
+            except ValueError as error:
+                message = str(error).removeprefix(f"{path}: ")
             assert not re.search(r"\b[A-Z]\w+Error: ", message), (place, odd, message)
             if " writes it: " in message:
                 reason = message.partition(" writes it: ")[2]
-                around, above = path_of(place[:-1]), path_of(place[:-2])
-                places_named = (path_of(place), f"{around} has n", f"{around} is ", f"{above} has neither ")
-                assert reason.startswith(places_named) or not place, (place, odd, message)
+                around = path_of(place[:-1])
+                named = (path_of(place), f"{around} has n", f"{around} is ", f"{path_of(place[:-2])} has neither ")
+                assert reason.startswith(named) or not place, (place, odd, message)

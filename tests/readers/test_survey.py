@@ -16,22 +16,19 @@ from shared_material import ARCHIVES, needs_archives
 @pytest.fixture
 def mixed(tmp_path):
     """Return a folder with a file of each fate."""
-    stamped = suite(bench("fft", run(1.0, date="2026-01-02 03:04:05.123456")))
-    write(tmp_path / "a.json", stamped)
-    write(tmp_path / "b.json", [entry(), entry()])
-    write(tmp_path / "c.json", stamped)
-    write(tmp_path / "cut.json", json.dumps(small_suite(1.0))[:-30])
-    write(tmp_path / "README.md", "# Results\n")
+    stamped, cut = suite(bench("fft", run(1.0, date="2026-01-02 03:04:05.123456"))), json.dumps(small_suite(1.0))[:-30]
+    contents = {"a.json": stamped, "b.json": [entry(), entry()], "c.json": stamped, "cut.json": cut, "README.md": "# Results\n"}
+    for name, content in contents.items():
+        write(tmp_path / name, content)
     return tmp_path
 
 
 def test_each_file_has_a_row(mixed):
     """What was read, skipped, broken and repeated, with the reason, in the order of the paths."""
     table = perfarray.archive_table(mixed).set_index("file")
-    assert table["status"].to_dict() == {
-        "README.md": "skipped", "a.json": "read", "b.json": "read", "c.json": "repeated", "cut.json": "broken",
-    }  # fmt: skip
-    assert table["format"].to_dict() == {"README.md": "", "a.json": "pyperf", "b.json": "jmh", "c.json": "pyperf", "cut.json": ""}
+    assert table.index.tolist() == ["README.md", "a.json", "b.json", "c.json", "cut.json"]
+    assert table["status"].tolist() == ["skipped", "read", "read", "repeated", "broken"]
+    assert table["format"].tolist() == ["", "pyperf", "jmh", "pyperf", ""]
     reasons = table["reason"]
     assert reasons["README.md"] == "no reader recognises its content"
     assert reasons["c.json"] == "holds the measurement of a.json"
@@ -42,7 +39,6 @@ def test_each_file_has_a_row(mixed):
 
 @pytest.mark.parametrize("format", [None, "pyperf"])
 def test_an_empty_file_is_called_empty(tmp_path, format):
-    """An empty file in a folder is skipped; a named one is an error."""
     write(tmp_path / "a.json", small_suite(1.0))
     empty = write(tmp_path / "empty.json", " \n")
     row = perfarray.archive_table(tmp_path, format=format).set_index("file").loc["empty.json"]
@@ -60,17 +56,14 @@ def test_it_says_what_the_dataset_has(mixed):
     read = table[table["status"] == "read"]
     assert read["values"].sum() == int(sum(times[name].count() for name in times.data_vars))
     counts = table["status"].value_counts()
-    assert [counts["read"], counts["skipped"], counts["broken"]] == [
-        times.attrs[name] for name in ("n_files", "n_files_skipped", "n_files_broken")
-    ]
+    attrs = {"read": "n_files", "skipped": "n_files_skipped", "broken": "n_files_broken"}
+    assert {status: counts[status] for status in attrs} == {status: times.attrs[name] for status, name in attrs.items()}
 
 
 def test_members_of_an_archive_have_rows(tmp_path):
-    """A file in a tar archive is named with the archive."""
     with tarfile.open(tmp_path / "all.tar", "w") as pack:
         pack.add(write(tmp_path / "a.json", small_suite(1.0)), "runs/a.json")
-    table = perfarray.archive_table(tmp_path / "all.tar")
-    assert table["file"].tolist() == ["all.tar/runs/a.json"]
+    assert perfarray.archive_table(tmp_path / "all.tar")["file"].tolist() == ["all.tar/runs/a.json"]
 
 
 def test_a_path_beside_the_layout_and_a_file_that_was_named(mixed):
@@ -90,7 +83,6 @@ def sent_by_processes(attempt, found, number):
 @needs_archives
 @pytest.mark.parametrize("folder", sorted(path.name for path in ARCHIVES.iterdir()) if ARCHIVES.is_dir() else [])
 def test_genuine_files_go_from_one_process_to_another(folder, monkeypatch):
-    """Whatever a reader makes of them: of each folder the smallest files, none of which takes long."""
     sizes = {path: path.stat().st_size for path in (ARCHIVES / folder).rglob("*") if path.is_file()}
     by_size = sorted((path for path, size in sizes.items() if size < 1 << 18), key=sizes.__getitem__)
     files = list({(path.parent, path.suffix): path for path in reversed(by_size)}.values())

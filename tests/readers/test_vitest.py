@@ -3,7 +3,7 @@
 import pytest
 
 import perfarray
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, reader, refusals
 
 
 def result(name="sort", samples=(1.0, 2.0), **more):
@@ -11,9 +11,7 @@ def result(name="sort", samples=(1.0, 2.0), **more):
     return {"name": name, "rme": 1.5, "totalTime": 3.0, "period": 1.5, "hz": 666.0, "mean": 1.5, "samples": samples} | more
 
 
-def read(tmp_path, content):
-    """Read a file."""
-    return perfarray.read(write(tmp_path / "file.json", content))
+read = reader("file.json")
 
 
 def vitest(**groups):
@@ -23,28 +21,22 @@ def vitest(**groups):
 
 def test_samples_are_iterations_in_milliseconds(tmp_path):
     times = read(tmp_path, vitest(arrays=[result()]))
-    assert times["time"].values.tolist() == [[[0.001, 0.002]]]
-    assert (times["benchmark"].item(), times["group"].item(), times.attrs["format"]) == ("sort", "arrays", "vitest")
-
-
-def test_groups_are_in_labels_that_need_them(tmp_path):
+    check(times, time=[[[0.001, 0.002]]], benchmark="sort", group="arrays")
+    assert times.attrs["format"] == "vitest"
     times = read(tmp_path, vitest(arrays=[result()], lists=[result(samples=[3.0])]))
-    assert times["benchmark"].values.tolist() == ["sort[group=arrays]", "sort[group=lists]"]
+    check(times, benchmark=["sort[group=arrays]", "sort[group=lists]"])
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        result(),
-        {"name": "sort", "runs": 2, "result": result()},
-        {"name": "sort", "hz": 666.0, "samples": [1.0, 2.0]},
-        {"name": "sort", "result": {"totalTime": 3.0, "period": 1.5, "latency": {"rme": 1.0, "samples": [1.0, 2.0]}}},
-    ],
-)
+@pytest.mark.parametrize("row", [
+    result(),
+    {"name": "sort", "runs": 2, "result": result()},
+    {"name": "sort", "hz": 666.0, "samples": [1.0, 2.0]},
+    {"name": "sort", "result": {"totalTime": 3.0, "period": 1.5, "latency": {"rme": 1.0, "samples": [1.0, 2.0]}}},
+])  # fmt: skip
 def test_results_of_tinybench(tmp_path, row):
     """A list of results, of tasks, and of results since version 3."""
     times = read(tmp_path, [row])
-    assert times["time"].values.tolist() == [[[0.001, 0.002]]]
+    check(times, time=[[[0.001, 0.002]]])
     assert "group" not in times.coords
 
 
@@ -54,12 +46,12 @@ def test_a_mean_alone_is_one_value(tmp_path, samples):
     group = {"fullName": "a.bench.ts > arrays", "benchmarks": [result(samples=samples, sampleCount=518, id="1_0")]}
     with pytest.warns(perfarray.PerfarrayWarning, match="no values but their mean.*; Vitest writes samples up to version 1"):
         times = read(tmp_path, {"files": [{"filepath": "a.bench.ts", "groups": [group]}]})
-    assert (times["time"].item(), times["loops"].item(), times["group"].item()) == (0.0015, 518, "a.bench.ts > arrays")
+    check(times, time=0.0015, loops=518, group="a.bench.ts > arrays")
 
 
 def test_an_error_is_a_failed_run(tmp_path):
     times = read(tmp_path, [result(), {"name": "broken", "result": {"error": {"message": "x"}}}])
-    assert times["failed"].values[:, 0, 0].tolist() == [False, True]
+    check(times.isel(iteration=0).squeeze(), failed=[False, True])
 
 
 def test_a_time_of_nothing_is_below_the_clock(tmp_path):
@@ -67,8 +59,9 @@ def test_a_time_of_nothing_is_below_the_clock(tmp_path):
         assert int(read(tmp_path, [result(samples=[0.0, 1.0])])["time"].count()) == 1
 
 
-def test_what_is_wrong_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"file\.json: benchmark 'sort': 'samples': value 1 is 'x'; expected a number"):
-        read(tmp_path, [result(samples=[1.0, "x"])])
-    with pytest.raises(ValueError, match=r"file\.json: benchmark 'sort': 'mean': value 0 is None; expected a number"):
-        read(tmp_path, [result(samples=[], mean=None)])
+test_what_is_wrong_is_said = refusals(
+    read,
+    "file.json",
+    ([result(samples=[1.0, "x"])], "benchmark 'sort': 'samples': value 1 is 'x'; expected a number"),
+    ([result(samples=[], mean=None)], "benchmark 'sort': 'mean': value 0 is None; expected a number"),
+)

@@ -9,6 +9,7 @@ from perfarray.tables.build import build
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.concatenation import join_tables
 from perfarray.timings.notes import Note
+from readers.files_of_our_own import check
 
 
 def table(*benchmarks, machine="a", values=None, **more):
@@ -24,16 +25,19 @@ def of_machine(machine, value):
     return Descriptor(dims=("machine",), values={(machine,): value}, keep=("machine",))
 
 
+def of_everything(**values):
+    """Return what is known of a whole table."""
+    return {name: Descriptor(dims=(), values={(): value}) for name, value in values.items()}
+
+
 def joined(*tables):
     """Return the array of tables whose places say nothing."""
     return build(join_tables(tables, [{}] * len(tables), [{}] * len(tables)))
 
 
 def test_labels_in_order_of_first_appearance():
-    """Whatever codes each table has for them."""
-    found = joined(table("fft", "sort"), table("sort", "hash", machine="b"))
-    assert found["benchmark"].values.tolist() == ["fft", "sort", "hash"]
-    np.testing.assert_array_equal(found["time"].values[..., 0], [[1, np.nan], [2, 1], [np.nan, 2]])
+    found = joined(table("fft", "sort"), table("sort", "hash", machine="b")).squeeze()
+    check(found, benchmark=["fft", "sort", "hash"], time=[[1, np.nan], [2, 1], [np.nan, 2]])
 
 
 def test_shared_and_equal_columns_are_the_same():
@@ -42,59 +46,44 @@ def test_shared_and_equal_columns_are_the_same():
     column = Column(codes=one.labels["benchmark"].codes.copy(), labels=["fft", "sort"])
     for benchmarks in (one.labels["benchmark"], column):
         two = replace(table("fft", "sort", machine="b"), labels={"benchmark": benchmarks, "machine": constant_column("b", 2)})
-        found = joined(one, replace(two, descriptors={"cpu": of_machine("b", "Y")}))
-        assert found["cpu"].values.tolist() == ["X", "Y"]
-        np.testing.assert_array_equal(found["time"].values[..., 0], [[1, 1], [2, 2]])
-
-
-def of_everything(value):
-    """Return what is known of a whole table."""
-    return Descriptor(dims=(), values={(): value})
+        found = joined(one, replace(two, descriptors={"cpu": of_machine("b", "Y")})).squeeze()
+        check(found, cpu=["X", "Y"], time=[[1, 1], [2, 2]])
 
 
 def test_tables_that_say_different_things():
     """What they say lies along the labels that tell them apart; what one leaves open is unknown there, whatever their order."""
-    one = table("fft", descriptors={"os": of_everything("Linux 6"), "why": of_everything("x"), "ram": of_everything(8)})
-    more = {"os": of_everything("Linux 7"), "ram": of_everything(8)}
+    one, more = table("fft", descriptors=of_everything(os="Linux 6", why="x", ram=8)), of_everything(os="Linux 7", ram=8)
     same_machine, other_machine = table("sort", descriptors=more), table("fft", machine="b", descriptors=more)
     for second, dim, labels in ((same_machine, "benchmark", ("fft", "sort")), (other_machine, "machine", ("a", "b"))):
         for tables in ((one, second), (second, one)):
-            found = joined(*tables)
-            assert found["os"].dims == found["why"].dims == (dim,)
-            assert [found["os"].sel({dim: label}).item() for label in labels] == ["Linux 6", "Linux 7"]
-            assert [found["why"].sel({dim: label}).item() for label in labels] == ["x", "unknown"]
-            assert (found["ram"].dims, found["ram"].item()) == ((), 8)
+            found = joined(*tables).sel({dim: list(labels)})
+            assert (found["os"].dims, found["why"].dims, found["ram"].dims) == ((dim,), (dim,), ())
+            check(found, os=["Linux 6", "Linux 7"], why=["x", "unknown"], ram=8)
 
 
 def test_tables_that_contradict_each_other_where_nothing_tells_them_apart():
     """Neither is believed."""
+    labels = {"benchmark": column_of(("fft", "sort"))}
     one, two = (
-        replace(
-            table("fft", "sort", descriptors={"os": of_everything(value)}),
-            labels={"benchmark": column_of(("fft", "sort")), "version": column_of(versions)},
-        )
+        replace(table("fft", "sort", descriptors=of_everything(os=value)), labels=labels | {"version": column_of(versions)})
         for value, versions in (("A", ("1", "2")), ("B", ("2", "1")))
     )
-    found = joined(one, two)
-    assert found["os"].item() == "unknown"
+    assert joined(one, two)["os"].item() == "unknown"
 
 
 def test_what_a_table_does_not_know():
     """A descriptor is `unknown` for the labels of a table without it, a mark is False, a metric NaN."""
     energy = {"time": Metric(values=np.array([5.0])), "energy": Metric(values=np.array([7.0]), units="J")}
     one = table("fft", descriptors={"cpu": of_machine("a", "X")}, marks={"failed": np.array([True])})
-    found = joined(one, replace(table("fft", machine="b"), metrics=energy))
-    assert found["cpu"].values.tolist() == ["X", "unknown"]
-    assert found["failed"].values.ravel().tolist() == [True, False]
-    np.testing.assert_array_equal(found["energy"].values.ravel(), [np.nan, 7.0])
+    found = joined(one, replace(table("fft", machine="b"), metrics=energy)).squeeze()
+    check(found, cpu=["X", "unknown"], failed=[True, False], energy=[np.nan, 7.0])
 
 
 def test_what_is_known_of_the_whole():
     """Counts add up, attrs stay where all say the same, notes are all kept; nothing else becomes an attr."""
     note = Note("odd", "something is odd")
-    one = table(
-        "fft", counts={"n_tied": 2}, attrs={"runs": "one"}, level_names={"session": "001"}, parts={"benchmark": ["fft"]}, format="x"
-    )
+    known = {"attrs": {"runs": "one"}, "level_names": {"session": "001"}, "parts": {"benchmark": ["fft"]}, "format": "x"}
+    one = table("fft", counts={"n_tied": 2}, **known)
     two = replace(one, labels={"benchmark": column_of(["sort"]), "machine": constant_column("a", 1)}, counts={"n_tied": 3}, notes=(note,))
     both = join_tables([one, two], [{}, {}], [{}, {}])
     assert both.notes == (note,)
@@ -104,7 +93,6 @@ def test_what_is_known_of_the_whole():
 
 
 def test_one_name_for_two_things():
-    """Units must agree."""
     other = replace(table("sort"), metrics={"time": Metric(values=np.array([1.0]), units="J")})
     with pytest.raises(ValueError, match="'time' means different things in different files"):
         joined(table("fft"), other)
@@ -113,13 +101,13 @@ def test_one_name_for_two_things():
 def test_a_text_of_one_dim_stays_along_it():
     """Where all tables say the same of a label; where they do not, it lies on all dims."""
 
-    def with_suite(*suites):
-        return {"columns": {"suite": (("benchmark",), np.array(suites, dtype=object))}}
+    def suites(*names):
+        return {"suite": (("benchmark",), np.array(names, dtype=object))}
 
-    first = table("fft", "sort", **with_suite("int", "fp"))
-    found = joined(first, table("sort", "hash", machine="b", **with_suite("fp", "int")))
+    first = table("fft", "sort", columns=suites("int", "fp"))
+    found = joined(first, table("sort", "hash", machine="b", columns=suites("fp", "int")))
     assert found["suite"].dims == ("benchmark",)
-    assert found["suite"].values.tolist() == ["int", "fp", "int"]
-    apart = joined(first, table("sort", machine="b", **with_suite("int")))
+    check(found, suite=["int", "fp", "int"])
+    apart = joined(first, table("sort", machine="b", columns=suites("int")))
     assert apart["suite"].dims == ("benchmark", "machine", "execution")
-    assert apart["suite"].sel(benchmark="sort").values.ravel().tolist() == ["fp", "int"]
+    check(apart.sel(benchmark="sort").squeeze(), suite=["fp", "int"])

@@ -42,25 +42,22 @@ def table_of(texts):
 
 
 def test_numbers_of_a_machine():
-    """Modules are multiplied, caches told apart by part, clocks in MHz."""
+    """Modules are multiplied, caches told apart by part, clocks in MHz; digits of other scripts than ASCII are letters here."""
     assert machine_numbers(TEXTS) == NUMBERS
     assert machine_numbers({"memory": "1x Not Specified", "l2_cache": None, "enabled": "-1 cores, 1 chip"}) == {
         "memory_gb": None, "l2_kb": None, "cores": None, "chips": 1, "cores_per_chip": None, "threads_per_core": None,
     }  # fmt: skip
+    assert machine_numbers({"memory": "\u0661\u0666 GB", "cpu_mhz": "\u0662\u0664\u0660\u0660"}) == {"memory_gb": None, "cpu_mhz": None}
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        TEXTS,
-        TEXTS | {"memory": "4 TB (128 x 32 GB 2Rx4)", "l1_cache": "64 KB I + 32 KB D on chip per core"},
-        TEXTS | {"memory": "24x Vendor ABC 64 GB 2 rank 4800", "l2_cache": "None"},
-        TEXTS | {"memory": "fast", "l1_cache": "512 KB I on chip per chip, 64 KB I shared / 2 cores; 16 KB D on chip per core"},
-        TEXTS | {"enabled": "-1 cores, 2 chips", "memory": "2 GB (2x1GB Maker DDR2-667 CL5)", "cpu_mhz": "3100"},
-    ],
-)
+@pytest.mark.parametrize("texts", [
+    TEXTS,
+    TEXTS | {"memory": "4 TB (128 x 32 GB 2Rx4)", "l1_cache": "64 KB I + 32 KB D on chip per core"},
+    TEXTS | {"memory": "24x Vendor ABC 64 GB 2 rank 4800", "l2_cache": "None"},
+    TEXTS | {"memory": "fast", "l1_cache": "512 KB I on chip per chip, 64 KB I shared / 2 cores; 16 KB D on chip per core"},
+    TEXTS | {"enabled": "-1 cores, 2 chips", "memory": "2 GB (2x1GB Maker DDR2-667 CL5)", "cpu_mhz": "3100"},
+])  # fmt: skip
 def test_reader_and_machine_table_agree(tmp_path, texts):
-    """The same text is the same number on both paths."""
     read, table = perfarray.read(write(tmp_path / "result.csv", result(texts))), table_of(texts)
     numbers = machine_numbers(texts)
     assert set(numbers) <= set(read.coords)
@@ -74,14 +71,9 @@ def test_reader_and_machine_table_agree(tmp_path, texts):
 def test_the_order_of_coordinates_does_not_matter():
     """A number that was given stays, whatever the text beside it says and wherever it stands; a gap is filled from the text."""
     times = perfarray.from_samples({"a": [1.0, 2.0, 4.0], "b": [1.0, 2.0, 5.0]}, dim="machine")
-    coords = {
-        "memory": ("machine", ["16 x 32 GB DDR4", "8 GB"]),
-        "memory_gb": ("machine", [500.0, np.nan]),
-        "cores": ("machine", [4, 6]),
-        "enabled": ("machine", ["12 cores", "12 cores"]),
-    }
+    coords = {"memory": ["16 x 32 GB DDR4", "8 GB"], "memory_gb": [500.0, np.nan], "cores": [4, 6], "enabled": ["12 cores"] * 2}
     for order in itertools.permutations(coords):
-        table = perfarray.machine_table(times.assign_coords({name: coords[name] for name in order}))
+        table = perfarray.machine_table(times.assign_coords({name: ("machine", coords[name]) for name in order}))
         assert table["memory_gb"].tolist() == [500.0, 8.0]
         assert table["cores"].tolist() == [4.0, 6.0]
 
@@ -91,8 +83,3 @@ def test_texts_of_many_machines_are_read_once_each():
     columns, unparsed = read_texts("memory", ["8 GB", None, "a lot", "8 GB"])
     assert columns["memory_gb"] == [8.0, None, None, 8.0]
     assert unparsed == ["", "", "a lot", ""]
-
-
-def test_only_digits_of_ascii_are_numbers():
-    """Digits of other scripts are letters here."""
-    assert machine_numbers({"memory": "\u0661\u0666 GB", "cpu_mhz": "\u0662\u0664\u0660\u0660"}) == {"memory_gb": None, "cpu_mhz": None}

@@ -32,7 +32,6 @@ def leftovers(place):
 
 
 def put(place, text):
-    """Write a file whole."""
     with replacing(place) as (fresh,):
         fresh.write_text(text)
 
@@ -74,7 +73,6 @@ def test_the_next_write_removes_what_a_killed_one_left(place):
 
 
 def test_a_write_that_goes_on_is_left_alone(place):
-    """Its program holds the lock, in this process or another."""
     with replacing(place) as (first,):
         first.write_text("first")
         put(place, "second")
@@ -84,24 +82,17 @@ def test_a_write_that_goes_on_is_left_alone(place):
     assert not leftovers(place)
 
 
-@pytest.mark.parametrize("other", ["no lock", "another machine", "another place"])
+@pytest.mark.parametrize("other", ["no lock", "another machine", "another place", "a system without locks"])
 def test_what_is_not_surely_ours_stays(place, monkeypatch, other):
-    """A folder of that name whose lock says nothing, or something else."""
     (room,) = leftovers(place)
     if other == "no lock":
         (room / module.LOCK).unlink()
     elif other == "another machine":
         monkeypatch.setattr(module.platform, "node", lambda: "elsewhere")
-    else:
+    elif other == "another place":
         (room / module.LOCK).write_text(module._signature(Path("in.zarr")))
-    put(place, "new")
-    assert leftovers(place) == [room]
-
-
-def test_without_locks_nothing_is_removed(place, monkeypatch):
-    """A file system, or a system, that has none."""
-    monkeypatch.setattr(module, "_lock", lambda _: False)
-    (room,) = leftovers(place)
+    else:
+        monkeypatch.setattr(module, "_lock", lambda _: False)
     put(place, "new")
     assert leftovers(place) == [room]
     assert place.read_text() == "new"

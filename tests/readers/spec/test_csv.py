@@ -5,7 +5,7 @@ import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
-from readers.files_of_our_own import SPEC_HARDWARE, spec_pair, spec_result, write
+from readers.files_of_our_own import SPEC_HARDWARE, check, reader, refusals, spec_pair, spec_result, write
 from shared_material import ARCHIVES, needs_archives
 
 RATE = [
@@ -15,15 +15,15 @@ RATE = [
 """Two benchmarks; the peak runs of the second are its base runs."""
 
 
-def read(tmp_path, text, name="result.csv"):
-    return perfarray.read(write(tmp_path / name, text))
+read = reader("result.csv")
 
 
 def test_base_and_peak_lie_along_tuning(tmp_path):
-    """Iterations of the suite are executions; the rate is a variable of its own."""
-    times = read(tmp_path, spec_result(RATE))
+    """Iterations of the suite are executions; the rate is a variable of its own; selected runs repeat rows of the full table."""
+    times = read(tmp_path, spec_result(RATE, selected=[RATE[1], RATE[4]]))
     assert dict(times.sizes) == {"benchmark": 2, "machine": 1, "tuning": 2, "execution": 3}
-    np.testing.assert_array_equal(times["time"].sel(benchmark="400.alpha", tuning="peak").values.ravel(), [9.5, 9.6, 9.7])
+    assert times["time"].count() == 12
+    check(times.sel(benchmark="400.alpha", tuning="peak").squeeze(), time=[9.5, 9.6, 9.7])
     assert times["time"].attrs == {"units": "s", "better": "lower"}
     assert times["ratio"].attrs == {"units": "1", "better": "higher"}
     np.testing.assert_allclose(times["ratio"] * times["time"] / 24, 1000.0, rtol=1e-6)
@@ -52,60 +52,42 @@ def test_peak_runs_copied_from_base_are_marked(tmp_path):
     assert not read(tmp_path, spec_result(chance))["copied"].any()
 
 
-def test_medians_are_not_counted_twice(tmp_path):
-    """The table of selected runs repeats rows of the full table."""
-    times = read(tmp_path, spec_result(RATE, selected=[RATE[1], RATE[4]]))
-    assert times["time"].count() == 12
-    assert times.sizes["execution"] == 3
-
-
 def test_flags_lie_along_what_they_are_of(tmp_path):
     """Flags lie along benchmark and tuning; an empty list means no flags, a missing one unknown flags."""
-    lists = (
-        '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n\n"Peak Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
-    )
-    times = read(tmp_path, spec_result(RATE) + lists + '\n"Base Other Flags"\n400.alpha," No flags used"\n401.beta," -L/x"\n')
-    flags = times["optimization_flags"].sel(benchmark="400.alpha").squeeze()
-    assert flags.sel(tuning="base").item() == "-O3 -ipo"
-    assert flags.sel(tuning="peak").item() == "-O2"
-    assert times["optimization_flags"].sel(benchmark="401.beta", tuning="peak").squeeze().item() == "none"
+    base = '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n'
+    peak = '\n"Peak Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
+    other = '\n"Base Other Flags"\n400.alpha," No flags used"\n401.beta," -L/x"\n'
+    times = read(tmp_path, spec_result(RATE) + base + peak + other)
+    flags = times["optimization_flags"].squeeze()
+    assert [flags.sel(benchmark="400.alpha", tuning=tuning).item() for tuning in ("base", "peak")] == ["-O3 -ipo", "-O2"]
+    assert flags.sel(benchmark="401.beta", tuning="peak").item() == "none"
     assert times["other_flags"].sel(benchmark="400.alpha").squeeze().item() == "none"
     assert "portability_flags" not in times
 
 
-def test_base_only(tmp_path):
-    """Empty peak cells are no peak."""
+def test_runs_that_were_not_made(tmp_path):
+    """Empty peak cells are no peak; `NR` rows end early: the benchmark keeps its place, without a time."""
     times = read(tmp_path, spec_result([spec_pair("400.alpha", 2, 10.5, None), spec_pair("401.beta", 2, 20.5, None)]))
-    assert times["tuning"].values.tolist() == ["base"]
+    check(times, tuning=["base"])
     assert times["time"].count() == 2
-
-
-def test_rows_not_run_have_another_number_of_cells(tmp_path):
-    """`NR` rows end early: the benchmark keeps its place, without a time."""
     times = read(tmp_path, spec_result([spec_pair("500.alpha_r", 1, 10.5, None), "548.beta_r,,,,,NR,,,,,NR"], est="Est. ", valid=0))
-    assert times["benchmark"].values.tolist() == ["500.alpha_r", "548.beta_r"]
-    assert times["time"].sel(benchmark="548.beta_r").isnull().all()
-    assert not times["failed"].any()
+    check(times.squeeze(), benchmark=["500.alpha_r", "548.beta_r"], time=[10.5, np.nan], failed=[False, False])
     assert np.isnan(times["ref_time"].values).tolist() == [False, True]
 
 
 def test_runs_that_failed(tmp_path):
     """Any other status than S says how a run failed: no time, marked."""
     times = read(tmp_path, spec_result([spec_pair("400.alpha", 1, 10.5, None), '400.alpha,1,7.5,9.0,0,VE,,,,,,"ref iteration #2"']))
-    np.testing.assert_array_equal(times["time"].values.ravel(), [10.5, np.nan])
-    assert times["failed"].values.ravel().tolist() == [False, True]
+    check(times.squeeze(), time=[10.5, np.nan], failed=[False, True])
 
 
-@pytest.mark.parametrize(
-    ("kind", "ratio", "score", "suite", "setting"),
-    [
-        ("Ref Time", "Ratio", "SPECint_base2006", "int2006_speed", None),
-        ("# Copies", "Rate", "SPECfp_rate_base2006", "fp2006_rate", "copies"),
-        ("# Threads", "Ratio", "SPECspeed2017_int_base", "int2017_speed", "threads"),
-        ("# Copies", "Rate", "SPECrate2017_fp_base", "fp2017_rate", "copies"),
-        ("# Threads", "Ratio", "SPEComp_base2012", "SPEComp_base2012", "threads"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "ratio", "score", "suite", "setting"), [
+    ("Ref Time", "Ratio", "SPECint_base2006", "int2006_speed", None),
+    ("# Copies", "Rate", "SPECfp_rate_base2006", "fp2006_rate", "copies"),
+    ("# Threads", "Ratio", "SPECspeed2017_int_base", "int2017_speed", "threads"),
+    ("# Copies", "Rate", "SPECrate2017_fp_base", "fp2017_rate", "copies"),
+    ("# Threads", "Ratio", "SPEComp_base2012", "SPEComp_base2012", "threads"),
+])  # fmt: skip
 def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
     """Speed and rate, 2006 and 2017: the reference time is stated, or ratio x time / copies; other suites keep their name."""
     copies = {"copies": 8}.get(setting, 1)
@@ -113,11 +95,8 @@ def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
     row = f"400.alpha,{first},10.5,{1000 * copies / 10.5:.6f},0,S,,,,,"
     times = read(tmp_path, spec_result([row], kind=kind, ratio=ratio, score=score))
     assert times["ref_time"].dims == times["suite"].dims == ("benchmark",)
-    assert times["ref_time"].values.tolist() == [1000.0]
-    assert times["suite"].values.tolist() == [suite]
-    assert {name for name in ("copies", "threads") if name in times.coords} == {setting} - {None}
-    if setting:
-        assert times[setting].item() == 8
+    check(times, ref_time=[1000.0], suite=[suite])
+    assert {name: times[name].item() for name in ("copies", "threads") if name in times.coords} == ({setting: 8} if setting else {})
 
 
 @pytest.mark.parametrize(("reference", "ref_time"), [(1000.01, 1000.0), (1000.5, 1000.5)])
@@ -128,10 +107,9 @@ def test_reference_times_are_whole_seconds_but_for_rounding(tmp_path, reference,
 
 def test_estimated_and_valid(tmp_path):
     """A file may state that it is valid although its runs are estimated; both are coordinates."""
-    plain = read(tmp_path, spec_result(RATE))
-    assert (plain["valid"].values.tolist(), plain["estimated"].values.tolist()) == ([1], [0])
+    check(read(tmp_path, spec_result(RATE)), valid=[1], estimated=[0])
     estimated = read(tmp_path, spec_result(RATE, est="Est. ", valid=1))
-    assert (estimated["valid"].values.tolist(), estimated["estimated"].values.tolist()) == ([1], [1])
+    check(estimated, valid=[1], estimated=[1])
     assert estimated["time"].count() == 12
 
 
@@ -141,13 +119,12 @@ def test_hardware_and_software_lie_along_machine(tmp_path):
     expected = {
         "machine": "Box 1 (Model 7, 2.10 GHz)", "vendor": "Maker Ltd", "cpu": "Model 7", "cpu_mhz": 2100.0, "cores": 12, "chips": 2,
         "cores_per_chip": 6, "threads_per_core": 2, "l2_kb": 256.0, "l3_kb": 15360.0, "memory_gb": 128.0, "other_cache": "None",
-        "memory": "128 GB (16 x 8 GB 2Rx4, ECC, running at 1600 MHz)", "os": "Some Linux release 6 (Codename)",
+        "memory": "128 GB (16 x 8 GB 2Rx4, ECC, running at 1600 MHz)", "os": "Some Linux release 6 (Codename)", "cpu_max_mhz": np.nan,
         "compiler": "C/C++: Version 14 of Compiler for Linux", "file_system": "ext4", "base_pointers": "unknown", "run_number": "007",
     }  # fmt: skip
-    assert {name: times[name].values.tolist() for name in expected} == {name: [value] for name, value in expected.items()}
+    check(times, **{name: [value] for name, value in expected.items()})
     assert all(times[name].dims == ("machine",) for name in expected)
     assert all(times[name].dtype == object for name, value in expected.items() if isinstance(value, str))
-    assert np.isnan(times["cpu_max_mhz"]).all()
 
 
 def test_hardware_of_2017(tmp_path):
@@ -160,78 +137,59 @@ def test_hardware_of_2017(tmp_path):
         'OS,"Some Linux"\n,6.8.0\nParallel,No\nFirmware," "\nOther," "\n'
     )
     times = read(tmp_path, spec_result(RATE, after=after))
-    numbers = {name: times[name].item() for name in ("cpu_max_mhz", "cpu_mhz", "chips", "l2_kb", "l3_kb", "memory_gb")}
-    assert numbers == {"cpu_max_mhz": 3400.0, "cpu_mhz": 2200.0, "chips": 2, "l2_kb": 1024.0, "l3_kb": 0.0, "memory_gb": 4096.0}
-    assert np.isnan([times["cores"].item(), times["threads_per_core"].item()]).all()
-    texts = {name: times[name].item() for name in ("machine", "l1_cache", "firmware", "os", "storage")}
-    assert texts == {"machine": "unknown", "l1_cache": "unknown", "firmware": "unknown", "os": "Some Linux 6.8.0", "storage": "1 TB"}
+    check(times, cpu_max_mhz=3400.0, cpu_mhz=2200.0, chips=2, l2_kb=1024.0, l3_kb=0.0, memory_gb=4096.0)
+    check(times, cores=np.nan, threads_per_core=np.nan)
+    check(times, machine="unknown", l1_cache="unknown", firmware="unknown", os="Some Linux 6.8.0", storage="1 TB")
 
 
-def test_cut_off_in_each_section(tmp_path):
-    """A file cut off inside the full table is refused; one cut off later is read, with one warning."""
-    text = spec_result(RATE, selected=[RATE[1]])
-    with pytest.raises(ValueError, match="no reader recognises its content"):
-        read(tmp_path, text[:12])
-    with pytest.raises(FileError, match="cut off before its table: no line 'Full Results Table' in 1 lines"):
-        perfarray.read(write(tmp_path / "a.csv", text[:9]), format="spec_csv")
-    with pytest.raises(FileError, match=r"is cut off in its 'Full Results Table': its last line is 9, and no 'Selected") as error:
-        read(tmp_path, text[: text.index("401.beta") + 20])
-    assert str(error.value).startswith(str(tmp_path / "result.csv"))
+WHOLE = spec_result(RATE, selected=[RATE[1]])
+
+test_what_is_wrong_is_said = refusals(
+    read,
+    "result.csv",
+    (WHOLE[:12], "no reader recognises its content"),
+    (WHOLE[: WHOLE.index("401.beta") + 20], "is cut off in its 'Full Results Table': its last line is 9, and no 'Selected"),
+    (spec_result([]), "has no time of any benchmark"),
+    (spec_result([RATE[0], "400.alpha,24,11.5,2086.0"]),
+     "line 7: the base run of '400.alpha' has no status; the row has 4 cells and is cut off"),
+    (spec_result([RATE[0], "400.alpha,24,fast,2086.0,0,S,,,,,"]),
+     "line 7: the time of the base run of '400.alpha' is 'fast'; expected a number above 0"),
+    (spec_result(RATE) * 2, "holds two results, the second from line 50 on; split it"),
+    (spec_result(RATE).replace("Run Time", "Duration"), "line 5: the head of the table needs run time, ratio or rate, and status"),
+)  # fmt: skip
+
+
+def test_cut_off_below_the_tables(tmp_path):
     for place, missing in (('"Hardware Vendor', "HARDWARE and SOFTWARE"), ("SOFTWARE", "SOFTWARE")):
         with pytest.warns(UserWarning, match=rf"is cut off at line \d+, before {missing}; what they say is unknown"):
-            times = read(tmp_path, text[: text.index(place)])
-        assert times["time"].count() == 12
-    with pytest.raises(FileError, match="has no time of any benchmark"):
-        read(tmp_path, spec_result([]))
-
-
-def test_a_row_cut_short(tmp_path):
-    rows = [RATE[0], "400.alpha,24,11.5,2086.0"]
-    with pytest.raises(FileError, match=r"line 7: the base run of '400.alpha' has no status; the row has 4 cells and is cut off"):
-        read(tmp_path, spec_result(rows))
-    with pytest.raises(FileError, match=r"line 7: the time of the base run of '400.alpha' is 'fast'; expected a number above 0"):
-        read(tmp_path, spec_result([RATE[0], "400.alpha,24,fast,2086.0,0,S,,,,,"]))
-
-
-def test_two_results_in_one_file(tmp_path):
-    text = spec_result(RATE)
-    with pytest.raises(FileError, match="holds two results, the second from line 50 on; split it"):
-        read(tmp_path, text + text)
-
-
-def test_the_head_of_the_table_must_be_known(tmp_path):
-    with pytest.raises(FileError, match="line 5: the head of the table needs run time, ratio or rate, and status"):
-        read(tmp_path, spec_result(RATE).replace("Run Time", "Duration"))
+            assert read(tmp_path, WHOLE[: WHOLE.index(place)])["time"].count() == 12
+    with pytest.raises(FileError, match="cut off before its table: no line 'Full Results Table' in 1 lines"):
+        read(tmp_path, WHOLE[:9], format="spec_csv")
 
 
 def test_suites_of_one_machine_are_joined(tmp_path):
     """Files lie along machine and benchmark; what differs between the suites of a machine lies along both."""
-    fp = spec_result(
-        [spec_pair("410.gamma", 24, 30.5, None)], score="SPECfp_rate_base2006", after=SPEC_HARDWARE.replace("Version 14", "Version 15")
-    )
+    rows, after = [spec_pair("410.gamma", 24, 30.5, None)], SPEC_HARDWARE.replace("Version 14", "Version 15")
+    fp = spec_result(rows, score="SPECfp_rate_base2006", after=after)
     found = perfarray.read_archive([write(tmp_path / "a.csv", spec_result(RATE)), write(tmp_path / "b.csv", fp)])
     assert set(found.dims) == {"benchmark", "machine", "tuning", "execution"}
-    assert found["suite"].values.tolist() == ["int2006_rate", "int2006_rate", "fp2006_rate"]
+    check(found, suite=["int2006_rate", "int2006_rate", "fp2006_rate"])
     assert found["time"].count() == 13
-    assert found["cpu"].dims == ("machine",)
-    assert set(found["compiler"].dims) == {"benchmark", "machine"}
+    assert (found["cpu"].dims, set(found["compiler"].dims)) == (("machine",), {"benchmark", "machine"})
     assert found["compiler"].sel(benchmark="410.gamma").item() == "C/C++: Version 15 of Compiler for Linux"
 
 
 @needs_archives
-@pytest.mark.parametrize(
-    ("name", "times", "copied"),
-    [
-        ("EstebanMonge_speccpu2006/cint2006-example.csv", 72, 9),
-        ("EstebanMonge_speccpu2006/cfp2006-example.csv", 102, 27),
-        ("EstebanMonge_speccpu2006/cint2006-rates-example.csv", 72, 12),
-        ("EstebanMonge_speccpu2006/CINT2006.001.ref.csv", 36, 0),
-        ("bowers_speccpu2017/cint2017-speed-example.csv", 60, 0),
-        ("bowers_speccpu2017/cint2017-rates-example.csv", 30, 0),
-        ("bowers_speccpu2017/cfp2017-rates-example.csv", 39, 0),
-        ("AdityaCodeSphere123_SPEC-CPU2017/gcc__CPU2017.003.intrate.refrate.head.csv", 9, 0),
-    ],
-)
+@pytest.mark.parametrize(("name", "times", "copied"), [
+    ("EstebanMonge_speccpu2006/cint2006-example.csv", 72, 9),
+    ("EstebanMonge_speccpu2006/cfp2006-example.csv", 102, 27),
+    ("EstebanMonge_speccpu2006/cint2006-rates-example.csv", 72, 12),
+    ("EstebanMonge_speccpu2006/CINT2006.001.ref.csv", 36, 0),
+    ("bowers_speccpu2017/cint2017-speed-example.csv", 60, 0),
+    ("bowers_speccpu2017/cint2017-rates-example.csv", 30, 0),
+    ("bowers_speccpu2017/cfp2017-rates-example.csv", 39, 0),
+    ("AdityaCodeSphere123_SPEC-CPU2017/gcc__CPU2017.003.intrate.refrate.head.csv", 9, 0),
+])  # fmt: skip
 def test_genuine_results(name, times, copied):
     """Every run is read once, copied peak runs are marked, and the median of the ratios is the published one."""
     found = perfarray.read(ARCHIVES / "spec_csv" / name)

@@ -5,7 +5,7 @@ import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
-from readers.files_of_our_own import write
+from readers.files_of_our_own import check, refusals, write
 from shared_material import ARCHIVES, needs_archives
 
 HEAD = 'Benchmark,"Hardware Vendor",System,Result,Baseline,"Cores","Processor MHz","1st Level Cache",Memory,"HW Avail"'
@@ -20,70 +20,52 @@ def read(tmp_path, *rows, head=HEAD, name="dump.csv", **options):
     return perfarray.read(write(tmp_path / name, "\n".join([head, *rows]) + "\n"), **options)
 
 
+BOX = "Maker | Box 1 (CPU, 2 GHz) | "
+
+
 def test_scores_lie_along_machine_and_tuning(tmp_path):
     """Result is peak, Baseline is base; there is no repetition; scores are better high."""
     found = read(tmp_path, ROWS[0])
     assert found["score"].dims == ("machine", "tuning")
-    assert found["score"].sel(tuning="peak").item() == 35.8
-    assert found["score"].sel(tuning="base").item() == 32.8
+    check(found.sel(tuning=["peak", "base"]), score=[[35.8, 32.8]])
     assert found["score"].attrs == {"units": "1", "better": "higher"}
     assert (found.attrs["metric"], found.attrs["format"], found.attrs["n_not_measured"]) == ("score", "spec_dump", 0)
 
 
-@pytest.mark.filterwarnings("ignore:.*several results")
-def test_zero_is_not_measured(tmp_path):
-    """A score of 0 is NaN and counted, and so is a clock of 0."""
-    found = read(tmp_path, *ROWS)
-    np.testing.assert_array_equal(found["score"].sel(tuning="peak"), [35.8, np.nan, np.nan])
-    np.testing.assert_array_equal(found["score"].sel(tuning="base"), [32.8, 30.5, np.nan])
-    assert found.attrs["n_not_measured"] == 3
-    np.testing.assert_array_equal(found["cpu_mhz"], [2000, np.nan, 2500])
+def test_several_results_of_one_system(tmp_path):
+    """A second result of one suite, vendor and system gets `#2`, with one warning; suites of one system are machines of their own.
 
-
-def test_results_of_one_system_stay_apart(tmp_path):
-    """A second result of one suite, vendor and system gets `#2`, with one warning; suites of one system are machines of their own."""
+    A score of 0 is NaN and counted, and so is a clock of 0; a column of numbers becomes numbers, any other is text, empty is unknown.
+    """
     with pytest.warns(UserWarning, match="1 systems have several results; all are kept, the second as 'Maker .*CFP2006#2'") as caught:
         found = read(tmp_path, *ROWS)
     assert len(caught) == 1
-    one = "Maker | Box 1 (CPU, 2 GHz) | "
-    assert found["machine"].values.tolist() == [f"{one}CINT2006", f"{one}CFP2006", f"{one}CFP2006#2"]
-    assert found["suite"].values.tolist() == ["CINT2006", "CFP2006", "CFP2006"]
-
-
-@pytest.mark.filterwarnings("ignore:.*several results")
-def test_texts_stay_texts(tmp_path):
-    """A column of numbers becomes numbers, any other is text, and empty cells are unknown."""
-    found = read(tmp_path, *ROWS)
+    check(found, machine=[f"{BOX}CINT2006", f"{BOX}CFP2006", f"{BOX}CFP2006#2"], suite=["CINT2006", "CFP2006", "CFP2006"])
+    check(found.sel(tuning=["peak", "base"]), score=[[35.8, 32.8], [np.nan, 30.5], [np.nan, np.nan]])
+    assert found.attrs["n_not_measured"] == 3
+    check(found, cpu_mhz=[2000, np.nan, 2500], l1_cache=["32 KB I + 32 KB D on chip per core", "None", "unknown"])
+    check(found, memory=["96 GB (6 x 16 GB, ECC)", "96 GB", "96 GB"], hardware_available=["May-2012", "03/01/12", "unknown"])
     assert found["cores"].dtype.kind == "i"
-    assert found["l1_cache"].values.tolist() == ["32 KB I + 32 KB D on chip per core", "None", "unknown"]
-    assert found["memory"].values.tolist() == ["96 GB (6 x 16 GB, ECC)", "96 GB", "96 GB"]
-    assert found["hardware_available"].values.tolist() == ["May-2012", "03/01/12", "unknown"]
     assert all(found[name].dims == ("machine",) for name in ("cores", "memory", "suite"))
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "Benchmark,Hardware Vendor\t,System,# Cores,# Chips ,Processor ,3rd Level Cache,Result,Baseline",
-        'Benchmark,"HardwareVendor     ",System,#Cores,#Chips,Processor,3rdLevelCache,Result,Baseline',
-        "Benchmark,Hardware.Vendor,System,X..Cores,X..Chips,Processor,X3rd.Level.Cache,Result,Baseline",
-    ],
-)
+@pytest.mark.parametrize("head", [
+    "Benchmark,Hardware Vendor\t,System,# Cores,# Chips ,Processor ,3rd Level Cache,Result,Baseline",
+    'Benchmark,"HardwareVendor     ",System,#Cores,#Chips,Processor,3rdLevelCache,Result,Baseline',
+    "Benchmark,Hardware.Vendor,System,X..Cores,X..Chips,Processor,X3rd.Level.Cache,Result,Baseline",
+])  # fmt: skip
 def test_heads_of_many_hands(tmp_path, head):
     """Names of columns with trailing blanks, without blanks, and as R writes them are the same."""
     found = read(tmp_path, "CINT2006,Maker,Box,4,1,CPU 7,8 MB,20,10", head=head)
     assert {"vendor", "system", "cores", "chips", "cpu", "l3_cache", "suite"} == set(found.coords) - {"machine", "tuning"}
-    assert (found["cores"].item(), found["chips"].item()) == (4, 1)
+    check(found, cores=4, chips=1)
 
 
 def test_two_columns_of_one_name(tmp_path):
     """The first of two columns counts; a median of 0 is missing, a price of 0 is not."""
     head = "Processor,Benchmark,HardwareVendor,System,Processor,400Peak,400Base,Result,Baseline,Price"
     found = read(tmp_path, "A,CINT2006rate,Maker,Box,B,50.5,0,20,10,0", head=head)
-    assert found["cpu"].item() == "A"
-    assert found["peak_400"].item() == 50.5
-    assert np.isnan(found["base_400"].item())
-    assert found["price"].item() == 0
+    check(found, cpu="A", peak_400=50.5, base_400=np.nan, price=0)
 
 
 def test_speed_and_rate_in_one_row(tmp_path):
@@ -91,25 +73,19 @@ def test_speed_and_rate_in_one_row(tmp_path):
     head = ",Hardware Vendor\t,System,Peak Speed Result,Base Speed Result,Peak Rate Result,Base Rate Result,Published"
     found = read(tmp_path, "0,Maker,Box,21.5,20.7,0.0,96.7,May-2025", head=head)
     assert list(found) == ["score_speed", "score_rate"]
-    assert found["score_rate"].sel(tuning="base").item() == 96.7
-    assert np.isnan(found["score_rate"].sel(tuning="peak").item())
+    check(found.sel(tuning=["base", "peak"]), score_rate=[[96.7, np.nan]])
     assert set(found.coords) == {"machine", "tuning", "vendor", "system", "published"}
 
 
-@pytest.mark.parametrize(
-    ("rows", "why"),
-    [
-        ((), "has a head and no rows"),
-        ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
-        ((ROWS[0].replace("35.8", "fast"),), "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none"),
-        ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
-        ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
-    ],
+test_broken_dumps = refusals(
+    lambda folder, rows: read(folder, *rows),
+    "dump.csv",
+    ((), "has a head and no rows"),
+    ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
+    ((ROWS[0].replace("35.8", "fast"),), "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none"),
+    ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
+    ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
 )
-def test_broken_dumps(tmp_path, rows, why):
-    with pytest.raises(FileError, match=why) as error:
-        read(tmp_path, *rows)
-    assert str(error.value).startswith(str(tmp_path / "dump.csv"))
 
 
 def test_a_table_that_is_no_dump(tmp_path):
@@ -119,17 +95,13 @@ def test_a_table_that_is_no_dump(tmp_path):
 
 
 @needs_archives
-@pytest.mark.parametrize(
-    ("name", "rows", "missing"),
-    [
-        ("ESEUR_spec/cpu2006-results-20140206.csv.xz", 26_238, {"score": 837 + 138}),
-        ("karlarao_specint_cpu_explorer/specprice.txt.gz", 2_941, None),
-        ("blue-plum-cloud_cpu2017data/test.csv.gz", 10_873, None),
-    ],
-)
+@pytest.mark.parametrize(("name", "rows", "missing"), [
+    ("ESEUR_spec/cpu2006-results-20140206.csv.xz", 26_238, {"score": 837 + 138}),
+    ("karlarao_specint_cpu_explorer/specprice.txt.gz", 2_941, None),
+    ("blue-plum-cloud_cpu2017data/test.csv.gz", 10_873, None),
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:.*several results")
 def test_genuine_dumps(name, rows, missing):
-    """Every row is a machine; zeros are not measured."""
     found = perfarray.read(ARCHIVES / "spec_dump" / name)
     assert dict(found.sizes) == {"machine": rows, "tuning": 2}
     assert found.indexes["machine"].is_unique

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 import perfarray
-from perfarray.readers.opening import FileError, Source
+from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats, read_table, recognise
-from readers.files_of_our_own import SPEC_SYSTEM, spec_report, spec_rows, write
+from readers.files_of_our_own import SPEC_SYSTEM, check, reader, refusals, spec_report, spec_rows, write
 from shared_material import ARCHIVES, needs_archives
 
 TWO = [*spec_rows(), *spec_rows("502.beta_r", ("97.4", "98.1", "97.4"))]
 NAME = "Some_Box-7.5_O3_001.txt"
 
 
-def read(tmp_path, text, name=NAME):
-    return perfarray.read(write(tmp_path / name, text))
+read = reader(NAME)
 
 
 def archive(tmp_path, files):
@@ -25,213 +24,149 @@ def archive(tmp_path, files):
 
 
 def test_rows_are_executions(tmp_path):
-    """Three rows are three executions of one session; seconds below 100 have a decimal; the ratio is a variable of its own."""
+    """Three rows are three executions of one session; the ratio is a variable of its own; attributes hold no data for joining alone."""
     times = read(tmp_path, spec_report(*TWO))
     assert dict(times.sizes) == {"benchmark": 2, "machine": 1, "compiler": 1, "flags": 1, "session": 1, "execution": 3}
-    np.testing.assert_array_equal(times["time"].values.reshape(2, 3), [[136, 137, 137], [97.4, 98.1, 97.4]])
+    check(times.squeeze(), time=[[136, 137, 137], [97.4, 98.1, 97.4]], tuning="base")
+    check(times.isel(benchmark=0).squeeze(), ratio=[11.71, 11.62, 11.62])
     assert times["time"].attrs == {"units": "s", "better": "lower"}
     assert times["ratio"].attrs == {"units": "1", "better": "higher"}
-    np.testing.assert_array_equal(times["ratio"].values.reshape(2, 3)[0], [11.71, 11.62, 11.62])
-    assert (times.attrs["metric"], times.attrs["format"]) == ("ratio", "spec_text")
+    counts = {"n_tied": 0, "n_partly_tied": 2, "n_without_system_info": 1}
+    assert times.attrs == {"metric": "ratio", "format": "spec_text", **counts}
 
 
-def test_rows_after_the_line_are_not_counted_twice(tmp_path):
-    """The selected rows repeat rows of the table."""
+def test_selected_rows_are_read_where_there_are_no_others(tmp_path):
+    """They repeat rows of the table; alone they are one execution."""
     whole = read(tmp_path, spec_report(*TWO, selected=[TWO[1], TWO[4]]))
-    assert whole["time"].count() == 6
-    assert whole.sizes["execution"] == 3
-
-
-def test_a_report_may_have_only_selected_rows(tmp_path):
-    """Then the selected rows are read, as one execution."""
-    times = read(tmp_path, spec_report(selected=[TWO[1], TWO[4]]))
-    assert times["time"].values.ravel().tolist() == [137.0, 98.1]
-    assert times.sizes["execution"] == 1
+    assert (whole["time"].count(), whole.sizes["execution"]) == (6, 3)
+    check(read(tmp_path, spec_report(selected=[TWO[1], TWO[4]])).squeeze(), time=[137.0, 98.1])
 
 
 def test_ties_stay_and_are_counted(tmp_path):
     """Rounded runs may be equal; attributes count the benchmarks whose runs are all equal, and those with some equal runs."""
-    rows = [
-        *spec_rows("500.a_r", ("10.1", "10.1", "10.1")),
-        *spec_rows("502.b_r", ("20.1", "20.2", "20.1")),
-        *spec_rows("503.c_r", ("1.1", "1.2")),
-    ]
-    times = read(tmp_path, spec_report(*rows, *spec_rows("505.d_r", ("7.0",))))
-    assert times.attrs["n_tied"] == 1
-    assert times.attrs["n_partly_tied"] == 1
-    assert (times["time"].sel(benchmark="500.a_r") == 10.1).all()
+    runs = {"500.a_r": ("10.1", "10.1", "10.1"), "502.b_r": ("20.1", "20.2", "20.1"), "503.c_r": ("1.1", "1.2"), "505.d_r": ("7.0",)}
+    times = read(tmp_path, spec_report(*(row for name, own in runs.items() for row in spec_rows(name, own))))
+    assert (times.attrs["n_tied"], times.attrs["n_partly_tied"]) == (1, 1)
+    check(times.sel(benchmark="500.a_r").squeeze(), time=[10.1] * 3)
 
 
-@pytest.mark.parametrize(
-    ("name", "machine", "flags"),
-    [
-        ("Some_Box-7.5_O3_001.txt", "Some_Box-7.5", "O3"),
-        ("IBM_9_3.2_GHz_O3-march=x86_64-v3_002.txt", "IBM_9_3.2_GHz", "O3-march=x86_64-v3"),
-        ("Box_920_Cloud_kc2_O2-flto-lalloc_001.txt.gz", "Box_920_Cloud_kc2", "O2-flto-lalloc"),
-        ("SPEC_INT_2017_Box_i9_O3_GCC_13.txt", "Box_i9", "O3-flto"),
-        ("report.txt", "report", "O3-flto"),
-    ],
-)
+@pytest.mark.parametrize(("name", "machine", "flags"), [
+    ("Some_Box-7.5_O3_001.txt", "Some_Box-7.5", "O3"),
+    ("IBM_9_3.2_GHz_O3-march=x86_64-v3_002.txt", "IBM_9_3.2_GHz", "O3-march=x86_64-v3"),
+    ("Box_920_Cloud_kc2_O2-flto-lalloc_001.txt.gz", "Box_920_Cloud_kc2", "O2-flto-lalloc"),
+    ("SPEC_INT_2017_Box_i9_O3_GCC_13.txt", "Box_i9", "O3-flto"),
+    ("report.txt", "report", "O3-flto"),
+])  # fmt: skip
 def test_machine_and_flags_are_in_the_name(tmp_path, name, machine, flags):
     """The name splits at `_O3`; names of another shape leave the flags to the first line."""
     times = read(tmp_path, spec_report(*TWO, built="Built with GCC 13.2.0 from Some Linux with -O3 -flto"), name)
-    assert times["machine"].values.tolist() == [machine]
-    assert times["flags"].values.tolist() == [flags]
-    assert times["compiler"].values.tolist() == ["GCC 13.2.0"]
+    check(times, machine=[machine], flags=[flags], compiler=["GCC 13.2.0"])
 
 
-@pytest.mark.parametrize(
-    ("built", "compiler", "system"),
-    [
-        ("Built with GCC 13.2.0 from Some Linux", "GCC 13.2.0", "unknown"),
-        (
-            "Built with Clang 15.0.4 from Tools 5.0 and Flang 20 from APT on PhoneOS NEXT 5.0 with -O3 -flto",
-            "Clang 15.0.4",
-            "PhoneOS NEXT 5.0",
-        ),
-        ("Built with GCC 13.2.0 from Some Linux with -O3\nRunning on Linux kernel 6.1.0", "GCC 13.2.0", "Linux"),
-        ("", "unknown", "unknown"),
-    ],
-)
+@pytest.mark.parametrize(("built", "compiler", "system"), [
+    ("Built with GCC 13.2.0 from Some Linux", "GCC 13.2.0", "unknown"),
+    ("Built with Clang 15.0.4 from Tools 5.0 and Flang 20 from APT on PhoneOS NEXT 5.0 with -O3", "Clang 15.0.4", "PhoneOS NEXT 5.0"),
+    ("Built with GCC 13.2.0 from Some Linux with -O3\nRunning on Linux kernel 6.1.0", "GCC 13.2.0", "Linux"),
+    ("", "unknown", "unknown"),
+])  # fmt: skip
 def test_the_first_lines_name_compiler_and_system(tmp_path, built, compiler, system):
-    """Missing compilers and systems are unknown."""
     times = read(tmp_path, spec_report(*TWO, built=built))
-    assert times["compiler"].values.tolist() == [compiler]
-    assert times["os"].values.tolist() == [system]
+    check(times, compiler=[compiler], os=[system])
     assert times["os"].dims == ("machine",)
 
 
 def test_the_machine_is_described_by_numbers(tmp_path):
     """System Info gives typed coordinates along machine; the clock is the median of the counters, without their `all`."""
     times = read(tmp_path, spec_report(*TWO, after=SPEC_SYSTEM))
-    found = {name: times[name].values.tolist() for name in ("cpu", "cpu_mhz", "cores", "chips", "threads_per_core", "memory_gb")}
-    assert found == {
-        "cpu": ["Vendor Model 7"],
-        "cpu_mhz": [3100.5],
-        "cores": [8],
-        "chips": [1],
-        "threads_per_core": [2],
-        "memory_gb": [64.0],
-    }
-    assert np.isnan(times["l3_kb"]).all()
-    assert all(times[name].dims == ("machine",) for name in (*found, "l3_kb"))
+    known = {"cpu": "Vendor Model 7", "cpu_mhz": 3100.5, "cores": 8, "chips": 1, "threads_per_core": 2, "memory_gb": 64.0, "l3_kb": np.nan}
+    check(times, **{name: [value] for name, value in known.items()})
+    assert all(times[name].dims == ("machine",) for name in known)
 
 
 def test_what_is_not_known_of_a_machine(tmp_path):
     """`Multiple`, -1 cores and modules without a name are unknown; counters and System Info may be absent."""
     info = "\nSystem Info:\nCPU Name: Multiple\nEnabled: -1 cores, number of chips enabled chips, (?) threads/core\nMemory: \n"
     for after in (info, ""):
-        times = read(tmp_path, spec_report(*TWO, after=after))
-        assert times["cpu"].values.tolist() == ["unknown"]
-        assert all(np.isnan(times[name]).all() for name in ("cores", "chips", "threads_per_core", "memory_gb", "cpu_mhz"))
-    named = read(
-        tmp_path, spec_report(*TWO, after="\nSystem Info:\nMemory: 1x Not Specified Not Specified 16 GB\nCPU Name: X CPU @ 2.50GHz\n")
-    )
-    assert (named["memory_gb"].item(), named["cpu_mhz"].item()) == (16.0, 2500.0)
+        unknown = dict.fromkeys(("cores", "chips", "threads_per_core", "memory_gb", "cpu_mhz"), np.nan)
+        check(read(tmp_path, spec_report(*TWO, after=after)), cpu="unknown", **unknown)
+    named = "\nSystem Info:\nMemory: 1x Not Specified Not Specified 16 GB\nCPU Name: X CPU @ 2.50GHz\n"
+    check(read(tmp_path, spec_report(*TWO, after=named)), memory_gb=16.0, cpu_mhz=2500.0)
 
 
-@pytest.mark.parametrize(
-    ("score", "copies", "suite"),
-    [
-        ("SPECrate(R)2017_int_base", 1, "int2017_rate1"),
-        ("SPECrate(R)2026_fp_base", 1, "fp2026_rate1"),
-        ("SPECrate(R)2017_int_base", 8, "int2017_rate"),
-        ("SPECspeed(R)2017_fp_base", 1, "fp2017_speed"),
-        ("SPECompG_base2012", 1, "SPECompG_base2012"),
-    ],
-)
+@pytest.mark.parametrize(("score", "copies", "suite"), [
+    ("SPECrate(R)2017_int_base", 1, "int2017_rate1"),
+    ("SPECrate(R)2026_fp_base", 1, "fp2026_rate1"),
+    ("SPECrate(R)2017_int_base", 8, "int2017_rate"),
+    ("SPECspeed(R)2017_fp_base", 1, "fp2017_speed"),
+    ("SPECompG_base2012", 1, "SPECompG_base2012"),
+])  # fmt: skip
 def test_the_suite_is_a_coordinate_along_benchmark(tmp_path, score, copies, suite):
     """One copy is a suite of its own; a suite that is not known keeps its name; copies are a coordinate where they are not one."""
     times = read(tmp_path, spec_report(*spec_rows(copies=copies), *spec_rows("502.beta_r", copies=copies), score=score))
     assert times["suite"].dims == ("benchmark",)
-    assert times["suite"].values.tolist() == [suite] * 2
+    check(times, suite=[suite] * 2)
     assert ("copies" in times.coords) == (copies > 1)
 
 
 def test_base_and_peak(tmp_path):
-    """Peak runs stand beside the base runs and lie along `tuning`; without them it is a coordinate."""
     rows = ["500.alpha_r  1  100  10.0  S  1  90.5  11.0  *", "500.alpha_r  1  101  9.9  *  1  91.5  10.9  S"]
     times = read(tmp_path, spec_report(*rows))
-    assert times["tuning"].values.tolist() == ["base", "peak"]
-    np.testing.assert_array_equal(times["time"].sel(tuning="peak").values.ravel(), [90.5, 91.5])
-    assert read(tmp_path, spec_report(*TWO))["tuning"].item() == "base"
+    check(times, tuning=["base", "peak"])
+    check(times.sel(tuning="peak").squeeze(), time=[90.5, 91.5])
 
 
 def test_runs_that_failed_or_were_not_made(tmp_path):
     """A failed run is NaN and marked; a benchmark that was not run keeps its place."""
-    times = read(tmp_path, spec_report("500.alpha_r  1  100  10.0  *", "500.alpha_r  1  --  --  RE", "548.gamma_r  NR"))
-    assert times["time"].values.reshape(2, 2).tolist()[0] == pytest.approx([100.0, np.nan], nan_ok=True)
-    assert times["failed"].values.reshape(2, 2).tolist() == [[False, True], [False, False]]
-    assert times["time"].sel(benchmark="548.gamma_r").isnull().all()
+    times = read(tmp_path, spec_report("500.alpha_r  1  100  10.0  *", "500.alpha_r  1  --  --  RE", "548.gamma_r  NR")).squeeze()
+    check(times, benchmark=["500.alpha_r", "548.gamma_r"], failed=[[False, True], [False, False]])
+    check(times, time=[[100.0, np.nan], [np.nan, np.nan]])
 
 
-@pytest.mark.parametrize(
-    ("row", "why"),
-    [
-        ("500.alpha_r  1  100", r"line 7: '500.alpha_r  1  100'; expected a benchmark, then copies, run time"),
-        ("500.alpha_r  1  0  10.0  S", "line 7"),
-        ("500.alpha_r  1  fast  10.0  S", "line 7"),
-        ("500.alpha_r", "line 7"),
-        ("500.", "line 7"),
-        ("500.alpha_r  1  1  1  S  1  1  1  S  1  1  1  S", "line 7"),
-    ],
+test_a_row_that_is_none = refusals(
+    lambda folder, row: read(folder, spec_report(TWO[0], row)),
+    NAME,
+    ("500.alpha_r  1  100", "line 7: '500.alpha_r  1  100'; expected a benchmark, then copies, run time"),
+    *((row, "line 7") for row in ("500.alpha_r  1  0  10.0  S", "500.alpha_r  1  fast  10.0  S", "500.alpha_r", "500.")),
+    ("500.alpha_r  1  1  1  S  1  1  1  S  1  1  1  S", "line 7"),
 )
-def test_a_row_that_is_none(tmp_path, row, why):
-    """The error names the file, the line, and what should stand there."""
-    with pytest.raises(FileError, match=why) as error:
-        read(tmp_path, spec_report(TWO[0], row))
-    assert str(error.value).startswith(str(tmp_path / NAME))
+
+WHOLE = spec_report(*TWO, selected=[TWO[1], TWO[4]], after=SPEC_SYSTEM)
+
+test_what_is_wrong_is_said = refusals(
+    read,
+    NAME,
+    (WHOLE[: WHOLE.index(TWO[2])], "is cut off: its last line is 7, and no line of ="),
+    (WHOLE[: WHOLE.index(" Est.")], "is cut off: its last line is 14, and no score"),
+    (WHOLE[:60], "no reader recognises its content"),
+    (spec_report(), "has no run of any benchmark"),
+    (spec_report(*TWO) * 2, "holds two results, the second ends or begins at line 26; split the file"),
+    (spec_report(*TWO) + WHOLE[: WHOLE.index(TWO[2])], "holds two results, the second ends or begins at line 17"),
+)
+test_told_the_format = refusals(
+    lambda folder, text: read(folder, text, format="spec_text"), NAME, ("hello", "is not a SPEC text report: it has no line 'Benchmarks")
+)
 
 
-def test_cut_off_in_each_section(tmp_path):
-    """In the table and before the score nothing can be trusted; below it only descriptions are lost."""
-    text = spec_report(*TWO, selected=[TWO[1], TWO[4]], after=SPEC_SYSTEM)
-    with pytest.raises(ValueError, match=r"is cut off: its last line is 7, and no line of ="):
-        read(tmp_path, text[: text.index(TWO[2])])
-    with pytest.raises(ValueError, match=r"is cut off: its last line is 14, and no score"):
-        read(tmp_path, text[: text.index(" Est.")])
-    with pytest.raises(ValueError, match="no reader recognises its content"):
-        read(tmp_path, text[:60])
-    short = read(tmp_path, text[: text.index("Enabled")])
-    assert short["time"].count() == 6
-    assert np.isnan(short["cores"].item())
-    assert short.attrs["n_without_system_info"] == 0
-    assert read(tmp_path, text[: text.index("System Info")]).attrs["n_without_system_info"] == 1
-    with pytest.raises(ValueError, match="has no run of any benchmark"):
-        read(tmp_path, spec_report())
+def test_cut_off_below_the_score(tmp_path):
+    """Only descriptions are lost."""
+    short = read(tmp_path, WHOLE[: WHOLE.index("Enabled")])
+    check(short, cores=np.nan)
+    assert (short["time"].count(), short.attrs["n_without_system_info"]) == (6, 0)
+    assert read(tmp_path, WHOLE[: WHOLE.index("System Info")]).attrs["n_without_system_info"] == 1
 
 
-def test_two_results_in_one_file(tmp_path):
-    text = spec_report(*TWO)
-    with pytest.raises(ValueError, match="holds two results, the second ends or begins at line 26; split the file"):
-        read(tmp_path, text + text)
-    with pytest.raises(ValueError, match="holds two results, the second ends or begins at line 17"):
-        read(tmp_path, text + text[: text.index(TWO[2])])
-
-
-def test_told_the_format(tmp_path):
-    """With the format given, the error names the missing line."""
-    with pytest.raises(ValueError, match="is not a SPEC text report: it has no line 'Benchmarks"):
-        perfarray.read(write(tmp_path / "a.txt", "hello"), format="spec_text")
+OTHER = [*spec_rows(times=("138", "139", "140")), *spec_rows("502.beta_r", ("99.1", "99.2", "99.3"))]
 
 
 def test_the_number_in_the_name_is_the_session(tmp_path):
     """Sessions are numbered from 0 inside their machine, compiler, flags and suite, whatever their number in the name."""
-    other = [*spec_rows(times=("138", "139", "140")), *spec_rows("502.beta_r", ("99.1", "99.2", "99.3"))]
-    files = {"A_O3_001.txt": spec_report(*TWO), "A_O3_003.txt": spec_report(*other), "B_O3_002.txt": spec_report(*other[:3])}
+    files = {"A_O3_001.txt": spec_report(*TWO), "A_O3_003.txt": spec_report(*OTHER), "B_O3_002.txt": spec_report(*OTHER[:3])}
     times = archive(tmp_path, files)["time"]
     assert times.sizes["session"] == 2
     found = times.sel(benchmark="500.alpha_r", compiler="GCC 13.2.0", flags="O3")
     np.testing.assert_array_equal(found.sel(machine="A"), [[136, 137, 137], [138, 139, 140]])
     np.testing.assert_array_equal(found.sel(machine="B"), [[138, 139, 140], [np.nan] * 3])
-    merged = times.perf.merge_level("session")
-    assert merged.sizes["execution"] == 6
-
-
-def test_attrs_are_for_users(tmp_path):
-    """Attributes hold no data that only joining needs."""
-    times = read(tmp_path, spec_report(*TWO))
-    assert set(times.attrs) == {"format", "metric", "n_tied", "n_partly_tied", "n_without_system_info"}
+    assert times.perf.merge_level("session").sizes["execution"] == 6
 
 
 def test_suites_machines_and_compilers_are_joined(tmp_path):
@@ -239,36 +174,30 @@ def test_suites_machines_and_compilers_are_joined(tmp_path):
     fp = spec_report(*spec_rows("503.gamma_r"), score="SPECrate(R)2017_fp_base", built="Built with GCC 14.1.0 from Some Linux with -O3")
     found = archive(tmp_path, {"A_O3_001.txt": spec_report(*TWO), "f/A_O3_001.txt": fp, "B_O3-flto_001.txt": spec_report(*TWO[:5])})
     assert "file" not in found.dims
-    assert found["suite"].values.tolist() == ["int2017_rate1", "int2017_rate1", "fp2017_rate1"]
+    check(found, suite=["int2017_rate1", "int2017_rate1", "fp2017_rate1"])
     assert found["time"].count() == 6 + 3 + 5
     assert found.groupby("suite")["fp2017_rate1"].sizes["benchmark"] == 1
 
 
 def test_a_run_published_twice_is_marked(tmp_path):
     """The second of two reports with the same runs is `copied`, with one warning; few equal rows may be chance."""
-    files = {"A_O3_001.txt": spec_report(*TWO), "B_O3_001.txt": spec_report(*TWO), "C_O3_001.txt": spec_report(*TWO[:3])}
-    files |= {f"{name}_O3_001.txt": spec_report(*TWO[:5]) for name in "DE"}
+    rows = {"A": TWO, "B": TWO, "C": TWO[:3], "D": TWO[:5], "E": TWO[:5]}
     with pytest.warns(UserWarning, match=r"published twice under two names are marked `copied`: 'B \(int2017_rate1, O3\) = A") as caught:
-        found = archive(tmp_path, files)
+        found = archive(tmp_path, {f"{name}_O3_001.txt": spec_report(*own) for name, own in rows.items()})
     assert len(caught) == 1
-    assert [int(found["copied"].sel(machine=machine).sum()) for machine in "ABCDE"] == [0, 6, 0, 0, 0]
+    assert [int(found["copied"].sel(machine=machine).sum()) for machine in rows] == [0, 6, 0, 0, 0]
     assert found["time"].count() == 25
 
 
 def test_reports_of_one_machine_say_the_same_of_it(tmp_path):
     """Reports complete each other; the clock is the median; contradictions are unknown, with one warning."""
-    quiet = [*spec_rows(times=("138", "139", "140")), *spec_rows("502.beta_r", ("99.1", "99.2", "99.3"))]
-    files = {"A_O3_001.txt": spec_report(*TWO, after=SPEC_SYSTEM), "A_O3-flto_001.txt": spec_report(*quiet)}
-    found = archive(tmp_path, files)
-    assert (found["cpu"].values.tolist(), found["cores"].values.tolist()) == (["Vendor Model 7"], [8])
+    files = {"A_O3_001.txt": spec_report(*TWO, after=SPEC_SYSTEM), "A_O3-flto_001.txt": spec_report(*OTHER)}
+    check(archive(tmp_path, files), cpu=["Vendor Model 7"], cores=[8])
     other = SPEC_SYSTEM.replace("8 cores", "4 cores").replace("Model(TM)", "Kind").replace("0.5", "2.5")
     with pytest.warns(UserWarning, match="differently is taken as unknown: cpu of 'A'; cores of 'A'$") as caught:
-        found = archive(tmp_path, files | {"A_O3-flto_001.txt": spec_report(*quiet, after=other)})
+        found = archive(tmp_path, files | {"A_O3-flto_001.txt": spec_report(*OTHER, after=other)})
     assert len(caught) == 1
-    assert found["cpu"].values.tolist() == ["unknown"]
-    assert np.isnan(found["cores"]).all()
-    assert found["cpu_mhz"].values.tolist() == [3101.5]
-    assert found["memory_gb"].values.tolist() == [64.0]
+    check(found, cpu=["unknown"], cores=[np.nan], cpu_mhz=[3101.5], memory_gb=[64.0])
 
 
 def runs_of(path):
@@ -288,10 +217,9 @@ def runs_of(path):
 @needs_archives
 def test_every_genuine_report_reads():
     """All 352, by their content; the archive holds every run once."""
-    paths = sorted(path for path in (ARCHIVES / "spec_txt").rglob("*_*.txt"))
+    paths = sorted((ARCHIVES / "spec_txt").rglob("*_*.txt"))
     assert len(paths) == 352
-    known = formats()["spec_text"]
-    tables = []
+    known, tables = formats()["spec_text"], []
     for path in paths:
         source = Source(path)
         assert recognise(source) is known
@@ -299,7 +227,7 @@ def test_every_genuine_report_reads():
         assert not source.notes
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = perfarray.read_archive(ARCHIVES / "spec_txt", format="spec_text", on_error="warn")
+        found = perfarray.read_archive(ARCHIVES / "spec_txt", format="spec_text", on_error="warn", progress=True)
     assert [[note.code for note in one.message.notes] for one in caught] == [
         ["unknown_format", "contradicted_descriptors", "published_twice"]
     ]
@@ -314,14 +242,8 @@ def test_every_genuine_report_reads():
     phone = found["time"].sel(machine="Huawei_Kirin_X90_E-Core").notnull()
     assert phone.sum("execution").max() == 1
 
-
-@needs_archives
-def test_the_second_script_as_far_as_reading_goes():
-    """Hundreds of reports, one Dataset: flags chosen, sessions merged, suites apart, machines described by numbers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        spec = perfarray.read_archive(ARCHIVES / "spec_txt", format="spec_text", on_error="warn", progress=True)
-    merged = spec.sel(flags="O3").perf.merge_level("session")
+    # The second script of SCRIPTS.md as far as reading goes: flags chosen, sessions merged, suites apart, machines described by numbers.
+    merged = found.sel(flags="O3").perf.merge_level("session")
     assert "session" not in merged.dims
     found = merged.groupby("suite")["int2017_rate1"]
     assert found.sizes["benchmark"] == 10

@@ -3,6 +3,7 @@
 import os
 import shutil
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from perfarray.conventions import UNKNOWN
 from perfarray.tables import replacing as places
 from perfarray.tables.stores import appending
 from perfarray.tables.stores import writing as stores
+from readers.files_of_our_own import write
 from strategies import MANY
 
 zarr = pytest.importorskip("zarr")
@@ -48,7 +50,6 @@ def made(machines, executions=3, benchmarks=("fft", "sort"), **coords):
 
 
 def stored(times, tmp_path):
-    """Write a store and return its place."""
     stores.write(times, tmp_path / "a.zarr")
     return tmp_path / "a.zarr"
 
@@ -108,7 +109,6 @@ def small(monkeypatch):
 def test_chunks_that_stay_are_not_written_again(tmp_path):
     """They are the same files; the last chunk, which has room, is a new one."""
     store = stored(made("abcdefghij"), tmp_path)
-    assert opened(store).sizes["machine"] == 10
     before = files(store)
     appending.append(made("k"), store)
     after = files(store)
@@ -163,7 +163,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("reason", REFUSED)
 def test_what_cannot_be_added_leaves_the_store_alone(tmp_path, reason):
-    """Machines that are there, another unit, dims and labels that do not fit: every file is the one that was there."""
     times, message = REFUSED[reason]
     store = stored(made("abc"), tmp_path)
     before = files(store)
@@ -176,8 +175,6 @@ def test_what_cannot_be_added_leaves_the_store_alone(tmp_path, reason):
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("step", ["first file", "links", "last file", "flush", "move"])
 def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step):
-    """A failure at any step: the store is read as before, and nothing is left beside it."""
-
     def fail(*_, **__):
         raise OSError("no room")
 
@@ -202,30 +199,25 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
     assert appending.append(made("k"), store).sizes["machine"] == 11
 
 
-class Killed(BaseException):
-    """What nothing handles."""
-
-
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """Return the place of a store that was killed between the two steps in which another takes its place."""
 
     def killed(_, target, aside):
         os.rename(target, aside)
-        raise Killed
+        raise KeyboardInterrupt
 
     store = stored(made("abc"), tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(places, "_put", killed)
         patched.setattr(places, "_clear", lambda _: None)
-        with pytest.raises(Killed):
+        with pytest.raises(KeyboardInterrupt):
             appending.append(made("d"), store)
     assert not store.exists()
     return store
 
 
 def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
-    """The next that writes there puts back what was there, says so, and goes on from it."""
     with pytest.warns(perfarray.PerfarrayWarning, match=r"a\.zarr: .* was interrupted; what was there before is back") as told:
         assert "".join(appending.append(made("d"), interrupted)["machine"].values) == "abcd"
     assert [note.code for note in told[0].message.notes] == ["interrupted_write"]
@@ -234,13 +226,11 @@ def test_a_kill_between_the_two_steps_is_mended(interrupted, tmp_path):
 
 @pytest.mark.parametrize("option", ["--append", None, "--overwrite"])
 def test_the_command_after_a_kill(interrupted, tmp_path, reports, option):
-    """It neither begins another store in the place of the one put aside, nor forgets that one."""
-    result = run("convert", reports / "xeon", interrupted, *([option] if option else []), "--layout", "{machine}/first.csv")
+    result = run("convert", reports / "xeon", interrupted, *filter(None, [option]), "--layout", "{machine}/first.csv")
     assert "was interrupted; what was there before is back" in result.stderr
     assert result.exit_code == (0 if option else 2), result.output
-    assert opened(interrupted)["machine"].values.tolist() == {
-        "--append": ["a", "b", "c", "xeon"], None: ["a", "b", "c"], "--overwrite": ["xeon"],
-    }[option]  # fmt: skip
+    machines = {"--append": ["a", "b", "c", "xeon"], None: ["a", "b", "c"], "--overwrite": ["xeon"]}[option]
+    assert opened(interrupted)["machine"].values.tolist() == machines
     assert sorted(os.listdir(tmp_path)) == ["a.zarr", "reports"]
 
 
@@ -254,7 +244,6 @@ def test_several_kills_are_left_to_the_user(interrupted):
 
 
 def test_two_at_once_lose_nothing(tmp_path, monkeypatch):
-    """Who comes second, to a store that has changed meanwhile, is told so."""
     store = stored(made("a"), tmp_path)
     joined = appending.joined_along
 
@@ -271,13 +260,8 @@ def test_two_at_once_lose_nothing(tmp_path, monkeypatch):
 
 
 def test_without_links_files_are_copied(tmp_path, monkeypatch):
-    """On file systems that have none."""
-
-    def link(*_):
-        raise OSError
-
     store = stored(made("a"), tmp_path)
-    monkeypatch.setattr(appending, "os", SimpleNamespace(link=link))
+    monkeypatch.setattr(appending, "os", SimpleNamespace(link=Mock(side_effect=OSError)))
     appending.append(made("b"), store)
     np.testing.assert_array_equal(opened(store)["time"], xr.concat([made("a"), made("b")], "machine")["time"])
 
@@ -286,10 +270,13 @@ def test_without_links_files_are_copied(tmp_path, monkeypatch):
 def reports(tmp_path):
     """Return a folder with the results of two machines, each in a folder of its own."""
     for machine in ("xeon", "epyc"):
-        path = tmp_path / "reports" / machine / "first.csv"
-        path.parent.mkdir(parents=True)
-        made([machine]).drop_vars(["machine", "warmup"]).isel(machine=0).perf.to_frame().to_csv(path, index=False)
+        reported(machine).to_csv(write(tmp_path / "reports" / machine / "first.csv", ""), index=False)
     return tmp_path / "reports"
+
+
+def reported(machine):
+    """Return the table of a machine that does not name it."""
+    return made([machine]).drop_vars(["machine", "warmup"]).isel(machine=0).perf.to_frame()
 
 
 def test_the_command(reports, tmp_path):
@@ -305,25 +292,16 @@ def test_the_command(reports, tmp_path):
     assert found["time"].notnull().all()
 
 
-def test_a_new_file_that_is_no_store(reports, tmp_path):
-    """It is refused before anything is read."""
-    result = run("convert", reports / "xeon", tmp_path / "new.nc", "--append", "--layout", "{machine}/first.csv")
-    assert result.exit_code == 2
-    assert "--append adds to a Zarr store, and this is none" in result.stderr
-    assert not (tmp_path / "new.nc").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("a.nc", (), "--append adds to a Zarr store, and this is none"),
-        ("a.zarr", ("--overwrite",), "--append adds to a Zarr store, and --overwrite replaces one"),
-        ("a.zarr", (), "does not say of which machine it is"),
-    ],
-)
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("a.nc", (), "--append adds to a Zarr store, and this is none"),
+    ("new.nc", (), "--append adds to a Zarr store, and this is none"),
+    ("a.zarr", ("--overwrite",), "--append adds to a Zarr store, and --overwrite replaces one"),
+    ("a.zarr", (), "does not say of which machine it is"),
+])  # fmt: skip
 def test_wrong_calls(reports, tmp_path, name, options, message):
-    """What has no machine is not added to a store of machines."""
-    stores.write(made("a"), tmp_path / name)
+    """Neither what has no machine, nor to another file, is anything added."""
+    if name != "new.nc":
+        stores.write(made("a"), tmp_path / name)
     before = files(tmp_path)
     result = run("convert", reports / "xeon" / "first.csv", tmp_path / name, "--append", *options)
     assert result.exit_code == 2
@@ -334,13 +312,11 @@ def test_wrong_calls(reports, tmp_path, name, options, message):
 def test_commits_are_added_where_their_machines_are(tmp_path):
     """A history grows at its end; a commit that is there is refused, and a store of a history is asked again."""
     for number in range(12):
-        path = tmp_path / "results" / f"c{number:02d}" / "xeon.csv"
-        path.parent.mkdir(parents=True)
-        frame = (made(["xeon"]) * (2.0 if number > 5 else 1.0)).drop_vars(["machine", "warmup"]).isel(machine=0).perf.to_frame()
-        frame.assign(time=frame["time"] + 0.001 * number % 0.003).to_csv(path, index=False)
+        path = write(tmp_path / ("later" if number == 11 else "results") / f"c{number:02d}" / "xeon.csv", "")
+        frame = reported("xeon")
+        frame["time"] = frame["time"] * (2.0 if number > 5 else 1.0) + 0.001 * number % 0.003
+        frame.to_csv(path, index=False)
     store, layout = tmp_path / "a.zarr", ("--append", "--layout", "{commit}/{machine}.csv")
-    (tmp_path / "later").mkdir()
-    (tmp_path / "results" / "c11").rename(tmp_path / "later" / "c11")
     said = [run("convert", tmp_path / name, store, *layout) for name in ("results", "later", "later")]
     assert [one.exit_code for one in said] == [0, 0, 2], [one.output for one in said]
     assert said[1].stdout.startswith(f"{store}: Zarr, 1 commit added, now ")
