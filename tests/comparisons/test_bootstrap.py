@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import perfarray
-from perfarray.conventions import LEVELS
 from strategies import MANY, experiments, timings
 
 METHODS = ("percentile", "basic", "bca", "studentized")
@@ -70,32 +69,20 @@ FUNCTIONS = ("bootstrap_distribution", "bootstrap_interval", "mean_interval", "r
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(times=timings(), method=st.sampled_from(METHODS), resample=st.sampled_from([None, "all", "flat"]), seed=st.integers(0, 99))
 @law
-def test_same_seed_same_numbers_for_any_order_of_dims_and_chunks(name, times, method, resample, seed):
-    """Transposed and chunked along every dim that is not a level: the same numbers, lazily where the data are."""
-    pytest.importorskip("dask.array")
+def test_same_draws_for_any_unit_order_of_dims_and_chunks(name, times, method, resample, seed):
+    """Another unit scales what has a unit and leaves ratios alone; transposed or chunked (answered lazily): the same numbers."""
     expected = ask(times, name, method, resample)
-    dims = np.random.default_rng(seed).permutation(list(times.dims))
-    same(ask(times.transpose(*dims), name, method, resample), expected)
-    lazy = ask(times.chunk({"benchmark": 1, "version": 1}), name, method, resample)
-    assert all(variable.chunks is not None for variable in lazy.data_vars.values())
-    same(lazy.compute(scheduler="threads"), expected)
-
-
-@few
-@pytest.mark.parametrize("name", FUNCTIONS)
-@given(times=timings(), method=st.sampled_from(METHODS))
-@law
-def test_times_thousand_and_function_is_method(name, times, method):
-    """Another unit scales what has a unit and leaves ratios alone, with the same draws; the function is the method."""
-    expected = ask(times, name, method)
-    found = ask((times * 1000).assign_attrs(times.attrs), name, method)
+    found = ask((times * 1000).assign_attrs(times.attrs), name, method, resample)
     for variable in expected.data_vars:
         if expected[variable].dtype != object and not variable.startswith("pvalue"):
             scale = 1000 if expected[variable].attrs.get("units") == "s" else 1
             np.testing.assert_allclose(found[variable], expected[variable] * scale, rtol=1e-6, err_msg=str(variable))
-    if name == "mean_interval":
-        again = perfarray.mean_interval(times, method=method, resample="all", n_resamples=99, rng=3, confidence_level=0.9)
-        xr.testing.assert_identical(again, expected)
+    dims = np.random.default_rng(seed).permutation(list(times.dims))
+    same(ask(times.transpose(*dims), name, method, resample), expected)
+    pytest.importorskip("dask.array")
+    lazy = ask(times.chunk({"benchmark": 1, "version": 1}), name, method, resample)
+    assert all(variable.chunks is not None for variable in lazy.data_vars.values())
+    same(lazy.compute(scheduler="threads"), expected)
 
 
 @given(seed=st.integers(0, 1000))
@@ -130,8 +117,8 @@ def test_table_vi_of_the_paper():
     assert drawn.attrs["statistic"] == "max"
 
 
-def test_a_distribution_serves_other_levels_and_methods(suite):
-    """Limits of a stored distribution are those from the timings with the same seed; nothing is drawn again."""
+def test_a_distribution_serves_other_levels_and_methods(suite, tmp_path):
+    """Limits of a distribution, stored too, are those from the timings with the same seed; nothing is drawn again."""
     drawn = suite.perf.bootstrap_distribution(resample="all", rng=1)
     for method in ("percentile", "basic"):
         for level in (0.9, 0.95):
@@ -143,6 +130,11 @@ def test_a_distribution_serves_other_levels_and_methods(suite):
                 np.testing.assert_array_equal(found[name], interval[name])
     assert found.attrs["result"] == "bootstrap_interval"
     assert found.attrs["n_resamples"] == 1000
+    pytest.importorskip("h5netcdf")
+    drawn.to_dataset(name="replicates").to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
+    back = xr.load_dataset(tmp_path / "drawn.nc", engine="h5netcdf")
+    for stored in (back, back["replicates"]):
+        xr.testing.assert_identical(stored.perf.bootstrap_interval(method="basic"), drawn.perf.bootstrap_interval(method="basic"))
 
 
 @few
@@ -154,8 +146,8 @@ def test_verdicts_follow_intervals(suite, method):
     assert (found["suite_verdict"] == "faster").all()
     assert np.isnan(found["df"]).all()
     plain = suite.perf.compare("old")
-    np.testing.assert_allclose(found["estimate"], plain["estimate"])
-    np.testing.assert_allclose(found["suite_estimate"], plain["suite_estimate"])
+    for estimate in ("estimate", "suite_estimate"):
+        np.testing.assert_allclose(found[estimate], plain[estimate])
     error = np.sqrt(0.025 * 0.975 / 1999) / stats.norm.pdf(1.96) / 1.96  # of a limit, in half-widths
     for row in ("", "suite_"):
         for limit in (f"{row}lower", f"{row}upper"):
@@ -200,7 +192,6 @@ def test_one_unit_and_no_data_have_nan_limits():
         found = times.perf.compare("old", method=method, rng=1).squeeze("version")
         assert np.isnan(found["lower"].values).tolist() == [True, True, False]
         assert found["verdict"].values.tolist()[:2] == ["inconclusive"] * 2
-        assert np.isfinite(found["suite_lower"]) == (method == "never")
     drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
@@ -239,21 +230,11 @@ def test_the_suite_row_draws_shared_units_jointly():
     assert joint.attrs["n_incomplete_units"] == 1
 
 
-def in_sessions(correlation, iteration):
+def in_sessions(correlation=1.0, iteration=1e-4):
     """Return two versions measured in the same 40 sessions, whose effects are correlated."""
-    nest = {
-        "sizes": {"session": 40, "iteration": 3},
-        "variances": {"session": 0.01, "iteration": iteration},
-        "shared": {"session": correlation},
-    }
-    times = perfarray.simulate(**nest, dims={"benchmark": ["old", "new"]}, rng=1).rename(benchmark="version")["time"]
-    return times.drop_attrs().assign_attrs(units="s")
-
-
-@pytest.fixture
-def sessions():
-    """Two versions in the same sessions, whose effects they share."""
-    return in_sessions(1.0, 1e-4)
+    nest = {"sizes": {"session": 40, "iteration": 3}, "variances": {"session": 0.01, "iteration": iteration}}
+    times = perfarray.simulate(**nest, dims={"benchmark": ["old", "new"]}, shared={"session": correlation}, rng=1)["time"]
+    return times.rename(benchmark="version").drop_attrs().assign_attrs(units="s")
 
 
 @few
@@ -276,8 +257,9 @@ def test_paired_units_are_drawn_jointly():
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-def test_paired_replicates_differ_as_paired_units_do(sessions, gaps):
+def test_paired_replicates_differ_as_paired_units_do(gaps):
     """The variance of a paired difference is that of the units' differences over n; unpaired it is the sum of both variances."""
+    sessions = in_sessions()
     if gaps:
         sessions[0, 3, 1] = np.nan
     units = sessions.mean("iteration")
@@ -293,10 +275,10 @@ def test_paired_replicates_differ_as_paired_units_do(sessions, gaps):
     assert width == pytest.approx(float(ratio["upper"] - ratio["lower"]), rel=4 * np.sqrt(2) * WIDTH_ERROR)
 
 
-def test_paired_units_without_a_partner_are_left_out(sessions):
+def test_paired_units_without_a_partner_are_left_out():
     """A session that one version lacks counts for none, as in `ratio_interval`; a version without data has no say; one warning."""
-    sessions[0, :5] = np.nan
-    sessions[1, 38:] = np.nan
+    sessions = in_sessions()
+    sessions[0, :5], sessions[1, 38:] = np.nan, np.nan
     with pytest.warns(UserWarning, match="paired='session': 7 units of one label have no partner and are left out") as caught:
         drawn = sessions.perf.bootstrap_distribution(n_resamples=50, rng=2, paired="session")
     assert len(caught) == 1
@@ -318,15 +300,12 @@ def test_paired_and_shared_units_meet(resample):
     pytest.importorskip("dask.array")
     effect = np.random.default_rng(0).normal(10, 1, (1, 1, 30, 1, 1))
     values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 3, 30, 2, 2))
-    values[0, :, 4:6] = np.nan
-    values[1, 2] = np.nan
-    values[0, 0, 7, 1] = np.nan
+    values[0, :, 4:6] = values[1, 2] = values[0, 0, 7, 1] = np.nan
     dims = ("benchmark", "version", "session", "execution", "iteration")
     labels = {"benchmark": ["a", "b"], "version": ["x", "y", "z"]}
     times = xr.DataArray(values, dims=dims, coords=labels, name="time", attrs={"units": "s"})
     drawn = times.perf.bootstrap_distribution(shared="session", paired="session", resample=resample, n_resamples=300, rng=1)
-    for benchmark in ("a", "b"):
-        cells = drawn.sel(benchmark=benchmark, version=["x", "y"]).values
+    for cells in drawn.sel(version=["x", "y"]).values:
         assert np.corrcoef(cells)[0, 1] > 0.999999
     assert np.corrcoef(drawn[0, 0], drawn[1, 0])[0, 1] > 0.8
     paired = times.perf.bootstrap_distribution(paired="session", shared=(), resample=resample, n_resamples=300, rng=1)
@@ -372,9 +351,7 @@ def test_two_units_studentize_nothing(paired):
     with pytest.warns(UserWarning, match=r"cells rest on two units \(execution\): method='studentized' needs three"):
         found = two.perf.compare("old", method="studentized", paired=paired, rng=1)
     with pytest.warns(UserWarning, match="needs three"):
-        mean = two.perf.mean_interval(method="studentized", rng=1)
-    with pytest.warns(UserWarning, match="needs three"):
-        drawn = two.perf.bootstrap_interval(method="studentized", rng=1)
+        mean, drawn = (ask(method="studentized", rng=1) for ask in (two.perf.mean_interval, two.perf.bootstrap_interval))
     for limits in (found["lower"], found["suite_upper"], found["pvalue"], mean["upper"], drawn["upper"]):
         assert limits.isnull().all()
     assert (found["verdict"] == "inconclusive").all()
@@ -476,7 +453,6 @@ DISTRIBUTION, INTERVAL, RATIO, COMPARE = "bootstrap_distribution", "bootstrap_in
     ],
 )
 def test_bad_input(suite, name, arguments, message):
-    """Errors name the argument and what is needed."""
     with pytest.raises(ValueError, match=message):
         getattr(suite.perf, name)(**arguments)
 
@@ -501,31 +477,15 @@ def test_bad_input(suite, name, arguments, message):
     ],
 )
 def test_bad_data(suite, call, message):
-    """Errors on distributions and on values that a method cannot use."""
     with pytest.raises(ValueError, match=message):
         call(suite)
 
 
-def test_a_distribution_from_a_file_serves_another_level(suite, tmp_path):
-    """What was written is a Dataset with one variable: the limits are those of the array."""
-    pytest.importorskip("h5netcdf")
-    drawn = suite.perf.bootstrap_distribution(n_resamples=99, rng=1)
-    drawn.to_dataset(name="replicates").to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
-    back = xr.load_dataset(tmp_path / "drawn.nc", engine="h5netcdf")
-    for stored in (back, back["replicates"]):
-        xr.testing.assert_identical(stored.perf.bootstrap_interval(method="basic"), drawn.perf.bootstrap_interval(method="basic"))
-
-
-@given(times=timings(), levels=st.just(LEVELS))
-@law
-@few
-def test_generators_are_advanced_and_seeds_are_not(times, levels):
-    """Two calls with one generator differ; two calls with one seed do not."""
+def test_generators_are_advanced_and_seeds_are_not(suite):
     rng = np.random.default_rng(1)
-    first, second = (times.perf.bootstrap_distribution(n_resamples=50, rng=rng) for _ in range(2))
-    again = times.perf.bootstrap_distribution(n_resamples=50, rng=np.random.default_rng(1))
+    first, second, again = (suite.perf.bootstrap_distribution(n_resamples=50, rng=own) for own in (rng, rng, np.random.default_rng(1)))
     np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, second, equal_nan=True) or not np.nanstd(first)
+    assert not np.array_equal(first, second)
 
 
 @few
