@@ -82,12 +82,10 @@ def test_none_and_an_empty_tuple_mean_none():
     plan = planned(pilots()[0], budget=600.0)
     for shared in (None, ()):
         xr.testing.assert_identical(planned(pilots()[0], budget=600.0, shared=shared), plan)
-    times = perfarray.simulate(
-        sizes={"binary": 20, "execution": 5}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=2
-    )
-    costs = {"binary": 60.0, "execution": 1.0}
-    apart = plan_suite(times, costs=costs, budget=4000.0, shared=None)
-    together = plan_suite(times, costs=costs, budget=4000.0)
+    sizes, variances = {"binary": 20, "execution": 5}, {"binary": 4e-4, "execution": 4e-4}
+    times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3}, rng=2)
+    ask = {"costs": {"binary": 60.0, "execution": 1.0}, "budget": 4000.0}
+    apart, together = plan_suite(times, **ask, shared=None), plan_suite(times, **ask)
     assert together["half_width"] < apart["half_width"]
 
 
@@ -204,7 +202,6 @@ def test_pyperf_and_jmh(tmp_path):
     ],
 )
 def test_bad_input(keywords, message):
-    """What came, and what is needed."""
     times = xr.concat([pilots()[0]] * 2, "version").assign_coords(version=["old", "new"]).assign_attrs(units="s")
     with pytest.raises(ValueError, match=message):
         planned(times, **({"budget": 600.0} | keywords))
