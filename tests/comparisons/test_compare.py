@@ -9,6 +9,7 @@ import xarray as xr
 from scipy import stats
 
 import perfarray
+from comparisons.arrays import in_seconds
 from strategies import experiments
 
 
@@ -25,10 +26,6 @@ def suite():
 QUIET = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 CALLS = [(perfarray.compare, {"baseline": "v1"}), (perfarray.pairwise, {"dim": "version"})]
 STATSMODELS = {"holm": "holm", "bh": "fdr_bh"}
-
-
-def in_seconds(values, *dims, **coords):
-    return xr.DataArray(values, dims=dims, coords=coords, attrs={"units": "s"})
 
 
 def warned(message):
@@ -71,7 +68,7 @@ def test_equal_constants_are_an_equivalent_suite(method, options):
     """The suite row says of values that never differ what the rows say, however many units there are a side."""
     values = np.full((3, 2, 7), 0.1)
     values[:, 0, 3:] = np.nan
-    times, ask = in_seconds(values, "benchmark", "version", "execution", version=["old", "new"]), {"n_resamples": 99, "rng": 1}
+    times, ask = in_seconds(values, "benchmark", "version", "execution"), {"n_resamples": 99, "rng": 1}
     found = times.perf.compare("old", method=method, **ask, **options)
     assert (found["verdict"] == "equivalent").all()
     assert found["suite_verdict"].item() == "equivalent"
@@ -86,7 +83,7 @@ def test_equal_constants_are_an_equivalent_suite(method, options):
 def test_one_benchmark_is_its_own_suite(method, options):
     """Row and suite row are one interval, p and verdict: without benchmarks, and in a suite of which one was measured on both sides."""
     noise = np.random.default_rng(3).normal(1, 0.2, (40, 3, 2, 4))
-    many = in_seconds(np.abs(noise), "case", "benchmark", "version", "execution", version=["old", "new"])
+    many = in_seconds(np.abs(noise), "case", "benchmark", "version", "execution")
     many = many.where((many["benchmark"] == 1) | (many["version"] == "old"))
     ask, alone = {"method": method, "n_resamples": 99, "rng": 1} | options, many.isel(benchmark=1)
     for times in (many, alone):
@@ -282,7 +279,7 @@ def test_groupby_map(suite):
 def test_single_precision_is_widened_first(chunked):
     """Values stored as float32 give what the same values give as float64, in memory and lazily: p, limits and verdict agree."""
     noise = np.random.default_rng(0).normal(size=(50, 2, 10))
-    narrow = in_seconds(np.float32(0.25 * (1 + 2e-4 * noise)), "benchmark", "version", "execution", version=["old", "new"])
+    narrow = in_seconds(np.float32(0.25 * (1 + 2e-4 * noise)), "benchmark", "version", "execution")
     wide = narrow.astype(float)
     if chunked:
         pytest.importorskip("dask.array")
