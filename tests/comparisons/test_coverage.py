@@ -33,15 +33,6 @@ def test_fieller_satterthwaite_covers_95_percent(units):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [{"execution": 20, "iteration": 3}, {"execution": 5, "iteration": 100}])
-def test_a_program_against_itself_is_called_different_in_5_percent(sizes):
-    """The false alarms of `compare`, with units 20 x 3 and 5 x 100, stay at 5 %."""
-    variances = {"execution": 0.37e-4, "iteration": 0.63e-4}
-    alarms = perfarray.false_alarm_rate("compare", sizes=sizes, variances=variances, n_experiments=EXPERIMENTS, rng=1)
-    assert abs(float(alarms["estimate"]) - 0.05) < error_of(0.05, EXPERIMENTS) + 0.005
-
-
-@pytest.mark.slow
 def test_shared_builds_cover_95_percent_where_independence_covers_67():
     """Twelve benchmarks linked into one build whose effects correlate at 0.3: 95 % where that is known, 67 where it is not."""
     count = experiments(3000)
