@@ -49,7 +49,6 @@ def ask(times, name, method="percentile", resample="all", rng=3):
 
 
 def same(found, expected, rtol=1e-9):
-    """Assert that two results are alike."""
     assert set(found.data_vars) == set(expected.data_vars)
     for name, variable in expected.data_vars.items():
         if variable.dtype == object:
@@ -158,26 +157,6 @@ def test_verdicts_follow_intervals(suite, method):
     again = suite.perf.compare("old", method=method, rng=1, n_resamples=1999, threshold=0.05)
     inside = (again["lower"] >= 0.95) & (again["upper"] <= 1.05)
     assert ((again["verdict"] == "equivalent") == inside).all()
-
-
-def test_corrections_work_on_bootstrap_p_values(suite):
-    """Holm's adjusted p are those of the p-values; the intervals are at the corrected level."""
-    found = suite.perf.compare("old", method="studentized", correction="holm", rng=1)
-    assert (found["pvalue_adjusted"] >= found["pvalue"]).all()
-    np.testing.assert_allclose(found["interval_level"], 1 - 0.05 / 3)
-    with pytest.warns(UserWarning, match="n_resamples=30 is too few for limits at 98.33 %: they are the extreme replicates; 59 or more"):
-        suite.perf.compare("old", method="studentized", correction="holm", rng=1, n_resamples=30)
-
-
-@few
-def test_constant_systems_are_decided_or_equivalent():
-    """No variation: the ratio is certain."""
-    times = perfarray.from_samples({"old": [2.0] * 31, "same": [2.0] * 31, "new": [1.0] * 31})
-    for method in METHODS:
-        found = times.perf.compare("old", method=method, rng=1)
-        assert found["verdict"].sel(version="same") == "equivalent"
-        assert found["verdict"].sel(version="new") == "faster"
-        np.testing.assert_array_equal(found["lower"].sel(version="new"), 0.5)
 
 
 @few
@@ -339,6 +318,9 @@ def test_warnings_say_what_is_too_little(suite):
         suite.perf.mean_interval(method="basic", n_resamples=20, rng=1)
     with pytest.warns(UserWarning, match=r"n_resamples=50 is too few for limits at 99 %"):
         suite.perf.bootstrap_distribution(n_resamples=50, rng=1).perf.bootstrap_interval(confidence_level=0.99)
+    with pytest.warns(UserWarning, match="n_resamples=30 is too few for limits at 98.33 %: they are the extreme replicates; 59 or more"):
+        holm = suite.perf.compare("old", method="studentized", correction="holm", rng=1, n_resamples=30)
+    assert (holm["pvalue_adjusted"] >= holm["pvalue"]).all()
     with pytest.warns(UserWarning, match="percentile limits are too narrow") as caught:
         small.perf.bootstrap_interval(statistic="median", rng=1)
     assert "studentized" not in str(caught[0].message)
@@ -408,7 +390,6 @@ def test_a_ratio_of_distributions_has_limits(suite):
 
 
 def test_flat_says_what_its_unit_is(suite):
-    """Flat draws count values, and the attrs say so."""
     found = suite.perf.mean_interval(method="studentized", resample="flat", rng=1)
     assert found.attrs["unit"] == "iteration"
     assert (found["n"] == 96).all()

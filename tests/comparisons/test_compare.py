@@ -62,7 +62,7 @@ def test_one_cell_is_what_the_function_gives_alone(suite):
 
 
 @QUIET
-@pytest.mark.parametrize("method", ["fieller", "log_delta", "studentized", "percentile"])
+@pytest.mark.parametrize("method", ["fieller", "log_delta", "studentized", "percentile", "basic", "bca"])
 @pytest.mark.parametrize("options", [{}, {"shared": "execution"}, {"paired": "execution"}])
 def test_equal_constants_are_an_equivalent_suite(method, options):
     """The suite row says of values that never differ what the rows say, however many units there are a side."""
@@ -74,7 +74,9 @@ def test_equal_constants_are_an_equivalent_suite(method, options):
     assert found["suite_verdict"].item() == "equivalent"
     assert [found[f"suite_{name}"].item() for name in ("lower", "estimate", "upper")] == [1.0, 1.0, 1.0]
     slower = times.where(times["version"] == "old", 1.25 * times).assign_attrs(units="s")
-    assert slower.perf.compare("old", method=method, **ask, **options)["suite_verdict"].item() == "slower"
+    found = slower.perf.compare("old", method=method, **ask, **options)
+    assert found["suite_verdict"].item() == "slower"
+    assert ((found["verdict"] == "slower") & (found["lower"] == 1.25)).all()
 
 
 @QUIET

@@ -18,7 +18,6 @@ def error_of(rate: float, count: int) -> float:
 
 
 def covered(found, truth=1.0, row=""):
-    """Return the share of intervals that contain the truth."""
     return float(((found[f"{row}lower"] <= truth) & (found[f"{row}upper"] >= truth)).mean())
 
 
@@ -46,7 +45,6 @@ def test_shared_builds_cover_95_percent_where_independence_covers_67():
 
 @pytest.mark.slow
 def test_mean_interval_covers_ragged_nests():
-    """Units with unequal numbers of iterations: t on unweighted unit means covers 95 %."""
     nest = {"sizes": {"execution": 8, "iteration": (1, 12)}, "variances": {"execution": 1e-4, "iteration": 4e-4}}
     found = perfarray.coverage("mean_interval", **nest, n_experiments=EXPERIMENTS, rng=3)
     assert abs(float(found["estimate"]) - 0.95) < min(error_of(0.95, EXPERIMENTS), 0.01)
@@ -103,7 +101,6 @@ def test_verdicts_of_positive_data_are_given_wherever_p_allows():
 
 
 def drawn(rng, law, shape):
-    """Return values of mean 0 and variance 1."""
     if law == "lognormal":
         return (np.exp(rng.normal(size=shape)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
     if law == "two modes":

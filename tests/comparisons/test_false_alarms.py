@@ -14,7 +14,6 @@ SCRIPT = ROOT / "docs" / "scripts" / "false_alarms.py"
 
 @pytest.fixture(scope="module")
 def script():
-    """The script, as a module."""
     spec = importlib.util.spec_from_file_location("false_alarms", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -63,7 +62,6 @@ def test_pooled_alarms_follow_from_the_share(script, rates):
 
 @pytest.mark.slow
 def test_the_printed_table_holds(script, rates):
-    """Every cell agrees with a rerun within Monte Carlo error."""
     heading, rows = printed("docs/why.md")
     assert heading[1:] == list(script.RULES)
     assert list(rows) == rates["design"].values.tolist()

@@ -14,7 +14,6 @@ PLAIN = perfarray.from_samples({"old": [10.0, 10.2, 10.4, 10.1, 10.3, 17.0], "ne
 
 
 def limits(result):
-    """Return the limits of the one cell of a result."""
     return [result[name].item() for name in ("lower", "upper")]
 
 

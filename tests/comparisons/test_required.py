@@ -115,7 +115,6 @@ def test_stopped_runs_are_left_out_and_said():
 
 
 def test_small_pilots():
-    """Fewer than two units know nothing, a few know little."""
     one = perfarray.from_samples({"old": [10.0], "new": [9.0]})
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than two executions on a side"):
         assert np.isnan(one.perf.required_units("old")["required"].item())

@@ -35,7 +35,6 @@ def write(file, factor, sessions=1):
 
 @pytest.fixture
 def sides(tmp_path):
-    """Return two files of one session each."""
     return [write(tmp_path / f"{name}.csv", factor) for name, factor in (("old", 1.0), ("new", 1.1))]
 
 

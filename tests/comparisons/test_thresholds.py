@@ -19,7 +19,6 @@ def times():
 
 
 def check_rows(result, times, thresholds, **options):
-    """Check that each benchmark's judgement is that of one threshold for all."""
     for benchmark, threshold in thresholds.items():
         expected = times.perf.compare("old", threshold=threshold, **options)
         for name in JUDGED:

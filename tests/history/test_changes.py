@@ -46,7 +46,6 @@ def positions(result, name="change"):
 
 
 def quietly(times, **options):
-    """Return changes without their warning."""
     with warnings.catch_warnings(action="ignore"):
         return times.perf.change_points(**options)
 
@@ -143,7 +142,6 @@ DESIGNS = {
 
 
 def spread_histories(design, number, seed=12):
-    """Return stable histories of a program whose spread changes."""
     return series(np.exp(0.01 * np.random.default_rng(seed).normal(size=(number, 100, 1)) * DESIGNS[design][:, None]))
 
 

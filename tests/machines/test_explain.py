@@ -33,7 +33,6 @@ def least_squares(table: pd.DataFrame, formula: str | None = None, **keywords) -
 
 
 def timings(machines, executions, benchmarks, **coords):
-    """Return timings of benchmarks on machines, with descriptors."""
     nest = {"sizes": {"execution": executions}, "variances": {"execution": 0.01}, "dims": {"machine": machines, "benchmark": benchmarks}}
     times = perfarray.simulate(**nest, mean=10.0, rng=1)["time"]
     return times.assign_coords({name: ("machine", np.resize(np.array(values), machines)) for name, values in coords.items()})
@@ -164,7 +163,6 @@ class TestLevels:
 
     @staticmethod
     def explained(times: xr.DataArray, **keywords) -> perfarray.VariabilityModel:
-        """Explain every level."""
         return times.perf.explain_variation(response="levels", model="gamma", rng=1, **({"predictors": ["cores"]} | keywords))
 
     @pytest.mark.parametrize(
@@ -262,7 +260,6 @@ def test_mixed_model_knows_families():
     ],
 )
 def test_crossed_effects_agree_with_lme4(golden, name, formula, random):
-    """Fixed and random effects, nested and crossed, as lme4 has them by REML."""
     case = next(case for case in golden("varcomp_crossed")["cases"] if case["name"] == name)
     model = pd.DataFrame(case["input"]).perf.explain_variation(model="mixed", formula=formula, random=random, splits=1, rng=1)
     expected = case["output"]["lme4_REML"]
@@ -400,7 +397,6 @@ def test_collinear_terms_have_no_coefficients():
 
 
 def test_terms_are_written_by_the_names_of_columns():
-    """A column is a term by its name, whatever characters it has."""
     table = made(40, 27).rename(columns={"cpu_mhz": 'flag -DN="x y"'})
     model = least_squares(table, predictors=["cores", "os", 'flag -DN="x y"'], splits=1)
     assert model.to_dataset()["term"].values.tolist()[:4] == ["Intercept", "C(os)[T.linux]", "C(os)[T.windows]", "cores"]

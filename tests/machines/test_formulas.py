@@ -20,7 +20,6 @@ def table():
 
 
 def explained(table: pd.DataFrame, formula: str, **keywords) -> perfarray.VariabilityModel:
-    """Explain by a formula, with least squares unless told otherwise."""
     return perfarray.explain_variation(table, formula=formula, rng=1, **({"model": "ols"} | keywords))
 
 

@@ -27,7 +27,6 @@ TABLE_18 = [
 
 @pytest.fixture
 def medians():
-    """Table 17, labelled."""
     labels = {"machine": ["1", "2", "3", "4", "5"], "benchmark": list("abcdefg")}
     return xr.DataArray(np.array(TABLE_17, float), dims=("machine", "benchmark"), coords=labels, name="time", attrs={"units": "s"})
 
@@ -38,7 +37,6 @@ def same(found, expected):
 
 
 def test_table_18(medians):
-    """All 49 printed correlations."""
     found = medians.perf.principal_components()["correlation"]
     np.testing.assert_array_equal(found.round(2), TABLE_18)
 
@@ -183,7 +181,6 @@ class TestFurtherDims:
 
     @pytest.mark.filterwarnings("ignore:.*too little data")
     def test_clusters(self):
-        """Samples that a cell lacks have no cluster there."""
         clusters = self.table().perf.cluster_machines(2)
         assert clusters.sel(compiler="a").notnull().all()
         assert clusters.sel(compiler="b").isnull().values.tolist() == [False, False, True, False]

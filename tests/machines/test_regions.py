@@ -23,7 +23,6 @@ def runs(number, seed=0, spread=0.02):
 
 
 def regions(times, **keywords):
-    """Return principal components with regions."""
     return perfarray.principal_components(times, n_resamples=99, rng=1, **keywords)
 
 

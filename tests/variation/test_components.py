@@ -16,7 +16,6 @@ each_method = pytest.mark.parametrize("method", ["anova", "reml", "ml"])
 
 
 def timings(missing=0.0, benchmarks=3, seed=0):
-    """Return benchmark times of three levels."""
     sizes, variances = (dict(zip(LEVELS, values, strict=True)) for values in ((6, 4, 5), (0.02, 0.02, 0.04)))
     drawn = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": benchmarks}, rng=seed)["time"]
     gaps = np.random.default_rng(seed).random(drawn.shape) < missing
@@ -24,7 +23,6 @@ def timings(missing=0.0, benchmarks=3, seed=0):
 
 
 def same(one: xr.Dataset, other: xr.Dataset, rtol=1e-6) -> None:
-    """Compare two results variable by variable."""
     assert list(one.data_vars) == list(other.data_vars)
     for name, found in one.data_vars.items():
         values = other[name].transpose(*found.dims).values

@@ -28,7 +28,6 @@ def pyperf_file(path, unit="second", **more):
 
 @pytest.fixture(scope="module")
 def fft(tmp_path_factory):
-    """Return what is read of such a file."""
     return pyperf_file(tmp_path_factory.mktemp("pyperf") / "fft.json")
 
 
@@ -38,7 +37,6 @@ def one_value(times, loops=LOOPS):
 
 
 def told(times, **keywords):
-    """Return a plan and the notes told."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plan = plan_repetitions(times, **keywords)
@@ -162,7 +160,6 @@ class TestJmh:
         np.testing.assert_allclose(times["execution_seconds"], 3 * mean)
 
     def test_single_shots_cost_themselves(self, tmp_path):
-        """There is no measurement time."""
         times = self.read(tmp_path / "shot.json", unit="ms/op", mode="ss", measurementTime="single-shot", warmupTime="single-shot")
         np.testing.assert_allclose(times["iteration_seconds"], np.mean(DATA) / 1000)
 
@@ -197,13 +194,11 @@ class TestGeneric:
         assert plan["repetitions"].item() == 600 // (8.0 + times.values.mean())
 
     def test_a_gap_is_named(self):
-        """A benchmark of which the data do not say what an execution costs."""
         times = self.suite(execution_seconds=("benchmark", [1.0, np.nan]))
         with pytest.raises(ValueError, match="do not say what one more execution takes in 'b'; give it in costs, in s"):
             plan_repetitions(times, budget=600.0, cost_units="s")
 
     def test_a_suite_is_priced_alike(self):
-        """One note, the price of loops."""
         times = self.suite(loops=("execution", [3, 3, 3]), execution_seconds=1.0)
         with pytest.warns(perfarray.PerfarrayWarning) as caught:
             plan = perfarray.plan_suite(times, shared="execution", budget=600.0)

@@ -81,7 +81,6 @@ def test_units_weigh_the_same(statistic, samples, expected):
 
 
 def test_value_names_the_runs():
-    """Executions by default, their iterations averaged; iterations on request."""
     times = perfarray.from_samples({"a": [[1.0, 3.0], [4.0, 8.0]]}, level=("execution", "iteration"))
     assert estimate(times, "min") == 2.0
     by_iteration = times.perf.run_estimate(statistic="min", value="iteration")
@@ -134,7 +133,6 @@ def test_one_statistic_may_be_a_string():
 
 
 def test_groups_need_enough_runs():
-    """A group larger than the sample is NaN, and one warning says so."""
     with pytest.warns(UserWarning, match=r"1 of 1 cells have fewer runs than the largest group \(5\)") as caught:
         found = sample(1.0, 2.0, 3.0).perf.estimator_stability(group_sizes=(1, 3, 5))
     assert len(caught) == 1

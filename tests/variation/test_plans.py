@@ -39,13 +39,11 @@ def pilot():
 
 
 def apart(pilot):
-    """Return the new version and the old one as objects of their own."""
     return (pilot.sel(version=version, drop=True) for version in ("new", "old"))
 
 
 @pytest.fixture(scope="module")
 def of_suite(pilot):
-    """Return the plan of the suite for 6000 s."""
     return plan_suite(pilot, costs=COSTS, budget=6000)
 
 
@@ -188,7 +186,6 @@ class TestCosts:
             plan_repetitions(pilot, **({"costs": COSTS, "budget": 3000} | keywords))
 
     def test_seconds_need_times_in_seconds(self, pilot):
-        """A throughput's mean is no price."""
         rates = (1 / pilot["time"]).assign_attrs(units="ops/s", better="higher")
         with pytest.raises(ValueError, match=r"is in 'ops/s', not seconds; say in costs= what one iteration takes"):
             plan_repetitions(rates, costs=COSTS, budget=3000, cost_units="s")
@@ -320,7 +317,6 @@ class TestSuite:
         assert "the pilot's 8 units know the variation between them poorly" in advice
 
     def test_ratio_gives_each_system_its_counts(self, pilot):
-        """The noisier system gets more of the budget."""
         noisy = pilot.copy()
         mean = noisy["time"].sel(version="new").mean()
         noisy["time"].loc[{"version": "new"}] = mean + 3 * (noisy["time"].sel(version="new") - mean)

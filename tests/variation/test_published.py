@@ -69,7 +69,6 @@ def test_the_mean_makes_them_relative():
 
 @pytest.mark.parametrize("variances", ["unbiased", "biased"])
 def test_what_variance_components_returned(variances):
-    """The plan of the timings themselves, where nothing is merged."""
     sizes = {"binary": 12, "execution": 5, "iteration": 4}
     times = perfarray.simulate(sizes=sizes, variances=dict.fromkeys(NEST, 4e-4), dims={"benchmark": 3}, rng=4)
     found = times.perf.variance_components()

@@ -24,7 +24,6 @@ WEIGHTS = {"equal": [0.7, 0.7, 0.7], "two": [1, 1, 0], "last": {"c": 8, "a": 1, 
 
 
 def pilots(number=1, units=6, iterations=5, seed=1):
-    """Suites of three benchmarks with these components."""
     rng = np.random.default_rng(seed)
     effects = rng.standard_normal((number, 3, units, 1)) * TOP[:, None, None] ** 0.5
     noise = rng.standard_normal((number, 3, units, iterations)) * LOW[:, None, None] ** 0.5
@@ -33,7 +32,6 @@ def pilots(number=1, units=6, iterations=5, seed=1):
 
 
 def chains(variance, cost):
-    """Return benchmarks (benchmarks, L) that share no units."""
     return side_by_side([tree(np.array([a[:1], d[:1]]), np.array([[a[1:]], [d[1:]]])) for a, d in zip(variance, cost, strict=True)])
 
 

@@ -26,7 +26,6 @@ def test_groups_stay_together():
 
 
 def test_split_without_groups():
-    """The share asked for, the same for the same seed."""
     first = split_rows(100, None, 0.3, None, np.random.default_rng(3))[0]
     assert len(first) == 30
     np.testing.assert_array_equal(first, split_rows(100, None, 0.3, None, np.random.default_rng(3))[0])

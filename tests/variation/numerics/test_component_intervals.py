@@ -29,7 +29,6 @@ def difference_limits(x, y, df_x, df_y):
 
 
 def draw(rng, shape, variances, cells):
-    """Return nested normal values."""
     values = np.full((cells, *shape), 10.0)
     for depth, variance in enumerate(variances):
         effect = rng.normal(0, np.sqrt(variance), (cells, *shape[: depth + 1]))
@@ -117,7 +116,6 @@ def test_single_repetitions_have_no_limits():
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("confidence_level", [0.5, 0.9, 0.999])
 def test_wider_level_contains_narrower(confidence_level, missing):
-    """Limits move outwards with the confidence level."""
     rng = np.random.default_rng(2)
     values = draw(rng, (6, 4, 3), (1.0, 1.0, 1.0), 50)
     values[rng.random(values.shape) < missing] = np.nan

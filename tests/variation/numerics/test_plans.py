@@ -206,7 +206,6 @@ def brute_force(variance, cost, *, budget=None, half_width=None, min_units=2, mo
 class TestBruteForce:
     @pytest.mark.parametrize("seed", range(12))
     def test_two_levels(self, seed):
-        """The best whole plan, for a budget and for a width."""
         rng = np.random.default_rng(seed)
         problem = rng.exponential(size=2), np.array([rng.uniform(1, 30), 1.0])
         plan = plan_counts(*problem, budget=300.0, min_units=2)
@@ -230,7 +229,6 @@ class TestBruteForce:
 
 @st.composite
 def problems(draw):
-    """Draw components, some zero or merged, and prices."""
     lower = draw(st.integers(0, 3))
     number = st.floats(1e-3, 1e3)
     variance = [draw(number), *draw(st.lists(number | st.just(0.0) | st.just(np.nan), min_size=lower, max_size=lower))]
@@ -273,7 +271,6 @@ class TestLaws:
     @given(problem=problems())
     @settings(max_examples=examples(50), deadline=None)
     def test_units_of_price_do_not_matter(self, problem):
-        """Seconds or iterations: prices and budget times 1024 give the same counts."""
         variance, cost = problem
         budget = cost.sum() * 200 + 1
         a, b = plan_counts(variance, cost, budget=budget), plan_counts(variance, cost * 1024, budget=budget * 1024)
@@ -297,7 +294,6 @@ class TestDegenerate:
         assert rich.repetitions.tolist() == [5, 1]
 
     def test_no_outermost_component_or_no_variation_is_nan(self):
-        """Beside a cell that has a plan."""
         plan = plan_counts(np.array([[np.nan, 1.0], [0.0, 0.0], [1.0, 1.0]]), np.array([10.0, 1.0]), budget=500.0)
         assert np.isnan(plan.cost).tolist() == [True, True, False]
 
@@ -328,7 +324,6 @@ class TestAssurance:
 
     @pytest.mark.parametrize("top", [-0.3, 0.1, 0.8])
     def test_by_drawing(self, top):
-        """The mixture, against a million draws of it."""
         rng = np.random.default_rng(1)
         true = np.maximum(5 / rng.chisquare(5, 1_000_000) - (1 - top), 0) + 0.4
         drawn = true * rng.chisquare(11, 1_000_000) / 11
@@ -366,5 +361,4 @@ class TestMore:
         assert units_to_add(np.array(50.0), np.array(0.0), evidence(1.0, 1.0), None, Goal(half_width=1.0))[0] == 0
 
     def test_counts_of_the_pilot_are_those_measured(self):
-        """The prices of what was run count the repetitions with data."""
         assert count_repetitions(np.ones((3, 2, 4)), 3).total.tolist() == [3, 6, 24]

@@ -25,7 +25,6 @@ DYESTUFF = np.array([
 
 
 def fit(values: np.ndarray, restricted: bool = True, levels: int | None = None, confidence_level: float | None = 0.95) -> Fit:
-    """Fit cells whose last axes are levels (default: all axes)."""
     levels = levels or values.ndim
     return nested_reml(values, levels, nested_anova(values, levels), restricted, confidence_level)
 
@@ -186,7 +185,6 @@ def test_lme4_of_r(golden, method):
 
 
 def test_statsmodels_mixed_model():
-    """MixedLM agrees on a small ragged nest of three levels, for REML and ML."""
     from statsmodels.regression.mixed_linear_model import MixedLM
 
     values = draw(np.random.default_rng(3), (8, 3, 4), (1.0, 0.5, 0.3), 0.2)

@@ -32,7 +32,6 @@ def star(correlation=0.0, *, scale=1.0, lower=LOWER):
 
 
 def plan_of(forest, **goal):
-    """Return counts, what they cost, and the half-width."""
     goal = Goal(**goal)
     counts = whole_counts(forest, goal)
     return counts, forest.price(counts), float(quantile(forest, counts, goal) * np.sqrt(forest.noise(counts)))
@@ -78,7 +77,6 @@ class TestWorkedCheck:
 
 
 def undominated(price, variance, most):
-    """Return the points no other beats, by price."""
     order = np.lexsort((variance, price))
     order = order[price[order] <= most]
     least = np.minimum.accumulate(variance[order])
@@ -255,7 +253,6 @@ def inside_units(times):
 
 
 def pilot_of(*systems, cost, weights=None, **sharing):
-    """Return the pilot of one system, or of pairs."""
     weights = np.ones(len(cost)) if weights is None else np.array(weights)
     estimated = [(values, cost, nested_anova(values, cost.shape[1], "merge")) for values in systems]
     return suite_pilot(estimated, weights / weights.sum(), Sharing(**sharing))
@@ -267,7 +264,6 @@ class TestPilot:
     COST = np.tile([60.0, 2.0, np.nan], (3, 1))
 
     def drawn(self, shared=None, sizes=SIZES, variances=VARIANCES, **dims):
-        """Return the values of three benchmarks."""
         times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3} | dims, shared=shared, rng=3)["time"]
         return times.transpose(*dims, ...).values
 
