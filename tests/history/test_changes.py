@@ -65,7 +65,6 @@ def test_changes_are_found_where_they_are(history, found):
     assert found["segment"].sel(benchmark="c").values.tolist() == [0] * 20 + [1] * 20 + [2] * 20
     assert found.where(~found["change"])["estimate"].isnull().all()
     assert (found["verdict"].values[~found["change"].values] == "").all()
-    xr.testing.assert_identical(perfarray.change_points(history), found)
 
 
 def test_the_table(found):

@@ -243,10 +243,6 @@ def test_mixed_model_knows_families():
     assert variances["residual"] == pytest.approx(inside, rel=1e-4)
     assert variances["groups"] == pytest.approx(residuals.mean(axis=1).var(ddof=1) - inside / 10, rel=1e-4)
     assert model.result.fe_params.iloc[1] == pytest.approx(slope, rel=1e-6)
-    # True: 1, 0.25 and 0.5; each within four standard errors, but for the families' variance, whose relative error is sqrt(2 / 59).
-    assert inside == pytest.approx(0.25, rel=4 * np.sqrt(2 / 539))
-    assert variances["groups"] == pytest.approx(1.0, rel=0.35)
-    assert slope == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(600) / cores.std())
 
 
 @pytest.mark.parametrize(
@@ -412,7 +408,6 @@ OLS = {"model": "ols"}
         ({}, {"model": "forest"}, "model='forest' is not known"),
         ({}, {"response": "speed"}, "columns 'speed' not found; the table has 'machine', 'relative_variation'"),
         ({}, {"predictors": ["cores", "l3"]}, "columns 'l3' not found; the table has"),
-        ({}, OLS | {"formula": "relative_variation ~ np.log(l3) + C(os)"}, "columns 'l3' not found; the table has"),
         ({}, OLS | {"formula": "cores"}, "has no '~'"),
         ({}, {"formula": "relative_variation ~ cores"}, "a formula is for model='ols', 'gamma' or 'mixed'"),
         ({}, {"model": "mixed"}, "needs a random effect"),
@@ -427,7 +422,6 @@ OLS = {"model": "ols"}
         ({}, {"splits": 0}, "splits=0: give a whole number of at least 1"),
         ({}, {"response": "levels"}, "response='levels' needs model='gamma'"),
         ({}, {"response": "levels", "model": "gamma"}, "a table with columns such as 'execution_variance'"),
-        ({}, OLS | {"formula": "np.lg(relative_variation) ~ cores"}, "cannot be computed: .*has no attribute 'lg'"),
         ({}, OLS | {"formula": "np.log(relative_variation) ~ np.log(cores - 1)"}, "has no number for [1-9] of 40 rows"),
         ({}, OLS | {"formula": "np.log(cores - 1) ~ cpu_mhz"}, "has no number for [1-9] of 40 rows"),
         ({}, OLS | {"formula": "cores + cpu_mhz ~ memory_gb"}, "multiple columns"),

@@ -147,14 +147,6 @@ class TestPaper:
                 assert np.ceil(optimal_counts(variance, cost))[1:].tolist() == [row["n2"], row["n1"]]
         assert face == {"our": 20, "default": 23}
 
-    def test_the_exception_in_table_8(self, rows):
-        """All but one row can be printed from one set of unrounded deviations; TCP's default column is cut, not rounded."""
-        assert [name for name, row in rows.items() if not row["reachable_within_table_VII_rounding"]["all_six"]] == ["TCP"]
-        tcp = rows["TCP"]
-        found = [default_half_width(tcp["variance"], budget, tcp["cost"]) for budget in tcp["budgets"]]
-        assert [math.floor(10 * width) / 10 for width in found] == tcp["paper"]["default"]
-        assert [round(width, 1) for width in found] != tcp["paper"]["default"]
-
     def test_http_and_tcp_as_printed_and_as_equation_13_asks(self, rows):
         """Printed with the warm-up alone as the price of a binary; with build and warm-up the intervals are 2 to 3 times narrower."""
         two_level = [row for row in rows.values() if row["inputs"]["levels"] == 2]

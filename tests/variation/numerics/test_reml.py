@@ -1,7 +1,6 @@
-"""REML and ML of nested repetitions: against dense matrices, published numbers, R, statsmodels, simulated truth; degenerate cells."""
+"""REML and ML of nested repetitions: against dense matrices, published numbers, R, simulated truth; degenerate cells."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -182,23 +181,6 @@ def test_lme4_of_r(golden, method):
         assert zero[0] or found.standard_error == pytest.approx(wanted["intercept_se"], rel=1e-5), name
         if method == "REML" and not zero.any():
             assert_allclose(found.df, wanted["satterthwaite"]["df"], rtol=1e-3, err_msg=name)
-
-
-def test_statsmodels_mixed_model():
-    from statsmodels.regression.mixed_linear_model import MixedLM
-
-    values = draw(np.random.default_rng(3), (8, 3, 4), (1.0, 0.5, 0.3), 0.2)
-    rows = [(index, values[index]) for index in np.ndindex(values.shape) if not np.isnan(values[index])]
-    frame = pd.DataFrame([(value, index[0], index[1]) for index, value in rows], columns=["time", "binary", "execution"])
-    model = MixedLM.from_formula("time ~ 1", frame, groups="binary", re_formula="1", vc_formula={"execution": "0 + C(execution)"})
-    for restricted in (True, False):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # statsmodels warns of its own optimiser's path
-            theirs = model.fit(reml=restricted, method=["lbfgs", "bfgs"])
-        found = fit(values, restricted)
-        assert_allclose(found.variance, [theirs.cov_re.iloc[0, 0], theirs.vcomp[0], theirs.scale], rtol=2e-3)
-        assert_allclose(found.mean, theirs.fe_params.iloc[0], rtol=1e-5)
-        assert_allclose(found.criterion, -2 * theirs.llf, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))
