@@ -34,14 +34,6 @@ def printed(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("design", "expected"), [("20 x 3", 0.14), ("3 x 100", 0.76)])
-def test_pooling_raises_false_alarms(rates, design, expected):
-    """Student's t on all values errs in 14 % of comparisons at 20 x 3 and in 76 % at 3 x 100, where it promises 5."""
-    error = np.sqrt(expected * (1 - expected) / rates.attrs["experiments"])
-    assert abs(rates.sel(design=design, rule="pooled t (pyperf)").item() - expected) < 4 * error
-
-
-@pytest.mark.slow
 def test_respecting_the_nest_keeps_the_error_rate(rates):
     """The verdicts of `compare` err in 5 % of comparisons whatever the number of iterations, and in fewer with three units."""
     ours = rates.sel(rule="perfarray")

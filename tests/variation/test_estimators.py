@@ -127,11 +127,6 @@ def test_best_is_the_undisturbed_end():
     assert_allclose(both["estimate"].sel(group_size=2, statistic="best"), np.mean([1.0, 0.5, 1.0]))
 
 
-def test_one_statistic_may_be_a_string():
-    found = sample(3.0, 1.0, 2.0).perf.estimator_stability(group_sizes=(1,), statistics="min")
-    assert found["statistic"].values.tolist() == ["min"]
-
-
 def test_groups_need_enough_runs():
     with pytest.warns(UserWarning, match=r"1 of 1 cells have fewer runs than the largest group \(5\)") as caught:
         found = sample(1.0, 2.0, 3.0).perf.estimator_stability(group_sizes=(1, 3, 5))

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.levels import count_repetitions
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics import assurance as module
 from perfarray.variation.numerics.allocation import Goal, affordable, half_width_of, optimal_counts, pooled_rates, price, variance_of_mean
@@ -51,13 +50,13 @@ def default_half_width(variance, budget, cost):
 
 class TestByHand:
     def test_equation_14(self):
-        """Components 1, 4, 9 and prices 100, 4, 1: n2 = sqrt(100/4 * 4/1) = 10, n1 = sqrt(4/1 * 9/4) = 3."""
-        np.testing.assert_allclose(optimal_counts(np.array([1.0, 4.0, 9.0]), np.array([100.0, 4.0, 1.0])), [np.nan, 10, 3])
+        """Components 1, 4, 9 and prices 100, 4, 1: n2 = sqrt(100/4 * 4/1) = 10, n1 = sqrt(4/1 * 9/4) = 3.
 
-    def test_a_merged_level_joins_its_price_to_the_level_above(self):
-        """Without the middle level a unit costs 104 and holds iterations: sqrt(104 * 9 / 1)."""
-        found = optimal_counts(np.array([1.0, np.nan, 9.0]), np.array([100.0, 4.0, 1.0]))
-        np.testing.assert_allclose(found, [np.nan, np.nan, math.sqrt(104 * 9)])
+        A merged level joins its price to the level above: without the middle one n1 = sqrt(104 * 9 / 1).
+        """
+        prices = np.array([100.0, 4.0, 1.0])
+        np.testing.assert_allclose(optimal_counts(np.array([1.0, 4.0, 9.0]), prices), [np.nan, 10, 3])
+        np.testing.assert_allclose(optimal_counts(np.array([1.0, np.nan, 9.0]), prices), [np.nan, np.nan, math.sqrt(104 * 9)])
 
     def test_price_and_variance(self):
         """3 builds of 2 executions of 5 iterations: 3 x 100 + 6 x 4 + 30 x 1; 1/3 + 4/6 + 9/30."""
@@ -351,6 +350,3 @@ class TestMore:
         assert units == expected
         assert half_width == pytest.approx(half(expected))
         assert units_to_add(np.array(50.0), np.array(0.0), evidence(1.0, 1.0), None, Goal(half_width=1.0))[0] == 0
-
-    def test_counts_of_the_pilot_are_those_measured(self):
-        assert count_repetitions(np.ones((3, 2, 4)), 3).total.tolist() == [3, 6, 24]
