@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import perfarray
+from comparisons.arrays import in_seconds
 from strategies import MANY, experiments, timings
 
 METHODS = ("percentile", "basic", "bca", "studentized")
@@ -141,14 +142,13 @@ def test_verdicts_follow_intervals(suite, method):
 def test_one_unit_and_no_data_have_nan_limits():
     """One unit, or none: NaN limits and no verdict; the other cells are answered."""
     values = np.random.default_rng(0).normal(10, 1, (3, 2, 8))
-    values[0, :, 1:] = np.nan
-    values[1] = np.nan
-    labels = {"benchmark": ["one", "none", "all"], "version": ["old", "new"]}
-    times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=labels, name="time", attrs={"units": "s"})
+    values[0, :, 1:] = values[1] = np.nan
+    times = in_seconds(values, "benchmark", "version", "execution", benchmark=["one", "none", "all"])
     for method in METHODS:
         found = times.perf.compare("old", method=method, rng=1).squeeze("version")
         assert np.isnan(found["lower"].values).tolist() == [True, True, False]
         assert found["verdict"].values.tolist()[:2] == ["inconclusive"] * 2
+        assert not np.isfinite(found["suite_lower"])
     drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
@@ -256,17 +256,15 @@ def test_paired_and_shared_units_meet(resample):
     effect = np.random.default_rng(0).normal(10, 1, (1, 1, 30, 1, 1))
     values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 3, 30, 2, 2))
     values[0, :, 4:6] = values[1, 2] = values[0, 0, 7, 1] = np.nan
-    dims = ("benchmark", "version", "session", "execution", "iteration")
-    labels = {"benchmark": ["a", "b"], "version": ["x", "y", "z"]}
-    times = xr.DataArray(values, dims=dims, coords=labels, name="time", attrs={"units": "s"})
-    drawn = times.perf.bootstrap_distribution(shared="session", paired="session", resample=resample, n_resamples=300, rng=1)
+    times = in_seconds(values, "benchmark", "version", "session", "execution", "iteration", version=["x", "y", "z"])
+    ask = {"paired": "session", "resample": resample, "n_resamples": 300, "rng": 1}
+    drawn = times.perf.bootstrap_distribution(**ask, shared="session")
     for cells in drawn.sel(version=["x", "y"]).values:
         assert np.corrcoef(cells)[0, 1] > 0.999999
     assert np.corrcoef(drawn[0, 0], drawn[1, 0])[0, 1] > 0.8
-    paired = times.perf.bootstrap_distribution(paired="session", shared=(), resample=resample, n_resamples=300, rng=1)
+    paired = times.perf.bootstrap_distribution(**ask, shared=())
     assert abs(np.corrcoef(paired[0, 0], paired[1, 0])[0, 1]) < 0.3
-    lazy = times.transpose(..., "version").chunk({"benchmark": 1, "version": 1})
-    lazy = lazy.perf.bootstrap_distribution(shared="session", paired="session", resample=resample, n_resamples=300, rng=1)
+    lazy = times.transpose(..., "version").chunk({"benchmark": 1, "version": 1}).perf.bootstrap_distribution(**ask, shared="session")
     assert lazy.chunks is not None
     np.testing.assert_array_equal(lazy.compute(scheduler="synchronous").transpose(*drawn.dims), drawn)
 
@@ -277,8 +275,9 @@ def test_joint_draws_have_the_same_blocks(monkeypatch):
     effect = np.random.default_rng(0).normal(10, 1, (1, 20, 1, 1))
     values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 20, 3, 4))
     values[1, 3, 2, 1] = np.nan
-    times = xr.DataArray(values, dims=("benchmark", "binary", "execution", "iteration"), name="time", attrs={"units": "s"})
-    drawn = times.perf.bootstrap_distribution(shared="binary", resample="all", n_resamples=200, rng=1)
+    drawn = in_seconds(values, "benchmark", "binary", "execution", "iteration").perf.bootstrap_distribution(
+        shared="binary", resample="all", n_resamples=200, rng=1
+    )
     assert np.corrcoef(drawn)[0, 1] > 0.999999
 
 
@@ -466,12 +465,8 @@ def test_memory_of_limits_is_not_that_of_all_replicates(monkeypatch):
 )
 def test_coverage_of_ratios(method, units, low, high):
     """Studentized covers 95 to 97 % at five or more units a side, percentiles of the outermost level 85 to 92."""
-    sides = [
-        perfarray.simulate(
-            sizes={"execution": units, "iteration": 3}, variances={"execution": 0.02**2, "iteration": 0.03**2},
-            mean=mean, dims={"experiment": 2000}, rng=seed,
-        )
-        for mean, seed in ((0.95, units), (1.0, units + 100))
-    ]  # fmt: skip
+    nest = {"sizes": {"execution": units, "iteration": 3}, "variances": {"execution": 0.02**2, "iteration": 0.03**2}}
+    drawn = ((0.95, units), (1.0, units + 100))
+    sides = [perfarray.simulate(**nest, mean=mean, dims={"experiment": 2000}, rng=seed) for mean, seed in drawn]
     found = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=199, rng=1)
     assert low <= float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean()) <= high
