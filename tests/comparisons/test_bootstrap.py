@@ -29,7 +29,7 @@ def narrower(method, n, df):
     return 1.0 if method == "studentized" else np.sqrt((n - 1) / n) * stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def suite():
     """Three benchmarks, two versions, 32 executions of 3 iterations; the new version is 5 % faster."""
     nest = {"sizes": {"execution": 32, "iteration": 3}, "variances": {"execution": 1e-4, "iteration": 2e-4}}

@@ -13,7 +13,7 @@ from comparisons.arrays import in_seconds
 from strategies import experiments
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def suite():
     """Three benchmarks, three versions on two machines; v2 is 5 % faster, v3 5 % slower."""
     factor = xr.DataArray([1.0, 0.95, 1.05], dims="version", coords={"version": ["v1", "v2", "v3"]})

@@ -15,7 +15,7 @@ from perfarray.numerics.nested_anova import nested_anova
 LEARNED = ["prior_df", "prior_standard_deviation", "standard_error", "unmoderated_standard_error"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def times():
     rng = np.random.default_rng(2)
     noise = 0.01 * np.exp(0.5 * rng.standard_normal((12, 1, 1)))

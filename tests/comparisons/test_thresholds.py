@@ -10,7 +10,7 @@ from comparisons.arrays import in_seconds
 JUDGED = ["verdict", "pvalue", "pvalue_equivalent", "pvalue_not_slower", "not_slower", "smallest_change", "interval_agrees"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def times():
     values = np.random.default_rng(1).normal(10, 0.05, (3, 3, 12))
     values *= np.array([[1.0, 1.03, 0.99], [1.0, 1.03, 0.97], [1.0, 1.0, 1.0]])[:, :, None]

@@ -17,7 +17,7 @@ def test_copies_are_found():
     assert useful_columns(rows, list(rows), trees=True) == ["x", "log", "letters", "own"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def times():
     """Machines with descriptors that end like the columns computed here, and a level of another name."""
     chance = np.random.default_rng(1)

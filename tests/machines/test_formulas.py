@@ -8,7 +8,7 @@ import perfarray
 from perfarray.machines.formulas import LOGS, arguments_of, columns_in, read_formula
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table():
     """A response that depends on a, b, and the system; x is for curves, `flag -DN="x y"` a name that must be quoted."""
     chance = np.random.default_rng(1)

@@ -25,7 +25,7 @@ TABLE_18 = [
 """Table 18: correlations between the benchmarks."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def medians():
     labels = {"machine": ["1", "2", "3", "4", "5"], "benchmark": list("abcdefg")}
     return xr.DataArray(np.array(TABLE_17, float), dims=("machine", "benchmark"), coords=labels, name="time", attrs={"units": "s"})

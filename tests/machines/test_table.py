@@ -12,7 +12,7 @@ import xarray as xr
 import perfarray
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def times():
     """Four machines, three benchmarks, five executions of two iterations; texts as archives write them."""
     nest = {"sizes": {"execution": 5, "iteration": 2}, "variances": {"execution": 0.01, "iteration": 0.04}}

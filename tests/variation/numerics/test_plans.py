@@ -32,7 +32,7 @@ def plan_counts(variance, cost, **goal):
     return plan_for(variance, cost, Goal(**goal))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows(golden):
     """Return the rows of table VIII by benchmark: what is printed, components, prices, and the budgets of 3, 6 and 9 hours."""
     table = {row["benchmark"]: row for row in golden("kj_table8")["rows"]}
