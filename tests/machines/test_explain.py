@@ -318,8 +318,6 @@ def test_the_log_of_a_column_is_not_its_name():
     table = made(60, 21).assign(logical_cores=lambda t: t["cores"] - 1)
     table["log_variation"] = np.log(table["relative_variation"])
     zero = int((table["logical_cores"] == 0).sum())
-    assert (table["log_variation"] < 0).all()
-    assert zero
     assert least_squares(table, "log_variation ~ logical_cores", splits=1).to_dataset().attrs["n"] == 60
     attrs = least_squares(table, "log_variation ~ np.log(logical_cores)", splits=1).to_dataset().attrs
     assert (attrs["n"], attrs["n_incomplete"]) == (60 - zero, zero)

@@ -109,8 +109,7 @@ class TestPyperf:
         """A run that takes twice its loops prepares each value: more values cost more of that, not more processes."""
         runs = [run(1.0 + k / 100, 1.0, warmups=[(1, 1.0)], loops=1, duration=6.0) for k in range(5)]
         times = perfarray.read(write(tmp_path / "set_up.json", suite(bench("fft", *runs))))
-        assert times["iteration_seconds"].values.tolist() == [2.0] * 5
-        assert times["execution_seconds"].values.tolist() == [2.0] * 5
+        assert times["iteration_seconds"].values.tolist() == times["execution_seconds"].values.tolist() == [2.0] * 5
 
     def test_one_place_for_each_file(self, tmp_path):
         """Files of one process each, told apart by their names: the coordinates lie along `execution` once."""
@@ -149,8 +148,7 @@ class TestJmh:
         spent = forks * (3 * 0.5 + 2.0 * iterations)
         assert spent == plan["cost"].item()
         assert 0.97 * 600 < spent <= 600
-        assert notes[0].values["execution"] == [1.5, 1.5]
-        assert notes[0].values["iteration"] == [2.0, 2.0]
+        assert [notes[0].values[level] for level in ("execution", "iteration")] == [[1.5, 1.5], [2.0, 2.0]]
 
     def test_an_operation_longer_than_the_measurement_time(self, tmp_path):
         """It is finished: the iteration takes as long as it."""

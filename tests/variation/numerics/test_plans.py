@@ -176,8 +176,7 @@ class TestPaper:
     def test_pilot_of_three_builds(self):
         """The outermost component is known within a factor of 0.3 to 39."""
         low, high = component_limits(np.array(1.0), np.array(1.0), np.array(2.0), 0.95)
-        assert round(float(low), 1) == 0.3
-        assert round(float(high)) == 39
+        assert (round(float(low), 1), round(float(high))) == (0.3, 39)
 
 
 def brute_force(variance, cost, *, budget=None, half_width=None, min_units=2, most=60):
@@ -239,8 +238,7 @@ class TestLaws:
         budget = float(price(np.array([5.0, *[1.0] * (len(cost) - 1)]), cost)) * spare
         plan = plan_counts(variance, cost, budget=budget)
         assert plan.cost <= budget
-        assert (plan.repetitions == np.floor(plan.repetitions)).all()
-        assert (plan.repetitions >= 1).all()
+        assert ((plan.repetitions == np.floor(plan.repetitions)) & (plan.repetitions >= 1)).all()
         assert plan.repetitions[0] >= 5
         single = np.ones_like(cost)
         single[0] = affordable(np.array(budget), single, cost)
