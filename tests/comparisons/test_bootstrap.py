@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import perfarray
-from perfarray.conventions import LEVELS
+from comparisons.arrays import in_seconds
 from strategies import MANY, experiments, timings
 
 METHODS = ("percentile", "basic", "bca", "studentized")
@@ -29,7 +29,7 @@ def narrower(method, n, df):
     return 1.0 if method == "studentized" else np.sqrt((n - 1) / n) * stats.norm.ppf(0.975) / stats.t.ppf(0.975, df)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def suite():
     """Three benchmarks, two versions, 32 executions of 3 iterations; the new version is 5 % faster."""
     nest = {"sizes": {"execution": 32, "iteration": 3}, "variances": {"execution": 1e-4, "iteration": 2e-4}}
@@ -49,53 +49,21 @@ def ask(times, name, method="percentile", resample="all", rng=3):
     return getattr(times.perf, name)(method=method, confidence_level=0.9, **keywords)
 
 
-def same(found, expected, rtol=1e-9):
-    """Assert that two results are alike."""
-    assert set(found.data_vars) == set(expected.data_vars)
-    for name, variable in expected.data_vars.items():
-        if variable.dtype == object:
-            assert (found[name].transpose(*variable.dims).values == variable.values).all(), name
-        else:
-            np.testing.assert_allclose(found[name].transpose(*variable.dims).values, variable.values, rtol=rtol, err_msg=str(name))
-    counted = ("unmatched", "notes", "unchecked")  # of a lazy result, what has to be counted is there after computing
-    own, other = ({key: value for key, value in each.attrs.items() if key not in counted} for each in (found, expected))
-    assert own == other
-    assert [note.code for note in found.perf.notes()] == [note.code for note in expected.perf.notes()]
-
-
 FUNCTIONS = ("bootstrap_distribution", "bootstrap_interval", "mean_interval", "ratio_interval", "compare", "pairwise")
 
 
 @few
 @pytest.mark.parametrize("name", FUNCTIONS)
-@given(times=timings(), method=st.sampled_from(METHODS), resample=st.sampled_from([None, "all", "flat"]), seed=st.integers(0, 99))
+@given(times=timings(), method=st.sampled_from(METHODS), resample=st.sampled_from([None, "all", "flat"]))
 @law
-def test_same_seed_same_numbers_for_any_order_of_dims_and_chunks(name, times, method, resample, seed):
-    """Transposed and chunked along every dim that is not a level: the same numbers, lazily where the data are."""
-    pytest.importorskip("dask.array")
+def test_times_thousand(name, times, method, resample):
+    """Another unit scales what has a unit and leaves ratios alone, with the same draws."""
     expected = ask(times, name, method, resample)
-    dims = np.random.default_rng(seed).permutation(list(times.dims))
-    same(ask(times.transpose(*dims), name, method, resample), expected)
-    lazy = ask(times.chunk({"benchmark": 1, "version": 1}), name, method, resample)
-    assert all(variable.chunks is not None for variable in lazy.data_vars.values())
-    same(lazy.compute(scheduler="threads"), expected)
-
-
-@few
-@pytest.mark.parametrize("name", FUNCTIONS)
-@given(times=timings(), method=st.sampled_from(METHODS))
-@law
-def test_times_thousand_and_function_is_method(name, times, method):
-    """Another unit scales what has a unit and leaves ratios alone, with the same draws; the function is the method."""
-    expected = ask(times, name, method)
-    found = ask((times * 1000).assign_attrs(times.attrs), name, method)
+    found = ask((times * 1000).assign_attrs(times.attrs), name, method, resample)
     for variable in expected.data_vars:
         if expected[variable].dtype != object and not variable.startswith("pvalue"):
             scale = 1000 if expected[variable].attrs.get("units") == "s" else 1
             np.testing.assert_allclose(found[variable], expected[variable] * scale, rtol=1e-6, err_msg=str(variable))
-    if name == "mean_interval":
-        again = perfarray.mean_interval(times, method=method, resample="all", n_resamples=99, rng=3, confidence_level=0.9)
-        xr.testing.assert_identical(again, expected)
 
 
 @given(seed=st.integers(0, 1000))
@@ -125,13 +93,12 @@ def test_table_vi_of_the_paper():
     for statistic, observed in (("median", 10.5), ("min", 5.0), (np.max, 16.0)):
         drawn = table_v.perf.bootstrap_distribution(statistic=statistic, resample="all", n_resamples=200, rng=1).sel(version="old")
         assert drawn["observed"] == observed
-        assert drawn.min() >= 5
-        assert drawn.max() <= 16
+        assert 5 <= drawn.min() <= drawn.max() <= 16
     assert drawn.attrs["statistic"] == "max"
 
 
 def test_a_distribution_serves_other_levels_and_methods(suite):
-    """Limits of a stored distribution are those from the timings with the same seed; nothing is drawn again."""
+    """Limits of a distribution, of a Dataset too, are those from the timings with the same seed; nothing is drawn again."""
     drawn = suite.perf.bootstrap_distribution(resample="all", rng=1)
     for method in ("percentile", "basic"):
         for level in (0.9, 0.95):
@@ -143,6 +110,8 @@ def test_a_distribution_serves_other_levels_and_methods(suite):
                 np.testing.assert_array_equal(found[name], interval[name])
     assert found.attrs["result"] == "bootstrap_interval"
     assert found.attrs["n_resamples"] == 1000
+    stored = drawn.to_dataset(name="replicates")
+    xr.testing.assert_identical(stored.perf.bootstrap_interval(), drawn.perf.bootstrap_interval())
 
 
 @few
@@ -150,12 +119,11 @@ def test_a_distribution_serves_other_levels_and_methods(suite):
 def test_verdicts_follow_intervals(suite, method):
     """A 5 % change is found; p-values and intervals agree; one cell is what `ratio_interval` gives alone with the same draws."""
     found = suite.perf.compare("old", method=method, rng=1, n_resamples=1999, threshold=0.01)
-    assert (found["verdict"] == "faster").all()
-    assert (found["suite_verdict"] == "faster").all()
+    assert (found[["verdict", "suite_verdict"]] == "faster").to_array().all()
     assert np.isnan(found["df"]).all()
     plain = suite.perf.compare("old")
-    np.testing.assert_allclose(found["estimate"], plain["estimate"])
-    np.testing.assert_allclose(found["suite_estimate"], plain["suite_estimate"])
+    for estimate in ("estimate", "suite_estimate"):
+        np.testing.assert_allclose(found[estimate], plain[estimate])
     error = np.sqrt(0.025 * 0.975 / 1999) / stats.norm.pdf(1.96) / 1.96  # of a limit, in half-widths
     for row in ("", "suite_"):
         for limit in (f"{row}lower", f"{row}upper"):
@@ -168,39 +136,17 @@ def test_verdicts_follow_intervals(suite, method):
     assert ((again["verdict"] == "equivalent") == inside).all()
 
 
-def test_corrections_work_on_bootstrap_p_values(suite):
-    """Holm's adjusted p are those of the p-values; the intervals are at the corrected level."""
-    found = suite.perf.compare("old", method="studentized", correction="holm", rng=1)
-    assert (found["pvalue_adjusted"] >= found["pvalue"]).all()
-    np.testing.assert_allclose(found["interval_level"], 1 - 0.05 / 3)
-    with pytest.warns(UserWarning, match="n_resamples=30 is too few for limits at 98.33 %: they are the extreme replicates; 59 or more"):
-        suite.perf.compare("old", method="studentized", correction="holm", rng=1, n_resamples=30)
-
-
-@few
-def test_constant_systems_are_decided_or_equivalent():
-    """No variation: the ratio is certain."""
-    times = perfarray.from_samples({"old": [2.0] * 31, "same": [2.0] * 31, "new": [1.0] * 31})
-    for method in METHODS:
-        found = times.perf.compare("old", method=method, rng=1)
-        assert found["verdict"].sel(version="same") == "equivalent"
-        assert found["verdict"].sel(version="new") == "faster"
-        np.testing.assert_array_equal(found["lower"].sel(version="new"), 0.5)
-
-
 @few
 def test_one_unit_and_no_data_have_nan_limits():
     """One unit, or none: NaN limits and no verdict; the other cells are answered."""
     values = np.random.default_rng(0).normal(10, 1, (3, 2, 8))
-    values[0, :, 1:] = np.nan
-    values[1] = np.nan
-    labels = {"benchmark": ["one", "none", "all"], "version": ["old", "new"]}
-    times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=labels, name="time", attrs={"units": "s"})
+    values[0, :, 1:] = values[1] = np.nan
+    times = in_seconds(values, "benchmark", "version", "execution", benchmark=["one", "none", "all"])
     for method in METHODS:
         found = times.perf.compare("old", method=method, rng=1).squeeze("version")
         assert np.isnan(found["lower"].values).tolist() == [True, True, False]
         assert found["verdict"].values.tolist()[:2] == ["inconclusive"] * 2
-        assert np.isfinite(found["suite_lower"]) == (method == "never")
+        assert not np.isfinite(found["suite_lower"])
     drawn = times.perf.bootstrap_distribution(n_resamples=20, rng=1)
     assert np.isnan(drawn.sel(benchmark="none")).all()
     assert (drawn.sel(benchmark="one").std("replicate") < 1e-12).all()
@@ -220,8 +166,6 @@ def test_shared_units_are_drawn_jointly():
     gaps["time"][0, :5] = np.nan
     drawn = gaps.perf.bootstrap_distribution(rng=2)
     assert np.corrcoef(drawn.sel(benchmark="a"), drawn.sel(benchmark="b"))[0, 1] > 0.85
-    lazy = gaps.chunk({"benchmark": 1}).perf.bootstrap_distribution(rng=2)
-    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), drawn)
 
 
 @few
@@ -239,21 +183,11 @@ def test_the_suite_row_draws_shared_units_jointly():
     assert joint.attrs["n_incomplete_units"] == 1
 
 
-def in_sessions(correlation, iteration):
+def in_sessions(correlation=1.0, iteration=1e-4):
     """Return two versions measured in the same 40 sessions, whose effects are correlated."""
-    nest = {
-        "sizes": {"session": 40, "iteration": 3},
-        "variances": {"session": 0.01, "iteration": iteration},
-        "shared": {"session": correlation},
-    }
-    times = perfarray.simulate(**nest, dims={"benchmark": ["old", "new"]}, rng=1).rename(benchmark="version")["time"]
-    return times.drop_attrs().assign_attrs(units="s")
-
-
-@pytest.fixture
-def sessions():
-    """Two versions in the same sessions, whose effects they share."""
-    return in_sessions(1.0, 1e-4)
+    nest = {"sizes": {"session": 40, "iteration": 3}, "variances": {"session": 0.01, "iteration": iteration}}
+    times = perfarray.simulate(**nest, dims={"benchmark": ["old", "new"]}, shared={"session": correlation}, rng=1)["time"]
+    return times.rename(benchmark="version").drop_attrs().assign_attrs(units="s")
 
 
 @few
@@ -276,8 +210,9 @@ def test_paired_units_are_drawn_jointly():
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-def test_paired_replicates_differ_as_paired_units_do(sessions, gaps):
+def test_paired_replicates_differ_as_paired_units_do(gaps):
     """The variance of a paired difference is that of the units' differences over n; unpaired it is the sum of both variances."""
+    sessions = in_sessions()
     if gaps:
         sessions[0, 3, 1] = np.nan
     units = sessions.mean("iteration")
@@ -293,10 +228,10 @@ def test_paired_replicates_differ_as_paired_units_do(sessions, gaps):
     assert width == pytest.approx(float(ratio["upper"] - ratio["lower"]), rel=4 * np.sqrt(2) * WIDTH_ERROR)
 
 
-def test_paired_units_without_a_partner_are_left_out(sessions):
+def test_paired_units_without_a_partner_are_left_out():
     """A session that one version lacks counts for none, as in `ratio_interval`; a version without data has no say; one warning."""
-    sessions[0, :5] = np.nan
-    sessions[1, 38:] = np.nan
+    sessions = in_sessions()
+    sessions[0, :5], sessions[1, 38:] = np.nan, np.nan
     with pytest.warns(UserWarning, match="paired='session': 7 units of one label have no partner and are left out") as caught:
         drawn = sessions.perf.bootstrap_distribution(n_resamples=50, rng=2, paired="session")
     assert len(caught) == 1
@@ -318,22 +253,17 @@ def test_paired_and_shared_units_meet(resample):
     pytest.importorskip("dask.array")
     effect = np.random.default_rng(0).normal(10, 1, (1, 1, 30, 1, 1))
     values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 3, 30, 2, 2))
-    values[0, :, 4:6] = np.nan
-    values[1, 2] = np.nan
-    values[0, 0, 7, 1] = np.nan
-    dims = ("benchmark", "version", "session", "execution", "iteration")
-    labels = {"benchmark": ["a", "b"], "version": ["x", "y", "z"]}
-    times = xr.DataArray(values, dims=dims, coords=labels, name="time", attrs={"units": "s"})
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 6 cells .'b, z'. have no measured value"):
-        drawn = times.perf.bootstrap_distribution(shared="session", paired="session", resample=resample, n_resamples=300, rng=1)
-        paired = times.perf.bootstrap_distribution(paired="session", shared=(), resample=resample, n_resamples=300, rng=1)
-    for benchmark in ("a", "b"):
-        cells = drawn.sel(benchmark=benchmark, version=["x", "y"]).values
+    values[0, :, 4:6] = values[1, 2] = values[0, 0, 7, 1] = np.nan
+    times = in_seconds(values, "benchmark", "version", "session", "execution", "iteration", version=["x", "y", "z"])
+    ask = {"paired": "session", "resample": resample, "n_resamples": 300, "rng": 1}
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 6 cells .*z.* have no measured value"):
+        drawn = times.perf.bootstrap_distribution(**ask, shared="session")
+        paired = times.perf.bootstrap_distribution(**ask, shared=())
+    for cells in drawn.sel(version=["x", "y"]).values:
         assert np.corrcoef(cells)[0, 1] > 0.999999
     assert np.corrcoef(drawn[0, 0], drawn[1, 0])[0, 1] > 0.8
     assert abs(np.corrcoef(paired[0, 0], paired[1, 0])[0, 1]) < 0.3
-    lazy = times.transpose(..., "version").chunk({"benchmark": 1, "version": 1})
-    lazy = lazy.perf.bootstrap_distribution(shared="session", paired="session", resample=resample, n_resamples=300, rng=1)
+    lazy = times.transpose(..., "version").chunk({"benchmark": 1, "version": 1}).perf.bootstrap_distribution(**ask, shared="session")
     assert lazy.chunks is not None
     np.testing.assert_array_equal(lazy.compute(scheduler="synchronous").transpose(*drawn.dims), drawn)
 
@@ -344,8 +274,9 @@ def test_joint_draws_have_the_same_blocks(monkeypatch):
     effect = np.random.default_rng(0).normal(10, 1, (1, 20, 1, 1))
     values = effect + 1e-6 * np.random.default_rng(1).normal(size=(2, 20, 3, 4))
     values[1, 3, 2, 1] = np.nan
-    times = xr.DataArray(values, dims=("benchmark", "binary", "execution", "iteration"), name="time", attrs={"units": "s"})
-    drawn = times.perf.bootstrap_distribution(shared="binary", resample="all", n_resamples=200, rng=1)
+    drawn = in_seconds(values, "benchmark", "binary", "execution", "iteration").perf.bootstrap_distribution(
+        shared="binary", resample="all", n_resamples=200, rng=1
+    )
     assert np.corrcoef(drawn)[0, 1] > 0.999999
 
 
@@ -361,6 +292,9 @@ def test_warnings_say_what_is_too_little(suite):
         suite.perf.mean_interval(method="basic", n_resamples=20, rng=1)
     with pytest.warns(UserWarning, match=r"n_resamples=50 is too few for limits at 99 %"):
         suite.perf.bootstrap_distribution(n_resamples=50, rng=1).perf.bootstrap_interval(confidence_level=0.99)
+    with pytest.warns(UserWarning, match="n_resamples=30 is too few for limits at 98.33 %: they are the extreme replicates; 59 or more"):
+        holm = suite.perf.compare("old", method="studentized", correction="holm", rng=1, n_resamples=30)
+    assert (holm["pvalue_adjusted"] >= holm["pvalue"]).all()
     with pytest.warns(UserWarning, match="percentile limits are too narrow") as caught:
         small.perf.bootstrap_interval(statistic="median", rng=1)
     assert "studentized" not in str(caught[0].message)
@@ -373,9 +307,7 @@ def test_two_units_studentize_nothing(paired):
     with pytest.warns(UserWarning, match=r"cells rest on two units \(execution\): method='studentized' needs three"):
         found = two.perf.compare("old", method="studentized", paired=paired, rng=1)
     with pytest.warns(UserWarning, match="needs three"):
-        mean = two.perf.mean_interval(method="studentized", rng=1)
-    with pytest.warns(UserWarning, match="needs three"):
-        drawn = two.perf.bootstrap_interval(method="studentized", rng=1)
+        mean, drawn = (ask(method="studentized", rng=1) for ask in (two.perf.mean_interval, two.perf.bootstrap_interval))
     for limits in (found["lower"], found["suite_upper"], found["pvalue"], mean["upper"], drawn["upper"]):
         assert limits.isnull().all()
     assert (found["verdict"] == "inconclusive").all()
@@ -397,10 +329,8 @@ def test_plain_replicates_have_percentile_limits(dtype):
     values = np.random.default_rng(1).permutation(np.arange(1, 100)).astype(dtype)
     array = xr.DataArray(np.stack([values, 10 * values]), dims=("benchmark", "replicate"), coords={"benchmark": ["fft", "sort"]})
     found = array.perf.bootstrap_interval(confidence_level=0.9)
-    np.testing.assert_allclose(found["lower"], [5, 50], rtol=1e-12)
-    np.testing.assert_allclose(found["upper"], [95, 950], rtol=1e-12)
-    assert found["estimate"].isnull().all()
-    assert found["n"].isnull().all()
+    np.testing.assert_allclose([found["lower"], found["upper"]], [[5, 50], [95, 950]], rtol=1e-12)
+    assert found[["estimate", "n"]].isnull().to_array().all()
     assert [note.code for note in found.perf.notes()] == ["no_observed"]
     one = perfarray.bootstrap_interval(values, confidence_level=0.9)
     assert (one["lower"].item(), one["upper"].item(), one["lower"].dims) == (5, 95, ())
@@ -432,7 +362,6 @@ def test_a_ratio_of_distributions_has_limits(suite):
 
 
 def test_flat_says_what_its_unit_is(suite):
-    """Flat draws count values, and the attrs say so."""
     found = suite.perf.mean_interval(method="studentized", resample="flat", rng=1)
     assert found.attrs["unit"] == "iteration"
     assert (found["n"] == 96).all()
@@ -477,7 +406,6 @@ DISTRIBUTION, INTERVAL, RATIO, COMPARE = "bootstrap_distribution", "bootstrap_in
     ],
 )
 def test_bad_input(suite, name, arguments, message):
-    """Errors name the argument and what is needed."""
     with pytest.raises(ValueError, match=message):
         getattr(suite.perf, name)(**arguments)
 
@@ -502,31 +430,15 @@ def test_bad_input(suite, name, arguments, message):
     ],
 )
 def test_bad_data(suite, call, message):
-    """Errors on distributions and on values that a method cannot use."""
     with pytest.raises(ValueError, match=message):
         call(suite)
 
 
-def test_a_distribution_from_a_file_serves_another_level(suite, tmp_path):
-    """What was written is a Dataset with one variable: the limits are those of the array."""
-    pytest.importorskip("h5netcdf")
-    drawn = suite.perf.bootstrap_distribution(n_resamples=99, rng=1)
-    drawn.to_dataset(name="replicates").to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
-    back = xr.load_dataset(tmp_path / "drawn.nc", engine="h5netcdf")
-    for stored in (back, back["replicates"]):
-        xr.testing.assert_identical(stored.perf.bootstrap_interval(method="basic"), drawn.perf.bootstrap_interval(method="basic"))
-
-
-@given(times=timings(), levels=st.just(LEVELS))
-@law
-@few
-def test_generators_are_advanced_and_seeds_are_not(times, levels):
-    """Two calls with one generator differ; two calls with one seed do not."""
+def test_generators_are_advanced_and_seeds_are_not(suite):
     rng = np.random.default_rng(1)
-    first, second = (times.perf.bootstrap_distribution(n_resamples=50, rng=rng) for _ in range(2))
-    again = times.perf.bootstrap_distribution(n_resamples=50, rng=np.random.default_rng(1))
+    first, second, again = (suite.perf.bootstrap_distribution(n_resamples=50, rng=own) for own in (rng, rng, np.random.default_rng(1)))
     np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, second, equal_nan=True) or not np.nanstd(first)
+    assert not np.array_equal(first, second)
 
 
 @few
@@ -550,12 +462,8 @@ def test_memory_of_limits_is_not_that_of_all_replicates(monkeypatch):
 )
 def test_coverage_of_ratios(method, units, low, high):
     """Studentized covers 95 to 97 % at five or more units a side, percentiles of the outermost level 85 to 92."""
-    sides = [
-        perfarray.simulate(
-            sizes={"execution": units, "iteration": 3}, variances={"execution": 0.02**2, "iteration": 0.03**2},
-            mean=mean, dims={"experiment": 2000}, rng=seed,
-        )
-        for mean, seed in ((0.95, units), (1.0, units + 100))
-    ]  # fmt: skip
+    nest = {"sizes": {"execution": units, "iteration": 3}, "variances": {"execution": 0.02**2, "iteration": 0.03**2}}
+    drawn = ((0.95, units), (1.0, units + 100))
+    sides = [perfarray.simulate(**nest, mean=mean, dims={"experiment": 2000}, rng=seed) for mean, seed in drawn]
     found = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=199, rng=1)
     assert low <= float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean()) <= high

@@ -9,10 +9,11 @@ import xarray as xr
 from scipy import stats
 
 import perfarray
+from comparisons.arrays import in_seconds
 from strategies import experiments
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def suite():
     """Three benchmarks, three versions on two machines; v2 is 5 % faster, v3 5 % slower."""
     factor = xr.DataArray([1.0, 0.95, 1.05], dims="version", coords={"version": ["v1", "v2", "v3"]})
@@ -20,6 +21,16 @@ def suite():
     dims = {"benchmark": ["fft", "hash", "sort"], "version": ["v1", "v2", "v3"], "machine": ["m1", "m2"]}
     times = perfarray.simulate(**nest, mean=factor, dims=dims, rng=0)
     return times.assign_coords(cpu=("machine", np.array(["amd", "intel"], dtype=object)))
+
+
+QUIET = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+CALLS = [(perfarray.compare, {"baseline": "v1"}), (perfarray.pairwise, {"dim": "version"})]
+STATSMODELS = {"holm": "holm", "bh": "fdr_bh"}
+
+
+def warned(message):
+    """Expect a warning, where there is a message."""
+    return pytest.warns(perfarray.PerfarrayWarning, match=message) if message else nullcontext()
 
 
 def test_verdicts_and_suite_row(suite):
@@ -42,51 +53,50 @@ def test_verdicts_and_suite_row(suite):
 
 
 def test_one_cell_is_what_the_function_gives_alone(suite):
-    """Broadcasting changes nothing."""
-    found = suite.perf.compare("v1").sel(benchmark="hash", version="v3", machine="m2")
-    alone = suite.sel(benchmark="hash", machine="m2", version=["v1", "v3"]).perf.compare("v1").squeeze("version")
+    cell = {"benchmark": "hash", "version": "v3", "machine": "m2"}
+    found = suite.perf.compare("v1").sel(cell)
+    alone = suite.sel(cell | {"version": ["v1", "v3"]}).perf.compare("v1").squeeze("version")
     for name in ("estimate", "lower", "upper", "pvalue", "df"):
         np.testing.assert_allclose(found[name], alone[name], rtol=1e-12)
-    interval = suite.perf.ratio_interval("v1").sel(benchmark="hash", version="v3", machine="m2")
-    np.testing.assert_allclose(found["lower"], interval["lower"])
+    np.testing.assert_allclose(found["lower"], suite.perf.ratio_interval("v1").sel(cell)["lower"])
 
 
-@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
-@pytest.mark.parametrize("method", ["fieller", "log_delta", "studentized", "percentile"])
+@QUIET
+@pytest.mark.parametrize("method", ["fieller", "log_delta", "studentized", "percentile", "basic", "bca"])
 @pytest.mark.parametrize("options", [{}, {"shared": "execution"}, {"paired": "execution"}])
 def test_equal_constants_are_an_equivalent_suite(method, options):
     """The suite row says of values that never differ what the rows say, however many units there are a side."""
     values = np.full((3, 2, 7), 0.1)
     values[:, 0, 3:] = np.nan
-    times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}, attrs={"units": "s"})
-    found = times.perf.compare("old", method=method, n_resamples=99, rng=1, **options)
+    times, ask = in_seconds(values, "benchmark", "version", "execution"), {"n_resamples": 99, "rng": 1}
+    found = times.perf.compare("old", method=method, **ask, **options)
     assert (found["verdict"] == "equivalent").all()
     assert found["suite_verdict"].item() == "equivalent"
     assert [found[f"suite_{name}"].item() for name in ("lower", "estimate", "upper")] == [1.0, 1.0, 1.0]
     slower = times.where(times["version"] == "old", 1.25 * times).assign_attrs(units="s")
-    assert slower.perf.compare("old", method=method, n_resamples=99, rng=1, **options)["suite_verdict"].item() == "slower"
+    found = slower.perf.compare("old", method=method, **ask, **options)
+    assert found["suite_verdict"].item() == "slower"
+    assert ((found["verdict"] == "slower") & (found["lower"] == 1.25)).all()
 
 
-@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@QUIET
 @pytest.mark.parametrize("method", ["fieller", "delta", "studentized", "bca"])
 @pytest.mark.parametrize("options", [{}, {"correction": "holm"}, {"paired": "execution"}, {"shared": "execution"}])
 def test_one_benchmark_is_its_own_suite(method, options):
     """Row and suite row are one interval, p and verdict: without benchmarks, and in a suite of which one was measured on both sides."""
     noise = np.random.default_rng(3).normal(1, 0.2, (40, 3, 2, 4))
-    coords = {"version": ["old", "new"]}
-    many = xr.DataArray(np.abs(noise), dims=("case", "benchmark", "version", "execution"), coords=coords, name="time")
+    many = in_seconds(np.abs(noise), "case", "benchmark", "version", "execution")
     many = many.where((many["benchmark"] == 1) | (many["version"] == "old"))
-    alone = many.isel(benchmark=1)
+    ask, alone = {"method": method, "n_resamples": 99, "rng": 1} | options, many.isel(benchmark=1)
     for times in (many, alone):
-        found = times.perf.compare("old", method=method, n_resamples=99, rng=1, **options).squeeze("version")
+        found = times.perf.compare("old", **ask).squeeze("version")
         row = found.isel(benchmark=1) if "benchmark" in found.dims else found
-        plain = alone.perf.compare("old", method=method, n_resamples=99, rng=1, **(options | {"correction": None})).squeeze("version")
         for name in ("estimate", "df", "n", "pvalue"):
             np.testing.assert_array_equal(row[f"suite_{name}"], row[name])
-        if "benchmark" not in times.dims:
-            for name in ("lower", "upper", "kind", "verdict"):
-                np.testing.assert_array_equal(row[f"suite_{name}"], plain[name])
         assert (row["suite_benchmarks"] == 1).all()
+    plain = alone.perf.compare("old", **ask | {"correction": None}).squeeze("version")
+    for name in ("lower", "upper", "kind", "verdict"):
+        np.testing.assert_array_equal(found[f"suite_{name}"], plain[name])
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
@@ -95,16 +105,16 @@ def test_a_family_is_what_is_corrected_together(suite, correction, family):
     """Every verdict of the call, or those along the dims named: the p-values of statsmodels for each family, intervals at their levels."""
     from statsmodels.stats.multitest import multipletests
 
-    found = suite.isel(execution=slice(0, 3)).perf.compare("v1", threshold=0.01, correction=correction, family=family)
+    few = suite.isel(execution=slice(0, 3))
+    found = few.perf.compare("v1", threshold=0.01, correction=correction, family=family)
     dims = found["pvalue"].dims
     together = dims if family is None else (family,) if isinstance(family, str) else family
     cells = found.transpose(..., *together)
     level = np.broadcast_to(found["interval_level"].broadcast_like(cells["pvalue"]).transpose(..., *together), cells["pvalue"].shape)
     families = int(np.prod([found.sizes[dim] for dim in together]))
-    name = {"holm": "holm", "bh": "fdr_bh"}[correction]
     for raw, adjusted in (("pvalue", "pvalue_adjusted"), ("pvalue_equivalent", "pvalue_equivalent_adjusted")):
         for one, corrected in zip(cells[raw].values.reshape(-1, families), cells[adjusted].values.reshape(-1, families), strict=True):
-            np.testing.assert_allclose(corrected, multipletests(one, method=name)[1], rtol=1e-12)
+            np.testing.assert_allclose(corrected, multipletests(one, method=STATSMODELS[correction])[1], rtol=1e-12)
     for corrected, own in zip(cells["pvalue_adjusted"].values.reshape(-1, families), level.reshape(-1, families), strict=True):
         rejected = 1 if correction == "holm" else max((corrected <= 0.05).sum(), 1)
         np.testing.assert_allclose(own, 1 - rejected * 0.05 / families)
@@ -112,22 +122,21 @@ def test_a_family_is_what_is_corrected_together(suite, correction, family):
     sure = found["verdict"].isin(["faster", "slower"])
     assert (sure == (found["pvalue_adjusted"] <= 0.05)).all()
     assert ((found["verdict"] == "equivalent") == (found["pvalue_equivalent_adjusted"] <= 0.025) & ~sure).all()
-    plain = suite.isel(execution=slice(0, 3)).perf.compare("v1", threshold=0.01)
+    plain = few.perf.compare("v1", threshold=0.01)
     for name in ("suite_lower", "suite_upper", "suite_pvalue", "suite_verdict"):
         np.testing.assert_array_equal(found[name], plain[name])
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
-@pytest.mark.parametrize("call", [{"baseline": "v1"}, {"dim": "version"}], ids=["compare", "pairwise"])
-@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
-def test_metrics_of_a_call_are_one_family(suite, correction, call):
+@pytest.mark.parametrize(("function", "call"), CALLS)
+@QUIET
+def test_metrics_of_a_call_are_one_family(suite, correction, function, call):
     """Verdicts on several metrics are corrected together, whichever end of them is good; `family=` without `metric` leaves them apart."""
     from statsmodels.stats.multitest import multipletests
 
     few = suite.isel(execution=slice(0, 3))
     rate = (100 / few["time"].roll(execution=1)).assign_attrs(units="1/s", better="higher")
     both = few.assign(rate=rate.where((rate["machine"] == "m1") | (rate["benchmark"] == "fft")))
-    function = perfarray.compare if "baseline" in call else perfarray.pairwise
     options = {"metric": ["time", "rate"], "correction": correction, "threshold": 0.01}
     together = function(both, **call, **options)
     assert set(together.attrs["family"].split()) == set(together["pvalue"].dims)
@@ -135,7 +144,7 @@ def test_metrics_of_a_call_are_one_family(suite, correction, call):
     if "dim" in call:
         once = once.where(xr.DataArray(np.tri(3, k=-1, dtype=bool), dims=("version", "baseline")))
     measured = once.notnull().values
-    expected = multipletests(once.values[measured], method={"holm": "holm", "bh": "fdr_bh"}[correction])[1]
+    expected = multipletests(once.values[measured], method=STATSMODELS[correction])[1]
     np.testing.assert_allclose(together["pvalue_adjusted"].transpose(*once.dims).values[measured], expected, rtol=1e-9)
     assert ((together["verdict"].isin(["faster", "slower"])) == (together["pvalue_adjusted"] <= 0.05)).all()
     apart = function(both, **call, **options, family=[dim for dim in once.dims if dim != "metric"])
@@ -148,7 +157,7 @@ def test_metrics_of_a_call_are_one_family(suite, correction, call):
 def test_suites_apart_have_rows_of_their_own(suite):
     """`by=` gives what each suite gives alone; benchmarks keep their rows and corrections, a lazy result its laziness, draws their key."""
     mixed = suite.assign_coords(suite=("benchmark", ["int", "fp", "int"]))
-    for function, call in ((perfarray.compare, {"baseline": "v1"}), (perfarray.pairwise, {"dim": "version"})):
+    for function, call in CALLS:
         whole, found = function(mixed, **call, correction="holm"), function(mixed, **call, correction="holm", by="suite")
         assert whole.attrs["suites"] == "int, fp"
         assert "suites" not in found.attrs
@@ -166,18 +175,16 @@ def test_suites_apart_have_rows_of_their_own(suite):
     assert lazy.chunks
     xr.testing.assert_allclose(lazy.compute(), mixed.perf.compare("v1", by="suite"))
     drawn = mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99)
-    xr.testing.assert_identical(
-        mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99, rng=drawn.attrs["rng_key"]), drawn
-    )
+    again = mixed.perf.compare("v1", by="suite", method="studentized", n_resamples=99, rng=drawn.attrs["rng_key"])
+    xr.testing.assert_identical(again, drawn)
     with pytest.raises(ValueError, match="by='group' is not a coordinate along 'benchmark'; these are: 'suite'"):
         mixed.perf.compare("v1", by="group")
 
 
 def test_suites_along_other_dims_as_well():
     """A file without a benchmark leaves holes: each benchmark is of the suite that is named, and of several of none."""
-    times = perfarray.simulate(
-        sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"benchmark": ["a", "b", "c"], "version": ["old", "new"]}, rng=1
-    )
+    dims = {"benchmark": ["a", "b", "c"], "version": ["old", "new"]}
+    times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1)
     said = [["int", "unknown"], ["int", "int"], ["unknown", "fp"]]
     apart = times.assign_coords(suite=(("benchmark", "version"), np.array(said, dtype=object)))
     found = apart.perf.compare("old", by="suite")
@@ -203,16 +210,17 @@ def test_a_family_names_dims_of_the_answer_alone(suite):
 
 def test_pairs_of_a_family_count_once(suite):
     """Of 3 versions there are 3 pairs, of which each and its reverse has the same corrected p; `family=` may leave pairs apart."""
-    found = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="holm")
+    few, call = suite.isel(execution=slice(0, 4)), {"dim": "version", "correction": "holm"}
+    found = few.perf.pairwise(**call)
     np.testing.assert_allclose(found["interval_level"].where(found["pvalue"].notnull()).max(), 1 - 0.05 / (3 * 3 * 2))
     for name in ("pvalue", "pvalue_adjusted"):
         mirrored = found[name].values.swapaxes(found[name].dims.index("version"), found[name].dims.index("baseline"))
         np.testing.assert_allclose(found[name].values, mirrored, rtol=1e-9)
-    apart = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="holm", family=("benchmark", "machine"))
-    alone = suite.isel(execution=slice(0, 4)).perf.compare("v1", correction="holm", family=("benchmark", "machine"))
+    apart = few.perf.pairwise(**call, family=("benchmark", "machine"))
+    alone = few.perf.compare("v1", correction="holm", family=("benchmark", "machine"))
     np.testing.assert_allclose(apart["pvalue_adjusted"].sel(baseline="v1", version=["v2", "v3"]), alone["pvalue_adjusted"])
-    named = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="bh", family=("version", "benchmark", "machine"))
-    every = suite.isel(execution=slice(0, 4)).perf.pairwise(dim="version", correction="bh")
+    named = few.perf.pairwise(**call | {"correction": "bh"}, family=("version", "benchmark", "machine"))
+    every = few.perf.pairwise(**call | {"correction": "bh"})
     np.testing.assert_array_equal(named["pvalue_adjusted"], every["pvalue_adjusted"])
 
 
@@ -235,20 +243,12 @@ def test_pairwise_is_compare_against_every_label(suite):
 
 
 def test_pairwise_keeps_what_is_known_of_its_labels(suite):
-    """Of every label, the first too, and by benchmark and label."""
-    known = suite.assign_coords(
-        build=("version", np.array(["a", "b", "c"], dtype=object)),
-        flags=(("benchmark", "version"), np.array([["x", "y", "z"]] * 3, dtype=object)),
-    )
-    found = known.perf.pairwise(dim="version")
-    assert found["build"].values.tolist() == ["a", "b", "c"]
+    """Of every label, the first too, and by benchmark and label; a dim `baseline` of the data is `data_baseline` there."""
+    build, flags = (np.array(values, dtype=object) for values in (["a", "b", "c"], [["x", "y", "z"]] * 3))
+    known = suite.assign_coords(build=("version", build), flags=(("benchmark", "version"), flags))
+    found, alone = (times.perf.pairwise(dim="version") for times in (known, known.sel(benchmark="fft", drop=True)))
+    assert found["build"].values.tolist() == alone["build"].values.tolist() == ["a", "b", "c"]
     assert found["flags"].sel(benchmark="fft").values.tolist() == ["x", "y", "z"]
-    alone = known.sel(benchmark="fft", drop=True).perf.pairwise(dim="version")
-    assert alone["build"].values.tolist() == ["a", "b", "c"]
-
-
-def test_pairwise_of_a_dim_baseline(suite):
-    """The result has a dim `baseline` of its own: that of the data is `data_baseline` there, whichever dim is compared."""
     plain = suite.perf.pairwise(dim="version")["estimate"]
     named = suite.rename(version="baseline")
     found = named.perf.pairwise(dim="baseline")
@@ -272,7 +272,6 @@ def test_descriptors_named_like_a_variable_of_the_result(suite):
 
 
 def test_groupby_map(suite):
-    """A method inside groupby is a method of the group."""
     grouped = suite.groupby("cpu").map(lambda group: group.perf.compare("v1"))["estimate"]
     intel = grouped.where(grouped["cpu"] == "intel", drop=True).squeeze().transpose("benchmark", "version")
     np.testing.assert_allclose(intel, suite.perf.compare("v1")["estimate"].sel(machine="m2"))
@@ -282,9 +281,7 @@ def test_groupby_map(suite):
 def test_single_precision_is_widened_first(chunked):
     """Values stored as float32 give what the same values give as float64, in memory and lazily: p, limits and verdict agree."""
     noise = np.random.default_rng(0).normal(size=(50, 2, 10))
-    narrow = xr.DataArray(
-        np.float32(0.25 * (1 + 2e-4 * noise)), dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}
-    )
+    narrow = in_seconds(np.float32(0.25 * (1 + 2e-4 * noise)), "benchmark", "version", "execution")
     wide = narrow.astype(float)
     if chunked:
         pytest.importorskip("dask.array")
@@ -309,10 +306,8 @@ def test_correlated_benchmarks_are_noted(lazy):
     times = suite_of_builds(0.5)
     if lazy:
         pytest.importorskip("dask.array")
-        found = times.chunk(version=1).perf.compare("old").compute()
-    else:
-        with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
-            found = times.perf.compare("old")
+    with warned(None if lazy else "shared='binary'"):
+        found = (times.chunk(version=1) if lazy else times).perf.compare("old").compute()
     (note,) = found.perf.notes()
     assert note.code == "move_together"
     assert note.values["correlation"] == pytest.approx(found["suite_correlation"].item())
@@ -320,9 +315,9 @@ def test_correlated_benchmarks_are_noted(lazy):
     for options in ({"shared": "binary"}, {"shared": ()}, {"paired": "binary"}):
         assert not times.perf.compare("old", **options).perf.notes()
     assert not times.isel(benchmark=slice(0, 1)).perf.compare("old").perf.notes()
-    with pytest.warns(perfarray.PerfarrayWarning, match="shared='binary'"):
-        results = times.perf.pairwise(dim="version"), times.perf.agreement("old", n_resamples=50, rng=1)
-    assert [[note.code for note in result.perf.notes()] for result in results] == [["move_together"]] * 2
+    with warned("shared='binary'"):
+        for result in (times.perf.pairwise(dim="version"), times.perf.agreement("old", n_resamples=50, rng=1)):
+            assert [note.code for note in result.perf.notes()] == ["move_together"]
 
 
 def test_independent_benchmarks_are_not_noted():
@@ -356,7 +351,7 @@ def test_intervals_of_equivalents_lie_inside_the_band():
     """With Benjamini and Hochberg's correction too: every verdict counts for the level of the intervals."""
     values = np.random.default_rng(22).normal(1, 0.01, (2, 40, 8))
     values[1, :2] *= 1.5
-    new, old = (xr.DataArray(side, dims=("benchmark", "execution"), attrs={"units": "s"}) for side in values[::-1])
+    new, old = (in_seconds(side, "benchmark", "execution") for side in values[::-1])
     found = new.perf.compare(old, threshold=0.015, correction="bh")
     equivalent = found["verdict"] == "equivalent"
     assert equivalent.sum() == 13
@@ -369,7 +364,7 @@ def test_the_smallest_change_is_seen_with_80_percent_power():
     """A candidate slower by the mean smallest change is called slower in 77, 79 and 80 % of comparisons at 5, 10 and 30 units a side."""
     rng, count = np.random.default_rng(3), experiments(10_000)
     for units, expected in ((5, 0.77), (10, 0.785), (30, 0.80)):
-        old, same = (xr.DataArray(rng.normal(1, 0.02, (count, units)), dims=("case", "execution"), attrs={"units": "s"}) for _ in range(2))
+        old, same = (in_seconds(rng.normal(1, 0.02, (count, units)), "case", "execution") for _ in range(2))
         change = float(same.perf.compare(old)["smallest_change"].mean())
         power = float((((1 + change) * same).assign_attrs(units="s").perf.compare(old)["verdict"] == "slower").mean())
         assert power == pytest.approx(expected, abs=4 * np.sqrt(0.8 * 0.2 / count))
@@ -381,7 +376,7 @@ def test_few_units_on_a_side_are_noted(name, lazy):
     """Two on a side; a noisier side, or a mean, that is not normal; not where the other side has the error, or in pairs."""
     steady, modes = [10.0, 10.1, 9.9, 10.05, 9.95], [9.0, 9.01, 8.99, 9.02, 13.0]
     mean = perfarray.from_samples({"old": steady, "new": modes}).rename(version="benchmark")
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 of 2 cells rest on fewer than 10") if not lazy else nullcontext():
+    with warned(None if lazy else "1 of 2 cells rest on fewer than 10"):
         interval = (mean.chunk(benchmark=1) if lazy else mean).perf.mean_interval().compute()
     assert [note.code for note in interval.perf.notes()] == ["few_skewed_units"]
     assert (interval["normality_pvalue"] <= 0.025).to_series().to_dict() == {"old": False, "new": True}
@@ -392,11 +387,11 @@ def test_few_units_on_a_side_are_noted(name, lazy):
         times = times.chunk(version=1) if lazy else times
         return [note.code for note in getattr(times.perf, name)("old", **options).compute().perf.notes()]
 
-    with pytest.warns(perfarray.PerfarrayWarning, match="rest on two executions on a side") if not lazy else nullcontext():
+    with warned(None if lazy else "rest on two executions on a side"):
         assert codes(modes[:2], steady) == ["two_units"]
-    with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 1, the baseline in 0") if not lazy else nullcontext():
+    with warned(None if lazy else "the candidate in 1, the baseline in 0"):
         assert codes(modes, steady) == ["few_noisy_units"]
-    with pytest.warns(perfarray.PerfarrayWarning, match="the candidate in 0, the baseline in 1") if not lazy else nullcontext():
+    with warned(None if lazy else "the candidate in 0, the baseline in 1"):
         assert codes(steady, modes) == ["few_noisy_units"]
     assert not codes(steady, modes[:4])
     assert not codes(modes, modes)
@@ -406,8 +401,7 @@ def test_few_units_on_a_side_are_noted(name, lazy):
 @pytest.mark.parametrize("units", [3, 5, 9])
 def test_rounded_values_are_not_called_skewed(units):
     """Normal values rounded to their standard deviation: among 2,000 cells no p is small enough to name one."""
-    rounded = np.random.default_rng(3).normal(100, 1, (2000, units)).round()
-    noisy = xr.DataArray(rounded, dims=("case", "execution"), attrs={"units": "s"})
+    noisy = in_seconds(np.random.default_rng(3).normal(100, 1, (2000, units)).round(), "case", "execution")
     steady = xr.full_like(noisy, 100.0) + xr.DataArray(np.linspace(-0.1, 0.1, units), dims="execution")
     with warnings.catch_warnings(action="ignore"):
         results = [noisy.perf.mean_interval(), noisy.perf.ratio_interval(steady.assign_attrs(units="s"))]
@@ -423,10 +417,8 @@ def test_few_noisy_units_are_noted_where_limits_fail():
     rates = {}
     for law in ("normal", "two modes"):
         noise = rng.normal(size=(count, 5)) + (20 * (rng.random((count, 5)) < 0.2) if law == "two modes" else 0)
-        new, old = (
-            xr.DataArray(1 + spread * part, dims=("case", "execution"), attrs={"units": "s"})
-            for spread, part in ((0.02, noise), (0.004, rng.normal(size=(count, 5))))
-        )
+        sides = ((0.02, noise), (0.004, rng.normal(size=(count, 5))))
+        new, old = (in_seconds(1 + spread * part, "case", "execution") for spread, part in sides)
         with warnings.catch_warnings(action="ignore"):
             found = new.perf.ratio_interval(old)
         rates[law] = float((found["normality_pvalue"] <= 0.05).mean())

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import perfarray
+from comparisons.arrays import in_seconds
 from strategies import experiments
 
 EXPERIMENTS = experiments(10_000)
@@ -18,7 +18,6 @@ def error_of(rate: float, count: int) -> float:
 
 
 def covered(found, truth=1.0, row=""):
-    """Return the share of intervals that contain the truth."""
     return float(((found[f"{row}lower"] <= truth) & (found[f"{row}upper"] >= truth)).mean())
 
 
@@ -30,15 +29,6 @@ def test_fieller_satterthwaite_covers_95_percent(units):
     found = perfarray.coverage("ratio_interval", **nest, n_experiments=EXPERIMENTS, rng=100 * units)
     error = error_of(0.95, EXPERIMENTS) / 2
     assert 0.944 - error <= float(found["estimate"]) <= 0.957 + error
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sizes", [{"execution": 20, "iteration": 3}, {"execution": 5, "iteration": 100}])
-def test_a_program_against_itself_is_called_different_in_5_percent(sizes):
-    """The false alarms of `compare`, with units 20 x 3 and 5 x 100, stay at 5 %."""
-    variances = {"execution": 0.37e-4, "iteration": 0.63e-4}
-    alarms = perfarray.false_alarm_rate("compare", sizes=sizes, variances=variances, n_experiments=EXPERIMENTS, rng=1)
-    assert abs(float(alarms["estimate"]) - 0.05) < error_of(0.05, EXPERIMENTS) + 0.005
 
 
 @pytest.mark.slow
@@ -55,38 +45,30 @@ def test_shared_builds_cover_95_percent_where_independence_covers_67():
 
 @pytest.mark.slow
 def test_mean_interval_covers_ragged_nests():
-    """Units with unequal numbers of iterations: t on unweighted unit means covers 95 %."""
     nest = {"sizes": {"execution": 8, "iteration": (1, 12)}, "variances": {"execution": 1e-4, "iteration": 4e-4}}
     found = perfarray.coverage("mean_interval", **nest, n_experiments=EXPERIMENTS, rng=3)
     assert abs(float(found["estimate"]) - 0.95) < min(error_of(0.95, EXPERIMENTS), 0.01)
 
 
 @pytest.mark.slow
-def test_holm_keeps_the_family_at_5_percent():
-    """Ten benchmarks that did not change: any false verdict in at most 5 % of the suites; without correction in about 40 %."""
+@pytest.mark.parametrize(
+    ("dims", "ask", "alone"),
+    [
+        ({"benchmark": 10, "version": ["old", "new"]}, {"baseline": "old", "family": ("benchmark", "version")}, 0.401),
+        ({"version": 6}, {"dim": "version", "family": ("version", "baseline")}, 0.37),
+    ],
+    ids=["ten benchmarks", "six versions pairwise"],
+)
+def test_corrections_keep_the_family_at_5_percent(dims, ask, alone):
+    """Of what did not change any verdict is false: in at most 5 % of the families, in about 40 % without correction."""
     count = experiments(2000)
-    dims = {"benchmark": 10, "experiment": count, "version": ["old", "new"]}
-    times = perfarray.simulate(sizes={"execution": 10}, variances={"execution": 1e-4}, dims=dims, rng=4)
+    dims = dims | {"experiment": count}
+    times = perfarray.simulate(sizes={"execution": 10}, variances={"execution": 1e-4}, dims=dims, rng=4)["time"]
     rates = {}
     for correction in (None, "holm", "bh"):
-        verdict = times.perf.compare("old", correction=correction)["verdict"]
-        rates[correction] = float(verdict.isin(["faster", "slower"]).any("benchmark").mean())
-    assert rates[None] > 0.3
-    assert rates["holm"] < 0.05 + error_of(0.05, count)
-    assert rates["bh"] < 0.05 + error_of(0.05, count)
-
-
-@pytest.mark.slow
-def test_equal_versions_compared_pairwise():
-    """Six equal versions: any false verdict in 5 % at most where all pairs are one family, in about 37 % without correction."""
-    count = experiments(2000)
-    dims = {"experiment": count, "version": 6}
-    times = perfarray.simulate(sizes={"execution": 8}, variances={"execution": 1e-4}, dims=dims, rng=5)["time"]
-    rates = {}
-    for name in (None, "holm", "bh"):
-        verdict = times.perf.pairwise(dim="version", correction=name, family=("version", "baseline"))["verdict"]
-        rates[name] = float(verdict.isin(["faster", "slower"]).any(("version", "baseline")).mean())
-    assert abs(rates[None] - 0.37) < error_of(0.37, count)
+        found = (perfarray.compare if "baseline" in ask else perfarray.pairwise)(times, **ask, correction=correction)
+        rates[correction] = float(found["verdict"].isin(["faster", "slower"]).any(ask["family"]).mean())
+    assert abs(rates[None] - alone) < error_of(alone, count)
     assert max(rates["holm"], rates["bh"]) < 0.05 + error_of(0.05, count)
 
 
@@ -100,7 +82,7 @@ def test_a_paired_suite_row_covers_95_percent_whatever_moves_together(correlatio
     for _ in range(2):
         common, own = rng.normal(size=(count, 1, 5)), rng.normal(size=(count, 13, 5))
         values = 1 + session + 0.02 * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
-        sides.append(xr.DataArray(values, dims=("case", "benchmark", "session"), attrs={"units": "s"}))
+        sides.append(in_seconds(values, "case", "benchmark", "session"))
     found = sides[0].perf.compare(sides[1], paired="session")
     assert abs(covered(found, row="suite_") - 0.95) < error_of(0.95, count)
 
@@ -109,11 +91,7 @@ def test_a_paired_suite_row_covers_95_percent_whatever_moves_together(correlatio
 def test_verdicts_of_positive_data_are_given_wherever_p_allows():
     """Three runs a side, coefficient of variation 0.5, three times as long: a verdict in 37 % of comparisons, wherever p <= 0.05."""
     rng, count = np.random.default_rng(8), EXPERIMENTS
-    spread = np.sqrt(np.log(1.25))
-    new, old = (
-        xr.DataArray(mean * np.exp(spread * rng.normal(size=(count, 3))), dims=("case", "execution"), attrs={"units": "s"})
-        for mean in (3.0, 1.0)
-    )
+    new, old = (in_seconds(rng.lognormal(np.log(mean), np.sqrt(np.log(1.25)), (count, 3)), "case", "execution") for mean in (3.0, 1.0))
     found = new.perf.compare(old)
     sure = found["verdict"].isin(["faster", "slower"])
     assert (sure == (found["pvalue"] <= 0.05)).all()
@@ -123,7 +101,6 @@ def test_verdicts_of_positive_data_are_given_wherever_p_allows():
 
 
 def drawn(rng, law, shape):
-    """Return values of mean 0 and variance 1."""
     if law == "lognormal":
         return (np.exp(rng.normal(size=shape)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
     if law == "two modes":
@@ -143,9 +120,7 @@ def test_printed_coverage_holds():
     for place, *cells in rows:
         sizes = [int(number) for number in place.split(",")]
         for law, printed in zip(heading[1:], cells, strict=True):
-            new, old = (
-                xr.DataArray(1 + spread * drawn(rng, law, (count, size)), dims=("case", "execution"), attrs={"units": "s"})
-                for size, spread in zip(sizes, (0.08, 0.02), strict=True)
-            )
+            laws = zip(sizes, (0.08, 0.02), strict=True)
+            new, old = (in_seconds(1 + spread * drawn(rng, law, (count, size)), "case", "execution") for size, spread in laws)
             share = covered(new.perf.ratio_interval(old))
             assert abs(share - float(printed) / 100) < np.hypot(error_of(share, count), error_of(share, 20_000)) + 0.0005

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import stats
 
 import perfarray
+from comparisons.arrays import in_seconds
 
 
 @pytest.fixture
@@ -43,8 +43,7 @@ def test_limits_of_pairs_are_those_of_their_differences(rng):
 def test_limits_rest_on_unit_means_and_ignore_gaps(rng):
     values = rng.normal(10, 1, (2, 5, 3))
     values[1, 3:], values[0, 0, 1:] = np.nan, np.nan
-    dims = ("version", "execution", "iteration")
-    times = xr.DataArray(values, dims=dims, coords={"version": ["old", "new"]}, attrs={"units": "ms"}, name="time")
+    times = in_seconds(values, "version", "execution", "iteration")
     old, new = np.nanmean(values[0], axis=-1), np.nanmean(values[1, :3], axis=-1)
     expected = stats.ttest_ind(new, old, equal_var=False).confidence_interval()
     assert [times.perf.compare("old")[name].item() for name in LIMITS] == pytest.approx(list(expected), rel=1e-10)
@@ -52,10 +51,9 @@ def test_limits_rest_on_unit_means_and_ignore_gaps(rng):
 
 def test_limits_have_the_corrected_level_of_their_row(rng):
     values = rng.normal(10, 1, (2, 4, 5))
-    dims, coords = ("version", "benchmark", "execution"), {"version": ["old", "new"], "benchmark": list("abcd")}
-    verdicts = xr.DataArray(values, dims=dims, coords=coords, attrs={"units": "s"}, name="time").perf.compare("old", correction="holm")
+    verdicts = in_seconds(values, "version", "benchmark", "execution").perf.compare("old", correction="holm")
     expected = stats.ttest_ind(values[1, 2], values[0, 2], equal_var=False).confidence_interval(1 - 0.05 / 4)
-    assert [verdicts[name].sel(benchmark="c").item() for name in LIMITS] == pytest.approx(list(expected), rel=1e-10)
+    assert [verdicts[name].sel(benchmark=2).item() for name in LIMITS] == pytest.approx(list(expected), rel=1e-10)
 
 
 def test_one_unit_a_side_has_a_difference_without_limits():

@@ -16,7 +16,6 @@ RATIOS = (1.2, 1.2, 1.2, 1.0125, 1.0)
 
 @pytest.fixture
 def times():
-    """Return five benchmarks of six executions a side."""
     spread = np.array([-1.5, -0.8, -0.2, 0.3, 0.9, 1.3]) / 130
     sides = np.array([[10.0 * (1 + spread), 10.0 * ratio * (1 + spread[::-1])] for ratio in RATIOS])
     made = perfarray.from_samples(dict(zip("abcde", sides.tolist(), strict=True)), dim="benchmark", level=("version", "execution"))

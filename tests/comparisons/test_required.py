@@ -46,19 +46,16 @@ def test_the_fewest_are_the_fewest():
     assert np.isinf(fewest_units(spread, (np.array(1e-9),), 0.025, 0.8)[0])
 
 
-def test_a_plan_keeps_its_word():
-    """Of 2,000 experiments of the size planned from the true spread, 80 % see the change (Monte Carlo error 0.9 %)."""
-    n = int(fewest_units(Spread(np.array(4e-4), np.array(4e-4)), (np.log([1.02])[0],), 0.025, 0.8))
-    found = perfarray.power("compare", ratio=1.02, sizes={"execution": n}, variances=NEST["variances"], n_experiments=2000, rng=1)
-    assert 0.77 < found["estimate"].item() < 0.85
+@pytest.mark.parametrize(("deviation", "most"), [(0.02, 0.85), (0.003, 1.0)])
+def test_a_plan_keeps_its_word(deviation, most):
+    """Of 2,000 experiments of the size planned from the true spread, 80 % see the change (Monte Carlo error 0.9 %).
 
-
-def test_two_and_three_units_keep_their_word_too():
-    """Of so few the df of a comparison may be those of one side: the plan counts on no more."""
-    spread = np.array(0.003**2)
+    Of two and three units the df of a comparison may be those of one side: the plan counts on no more.
+    """
+    spread, variances = np.array(deviation**2), {"execution": deviation**2}
     n = int(fewest_units(Spread(spread, spread), (np.log([1.02])[0],), 0.025, 0.8))
-    found = perfarray.power("compare", ratio=1.02, sizes={"execution": n}, variances={"execution": 0.003**2}, n_experiments=2000, rng=1)
-    assert found["estimate"].item() > 0.77
+    found = perfarray.power("compare", ratio=1.02, sizes={"execution": n}, variances=variances, n_experiments=2000, rng=1)
+    assert 0.77 < found["estimate"].item() < most
 
 
 def test_what_is_asked_for_costs_units():
@@ -81,9 +78,7 @@ def test_the_smallest_change_is_that_of_a_comparison():
     times = pilot()
     found = times.perf.required_units("old", change=0.02)
     half = times.perf.compare("old")["smallest_change"].item()
-    df = 18.0
-    doubt = np.sqrt(df / stats.chi2.median(df))
-    expected = np.expm1(np.log1p(half) * doubt)
+    expected = np.expm1(np.log1p(half) * np.sqrt(18 / stats.chi2.median(18)))
     assert found["smallest_change"].sel(units=10).item() == pytest.approx(expected, rel=0.02)  # Welch's df of two estimates
     assert found["pilot_change"].item() == pytest.approx(found["smallest_change"].sel(units=10).item(), rel=1e-12)  # the pilot has ten
 
@@ -119,24 +114,31 @@ def test_stopped_runs_are_left_out_and_said():
     assert found["n"] == 9
 
 
-def test_small_pilots_and_bad_input():
-    """Fewer than two units know nothing, a few know little; a change within the threshold is never seen."""
+def test_small_pilots():
     one = perfarray.from_samples({"old": [10.0], "new": [9.0]})
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than two executions on a side"):
         assert np.isnan(one.perf.required_units("old")["required"].item())
     three = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.2, 9.1]})
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than five executions"):
         three.perf.required_units("old")
-    with pytest.raises(ValueError, match="does not lie beyond threshold"):
-        pilot().perf.required_units("old", change=0.01, threshold=0.02)
-    with pytest.raises(ValueError, match="needs a threshold"):
-        pilot().perf.required_units("old", goal="equivalent")
-    for risk in (-1, 0.6, float("nan")):
-        with pytest.raises(ValueError, match="is not between 0 and 0"):
-            pilot().perf.required_units("old", goal="equivalent", threshold=0.02, equivalence_risk=risk)
-    rate = (1 / pilot()["time"]).assign_attrs(units="1/s", better="higher")
-    with pytest.raises(ValueError, match="of a rate leaves nothing of it"):
-        rate.perf.required_units("old", change=1.0)
+
+
+EQUIVALENT = {"goal": "equivalent", "threshold": 0.02}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"change": 0.01, "threshold": 0.02}, "does not lie beyond threshold"),
+        ({"change": -0.01, "threshold": 0.02}, r"change=-0\.01 does not lie beyond threshold=0.02"),
+        ({"change": -1.0}, r"change=-1\.0 of a time leaves nothing of it: give a fraction above -1"),
+        ({"goal": "equivalent"}, "needs a threshold"),
+        *((EQUIVALENT | {"equivalence_risk": risk}, "is not between 0 and 0") for risk in (-1, 0.6, float("nan"))),
+    ],
+)
+def test_bad_input(keywords, message):
+    with pytest.raises(ValueError, match=message):
+        pilot().perf.required_units("old", **keywords)
 
 
 def test_the_risk_of_equivalence_is_a_choice():
@@ -176,7 +178,6 @@ def test_a_change_may_be_for_the_better():
     assert 0 <= slower - faster <= 2
     axes = times.perf.required_units("old", change=-0.02).perf.plot()
     assert "to see -2 %, with a chance of 80 %" in axes.get_legend_handles_labels()[1]
-    with pytest.raises(ValueError, match=r"change=-0\.01 does not lie beyond threshold=0.02"):
-        times.perf.required_units("old", change=-0.01, threshold=0.02)
-    with pytest.raises(ValueError, match=r"change=-1\.0 of a time leaves nothing of it: give a fraction above -1"):
-        times.perf.required_units("old", change=-1.0)
+    rate = (1 / times["time"]).assign_attrs(units="1/s", better="higher")
+    with pytest.raises(ValueError, match="of a rate leaves nothing of it"):
+        rate.perf.required_units("old", change=1.0)

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from comparisons.arrays import in_seconds
 
 SKEWED = {"method": "skew_adjusted"}
 
@@ -14,8 +15,7 @@ def two_sides(experiments=None, n=10, spread=4.0, seed=1):
     shape = (n,) if experiments is None else (experiments, n)
     rng = np.random.default_rng(seed)
     dims = ("execution",) if experiments is None else ("experiment", "execution")
-    sides = [xr.DataArray(100 + factor * (rng.exponential(size=shape) - 1), dims=dims, attrs={"units": "1"}) for factor in (spread, 1.0)]
-    return sides[0], sides[1]
+    return (in_seconds(100 + factor * (rng.exponential(size=shape) - 1), *dims).assign_attrs(units="1") for factor in (spread, 1.0))
 
 
 def test_it_covers_more_and_is_never_shorter():
@@ -31,17 +31,16 @@ def test_it_covers_more_and_is_never_shorter():
 @pytest.mark.parametrize("paired", [None, "execution"])
 def test_the_p_value_belongs_to_the_interval(paired):
     """At the level 1 - p one limit is 1; and so of the inverse, whose limits are the inverse ones."""
-    new, old = two_sides(n=12)
-    options = SKEWED | {"paired": paired}
+    (new, old), options = two_sides(n=12), SKEWED | {"paired": paired}
+    new = (new + 3).assign_attrs(new.attrs)
     with np.errstate(all="raise"):
-        found = (new + 3).assign_attrs(new.attrs).perf.compare(old, **options)
-    inverse = old.perf.compare((new + 3).assign_attrs(new.attrs), **options)
-    edge = (new + 3).assign_attrs(new.attrs).perf.compare(old, confidence_level=1 - found["pvalue"].item(), **options)
+        found = new.perf.compare(old, **options)
+    inverse = old.perf.compare(new, **options)
+    edge = new.perf.compare(old, confidence_level=1 - found["pvalue"].item(), **options)
     assert min(abs(edge["lower"].item() - 1), abs(edge["upper"].item() - 1)) < 1e-9
     assert [1 / inverse["upper"].item(), 1 / inverse["lower"].item()] == pytest.approx([found["lower"].item(), found["upper"].item()])
     assert inverse["pvalue"].item() == pytest.approx(found["pvalue"].item())
-    alone = (new + 3).assign_attrs(new.attrs).perf.ratio_interval(old, **options)
-    assert alone["upper"].item() == pytest.approx(found["upper"].item(), rel=1e-12)
+    assert new.perf.ratio_interval(old, **options)["upper"].item() == pytest.approx(found["upper"].item(), rel=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:.*rest on skewed executions")
@@ -49,8 +48,7 @@ def test_a_mean():
     """The side of the tail is the longer, by as much as the mean's skewness asks; a lazy array gives the same."""
     new, _ = two_sides(50, n=20)
     plain, found = (new.perf.mean_interval(method=method) for method in ("t", "skew_adjusted"))
-    longer = found["upper"] - plain["upper"] > 0
-    assert longer.mean() > 0.8
+    assert (found["upper"] > plain["upper"]).mean() > 0.8
     assert (found["lower"] <= plain["lower"]).all()
     pytest.importorskip("dask")
     xr.testing.assert_allclose(new.chunk(experiment=7).perf.mean_interval(**SKEWED).compute(), found)
@@ -82,16 +80,14 @@ def test_skewed_units_are_named():
     assert many["skewness_pvalue"].item() < 0.001
     assert 0.2 < many["skewness"].item() < 0.4  # the skewness of the mean of many units does no harm
     assert many.perf.notes() == ()
-    alike = perfarray.from_samples({"old": tail + 1, "new": tail})
-    assert alike.perf.compare("old").perf.notes() == ()
+    assert perfarray.from_samples({"old": tail + 1, "new": tail}).perf.compare("old").perf.notes() == ()
 
 
 def test_a_baseline_below_zero_mirrors_the_set():
     """The sign of the baseline turns the ratio round, and with it the longer side."""
     new, old = two_sides(200)
     found, turned = (new.perf.ratio_interval((sign * old).assign_attrs(old.attrs), **SKEWED) for sign in (1, -1))
-    np.testing.assert_allclose(turned["lower"], -found["upper"], rtol=1e-12)
-    np.testing.assert_allclose(turned["upper"], -found["lower"], rtol=1e-12)
+    np.testing.assert_allclose([turned["lower"], turned["upper"]], [-found["upper"], -found["lower"]], rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -120,8 +116,8 @@ def test_the_suite_row_is_said_to_be_unadjusted():
 def test_the_suite_row_covers_as_much_as_its_benchmarks():
     """Exponential units: skewness averages out, so that t over five benchmarks covers no less than the adjusted limits of each."""
     rng = np.random.default_rng(3)
-    dims, shape = ("experiment", "benchmark", "execution"), (1500, 5, 10)
-    new, old = (xr.DataArray(100 + f * (rng.exponential(size=shape) - 1), dims=dims, attrs={"units": "s"}) for f in (4.0, 1.0))
+    drawn = [100 + factor * (rng.exponential(size=(1500, 5, 10)) - 1) for factor in (4.0, 1.0)]
+    new, old = (in_seconds(values, "experiment", "benchmark", "execution") for values in drawn)
     found = new.perf.compare(old, shared=(), **SKEWED)
     held, suite = (((found[f"{row}lower"] <= 1) & (found[f"{row}upper"] >= 1)).mean().item() for row in ("", "suite_"))
     assert 0.91 < held < 0.94

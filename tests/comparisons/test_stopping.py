@@ -22,7 +22,6 @@ def timings():
 
 
 def first(times, number):
-    """The first executions of every cell that were measured."""
     return times.where(times.notnull().any("iteration").cumsum("execution") <= number)
 
 
@@ -33,7 +32,6 @@ def sides(units, number, seed, new=1.0):
 
 
 def codes(result):
-    """What a result says of itself."""
     return [note.code for note in result.perf.notes()]
 
 
@@ -41,7 +39,6 @@ def codes(result):
 @pytest.mark.parametrize(("method", "how"), [("mean_interval", {}), ("ratio_interval", {"baseline": "old"})])
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_after_each_unit_it_is_the_interval_of_those_so_far(number, method, how):
-    """Of a mean and of a ratio; what was not measured is passed over."""
     times = timings()
     found = times.perf.stopping(half_width=0.01, rule="t", **how).sel(runs=number)
     expected = getattr(first(times, number).perf, method)(**how)
@@ -209,7 +206,6 @@ def test_the_answer_does_not_depend_on_how_the_data_lie():
 
 
 def test_bad_input():
-    """Every message says what came and what is needed."""
     times = perfarray.simulate(**NEST, dims={"version": ["old", "new"]}, rng=1)
     for how, message in (
         ({"rule": "wald"}, "rule='wald' is not known; choose one of 'stein', 't', 'always_valid', 'cv'"),

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-import xarray as xr
+
+from comparisons.arrays import in_seconds
 
 MORNING, NOON = "2026-11-26T08:00:00", "2026-11-26T12:00:00"
 
 
 def timings(**coords):
-    values = np.random.default_rng(1).normal(1, 0.01, (2, 3, 5))
-    dims = ("version", "benchmark", "execution")
-    return xr.DataArray(values, dims=dims, coords={"version": ["old", "new"], **coords}, attrs={"units": "s"}, name="time")
+    return in_seconds(np.random.default_rng(1).normal(1, 0.01, (2, 3, 5)), "version", "benchmark", "execution", **coords)
 
 
 def stamps(*starts):

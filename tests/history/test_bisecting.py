@@ -67,7 +67,6 @@ def test_every_series_has_its_own():
 
 
 def test_bad_input():
-    """What came and what is needed."""
     changes = history().perf.change_points()
     for keywords, message in (
         ({"commits": NIGHTS[1:]}, "does not hold 1 of the 24 commits"),

@@ -46,7 +46,6 @@ def positions(result, name="change"):
 
 
 def quietly(times, **options):
-    """Return changes without their warning."""
     with warnings.catch_warnings(action="ignore"):
         return times.perf.change_points(**options)
 
@@ -66,7 +65,6 @@ def test_changes_are_found_where_they_are(history, found):
     assert found["segment"].sel(benchmark="c").values.tolist() == [0] * 20 + [1] * 20 + [2] * 20
     assert found.where(~found["change"])["estimate"].isnull().all()
     assert (found["verdict"].values[~found["change"].values] == "").all()
-    xr.testing.assert_identical(perfarray.change_points(history), found)
 
 
 def test_the_table(found):
@@ -143,7 +141,6 @@ DESIGNS = {
 
 
 def spread_histories(design, number, seed=12):
-    """Return stable histories of a program whose spread changes."""
     return series(np.exp(0.01 * np.random.default_rng(seed).normal(size=(number, 100, 1)) * DESIGNS[design][:, None]))
 
 
@@ -210,8 +207,7 @@ def test_commits_with_few_runs_count_less():
 def test_stopped_runs_are_never_in_favour(history, rate):
     """After a change to a time-out only "at least as slow" is known, and before one only "at most"; of rates it is the other way round."""
     stopped = xr.zeros_like(history, dtype=bool)
-    stopped.loc[{"benchmark": "c", "commit": "c50"}] = True
-    stopped.loc[{"benchmark": "a", "commit": "c10"}] = True
+    stopped[2, 50] = stopped[0, 10] = True
     times = (1 / history).assign_attrs(units="1/s", better="higher") if rate else history
     with pytest.warns(PerfarrayWarning, match="stopped"):
         result = times.assign_coords(censored=stopped).perf.change_points()
@@ -333,24 +329,14 @@ def test_long_segments_are_kept_when_watched():
     assert 45 <= positions(result, "alarm")[0] <= 54
 
 
-@pytest.mark.parametrize(
-    ("labels", "hashes"),
-    [
-        ("0c3d 19e70 4b1f2 7715a 9d2e0 a3f19 c0b71 e81d4", True),
-        ("0c3d1f 19e704 4b1f20 7715ac 9d2e07 a3f190", True),
-        ("deadbeef deadbef0 deadbef1", True),
-        ("12345 12346 12350", False),
-        ("20240101 20240102 20240103", False),
-        ("2020a 2020b 2021a 2024e", False),
-        ("1000 1001 1002 base", False),
-        ("a100 a200 b100", False),
-        ("0c3 19e 4b1 a3f", False),
-        ("0c3d 19ez 4b1f a3f1", False),
-    ],
-)
-def test_hashes_are_known_by_how_they_look(labels, hashes):
+def test_hashes_are_known_by_how_they_look():
     """Abbreviated to seven characters or more, or to four where letters and digits are mixed as by chance; numbers and names are none."""
-    assert are_hashes(labels.split()) == hashes
+    mixed = "0c3d 19e70 4b1f2 7715a 9d2e0 a3f19 c0b71 e81d4", "0c3d1f 19e704 4b1f20 7715ac 9d2e07 a3f190"
+    for labels in (*mixed, "deadbeef deadbef0 deadbef1"):
+        assert are_hashes(labels.split()), labels
+    numbers = "12345 12346 12350", "20240101 20240102 20240103", "2020a 2020b 2021a 2024e"
+    for labels in (*numbers, "1000 1001 1002 base", "a100 a200 b100", "0c3 19e 4b1 a3f", "0c3d 19ez 4b1f a3f1"):
+        assert not are_hashes(labels.split()), labels
 
 
 def test_an_unknown_order_is_no_history(history):

@@ -8,7 +8,7 @@ import perfarray
 from perfarray.machines.formulas import LOGS, arguments_of, columns_in, read_formula
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table():
     """A response that depends on a, b, and the system; x is for curves, `flag -DN="x y"` a name that must be quoted."""
     chance = np.random.default_rng(1)
@@ -20,7 +20,6 @@ def table():
 
 
 def explained(table: pd.DataFrame, formula: str, **keywords) -> perfarray.VariabilityModel:
-    """Explain by a formula, with least squares unless told otherwise."""
     return perfarray.explain_variation(table, formula=formula, rng=1, **({"model": "ols"} | keywords))
 
 
@@ -49,11 +48,9 @@ def test_every_variable_of_a_formula_is_known(table, right):
     assert model.influence.sum() == pytest.approx(100)
     new = table.iloc[:5].assign(b=2.5)
     np.testing.assert_allclose(model.predict(new), model.result.predict(new))
-    changed = []
     for name in WORKING[right]:
         reversed_column = table.assign(**{name: table[name].to_numpy()[::-1]})
-        changed += [name] if not np.allclose(model.predict(reversed_column), model.predict(table)) else []
-    assert changed == WORKING[right]
+        assert not np.allclose(model.predict(reversed_column), model.predict(table)), name
 
 
 def test_influence_is_of_all_terms_of_a_variable(table):
@@ -109,7 +106,6 @@ def test_new_labels(table):
     ],
 )
 def test_errors_give_the_reason(table, formula, message):
-    """The formula and the reason."""
     with pytest.raises(ValueError, match=message):
         explained(table, formula)
 

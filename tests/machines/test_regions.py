@@ -23,7 +23,6 @@ def runs(number, seed=0, spread=0.02):
 
 
 def regions(times, **keywords):
-    """Return principal components with regions."""
     return perfarray.principal_components(times, n_resamples=99, rng=1, **keywords)
 
 
@@ -67,13 +66,12 @@ def test_the_pvalue_is_the_share_of_exchanges():
     """
     units = np.array([[[1.0, 2.0], [5.0, 5.5]], [[2.5, 3.5], [6.5, 5.2]]])
     ways = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    ratios = []
-    for chosen in product(ways, ways):
-        total = 0.0
-        for feature, own in enumerate(chosen):
-            pool = units[:, feature].ravel()
-            total += np.log(pool.var() / np.mean([pool[list(own)].var(), np.delete(pool, own).var()]))
-        ratios.append(total)
+
+    def log_ratio(feature, own):
+        pool = units[:, feature].ravel()
+        return np.log(pool.var() / np.mean([pool[list(own)].var(), np.delete(pool, own).var()]))
+
+    ratios = [sum(log_ratio(feature, own) for feature, own in enumerate(chosen)) for chosen in product(ways, ways)]
     keys = np.array([3, 4], dtype=np.uint64)
     found = pairwise_tests(units, "mean", np.ones(2), keys, 4000, (1, 2))
     np.testing.assert_allclose(found[0][0, 1], np.hypot(1.5, 0.6))
@@ -144,8 +142,7 @@ def test_paths_agree():
             np.testing.assert_allclose(found[name].transpose(*expected[name].dims), expected[name], rtol=1e-6)
     np.testing.assert_allclose(regions(times.astype(np.float32))["region_radius"], expected["region_radius"], rtol=1e-3)
     both = xr.concat([times, 2 * times], "clock").assign_coords(clock=["slow", "fast"])
-    found = regions(both)
-    np.testing.assert_allclose(found["distance"].sel(clock="fast"), 2 * expected["distance"])
+    np.testing.assert_allclose(regions(both)["distance"].sel(clock="fast"), 2 * expected["distance"])
     holes = times.where(times["machine"] != "x")
     with pytest.warns(UserWarning, match="1 of 6 labels of 'machine' are left out"):
         assert regions(holes)["apart_pvalue"].sizes == {"machine": 5, "machine_2": 5}
@@ -157,8 +154,8 @@ def test_shared_sessions_are_exchanged_together():
     session = xr.DataArray(1 + 0.1 * np.random.default_rng(3).standard_normal((6, 3)), dims=("machine", "execution"))
     session[:2] = [[1.1, 1.0, 1.2], [0.9, 1.05, 0.95]]
     together = (times * session).assign_attrs(times.attrs | {"shared_levels": "execution"})
-    found = regions(together)["apart_pvalue"].sel(machine="u", machine_2="v").item()
-    alone = regions(together.drop_attrs())["apart_pvalue"].sel(machine="u", machine_2="v").item()
+    pvalues = (regions(data)["apart_pvalue"] for data in (together, together.drop_attrs()))
+    found, alone = (pvalue.sel(machine="u", machine_2="v").item() for pvalue in pvalues)
     assert found >= 0.1  # 20 exchanges, each with its mirror image
     assert alone < 0.05
 
@@ -173,7 +170,6 @@ def test_too_many_to_compare():
 
 
 def test_bad_numbers():
-    """The message says what is needed."""
     with pytest.raises(ValueError, match="n_resamples=5: give a whole number of at least 20"):
         runs(3).perf.principal_components(n_resamples=5)
     with pytest.raises(ValueError, match="confidence_level=95 is out of range"):
@@ -198,8 +194,8 @@ def test_the_level_of_regions():
     wide, narrow = (regions(runs(5), statistic="mean", confidence_level=level) for level in (0.95, 0.5))
     ratio = ((wide["score_upper"] - wide["score"]) / (narrow["score_upper"] - narrow["score"])).isel(principal_component=0)
     df = np.array([optimize.brentq(lambda df, r=r: stats.t.ppf(0.975, df) / stats.t.ppf(0.75, df) - r, 1, 1e4) for r in ratio.values])
-    np.testing.assert_allclose(wide["region_radius"], np.sqrt(2 * stats.f.ppf(0.95, 2, df)), rtol=1e-6)
-    np.testing.assert_allclose(narrow["region_radius"], np.sqrt(2 * stats.f.ppf(0.5, 2, df)), rtol=1e-6)
+    for result, level in ((wide, 0.95), (narrow, 0.5)):
+        np.testing.assert_allclose(result["region_radius"], np.sqrt(2 * stats.f.ppf(level, 2, df)), rtol=1e-6)
 
 
 def test_ellipses_are_drawn():

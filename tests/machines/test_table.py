@@ -12,7 +12,7 @@ import xarray as xr
 import perfarray
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def times():
     """Four machines, three benchmarks, five executions of two iterations; texts as archives write them."""
     nest = {"sizes": {"execution": 5, "iteration": 2}, "variances": {"execution": 0.01, "iteration": 0.04}}
@@ -34,9 +34,8 @@ def test_responses_are_those_of_relative_variation(times):
     table = perfarray.machine_table(times, response=("performance", "relative_variation", "variation"))
     expected = times.perf.relative_variation()
     assert table["machine"].tolist() == ["w", "x", "y", "z"]
-    np.testing.assert_allclose(table["performance"], expected["performance"])
-    np.testing.assert_allclose(table["relative_variation"], expected["relative_variation"])
-    np.testing.assert_allclose(table["variation"], expected["standard_deviation"])
+    for name, own in (("performance", "performance"), ("relative_variation",) * 2, ("variation", "standard_deviation")):
+        np.testing.assert_allclose(table[name], expected[own])
     assert table["n_runs"].tolist() == [5] * 4
     assert table.attrs["n_zero_variation"] == 0
     assert perfarray.from_samples({"a": [1.0] * 3, "b": [1.0, 1.1, 1.2]}, dim="machine").perf.machine_table().attrs["n_zero_variation"] == 1
@@ -47,9 +46,8 @@ def test_several_suites(times):
     """One row over two suites is said; `by` gives rows of each, with the responses each has alone, and a label that tells them apart."""
     mixed = times.assign_coords(suite=("benchmark", ["int", "int", "fp"]))
     mixed = mixed.where((mixed["machine"] != "z") | (mixed["suite"] == "int")).assign_attrs(times.attrs)
-    with pytest.warns(
-        UserWarning, match=r'1 of 4 rows lack .*the benchmarks are of 2 suites: times.groupby\("suite"\) or by="suite"'
-    ) as said:
+    told = r'1 of 4 rows lack .*the benchmarks are of 2 suites: times.groupby\("suite"\) or by="suite"'
+    with pytest.warns(UserWarning, match=told) as said:
         table = mixed.perf.machine_table()
     assert "one mean is taken over the benchmarks of 2 suites" in str(said[0].message)
     assert table.attrs["suites"] == "int, fp"
@@ -157,9 +155,8 @@ def test_rows_have_the_same_suite(times):
 
 def test_what_each_level_adds():
     """The variation of a level is that of its variance component, relative to the mean: here 3 % and 4 %."""
-    many = perfarray.simulate(
-        sizes={"execution": 400, "iteration": 10}, variances={"execution": 0.09, "iteration": 0.16}, mean=10.0, dims={"machine": 20}, rng=1
-    )
+    nest = {"sizes": {"execution": 400, "iteration": 10}, "variances": {"execution": 0.09, "iteration": 0.16}}
+    many = perfarray.simulate(**nest, mean=10.0, dims={"machine": 20}, rng=1)
     table = many.perf.machine_table(response=("execution_variation", "iteration_variation", "execution_variance", "iteration_variance"))
     np.testing.assert_allclose(table["execution_variance_noise"], table["iteration_variance"] / 10)
     np.testing.assert_allclose(table["execution_variance"], table["execution_variation"] ** 2)
@@ -188,16 +185,13 @@ def test_scores_without_runs():
 def test_noise_of_relative_variation():
     """The log of the spread of one benchmark with three runs has a standard deviation of .64, of twelve alike .15."""
     for benchmarks, expected in ((1, 0.65), (12, 0.15)):
-        times = perfarray.simulate(
-            sizes={"execution": 3}, variances={"execution": 0.0001}, dims={"machine": 400, "benchmark": benchmarks}, rng=1
-        )
-        table = times.perf.machine_table()
+        dims = {"machine": 400, "benchmark": benchmarks}
+        table = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims=dims, rng=1).perf.machine_table()
         assert table["relative_variation_noise"][0] == pytest.approx(expected, abs=0.02)
         assert np.log(table["relative_variation"]).std() == pytest.approx(expected, abs=0.03)
 
 
 def test_bad_input(times):
-    """The message says what came and what there is."""
     with pytest.raises(ValueError, match="nothing was measured"):
         (times * np.nan).perf.machine_table()
     with pytest.raises(ValueError, match=r"response='speed' is not known; choose one of 'performance'.*'execution_variation'"):
@@ -215,10 +209,8 @@ def test_flags_of_single_benchmarks_are_columns():
     labels = {"machine": ["a", "b"], "benchmark": ["fft", "sort"]}
     times = xr.DataArray(values, dims=("machine", "benchmark", "execution"), coords=labels)
     optimised = np.array([["-O3 -ipo", "-O2"], ["-O3", "unknown"]], dtype=object)
-    described = times.assign_coords(
-        optimization_flags=(("machine", "benchmark"), optimised),
-        portability_flags=("benchmark", np.array(["none", "-DLINUX"], dtype=object)),
-    )
+    portable = ("benchmark", np.array(["none", "-DLINUX"], dtype=object))
+    described = times.assign_coords(optimization_flags=(("machine", "benchmark"), optimised), portability_flags=portable)
     table = described.perf.machine_table()
     columns = {name: table[name].tolist() for name in table if name.startswith("flag ")}
     assert columns == {"flag -DLINUX": [True, True], "flag -O3": [True, True], "flag -O2": [True, False], "flag -ipo": [True, False]}

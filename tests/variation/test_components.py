@@ -11,32 +11,28 @@ from perfarray.variation import components
 from perfarray.variation.numerics.component_intervals import anova_limits
 
 LEVELS = ("binary", "execution", "iteration")
-METHODS = ("anova", "reml", "ml")
+TABLE_3 = xr.DataArray([[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]], dims=LEVELS, name="time")
+each_method = pytest.mark.parametrize("method", ["anova", "reml", "ml"])
 
 
 def timings(missing=0.0, benchmarks=3, seed=0):
-    """Return benchmark times of three levels."""
-    drawn = perfarray.simulate(
-        sizes={"binary": 6, "execution": 4, "iteration": 5},
-        variances={"binary": 0.02, "execution": 0.02, "iteration": 0.04},
-        dims={"benchmark": benchmarks},
-        rng=seed,
-    )["time"]
+    sizes, variances = (dict(zip(LEVELS, values, strict=True)) for values in ((6, 4, 5), (0.02, 0.02, 0.04)))
+    drawn = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": benchmarks}, rng=seed)["time"]
     gaps = np.random.default_rng(seed).random(drawn.shape) < missing
     return drawn.where(~gaps).assign_attrs(drawn.attrs)
 
 
 def same(one: xr.Dataset, other: xr.Dataset, rtol=1e-6) -> None:
-    """Compare two results variable by variable."""
     assert list(one.data_vars) == list(other.data_vars)
-    for name in one.data_vars:
-        if one[name].dtype == object:
-            assert one[name].values.tolist() == other[name].transpose(*one[name].dims).values.tolist()
-            continue
-        assert_allclose(one[name].values, other[name].transpose(*one[name].dims).values, rtol=rtol, atol=1e-12, err_msg=str(name))
+    for name, found in one.data_vars.items():
+        values = other[name].transpose(*found.dims).values
+        if found.dtype == object:
+            assert found.values.tolist() == values.tolist()
+        else:
+            assert_allclose(found.values, values, rtol=rtol, atol=1e-12, err_msg=str(name))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each_method
 def test_variables_dims_units_and_attrs(method):
     """Squared units for what is a variance; the criterion with likelihood methods only; attrs are text and numbers."""
     found = timings(0.1).perf.variance_components(method=method, confidence_level=0.9)
@@ -55,7 +51,10 @@ def test_variables_dims_units_and_attrs(method):
 
 
 def test_balanced_reml_is_anova_with_other_intervals():
-    """Where no component is negative, REML repeats the analysis of variance; the intervals are near each other and contain it."""
+    """Where no component is negative, REML repeats the analysis of variance; the intervals are near each other and contain it.
+
+    Where the outermost component is zero, standard error and df are those of the means of the units.
+    """
     times = timings()
     anova, reml = times.perf.variance_components(), times.perf.variance_components(method="reml")
     assert (anova["variance"] > 0).all()
@@ -66,6 +65,10 @@ def test_balanced_reml_is_anova_with_other_intervals():
     assert_allclose(reml["upper"].isel(level=2), anova["upper"].isel(level=2), rtol=0.05)
     for name in ("level_variance", "repetitions", "merged"):
         assert_allclose(reml[name], anova[name], rtol=1e-12)
+    times = xr.DataArray([[1.0, 9.0, 2.0], [9.0, 1.0, 5.0], [1.0, 9.1, 4.0]], dims=("execution", "iteration"))
+    found, anova = times.perf.variance_components(method="reml"), times.perf.variance_components()
+    assert found["variance"].sel(level="execution") == 0
+    assert_allclose([found["standard_error"], found["df"]], [anova["standard_error"], anova["df"]])
 
 
 def test_ragged_anova_has_intervals_of_every_level():
@@ -81,24 +84,20 @@ def test_ragged_anova_has_intervals_of_every_level():
     assert "unweighted means" in anova.attrs["interval_method"]
 
 
-def test_published_interval_of_the_mean_square():
-    """Table III of Kalibera and Jones: 16.5 between iterations on 6 df, so 6 x 16.5 over chi-square quantiles 14.449 and 1.2373."""
-    table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
-    found = xr.DataArray(table, dims=LEVELS).perf.variance_components().sel(level="iteration")
-    assert_allclose([found["lower"], found["upper"]], [99 / 14.44938, 99 / 1.237344], rtol=1e-6)
-
-
 @pytest.mark.filterwarnings("ignore:1 of 3 cells have no measured value")
 def test_shares_and_the_whole_coefficient_of_variation():
-    """Table III: components 2.25, -5.67 and 16.5 of a mean of 7; a negative one is none, and one that is NaN has no share."""
-    table = [[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]]
-    times = xr.DataArray(table, dims=LEVELS, name="time")
-    found = xr.concat([times, times.isel(binary=[0, 0, 0], execution=[0, 0], iteration=[0, 0]), times * np.nan], "cell")
-    found = found.perf.variance_components()
+    """Table III: components 2.25, -5.67 and 16.5 of a mean of 7; a negative one is none, and one that is NaN has no share.
+
+    16.5 between iterations has 6 degrees of freedom: its limits are 6 x 16.5 over chi-square quantiles, 14.449 and 1.2373.
+    """
+    constant = TABLE_3.isel(binary=[0, 0, 0], execution=[0, 0], iteration=[0, 0])
+    found = xr.concat([TABLE_3, constant, TABLE_3 * np.nan], "cell").perf.variance_components()
     between, _, within = found["variance"].isel(cell=0).values
     assert_allclose(found["share"], [[between / (between + within), 0, within / (between + within)], [np.nan] * 3, [np.nan] * 3])
     assert_allclose(found["total_coefficient_of_variation"], [np.sqrt(between + within) / found["mean"].values[0], 0, np.nan])
-    merged = times.perf.variance_components(negative="merge")
+    within = found.isel(cell=0).sel(level="iteration")
+    assert_allclose([within["lower"], within["upper"]], [99 / 14.44938, 99 / 1.237344], rtol=1e-6)
+    merged = TABLE_3.perf.variance_components(negative="merge")
     assert_allclose(merged["share"].sum(), 1)
     assert np.isnan(merged["share"].values[1])
     given = perfarray.from_components({"binary": 9.0, "execution": np.nan, "iteration": 16.0}, mean=100.0)
@@ -108,62 +107,47 @@ def test_shares_and_the_whole_coefficient_of_variation():
 
 def test_negative_concerns_the_analysis_of_variance_only():
     """Zero sets a component and its standard error aside; likelihood methods give the same whatever is asked."""
-    table = xr.DataArray([[[9, 5], [8, 3]], [[10, 6], [7, 11]], [[1, 12], [2, 4]]], dims=LEVELS)
-    zero = table.perf.variance_components(negative="zero").sel(level="execution")
+    zero = TABLE_3.perf.variance_components(negative="zero").sel(level="execution")
     assert zero["variance"] == 0
     assert np.isnan(zero["variance_standard_error"])
     assert zero["upper"] > 0
-    answers = [table.perf.variance_components(method="reml", negative=negative) for negative in ("keep", "zero", "merge")]
+    answers = [TABLE_3.perf.variance_components(method="reml", negative=negative) for negative in ("keep", "zero", "merge")]
     for answer in answers:
         assert answer["variance"].sel(level="execution") == 0
         assert not answer["merged"].any()
         same(answers[0], answer)
 
 
-def test_zero_outermost_component_takes_the_unweighted_t():
-    """Standard error and df are those of the means of the units."""
-    values = np.array([[1.0, 9.0, 2.0], [9.0, 1.0, 5.0], [1.0, 9.1, 4.0]])
-    times = xr.DataArray(values, dims=("execution", "iteration"))
-    found, anova = times.perf.variance_components(method="reml"), times.perf.variance_components()
-    assert found["variance"].sel(level="execution") == 0
-    assert_allclose([found["standard_error"], found["df"]], [anova["standard_error"], anova["df"]])
-
-
-@pytest.mark.parametrize("method", METHODS)
+@each_method
 def test_one_cell_in_trouble_is_counted_in_one_warning(method):
     """Empty, single-valued and constant benchmarks stand beside the others, which keep their numbers."""
     times = timings(0.1, benchmarks=5)
-    values = times.values.copy()
-    values[1], values[2] = np.nan, 3.0
-    values[3, 1:] = np.nan
-    times = times.copy(data=values)
+    times[1], times[2], times[3, 1:] = np.nan, 3.0, np.nan
     with pytest.warns(UserWarning, match="1 of 5 cells have no measured value; their answers are NaN") as caught:
         found = times.perf.variance_components(method=method)
     assert len(caught) == 1
     assert found["variance"].isel(benchmark=1).isnull().all()
     assert found["variance"].isel(benchmark=2).values.tolist() == [0, 0, 0]
     assert found["upper"].isel(benchmark=2, level=2) == 0
-    assert np.isnan(found["variance"].isel(benchmark=3, level=0))
-    assert np.isnan(found["standard_error"].isel(benchmark=3))
+    assert np.isnan([found["variance"].isel(benchmark=3, level=0), found["standard_error"].isel(benchmark=3)]).all()
     alone = times.isel(benchmark=[0, 4]).perf.variance_components(method=method)
     same(alone, found.isel(benchmark=[0, 4]))
 
 
-def test_a_maximum_that_is_not_found_is_counted(monkeypatch):
-    """NaN, and the warning says in how many cells and what else there is."""
-    monkeypatch.setattr("perfarray.variation.numerics.maximum.MOST_STEPS", 1)
-    with pytest.warns(UserWarning, match="3 of 3 cells: no maximum of the likelihood was found.*method='anova'"):
+@pytest.mark.parametrize(
+    ("limit", "message", "lost"),
+    [
+        ("MOST_STEPS", "3 of 3 cells: no maximum of the likelihood was found.*method='anova'", ["variance", "mean"]),
+        ("MOST_CROSSINGS", "3 of 3 cells: some limits of the profile likelihood were not found and are NaN", []),
+    ],
+)
+def test_what_is_not_found_is_counted(limit, message, lost, monkeypatch):
+    """Without a maximum nothing is known; without a limit the components are."""
+    monkeypatch.setattr(f"perfarray.variation.numerics.maximum.{limit}", 1)
+    with pytest.warns(UserWarning, match=message):
         found = timings(0.4).perf.variance_components(method="reml")
-    assert found["variance"].isnull().all()
-    assert found["mean"].isnull().all()
-
-
-def test_limits_that_are_not_found_are_counted(monkeypatch):
-    """The components are there, the limits are NaN."""
-    monkeypatch.setattr("perfarray.variation.numerics.maximum.MOST_CROSSINGS", 1)
-    with pytest.warns(UserWarning, match="3 of 3 cells: some limits of the profile likelihood were not found and are NaN"):
-        found = timings(0.4).perf.variance_components(method="reml")
-    assert found["variance"].notnull().all()
+    for name in ("variance", "mean"):
+        assert (found[name].isnull() == (name in lost)).all()
 
 
 @pytest.mark.parametrize(
@@ -177,46 +161,24 @@ def test_limits_that_are_not_found_are_counted(monkeypatch):
     ],
 )
 def test_bad_input(arguments, message):
-    """What came, what is needed."""
     with pytest.raises(ValueError, match=message):
         timings().perf.variance_components(**arguments)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_times_a_thousand(method):
-    """Variances and their limits grow a million times; relative numbers, df and the shape stay."""
-    times = timings(0.1)
-    one, other = (t.perf.variance_components(method=method) for t in (times, 1000 * times))
-    for name in ("variance", "lower", "upper", "variance_standard_error", "level_variance"):
-        assert_allclose(other[name], 1e6 * one[name], rtol=1e-5, err_msg=name)
-    for name in ("mean", "standard_error"):
-        assert_allclose(other[name], 1e3 * one[name], rtol=1e-6)
-    for name in ("df", "coefficient_of_variation"):
-        assert_allclose(other[name], one[name], rtol=1e-5)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_order_of_repetitions_dims_and_chunks_do_not_matter(method):
-    """Shuffled, transposed, chunked over benchmarks, and called as a function."""
+@each_method
+def test_units_orders_and_groups_do_not_matter(method):
+    """Variances and their limits grow as the square of the unit; shuffled, transposed or in groups nothing changes."""
     times = timings(0.1)
     found = times.perf.variance_components(method=method)
+    scaled = (1000 * times).perf.variance_components(method=method)
+    for name, units in ((name, found[name].attrs.get("units")) for name in found.data_vars if name != "criterion"):
+        scaled[name] = scaled[name] / {"s": 1e3, "s2": 1e6}[units] if units in ("s", "s2") else scaled[name]
+    same(found.drop_vars("criterion", errors="ignore"), scaled.drop_vars("criterion", errors="ignore"), rtol=1e-5)
     rng = np.random.default_rng(1)
     shuffled = times.isel({dim: rng.permutation(times.sizes[dim]) for dim in LEVELS})
-    same(found, shuffled.perf.variance_components(method=method))
-    same(found, times.transpose(*reversed(times.dims)).perf.variance_components(method=method))
-    same(found, perfarray.variance_components(times, method=method), rtol=1e-12)
-    lazy = times.chunk({"benchmark": 1}).perf.variance_components(method=method)
-    assert lazy["variance"].chunks is not None
-    same(found, lazy.compute(), rtol=1e-9)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_groups(method):
-    """A groupby over benchmarks gives the same components as one call."""
-    times = timings(0.1)
-    found = times.perf.variance_components(method=method)
-    grouped = times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method))
-    same(found, grouped)
+    for other in (shuffled, times.transpose(*reversed(times.dims))):
+        same(found, other.perf.variance_components(method=method))
+    same(found, times.groupby("benchmark").map(lambda group: group.perf.variance_components(method=method)))
 
 
 def test_the_note_on_uneven_effects_starts_at_three():

@@ -26,8 +26,17 @@ def pyperf_file(path, unit="second", **more):
     return perfarray.read(write(path, suite(bench("fft", *runs, unit=unit, **more))))
 
 
+@pytest.fixture(scope="module")
+def fft(tmp_path_factory):
+    return pyperf_file(tmp_path_factory.mktemp("pyperf") / "fft.json")
+
+
+def one_value(times, loops=LOOPS):
+    """Return the seconds that a value takes."""
+    return loops * times["time"].where(~times["warmup"]).mean().item()
+
+
 def told(times, **keywords):
-    """Return a plan and the notes told."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plan = plan_repetitions(times, **keywords)
@@ -35,12 +44,10 @@ def told(times, **keywords):
 
 
 class TestPyperf:
-    def test_a_plan_fits_the_budget_when_carried_out(self, tmp_path):
+    def test_a_plan_fits_the_budget_when_carried_out(self, fft):
         """A value costs its loops, an execution its start and warm-up: carried out, the plan takes the budget, not 1000 times as long."""
-        times = pyperf_file(tmp_path / "fft.json")
-        plan, notes = told(times, budget=60.0, cost_units="s")
-        processes, values = plan["repetitions"].values.ravel()
-        one = LOOPS * times["time"].where(~times["warmup"]).mean().item()
+        plan, notes = told(fft, budget=60.0, cost_units="s")
+        (processes, values), one = plan["repetitions"].values.ravel(), one_value(fft)
         spent = processes * (START + OWN + one * (1 + values))
         assert spent == pytest.approx(plan["cost"].item(), rel=0.01)
         assert 0.97 * 60 < spent < 60 * 1.01
@@ -57,49 +64,34 @@ class TestPyperf:
         plan, notes = told(times, baseline=baseline, budget=600.0, cost_units="s")
         spent, (processes, values) = 0.0, plan["repetitions"].values.ravel()
         for side, inner in zip(sides, (1, 8), strict=True):
-            one = inner * LOOPS * side["time"].where(~side["warmup"]).mean().item()
-            spent += processes * (float(side["execution_seconds"].mean()) + one * values)
+            spent += processes * (float(side["execution_seconds"].mean()) + one_value(side, inner * LOOPS) * values)
+            assert np.unique(side["loops"]) == inner * LOOPS  # a value is of one inner loop: it took so many of them
         assert spent == pytest.approx(plan["cost"].item(), rel=1e-6)
         assert 0.95 * 600 < spent <= 600
         assert [note.code for note in notes] == ["stated_prices"]
 
-    def test_inner_loops_count(self, tmp_path):
-        """A value is of one inner loop: it took loops x inner_loops of them."""
-        times = pyperf_file(tmp_path / "fft.json", inner_loops=8)
-        assert np.unique(times["loops"]) == 8 * LOOPS
-
-    def test_a_price_given_wins(self, tmp_path):
-        """And is not told."""
-        times = pyperf_file(tmp_path / "fft.json")
-        plan, notes = told(times, budget=60.0, cost_units="s", costs={"execution": 5.0, "iteration": 1.0})
+    @pytest.mark.parametrize("given", [{"iteration": 1.0}, {}])
+    def test_prices_given_win_and_are_not_told(self, fft, given):
+        """Nor is what an iteration takes, which is no assumption: a value costs its loops."""
+        plan, notes = told(fft, budget=60.0, cost_units="s", costs={"execution": 5.0} | given)
+        processes, values = plan["repetitions"].values.ravel()
         assert notes == []
-        assert plan["cost"].item() == plan["repetitions"][0, 0].item() * (5.0 + plan["repetitions"][0, 1].item())
+        assert plan["cost"].item() == pytest.approx(processes * (5.0 + given.get("iteration", one_value(fft)) * values))
 
-    def test_what_an_iteration_takes_is_no_assumption(self, tmp_path):
-        """Where the price of an execution is given there is nothing to tell: a value costs its loops."""
-        times = pyperf_file(tmp_path / "fft.json")
-        plan, notes = told(times, budget=60.0, cost_units="s", costs={"execution": 5.0})
-        one = LOOPS * times["time"].where(~times["warmup"]).mean().item()
-        assert notes == []
-        assert plan["cost"].item() == pytest.approx(plan["repetitions"][0, 0].item() * (5.0 + one * plan["repetitions"][0, 1].item()))
-
-    def test_iterations_as_the_unit(self, tmp_path):
+    def test_iterations_as_the_unit(self, fft):
         """What the file says in seconds is so many iterations."""
-        times = pyperf_file(tmp_path / "fft.json")
-        _, notes = told(times, budget=600.0)
-        one = LOOPS * times["time"].where(~times["warmup"]).mean().item()
-        np.testing.assert_allclose(notes[0].values["execution"], (START + OWN + one) / one, rtol=0.02)
+        _, notes = told(fft, budget=600.0)
+        np.testing.assert_allclose(notes[0].values["execution"], (START + OWN) / one_value(fft) + 1, rtol=0.02)
         assert "iteration" not in notes[0].values
 
-    def test_float32_and_lazy_alike(self, tmp_path):
+    def test_float32_and_lazy_alike(self, fft):
         """The same plan, and of a lazy one nothing is computed before it is wanted."""
         dask = pytest.importorskip("dask")
-        times = pyperf_file(tmp_path / "fft.json")
-        whole, _ = told(times, budget=60.0, cost_units="s")
-        narrow, _ = told(times.astype("float32"), budget=60.0, cost_units="s")
+        whole, _ = told(fft, budget=60.0, cost_units="s")
+        narrow, _ = told(fft.astype("float32"), budget=60.0, cost_units="s")
         np.testing.assert_array_equal(whole["repetitions"], narrow["repetitions"])
         with dask.config.set(scheduler=lambda *_args, **_keywords: pytest.fail("computed")):
-            lazy, notes = told(times.chunk(benchmark=1), budget=60.0, cost_units="s")
+            lazy, notes = told(fft.chunk(benchmark=1), budget=60.0, cost_units="s")
         assert notes[0].values["iteration"] == []
         np.testing.assert_array_equal(lazy.compute()["repetitions"], whole["repetitions"])
 
@@ -117,8 +109,7 @@ class TestPyperf:
         """A run that takes twice its loops prepares each value: more values cost more of that, not more processes."""
         runs = [run(1.0 + k / 100, 1.0, warmups=[(1, 1.0)], loops=1, duration=6.0) for k in range(5)]
         times = perfarray.read(write(tmp_path / "set_up.json", suite(bench("fft", *runs))))
-        assert times["iteration_seconds"].values.tolist() == [2.0] * 5
-        assert times["execution_seconds"].values.tolist() == [2.0] * 5
+        assert times["iteration_seconds"].values.tolist() == times["execution_seconds"].values.tolist() == [2.0] * 5
 
     def test_one_place_for_each_file(self, tmp_path):
         """Files of one process each, told apart by their names: the coordinates lie along `execution` once."""
@@ -128,10 +119,9 @@ class TestPyperf:
         assert times["loops"].dims == ("execution",)
         assert times.perf.merge_level("execution")["loops"].dims == ("iteration",)
 
-    def test_comparisons_show_none_of_it(self, tmp_path):
+    def test_comparisons_show_none_of_it(self, fft):
         """The prices lie along executions: no result without that dim has them."""
-        times = pyperf_file(tmp_path / "fft.json")
-        assert not {"loops", "execution_seconds"} & set(times.perf.mean_interval().coords)
+        assert not {"loops", "execution_seconds"} & set(fft.perf.mean_interval().coords)
 
     @needs_archives
     def test_ten_minutes_are_ten_minutes(self):
@@ -158,8 +148,7 @@ class TestJmh:
         spent = forks * (3 * 0.5 + 2.0 * iterations)
         assert spent == plan["cost"].item()
         assert 0.97 * 600 < spent <= 600
-        assert notes[0].values["execution"] == [1.5, 1.5]
-        assert notes[0].values["iteration"] == [2.0, 2.0]
+        assert [notes[0].values[level] for level in ("execution", "iteration")] == [[1.5, 1.5], [2.0, 2.0]]
 
     def test_an_operation_longer_than_the_measurement_time(self, tmp_path):
         """It is finished: the iteration takes as long as it."""
@@ -169,7 +158,6 @@ class TestJmh:
         np.testing.assert_allclose(times["execution_seconds"], 3 * mean)
 
     def test_single_shots_cost_themselves(self, tmp_path):
-        """There is no measurement time."""
         times = self.read(tmp_path / "shot.json", unit="ms/op", mode="ss", measurementTime="single-shot", warmupTime="single-shot")
         np.testing.assert_allclose(times["iteration_seconds"], np.mean(DATA) / 1000)
 
@@ -184,6 +172,9 @@ class TestGeneric:
     def times(self, **coords):
         values = 1.0 + np.arange(6.0).reshape(3, 2) / 100
         return xr.DataArray(values, dims=("execution", "iteration"), name="time", attrs={"units": "s"}, coords=coords)
+
+    def suite(self, **coords):
+        return xr.concat([self.times(), self.times() * 2], "benchmark").assign_coords(benchmark=["a", "b"], **coords)
 
     def test_any_reader_may_set_them(self):
         """`loops` of some runs only counts as 1 elsewhere; the note says what one iteration takes."""
@@ -201,18 +192,12 @@ class TestGeneric:
         assert plan["repetitions"].item() == 600 // (8.0 + times.values.mean())
 
     def test_a_gap_is_named(self):
-        """A benchmark of which the data do not say what an execution costs."""
-        times = xr.concat([self.times(), self.times() * 2], "benchmark").assign_coords(
-            benchmark=["a", "b"], execution_seconds=("benchmark", [1.0, np.nan])
-        )
+        times = self.suite(execution_seconds=("benchmark", [1.0, np.nan]))
         with pytest.raises(ValueError, match="do not say what one more execution takes in 'b'; give it in costs, in s"):
             plan_repetitions(times, budget=600.0, cost_units="s")
 
     def test_a_suite_is_priced_alike(self):
-        """One note, the price of loops."""
-        times = xr.concat([self.times(), self.times() * 2], "benchmark").assign_coords(
-            benchmark=["a", "b"], loops=("execution", [3, 3, 3]), execution_seconds=1.0
-        )
+        times = self.suite(loops=("execution", [3, 3, 3]), execution_seconds=1.0)
         with pytest.warns(perfarray.PerfarrayWarning) as caught:
             plan = perfarray.plan_suite(times, shared="execution", budget=600.0)
         assert [note.code for note in caught[0].message.notes] == ["stated_prices"]

@@ -70,7 +70,6 @@ def test_programs_without_an_order_are_told(times, code):
 
 
 def test_few_runs_are_told():
-    """One run a side has no groups to compare: NaN and a note."""
     with pytest.warns(perfarray.PerfarrayWarning, match="fewer than two groups of 1 runs"):
         found = SMALL.isel(execution=[0]).perf.ordering_stability("old", group_sizes=(1,))
     assert found["right"].isnull().all()
@@ -95,6 +94,5 @@ def test_rates_and_lazy_arrays_and_load():
     [({"statistics": "mode"}, "statistics='mode'"), ({"group_sizes": (0,)}, "group_sizes"), ({"share": 95}, "share=95")],
 )
 def test_bad_choices_are_named(choices, message):
-    """A choice that is none is named."""
     with pytest.raises(ValueError, match=message):
         SMALL.perf.ordering_stability("old", **choices)

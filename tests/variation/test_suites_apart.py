@@ -24,7 +24,6 @@ WEIGHTS = {"equal": [0.7, 0.7, 0.7], "two": [1, 1, 0], "last": {"c": 8, "a": 1, 
 
 
 def pilots(number=1, units=6, iterations=5, seed=1):
-    """Suites of three benchmarks with these components."""
     rng = np.random.default_rng(seed)
     effects = rng.standard_normal((number, 3, units, 1)) * TOP[:, None, None] ** 0.5
     noise = rng.standard_normal((number, 3, units, iterations)) * LOW[:, None, None] ** 0.5
@@ -33,7 +32,6 @@ def pilots(number=1, units=6, iterations=5, seed=1):
 
 
 def chains(variance, cost):
-    """Return benchmarks (benchmarks, L) that share no units."""
     return side_by_side([tree(np.array([a[:1], d[:1]]), np.array([[a[1:]], [d[1:]]])) for a, d in zip(variance, cost, strict=True)])
 
 
@@ -82,12 +80,10 @@ def test_none_and_an_empty_tuple_mean_none():
     plan = planned(pilots()[0], budget=600.0)
     for shared in (None, ()):
         xr.testing.assert_identical(planned(pilots()[0], budget=600.0, shared=shared), plan)
-    times = perfarray.simulate(
-        sizes={"binary": 20, "execution": 5}, variances={"binary": 4e-4, "execution": 4e-4}, dims={"benchmark": 3}, rng=2
-    )
-    costs = {"binary": 60.0, "execution": 1.0}
-    apart = plan_suite(times, costs=costs, budget=4000.0, shared=None)
-    together = plan_suite(times, costs=costs, budget=4000.0)
+    sizes, variances = {"binary": 20, "execution": 5}, {"binary": 4e-4, "execution": 4e-4}
+    times = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 3}, rng=2)
+    ask = {"costs": {"binary": 60.0, "execution": 1.0}, "budget": 4000.0}
+    apart, together = plan_suite(times, **ask, shared=None), plan_suite(times, **ask)
     assert together["half_width"] < apart["half_width"]
 
 
@@ -205,7 +201,6 @@ def test_pyperf_and_jmh(tmp_path):
     ],
 )
 def test_bad_input(keywords, message):
-    """What came, and what is needed."""
     times = xr.concat([pilots()[0]] * 2, "version").assign_coords(version=["old", "new"]).assign_attrs(units="s")
     with pytest.raises(ValueError, match=message):
         planned(times, **({"budget": 600.0} | keywords))

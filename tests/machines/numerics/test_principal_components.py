@@ -24,30 +24,14 @@ def test_components_rebuild_the_table(seed, samples, features, scale):
     assert (np.diff(found.variances) <= 1e-9).all()
 
 
-def test_tables_are_taken_one_by_one():
-    """A batch gives what its tables give."""
-    tables = np.random.default_rng(1).normal(size=(3, 5, 4))
-    found = principal_axes(tables, scale=False)
-    for cell, table in enumerate(tables):
-        np.testing.assert_allclose(found.scores[cell], principal_axes(table, scale=False).scores, atol=1e-12)
-
-
 @pytest.mark.parametrize(
-    ("gaps", "samples", "features"),
-    [
-        ([(0, 0)], [1, 1, 1], [0, 1, 1, 1]),
-        ([(1, 0), (1, 1), (1, 2)], [1, 0, 1], [1, 1, 1, 1]),
-        ([(0, 2), (1, 2), (2, 2), (0, 0), (0, 1), (0, 3)], [0, 1, 1], [1, 1, 0, 1]),
-    ],
+    ("measured", "samples", "features"),
+    [("0111 1111 1111", "111", "0111"), ("1111 0001 1111", "101", "1111"), ("0000 1101 1101", "011", "1101")],
 )
-def test_what_has_most_gaps_goes_first(gaps, samples, features):
+def test_what_has_most_gaps_goes_first(measured, samples, features):
     """A feature that one of three samples lacks goes; a sample that lacks most features goes in its place."""
-    measured = np.ones((3, 4), dtype=bool)
-    for place in gaps:
-        measured[place] = False
-    kept = complete_part(measured)
-    assert kept[0].astype(int).tolist() == samples
-    assert kept[1].astype(int).tolist() == features
+    kept = complete_part(np.array([[place == "1" for place in row] for row in measured.split()]))
+    assert ["".join("01"[place] for place in part.astype(int)) for part in kept] == [samples, features]
 
 
 def test_clusters_are_numbered_as_they_appear():

@@ -19,7 +19,6 @@ def normal(count, *sizes, seed=1):
 
 
 def judged(values):
-    """Return the carriers of cells."""
     return carriers(values, nested_anova(values, values.ndim - 1))
 
 

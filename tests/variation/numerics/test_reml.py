@@ -1,12 +1,12 @@
-"""REML and ML of nested repetitions: against dense matrices, published numbers, R, statsmodels, simulated truth; degenerate cells."""
+"""REML and ML of nested repetitions: against dense matrices, published numbers, R, simulated truth; degenerate cells."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import isotonic_regression
 from scipy.special import stdtrit
 
 import perfarray  # noqa: F401  registers .perf
@@ -16,18 +16,14 @@ from perfarray.variation.numerics.maximum import maximise
 from perfarray.variation.numerics.reml import Fit, nested_reml
 from strategies import experiments
 
-DYESTUFF = np.array(
-    [
-        [1545, 1440, 1440, 1520, 1580], [1540, 1555, 1490, 1560, 1495], [1595, 1550, 1605, 1510, 1560],
-        [1445, 1440, 1595, 1465, 1545], [1595, 1630, 1515, 1635, 1625], [1520, 1455, 1450, 1480, 1445],
-    ],
-    dtype=float,
-)  # fmt: skip
+DYESTUFF = np.array([
+    [1545, 1440, 1440, 1520, 1580], [1540, 1555, 1490, 1560, 1495], [1595, 1550, 1605, 1510, 1560],
+    [1445, 1440, 1595, 1465, 1545], [1595, 1630, 1515, 1635, 1625], [1520, 1455, 1450, 1480, 1445],
+], dtype=float)  # fmt: skip
 """Davies and Goldsmith 1972, the `Dyestuff` of lme4: yield of six batches."""
 
 
 def fit(values: np.ndarray, restricted: bool = True, levels: int | None = None, confidence_level: float | None = 0.95) -> Fit:
-    """Fit cells whose last axes are levels (default: all axes)."""
     levels = levels or values.ndim
     return nested_reml(values, levels, nested_anova(values, levels), restricted, confidence_level)
 
@@ -139,7 +135,7 @@ def test_balanced_boundary_fits_pool_the_mean_squares():
         values = draw(rng, (5, 4, 3), (0.05, 0.05, 1.0))
         anova, found = nested_anova(values, 3), fit(values, confidence_level=None)
         expectations = anova.level_variance * [12, 3, 1]
-        wanted = isotonic(expectations[::-1], anova.level_df[::-1])[::-1]
+        wanted = isotonic_regression(expectations[::-1], weights=anova.level_df[::-1]).x[::-1]
         above = np.append(wanted[1:], 0.0)
         assert_allclose(found.variance, (wanted - above) / [12, 3, 1], rtol=1e-6, atol=1e-9)
         zero = found.variance == 0
@@ -150,23 +146,11 @@ def test_balanced_boundary_fits_pool_the_mean_squares():
     assert pooled > 10
 
 
-def isotonic(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the closest non-decreasing sequence, pooling neighbours that violate the order."""
-    blocks: list[tuple[float, float, int]] = []
-    for value, weight in zip(values, weights, strict=True):
-        blocks.append((value, weight, 1))
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, wa, na), (b, wb, nb) = blocks[-2:]
-            blocks[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, na + nb)]
-    return np.concatenate([np.full(n, value) for value, _, n in blocks])
-
-
 def test_published_fit_and_profile_of_dyestuff():
     """Bates, "lme4: Mixed-effects modeling with R", chapter 1: ML components, and confint() of the standard deviations."""
     found = fit(DYESTUFF, restricted=False)
     assert_allclose(found.variance, [1388.3333, 2451.2500], rtol=1e-6)
-    assert_allclose(np.sqrt([found.lower[0], found.upper[0]]), [12.197461, 84.063361], rtol=1e-4)
-    assert_allclose(np.sqrt([found.lower[1], found.upper[1]]), [38.229976, 67.657688], rtol=1e-4)
+    assert_allclose(np.sqrt([found.lower, found.upper]), [[12.197461, 38.229976], [84.063361, 67.657688]], rtol=1e-4)
     restricted = fit(DYESTUFF)
     assert_allclose(restricted.variance, [1764.05, 2451.25], rtol=1e-6)
     assert_allclose(restricted.criterion, 319.6543, atol=1e-4)
@@ -194,28 +178,9 @@ def test_lme4_of_r(golden, method):
         assert (found.variance[zero] < 1e-4 * expected.sum()).all(), name
         assert_allclose(found.mean, wanted["intercept"], rtol=1e-5, err_msg=name)
         assert_allclose(found.model_standard_error, wanted["intercept_se"], rtol=1e-5, err_msg=name)
-        if not zero[0]:
-            assert_allclose(found.standard_error, wanted["intercept_se"], rtol=1e-5, err_msg=name)
+        assert zero[0] or found.standard_error == pytest.approx(wanted["intercept_se"], rel=1e-5), name
         if method == "REML" and not zero.any():
             assert_allclose(found.df, wanted["satterthwaite"]["df"], rtol=1e-3, err_msg=name)
-
-
-def test_statsmodels_mixed_model():
-    """MixedLM agrees on a small ragged nest of three levels, for REML and ML."""
-    from statsmodels.regression.mixed_linear_model import MixedLM
-
-    values = draw(np.random.default_rng(3), (8, 3, 4), (1.0, 0.5, 0.3), 0.2)
-    rows = [(index, values[index]) for index in np.ndindex(values.shape) if not np.isnan(values[index])]
-    frame = pd.DataFrame([(value, index[0], index[1]) for index, value in rows], columns=["time", "binary", "execution"])
-    model = MixedLM.from_formula("time ~ 1", frame, groups="binary", re_formula="1", vc_formula={"execution": "0 + C(execution)"})
-    for restricted in (True, False):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # statsmodels warns of its own optimiser's path
-            theirs = model.fit(reml=restricted, method=["lbfgs", "bfgs"])
-        found = fit(values, restricted)
-        assert_allclose(found.variance, [theirs.cov_re.iloc[0, 0], theirs.vcomp[0], theirs.scale], rtol=2e-3)
-        assert_allclose(found.mean, theirs.fe_params.iloc[0], rtol=1e-5)
-        assert_allclose(found.criterion, -2 * theirs.llf, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -237,16 +202,15 @@ def test_limits_lie_where_the_profile_crosses_the_cut():
     values = draw(np.random.default_rng(4), (6, 5), (2.0, 1.0), 0.2)
     found, at = fit(values), dense(values)
     bottom = at(found.variance[::-1])[1]
-    for limit in (found.lower[0], found.upper[0]):
-        others = found.variance[1] * np.exp(np.linspace(-0.5, 0.5, 401))
-        assert_allclose(min(at((other, limit))[1] for other in others) - bottom, 3.841459, atol=1e-4)
-    for limit in (found.lower[1], found.upper[1]):
-        others = found.variance[0] * np.exp(np.linspace(-0.5, 0.5, 401))
-        assert_allclose(min(at((limit, other))[1] for other in others) - bottom, 3.841459, atol=1e-4)
+    for level, limits in enumerate(zip(found.lower, found.upper, strict=True)):
+        others = found.variance[1 - level] * np.exp(np.linspace(-0.5, 0.5, 401))
+        for limit in limits:
+            least = min(at((other, limit) if level == 0 else (limit, other))[1] for other in others)
+            assert_allclose(least - bottom, 3.841459, atol=1e-4)
 
 
 def test_lower_limit_is_zero_where_zero_is_within_the_cut():
-    """And a wider confidence level never narrows an interval."""
+    """A wider confidence level never narrows an interval."""
     values = draw(np.random.default_rng(5), (4, 3, 3), (0.1, 0.1, 1.0), 0.2, cells=(30,))
     narrow, wide = fit(values, levels=3, confidence_level=0.8), fit(values, levels=3, confidence_level=0.99)
     assert (narrow.lower[narrow.variance == 0] == 0).all()
@@ -264,8 +228,7 @@ def test_levels_with_one_repetition_belong_to_the_level_above():
         found = fit(values.reshape(shape))
         others = [i for i in range(3) if i != column]
         assert np.isnan(found.variance[column])
-        assert_allclose(found.variance[others], alone.variance)
-        assert_allclose(found.upper[others], alone.upper)
+        assert_allclose([found.variance[others], found.upper[others]], [alone.variance, alone.upper])
     assert_allclose(found.mean, alone.mean)
     assert np.isnan(found.standard_error)  # one outermost unit
 
@@ -287,8 +250,7 @@ def test_cells_do_not_touch_each_other():
     assert np.isnan(together.mean[2])
     assert together.variance[3].tolist() == [0, 0, 0]
     assert together.mean[4] == 5.0
-    assert np.isnan(together.variance[4]).all()
-    assert np.isnan(together.variance[6, 0])
+    assert np.isnan([*together.variance[4], together.variance[6, 0]]).all()
     assert together.variance[6, 2] > 0
 
 
@@ -322,7 +284,6 @@ def test_components_of_very_different_size():
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):
-    """Cells fitted one at a time and together agree."""
     values = draw(np.random.default_rng(11), (5, 3, 4), (1.0, 0.5, 1.0), 0.2, cells=(7,))
     together = fit(values, levels=3)
     monkeypatch.setattr("perfarray.variation.numerics.reml.ENTRIES", 1)
@@ -330,22 +291,19 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("shape", "truth"),
-    [((n, 4, 4), (1.0, 0.5, 2.0)) for n in (3, 5, 10, 30)] + [((n, 6), (1.0, 1.0)) for n in (3, 5, 10, 30)],
-)
-def test_coverage_on_ragged_nests(shape, truth):
+@pytest.mark.parametrize("units", [3, 5, 10, 30])
+@pytest.mark.parametrize(("inside", "truth"), [((4, 4), (1.0, 0.5, 2.0)), ((6,), (1.0, 1.0))])
+def test_coverage_on_ragged_nests(units, inside, truth):
     """A quarter of the values missing: profile intervals of nominal 95 % cover 94 to 98.6 %, below 96 from five units on, t of the mean 95.
 
     Each within three Monte Carlo errors.
     """
     count = experiments(4000)
     error = 3 * np.sqrt(0.05 * 0.95 / count)
-    values = draw(np.random.default_rng(12), shape, truth, 0.25, cells=(count,))
-    found = fit(values, levels=len(shape))
+    found = fit(draw(np.random.default_rng(12), (units, *inside), truth, 0.25, cells=(count,)), levels=len(truth))
     assert found.converged.all()
     covered = ((found.lower <= truth) & (truth <= found.upper)).mean(axis=0)
-    least, most = max(0.93, 0.94 - error), min(*((0.99, 0.986 + error) if shape[0] < 5 else (0.97, 0.96 + error)))
+    least, most = max(0.93, 0.94 - error), min(*((0.99, 0.986 + error) if units < 5 else (0.97, 0.96 + error)))
     assert ((covered > least) & (covered < most)).all(), covered
     within = found.variance[:, -1]
     assert abs(within.mean() - truth[-1]) < 4 * within.std() / np.sqrt(len(within))
