@@ -447,14 +447,6 @@ class TestBootstrapInterval:
         assert found["n"].values.tolist() == [8, 7]
 
 
-@pytest.mark.parametrize("name", ["variance_components", "fit_mixture", "estimator_stability", "normality"])
-def test_methods_that_leave_stopped_runs_out_say_so(name):
-    with warnings.catch_warnings(action="ignore"):
-        found = getattr(timings(new=[9.0, 9.2, 9.1, 9.3], old=OLD).perf, name)()
-    dataset = found if isinstance(found, xr.Dataset) else found.to_dataset()
-    assert "censored" in [note.code for note in dataset.perf.notes()]
-
-
 def false_verdicts(limits, n, **keywords):
     """Return the shares of `faster` and `slower` among 4,000 comparisons of lognormal runs with themselves, stopped at limits."""
     rng = np.random.default_rng(3)
