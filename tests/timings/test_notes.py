@@ -1,8 +1,8 @@
 """Notes: what a result has to say travels as data, and is told once."""
 
 import json
-import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -96,16 +96,12 @@ class TestGathered:
 
     def test_collecting_is_local_to_a_thread(self):
         """Another thread's notes are its own."""
-        seen = []
 
         def other():
             with warnings.catch_warnings(record=True, action="always") as caught:
                 emit(Note("b", "elsewhere"))
-            seen.extend(caught)
+            return caught
 
-        with collecting_notes() as gathered:
-            thread = threading.Thread(target=other)
-            thread.start()
-            thread.join()
+        with collecting_notes() as gathered, ThreadPoolExecutor(1) as thread:
+            assert len(thread.submit(other).result()) == 1
         assert not gathered
-        assert len(seen) == 1

@@ -49,8 +49,7 @@ def ask(times, name):
     needed = {each.name: NEEDED[each.name] for each in parameters if each.default is each.empty and each.name in NEEDED}
     needed |= {each.name: FEW for each in parameters if each.name == "n_resamples" and (each.default or 0) > FEW}
     needed |= {each.name: 1 for each in parameters if each.name == "rng"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return getattr(perfarray, name)(times, **needed | MORE.get(name, {}))
 
 
