@@ -62,12 +62,11 @@ def test_names_are_needed(results):
 
 def test_what_is_known_of_labels_stays(times):
     """Descriptors along the compared dim, which the ratio knows of the candidate alone, are those of the data."""
-    times = times.assign_coords(
-        python=("version", np.array(["3.6", "3.7"], dtype=object)), debug=("version", [True, False]), year=("version", [1, 2])
-    )
+    known = {"python": np.array(["3.6", "3.7"], dtype=object), "debug": [True, False], "year": [1, 2]}
+    times = times.assign_coords({name: ("version", values) for name, values in known.items()})
     both = perfarray.combine({"ratio": times.perf.compare("old"), "mean": times.perf.mean_interval()})
-    for name in ("python", "debug", "year"):
-        assert both[name].sel(version=["old", "new"]).values.tolist() == times[name].values.tolist()
+    for name, values in known.items():
+        assert both[name].sel(version=["old", "new"]).values.tolist() == list(values)
     assert both["debug"].dtype == bool
     other = times.assign_coords(python=("version", np.array(["2.7", "3.7"], dtype=object)))
     with pytest.raises(ValueError, match="say different things of the coordinate 'python'"):
