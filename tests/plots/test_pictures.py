@@ -16,28 +16,22 @@ from perfarray import plots
 from perfarray.accessor import PlotAccessor
 from perfarray.diagnostics.curves import against, lagged
 from perfarray.plots.rows import TALLEST
-from picture_parts import lines, rows, texts, title
+from picture_parts import lines, rows, simulated, texts, title
 from strategies import MANY
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")  # few units draw faster
 
 TIMES = xr.DataArray(
-    np.array([[[[10.0, 10.2], [9.9, 10.1]], [[9.0, 9.2], [8.9, 9.3]]], [[[5.0, 5.1], [5.2, 4.9]], [[5.3, 5.2], [5.1, 5.5]]]]),
-    dims=("benchmark", "version", "execution", "iteration"),
-    coords={"benchmark": ["fft", "sort"], "version": ["old", "new"]},
-    name="time",
-    attrs={"units": "s"},
-)
-
-RUNS = perfarray.simulate(sizes={"execution": 50}, variances={"execution": 1e-4}, dims={"benchmark": 6, "version": ["old", "new"]}, rng=1)[
-    "time"
-]
-
-HISTORY = xr.DataArray(
-    np.exp(0.01 * np.random.default_rng(1).normal(size=(2, 20, 2)) + 0.2 * (np.arange(20)[:, None] > 9)),
-    dims=("benchmark", "commit", "execution"),
-)
-
+    [[[[10.0, 10.2], [9.9, 10.1]], [[9.0, 9.2], [8.9, 9.3]]], [[[5.0, 5.1], [5.2, 4.9]], [[5.3, 5.2], [5.1, 5.5]]]],
+    {"benchmark": ["fft", "sort"], "version": ["old", "new"]}, ("benchmark", "version", "execution", "iteration"), "time", {"units": "s"},
+)  # fmt: skip
+ONE = TIMES[0, 0]
+RUNS = simulated(50, benchmark=6, version=["old", "new"])
+LOADED = RUNS[0, 0].assign_coords(load=("execution", np.arange(50.0)))
+ORDERED = RUNS + 0.1 * (RUNS["version"] == "new")
+DESCRIBED = simulated(5, machine=20, benchmark=2).assign_coords(cores=("machine", np.arange(20.0)))
+STEPS = 0.01 * np.random.default_rng(1).normal(size=(2, 20, 2)) + 0.2 * (np.arange(20)[:, None] > 9)
+HISTORY = xr.DataArray(np.exp(STEPS), dims=("benchmark", "commit", "execution"))
 NEST = {"sizes": {"execution": 3}, "variances": {"execution": 1e-4}, "dims": {"benchmark": 2}, "n_experiments": 9, "rng": 1}
 
 
@@ -51,7 +45,7 @@ def report_of_files():
 
 
 RESULTS = {
-    "against": lambda: against(RUNS[0, 0].assign_coords(load=("execution", np.arange(50.0))), "load"),
+    "against": lambda: against(LOADED, "load"),
     "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
     "autocorrelation": lambda: RUNS.perf.autocorrelation(dim="execution"),
     "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
@@ -63,14 +57,8 @@ RESULTS = {
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "distribution": lambda: TIMES.perf.score_ratio_interval("old", distribution=True),
     "estimator_stability": lambda: RUNS.perf.estimator_stability(group_sizes=[1, 3]),
-    "ordering_stability": lambda: (RUNS + 0.1 * (RUNS["version"] == "new")).perf.ordering_stability("old", group_sizes=[1, 3]),
-    "explain_variation": lambda: (
-        perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
-        .assign_coords(cores=("machine", np.arange(20.0)))
-        .perf.machine_table()
-        .perf.explain_variation(model="ols", rng=1)
-        .to_dataset()
-    ),
+    "ordering_stability": lambda: ORDERED.perf.ordering_stability("old", group_sizes=[1, 3]),
+    "explain_variation": lambda: DESCRIBED.perf.machine_table().perf.explain_variation(model="ols", rng=1).to_dataset(),
     "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", **NEST),
     "fit_mixture": lambda: TIMES[0, 0].perf.fit_mixture(value="iteration").to_dataset(),
     "goodness_of_fit": lambda: RUNS[:2, 0].perf.goodness_of_fit(RUNS[:2, 0].perf.fit_mixture(n_components=1), n_resamples=2, rng=1),
@@ -108,25 +96,19 @@ RESULTS = {
     "variance_components": TIMES.perf.variance_components,
 }
 
-
-ONE = TIMES[0, 0]
 COMPUTED = {
-    "against": lambda ax: RUNS[0, 0].assign_coords(load=("execution", np.arange(50.0))).perf.plot.against("load", ax=ax),
+    "against": lambda ax: LOADED.perf.plot.against("load", ax=ax),
     "biplot": lambda ax: TIMES[..., 0, 0].perf.plot.biplot(samples="version", ax=ax),
     "cdf_fit": lambda ax: ONE.perf.plot.cdf_fit(value="iteration", max_components=1, ax=ax),
     "counts": lambda ax: TIMES.perf.plot.counts(ax=ax),
     "distribution": lambda ax: TIMES.perf.plot.distribution(n_resamples=20, rng=1, ax=ax),
     "five_numbers": lambda ax: TIMES.perf.plot.five_numbers(method="exact", ax=ax),
     "history": lambda ax: HISTORY.perf.plot.history(ax=ax),
-    "influence": lambda ax: (
-        perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"machine": 20, "benchmark": 2}, rng=1)
-        .assign_coords(cores=("machine", np.arange(20.0)))
-        .perf.plot.influence(model="ols", rng=1, ax=ax)
-    ),
+    "influence": lambda ax: DESCRIBED.perf.plot.influence(model="ols", rng=1, ax=ax),
     "intervals": lambda ax: TIMES.perf.plot.intervals("old", threshold=0.02, ax=ax),
     "lag": lambda ax: ONE.perf.plot.lag(ax=ax),
     "mixture": lambda ax: ONE.perf.plot.mixture(value="iteration", max_components=1, ax=ax),
-    "ordering": lambda ax: (RUNS + 0.1 * (RUNS["version"] == "new")).perf.plot.ordering("old", group_sizes=[1, 3], ax=ax),
+    "ordering": lambda ax: ORDERED.perf.plot.ordering("old", group_sizes=[1, 3], ax=ax),
     "overlay": lambda ax: TIMES.perf.plot.overlay(ax=ax),
     "plan": lambda ax: TIMES.perf.plot.plan(costs={"execution": 5}, budget=500, ax=ax),
     "pvalues": lambda ax: TIMES.perf.plot.pvalues("old", correction="holm", ax=ax),
@@ -157,8 +139,7 @@ def test_a_result_draws_itself(name):
     before = result.copy(deep=True)
     ax = result.perf.plot()
     xr.testing.assert_identical(result, before)
-    assert plt.get_fignums() == [ax.figure.number]
-    assert ax.figure.axes == [ax]
+    assert (plt.get_fignums(), ax.figure.axes) == ([ax.figure.number], [ax])
     ax.figure.canvas.draw()
     plt.close(ax.figure)
     check_axes(lambda ax: result.perf.plot(ax=ax))
@@ -174,8 +155,7 @@ def check_axes(draw):
     """Draw on the right one of two Axes: it is returned and has everything."""
     figure, (left, right) = plt.subplots(1, 2)
     assert draw(right) is right
-    assert plt.get_fignums() == [figure.number]
-    assert figure.axes == [left, right]
+    assert (plt.get_fignums(), figure.axes) == ([figure.number], [left, right])
     assert (left.has_data(), right.has_data()) == (False, True)
 
 
@@ -219,11 +199,9 @@ def test_lazy_results_are_computed():
 
 def test_a_picture_is_text():
     """As SVG, the same each time; no figure stays open."""
-    before = plt.get_fignums()
     text = made("compare").perf.plot.svg()
     assert text == made("compare").perf.plot.svg()
-    assert "</svg>" in text
-    assert plt.get_fignums() == before
+    assert ("</svg>" in text, plt.get_fignums()) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -261,11 +239,9 @@ def test_shipped_data_are_drawn():
     assert title(ax) == "O3 compared with O2"
 
 
-MACHINES = perfarray.simulate(
-    sizes={"execution": 8, "iteration": 2}, variances={"execution": 1e-4, "iteration": 1e-4},
-    dims={"machine": ["m1", "m2", "m3"], "benchmark": ["fft", "sort"], "version": ["old", "new"]}, rng=1,
-)["time"]  # fmt: skip
+MACHINES = simulated(8, 2, machine=["m1", "m2", "m3"], benchmark=["fft", "sort"], version=["old", "new"])
 OLD = MACHINES.sel(version="old", drop=True)
+MEANS = OLD.perf.mean_interval()
 
 
 def titles(ax):
@@ -325,34 +301,31 @@ def test_axes_that_differ_are_not_shared():
     assert limits[0][1] < limits[1][0]
 
 
+RATIOS = MACHINES.perf.ratio_interval("old").transpose("machine", "benchmark", "version")
+TWENTY = MEANS.isel(machine=[0] * 20).assign_coords(machine=range(20))
+
+
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("result", "keywords", "message"),
     [
-        ({"col": "compiler"}, r"row=None, col='compiler': give different dims .*; there are machine, benchmark, version"),
-        ({"col": "machine", "row": "machine"}, "give different dims"),
-        ({"col_wrap": 2}, "col_wrap=2 is for col alone"),
-        ({"col": "machine", "col_wrap": 0}, "col_wrap=0 is for col alone, a number of columns of at least 1"),
-        ({"col": "machine", "row": "benchmark", "col_wrap": 2}, "col_wrap=2 is for col alone"),
+        (RATIOS, {"col": "compiler"}, r"row=None, col='compiler': give different dims .*; there are machine, benchmark, version"),
+        (RATIOS, {"col": "machine", "row": "machine"}, "give different dims"),
+        (RATIOS, {"col_wrap": 2}, "col_wrap=2 is for col alone"),
+        (RATIOS, {"col": "machine", "col_wrap": 0}, "col_wrap=0 is for col alone, a number of columns of at least 1"),
+        (RATIOS, {"col": "machine", "row": "benchmark", "col_wrap": 2}, "col_wrap=2 is for col alone"),
+        # levels inside a picture, all machines in one, Axes given, more than there is room for
+        (OLD.perf.variance_components().transpose("machine", "benchmark", "level"), {"col": "level"}, "there are machine, benchmark"),
+        (OLD.perf.principal_components(), {"col": "machine"}, "shows all cells together and has no facets"),
+        (MEANS, {"col": "machine", "ax": True}, "facets have a figure of their own"),
+        (TWENTY, {"col": "machine"}, r"20 pictures of .* in 20 columns do not fit .* give col_wrap=4, or select fewer"),
     ],
 )
-def test_wrong_dims_of_facets(keywords, message):
+def test_what_has_no_facets(result, keywords, message):
     """What came, and what there is."""
-    result = MACHINES.perf.ratio_interval("old").transpose("machine", "benchmark", "version")
+    if "ax" in keywords:
+        keywords = keywords | {"ax": MEANS.perf.plot()}
     with pytest.raises(ValueError, match=message):
         result.perf.plot(**keywords)
-
-
-def test_what_has_no_facets():
-    """Levels inside a picture, all machines in one, an Axes given, more than there is room for."""
-    with pytest.raises(ValueError, match="there are machine, benchmark"):
-        OLD.perf.variance_components().transpose("machine", "benchmark", "level").perf.plot(col="level")
-    with pytest.raises(ValueError, match="shows all cells together and has no facets"):
-        OLD.perf.principal_components().perf.plot(col="machine")
-    means = OLD.perf.mean_interval()
-    with pytest.raises(ValueError, match="facets have a figure of their own"):
-        means.perf.plot(col="machine", ax=means.perf.plot())
-    with pytest.raises(ValueError, match=r"20 pictures of .* in 20 columns do not fit .* give col_wrap=4, or select fewer"):
-        means.isel(machine=[0] * 20).assign_coords(machine=range(20)).perf.plot(col="machine")
 
 
 def test_a_label_without_anything_has_an_empty_facet():

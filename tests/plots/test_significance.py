@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import pvalues
-from picture_parts import beside, lines, rows, texts, title
+from picture_parts import beside, lines, rows, simulated, texts, title
 
 
 def result(pvalue, **attrs):
@@ -47,8 +47,7 @@ def test_few_exchanges_have_no_small_p():
 
 @pytest.fixture(scope="module")
 def times():
-    sizes, dims = {"execution": 30}, {"benchmark": 6, "version": ["old", "new"]}
-    return perfarray.simulate(sizes=sizes, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
+    return simulated(30, benchmark=6, version=["old", "new"])
 
 
 def test_a_study_stands_in_the_order_of_its_corrected_p(times):

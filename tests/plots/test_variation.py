@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 import perfarray
 from perfarray.plots import variance_components
 from perfarray.plots.figure import level_colours
-from picture_parts import beside, heights, legend, lines, points, rows, texts
+from picture_parts import beside, heights, legend, lines, points, rows, simulated, texts
 
 LEVELS = ["binary", "execution", "iteration"]
 
@@ -131,7 +131,7 @@ def test_estimators_of_several_cells_have_rows(stability):
 
 def test_orders_are_drawn_in_percent():
     """A line for each estimator, beside the requested share; of several cells the size that has it."""
-    times = perfarray.simulate(sizes={"execution": 30}, variances={"execution": 1e-4}, dims={"version": ["old", "new"]}, rng=1)["time"]
+    times = simulated(30, version=["old", "new"])
     shifted = times + 0.02 * (times["version"] == "new")
     orders = shifted.perf.ordering_stability("old", group_sizes=[1, 3, 5], statistics=["mean", "min"])
     ax = orders.perf.plot()
