@@ -13,8 +13,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*executions would do:perfarray.
 
 def simulated(executions, **dims):
     """Return two versions with these executions."""
-    sizes, variances = {"execution": executions}, {"execution": 4e-4}
-    return perfarray.simulate(sizes=sizes, variances=variances, dims={**dims, "version": ["old", "new"]}, rng=2)
+    dims |= {"version": ["old", "new"]}
+    return perfarray.simulate(sizes={"execution": executions}, variances={"execution": 4e-4}, dims=dims, rng=2)
 
 
 def marks(ax):
