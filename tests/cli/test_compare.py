@@ -250,7 +250,6 @@ class TestOptions:
         assert "the ratios over the suites int, fp (--by suite gives each a row)" in printed
 
     def test_notes_name_options(self):
-        """A note that proposes an argument of the library names the option."""
         path = write_rows("old.csv", "benchmark,time,energy", [row for time in OLD for row in (f"a,{time},", f"b,,{time}")])
         assert "have 'energy' (choose it with --metric)" in run("compare", path, path).stderr
 
@@ -281,7 +280,6 @@ class TestFolders:
         assert content["attrs"]["benchmarks"] == ("shared: session" if kind == "session" else "independent (assumed)")
 
     def test_separate_files_are_named(self):
-        """Rows and suites say which file they compare."""
         printed = run("compare", "old", "new", "--files-are", "separate").stdout
         rows = [line.split()[:3] for line in printed.splitlines()]
         assert ["a", "day0.csv", "0.998"] in rows

@@ -46,7 +46,6 @@ def test_labels_and_texts_in_markdown(text, code):
 
 
 def as_csv(*arguments):
-    """Return the rows of an answer."""
     return list(csv.DictReader(io.StringIO(run(*arguments, "--output", "csv").stdout)))
 
 
@@ -180,7 +179,6 @@ def test_a_screen_that_is_too_narrow(monkeypatch):
 
 
 def test_a_grid_of_a_result_without_labels():
-    """One cell is one row."""
     times = perfarray.from_samples({"old": [10.0, 10.2, 9.9], "new": [9.0, 9.1, 8.9]})
     grid = grid_of(times.perf.compare("old").perf.table())
     assert (grid.n_labels, len(grid.rows), grid.titles[0]) == (0, 1, "old -> new")

@@ -31,7 +31,6 @@ def results(tmp_path_factory):
 
 
 def history(*words, code=None):
-    """Return the answer as JSON."""
     return as_json("history", *words, code=code)
 
 

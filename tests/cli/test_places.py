@@ -29,7 +29,6 @@ def write(path, seed=1, **means):
 
 
 def hyperfine(path, **means):
-    """Write what hyperfine exports."""
     rng = random.Random(2)
     results = [{"command": name, "times": [rng.gauss(mean, 0.01 * mean) for _ in range(10)]} for name, mean in means.items()]
     Path(path).write_text(json.dumps({"results": results}))

@@ -22,7 +22,6 @@ def pilot():
 
 @pytest.fixture
 def one():
-    """The pilot of fft alone."""
     TIMES.query("benchmark == 'fft'").to_csv("one.csv", index=False)
     return "one.csv"
 
@@ -34,7 +33,6 @@ def runs():
 
 
 def plan(*arguments, answers=None, code=0):
-    """Run the command and check its exit code."""
     return run("plan", *arguments, answers=answers, code=code)
 
 
@@ -174,7 +172,6 @@ class TestErrors:
         ],
     )
     def test_one_line(self, one, arguments, message):
-        """A wrong option is an error of one line."""
         assert message in refused("plan", one, *arguments)
 
     def test_a_single_unit(self):

@@ -13,7 +13,6 @@ OLD, NEW = SHIPPED / "malloc.json", SHIPPED / "pymalloc.json"
 
 @pytest.fixture(autouse=True)
 def _matplotlib():
-    """Skip where nothing can be drawn."""
     pytest.importorskip("matplotlib")
 
 
@@ -63,14 +62,12 @@ def test_a_label_by_its_end_or_a_pattern():
     ],
 )
 def test_errors_before_reading(words, message):
-    """An error names what there is."""
     told = run("plot", *words.split(), code=2).stderr
     assert message in told
     assert "no such file" not in told
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    """The error names the extra that has it."""
     monkeypatch.setattr("perfarray.cli.plot.find_spec", lambda _: None)
     assert "install perfarray[plots]" in run("plot", "violin", "no.json", "-o", "a.svg").stderr
 

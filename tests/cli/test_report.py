@@ -20,7 +20,6 @@ def report(*arguments, path="report.json"):
 
 
 def section(found, title):
-    """Return one section of a report."""
     return next(one for one in found["sections"] if one["title"] == title)
 
 

@@ -66,7 +66,6 @@ def test_a_map_has_a_field_for_every_share():
 
 
 def test_bad_input():
-    """The message names the results that have rates, and the kinds of pictures."""
     with pytest.raises(ValueError, match="a result of 'mean_interval' has no rates; those of calibrate, coverage"):
         plots.rates(simulated(3).perf.mean_interval())
     with pytest.raises(ValueError, match="kind='heat' is not known"):

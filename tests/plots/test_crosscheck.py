@@ -47,7 +47,6 @@ def test_a_method_that_was_not_asked_has_no_mark():
 
 
 def test_one_run_a_side_has_no_answer():
-    """Crosses, and a dash."""
     times = perfarray.from_samples({"old": [1.0], "new": [0.9]})
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution"):
         ax = times.perf.agreement("old", rng=1).perf.plot()

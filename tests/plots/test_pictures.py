@@ -192,7 +192,6 @@ def test_order_of_dims_changes_nothing(name, dims):
 
 
 def test_lazy_results_are_computed():
-    """A result of dask arrays is drawn like any other."""
     pytest.importorskip("dask")
     assert len(rows(TIMES.chunk({"benchmark": 1}).perf.variance_components().perf.plot())) == 4
 
@@ -214,7 +213,6 @@ def test_a_picture_is_text():
     ],
 )
 def test_what_has_no_picture_says_so(draw, message):
-    """A result without a picture, no result, timings, and an empty selection."""
     with pytest.raises(ValueError, match=message):
         draw()
 
@@ -245,7 +243,6 @@ MEANS = OLD.perf.mean_interval()
 
 
 def titles(ax):
-    """Return the titles of all facets."""
     return [title(panel) for panel in ax.figure.axes]
 
 
@@ -321,7 +318,6 @@ TWENTY = MEANS.isel(machine=[0] * 20).assign_coords(machine=range(20))
     ],
 )
 def test_what_has_no_facets(result, keywords, message):
-    """What came, and what there is."""
     if "ax" in keywords:
         keywords = keywords | {"ax": MEANS.perf.plot()}
     with pytest.raises(ValueError, match=message):

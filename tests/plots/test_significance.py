@@ -18,7 +18,6 @@ def result(pvalue, **attrs):
 
 
 def drawn(ax, label):
-    """Return the values drawn under a label of the legend."""
     return list(next(line for line in ax.lines if line.get_label() == label).get_xdata())
 
 
@@ -86,7 +85,6 @@ def test_distributions_of_p():
 
 
 def test_bad_input(times):
-    """Each message says what came and what is needed."""
     with pytest.raises(ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"):
         pvalues(result([0.1]), alpha=5)
     with pytest.raises(ValueError, match="kind='pie' is unknown"):

@@ -10,7 +10,6 @@ from picture_parts import beside, rows, simulated, texts, title
 
 @pytest.fixture
 def times():
-    """Four benchmarks on two machines."""
     return simulated(4, benchmark=4, machine=["x", "y"])
 
 

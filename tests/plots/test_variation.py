@@ -77,8 +77,7 @@ def test_cells_without_variation_say_so():
     assert (list(ax.containers), legend(ax)) == ([], [])
 
 
-def test_large_shares_are_written_into_the_bars():
-    """Nine percent and more."""
+def test_shares_of_nine_percent_and_more_are_written_into_the_bars():
     written = texts(variance_components(result([[8.0, 32.0, 60.0], [9.0, 31.0, 60.0]], benchmark=["fft", "sort"])))
     assert {"8 %", "9 %", "31 %", "32 %", "60 %"} & set(written) == {"9 %", "31 %", "32 %", "60 %"}
 

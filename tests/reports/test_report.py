@@ -50,12 +50,10 @@ def texts(times):
 
 
 def pictures(page):
-    """Return the pictures inside a page."""
     return [base64.b64decode(picture).decode() for picture in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", page)]
 
 
 def section_of(report, title):
-    """Return a section of a report as JSON."""
     return next(section for section in json.loads(report)["sections"] if section["title"] == title)
 
 

@@ -55,7 +55,6 @@ SIMULATED = {
 
 
 def test_every_kind_is_tried():
-    """A layout that is added is tried here."""
     assert {name for name, kind in KINDS.items() if kind.layout is not PLAIN} == CALLS.keys() | SIMULATED.keys()
 
 
@@ -178,7 +177,6 @@ def test_no_answer_is_no_refusal(times):
 
 
 def test_lazy_results(times):
-    """They are computed."""
     pytest.importorskip("dask.array")
     lazy = times.chunk(machine=1).perf.mean_interval()
     assert lazy.perf.table().equals(times.perf.mean_interval().perf.table())

@@ -9,7 +9,6 @@ import perfarray
 
 @pytest.fixture
 def times():
-    """Two versions of two benchmarks."""
     samples = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
     one = perfarray.from_samples(samples)
     return xr.concat([one, 2 * one], xr.IndexVariable("benchmark", ["b", "a"]), combine_attrs="override").assign_attrs(one.attrs)
@@ -45,7 +44,6 @@ def test_its_table_and_notes(times):
 
 
 def test_files(times, tmp_path):
-    """It survives netCDF."""
     pytest.importorskip("h5netcdf")
     both = perfarray.combine({"mean": times.perf.mean_interval(), "ratio": times.perf.ratio_interval("old")})
     both.to_netcdf(tmp_path / "both.nc", engine="h5netcdf")
@@ -55,7 +53,6 @@ def test_files(times, tmp_path):
 
 @pytest.mark.parametrize("results", [{}, {"": 1}, {"a b": 1}, {3: 1}])
 def test_names_are_needed(results):
-    """They stand before the names of variables."""
     with pytest.raises(ValueError, match="results must map names to results"):
         perfarray.combine(results)
 

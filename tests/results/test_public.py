@@ -39,7 +39,6 @@ def values_of(found):
 
 
 def test_every_method_is_called():
-    """A new method has a call here."""
     assert sorted([*CALLS, *OF_ANSWERS, *ELSEWHERE]) == METHODS
     assert {*ANSWER_NAMES} == {*CALLS, "report", *DRAWN} - {*UNTOUCHED}
 

@@ -72,7 +72,6 @@ def test_two_means_have_one_unit():
 
 @pytest.mark.parametrize(("seconds", "text"), [(12.0, "12.0 s"), (200.0, "3 min 20 s"), (28680.0, "7 h 58 min"), (math.nan, "-")])
 def test_durations(seconds, text):
-    """Long times are written in two units."""
     assert words.duration(seconds) == text
 
 

@@ -36,7 +36,6 @@ def as_rates(times):
 
 
 def codes(result):
-    """Return the codes of a result's notes."""
     return [note.code for note in result.perf.notes()]
 
 

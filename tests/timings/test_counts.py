@@ -99,7 +99,6 @@ def test_merge_level_says_what_cannot_be_merged():
 
 
 def test_merge_level_widens_what_lacks_the_level_below():
-    """A metric measured per session only keeps its values."""
     times = xr.Dataset({"time": (("session", "execution"), np.ones((2, 3))), "energy": ("session", [5.0, 6.0])})
     merged = times.perf.merge_level("session")
     assert merged["time"].sizes["execution"] == 6

@@ -66,8 +66,6 @@ def test_few_or_constant_units_have_no_pvalue():
 
 
 class TestBatchMeans:
-    """method="batch_means"."""
-
     def test_estimates_are_the_same(self):
         """Only limits, degrees of freedom and p-values differ; n counts units."""
         times = timings(0.0, (4, 2, 41))

@@ -17,7 +17,6 @@ ONE_EACH = {"old": [10.0], "new": [9.0]}
 
 
 def compared(times):
-    """Compare and return the result with its warnings."""
     with warnings.catch_warnings(record=True, action="always") as caught:
         result = perfarray.compare(times, "old", dim="version")
     return result, caught
@@ -95,7 +94,6 @@ class TestGathered:
         assert first_of_each_code(gathered) == [Note("a", "first")]
 
     def test_collecting_is_local_to_a_thread(self):
-        """Another thread's notes are its own."""
 
         def other():
             with warnings.catch_warnings(record=True, action="always") as caught:

@@ -15,7 +15,6 @@ pytest.importorskip("numba")
 
 @pytest.fixture(autouse=True)
 def _numpy_afterwards():
-    """Leave the process as it was."""
     yield
     perfarray.set_options(engine="numpy")
 
@@ -44,7 +43,6 @@ def test_two_threads_with_blocks_see_their_own_engine():
 
 
 def test_two_tasks_with_blocks_see_their_own_engine():
-    """So with tasks of one thread."""
 
     async def work(name):
         with perfarray.set_options(engine=name):

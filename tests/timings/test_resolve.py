@@ -74,7 +74,6 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
 def test_refused(call, message):
-    """The message says what came, what there is, and what to do."""
     with pytest.raises(ValueError, match=message):
         call()
 

@@ -64,7 +64,6 @@ def runs(*, put=(), power=0, **attrs):
 
 
 def computed(found):
-    """Compute what may be lazy."""
     return (found if hasattr(found, "compute") else found.to_dataset()).compute()
 
 
@@ -158,7 +157,6 @@ class TestRange:
 
     @pytest.mark.parametrize("value", [0.0, -1.0, np.inf])
     def test_lists_frames_and_files(self, tmp_path, value):
-        """The place is named alike."""
         frame = pd.DataFrame({"version": ["old", "old"], "time": [1.0, value]})
         frame.to_csv(tmp_path / "runs.csv", index=False)
         sentence = rf"time of version=old, execution=1 is {value}; expected a number above 0"

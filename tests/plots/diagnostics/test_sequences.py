@@ -11,17 +11,14 @@ from picture_parts import columns, legend, lines, rows, texts, title
 
 
 def run_sequence(times, **keywords):
-    """Draw measurements in their order."""
     return times.perf.plot.run_sequence(**keywords)
 
 
 def timings(values, dims=("execution", "iteration"), **coords):
-    """Return timings in seconds."""
     return xr.DataArray(np.asarray(values, float), coords, dims, "time", {"units": "s"})
 
 
 def drawn(ax, kind="values"):
-    """Return the heights of every line of a kind."""
     return [line.get_ydata().tolist() for line in lines(ax, kind)]
 
 
