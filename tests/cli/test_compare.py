@@ -12,9 +12,6 @@ import perfarray
 from cli.commands import OLD, as_json, one_line, refused, run, times, write, write_rows, write_sides
 from perfarray.cli import app as cli
 from perfarray.cli import grid
-from perfarray.cli.compare import OPTIONS
-from perfarray.cli.problems import in_line
-from perfarray.results import words
 from readers.files_of_our_own import entry
 
 
@@ -429,18 +426,6 @@ class TestLimits:
         assert "slower" in printed
         assert "inf" not in printed
 
-    @pytest.mark.parametrize(
-        ("ratio", "threshold", "text"),
-        [
-            ((0.98, 0.96, 0.99997), 0.0, "1.02041x faster (1.00003 to 1.04167)"),
-            ((1.05, 1.0201, 1.08), 0.02, "1.0500x slower (1.0201 to 1.0800)"),
-            ((0.95, 0.92, 0.9801), 0.02, "1.0526x faster (1.0203 to 1.0870)"),
-        ],
-    )
-    def test_digits_show_the_side_of_the_band(self, ratio, threshold, text):
-        """Digits are added until a limit does not seem to lie on the edge."""
-        assert words.change(*ratio, "bounded", "lower", threshold) == text
-
 
 class TestJson:
     def test_one_object_holds_all(self, sides):
@@ -517,32 +502,13 @@ class TestNames:
         printed = run("compare", path, path).stdout
         assert sum(line.count("x") for line in printed.splitlines() if set(line.split()[0] if line.split() else "") == {"x"}) >= 100
 
-    @pytest.mark.parametrize(
-        ("message", "line"),
-        [
-            ('times.groupby("suite") or by="suite" gives each its own', "--by suite gives each its own"),
-            ("say shared='execution'; shared=() says that none does", "say --shared 'execution'; --shared '' says that none does"),
-            ("levels=('execution', 'iteration') take", "--levels execution,iteration take"),
-            ("threshold=-0.01 is out of range", "--threshold -1% is out of range"),
-        ],
-    )
-    def test_options_in_messages(self, message, line):
-        """Arguments are written as options are typed."""
-        assert in_line(message, OPTIONS) == line
 
-
-@pytest.fixture
-def few_runs():
-    """Write two sides of ten benchmarks with three runs, 2 % apart, and four earlier sessions."""
+def test_prior_between_and_shrink():
+    """What is learned from the suite and from other sessions is in the verdicts, and said where it is asked for."""
     rng = np.random.default_rng(4)
     shifts = {f"nightly/{number}.csv": rng.normal(0, 0.02, 10) for number in range(4)}
     for name, shift in (shifts | {"old.csv": np.zeros(10), "new.csv": np.full(10, 0.02)}).items():
         write(name, {f"b{b}": (1 + shift[b]) * (b + 1) * rng.normal(1, 0.01, 3) for b in range(10)})
-
-
-@pytest.mark.usefixtures("few_runs")
-def test_prior_between_and_shrink():
-    """What is learned from the suite and from other sessions is in the verdicts, and said where it is asked for."""
     plain, learned = (as_json("compare", "old.csv", "new.csv", *words)["benchmarks"] for words in ([], ["--prior", "suite", "--shrink"]))
     slower = [sum(row["verdict"] == "slower" for row in rows) for rows in (plain, learned)]
     assert slower[1] > slower[0]

@@ -25,12 +25,17 @@ from perfarray.results import words
         ((2.0, 0.5, 0.8, "exclusive"), "lower", "2.00x slower (beyond 2.00x faster or 1.25x faster)"),
         ((1.1, math.nan, math.nan, "bounded"), "lower", "1.10x slower (no interval)"),
         ((1.0, 1.0, 1.0, "bounded"), "lower", "unchanged (1.00 to 1.00)"),
+        # Digits are added until a limit does not seem to lie on the edge of the band.
+        ((0.98, 0.96, 0.99997, "bounded"), "lower", "1.02041x faster (1.00003 to 1.04167)"),
+        ((1.05, 1.0201, 1.08, "bounded"), ("lower", 0.02), "1.0500x slower (1.0201 to 1.0800)"),
+        ((0.95, 0.92, 0.9801, "bounded"), ("lower", 0.02), "1.0526x faster (1.0203 to 1.0870)"),
         ((math.nan, math.nan, math.nan, "bounded"), "lower", "-"),
     ],
 )
 def test_changes(found, better, text):
     """Every kind of set has its words, in the sense of what is better."""
-    assert words.change(*found, better) == text
+    sense = better if isinstance(better, tuple) else (better,)
+    assert words.change(*found, *sense) == text
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1.0))

@@ -101,24 +101,10 @@ def test_other_kinds_are_refused():
         perfarray.counts([1.0, 2.0])
 
 
-def test_a_level_split_over_chunks_names_it():
-    pytest.importorskip("dask.array")
-    with pytest.raises(ValueError, match=r"dim 'execution' is split over 2 chunks.*use .chunk\(\{'execution': -1\}\)"):
-        TIMES.chunk({"execution": 2}).perf.variance_components()
-
-
 def test_a_missing_engine_names_the_extra(monkeypatch):
     monkeypatch.setattr("perfarray.timings.options.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"install perfarray\[fast\]"):
         perfarray.set_options(engine="numba")
-
-
-def test_options_are_restored():
-    from perfarray.timings import options
-
-    with perfarray.set_options(engine="numpy"):
-        assert options.engine() == "numpy"
-    assert options.engine() == "numpy"
 
 
 class TestMetric:
