@@ -1,6 +1,5 @@
 """What values must be, for every public method that takes timings: finite, with a direction that is one; zeros inside positive units."""
 
-import inspect
 import warnings
 
 import numpy as np
@@ -9,48 +8,23 @@ import pytest
 import xarray as xr
 
 import perfarray
+from method_calls import CALLS, OLD, VERSIONS
 
-NEEDED = {"baseline": "old", "dim": "version", "costs": {"execution": 2.0}, "level": "execution", "width": 0.1, "n_clusters": 2}
-"""What arguments without a default are given."""
-
-FEW = 99
-"""Replicates, where the default is more."""
-
-MORE = {
-    "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
-    "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
-    "change_points": {"dim": "version"},
-    "trend": {"dim": "version"},
-    "stopping": {"half_width": 0.01},
-    "explain_variation": {"model": "ols", "splits": 1},
-    "goodness_of_fit": {"n_resamples": 9},
-    "biplot": {"samples": "version"},
-    "cluster_machines": {"samples": "version"},
-    "machine_table": {},
-    "principal_components": {"samples": "version"},
-}
 MOVERS = {"to_frame", "merge_level", "drop_warmup"}
 """They move values and compute nothing."""
 
-
-def takes_timings(name):
-    """Return whether a public name is a function of timings."""
-    function = getattr(perfarray, name)
-    return inspect.isfunction(function) and next(iter(inspect.signature(function).parameters)) in ("times", "table_or_times")
-
-
-METHODS = sorted({name for name in perfarray.__all__ if takes_timings(name)} - MOVERS)
+ASKED = CALLS | {
+    "compare": OLD, "biplot": {"samples": "version"}, "report": {}, "explain_variation": {"model": "ols", "splits": 1},
+    "change_points": VERSIONS, "trend": VERSIONS, "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
+    "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
+}  # fmt: skip
+METHODS = sorted({*ASKED} - MOVERS)
 each_method = pytest.mark.parametrize("name", METHODS)
 
 
 def ask(times, name):
-    """Call a method with the least it needs."""
-    parameters = inspect.signature(getattr(perfarray, name)).parameters.values()
-    needed = {each.name: NEEDED[each.name] for each in parameters if each.default is each.empty and each.name in NEEDED}
-    needed |= {each.name: FEW for each in parameters if each.name == "n_resamples" and (each.default or 0) > FEW}
-    needed |= {each.name: 1 for each in parameters if each.name == "rng"}
     with warnings.catch_warnings(action="ignore"):
-        return getattr(perfarray, name)(times, **needed | MORE.get(name, {}))
+        return getattr(perfarray, name)(times, **ASKED[name])
 
 
 def runs(*, put=(), power=0, **attrs):
