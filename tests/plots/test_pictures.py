@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from method_calls import answer, given, timings
 from perfarray import plots
 from perfarray.accessor import PlotAccessor
 from perfarray.diagnostics.curves import against, lagged
@@ -44,57 +45,31 @@ def report_of_files():
         return perfarray.speedup_report(Path(folder, "bench.cfg"))
 
 
-RESULTS = {
+MADE = {
     "against": lambda: against(LOADED, "load"),
-    "agreement": lambda: TIMES.perf.agreement("old", n_resamples=20, rng=1),
     "autocorrelation": lambda: RUNS.perf.autocorrelation(dim="execution"),
-    "bootstrap_distribution": lambda: TIMES.perf.bootstrap_distribution(n_resamples=20, rng=1),
-    "bootstrap_interval": lambda: TIMES.perf.bootstrap_interval(method="basic", rng=1),
-    "calibrate": lambda: RUNS.isel(execution=slice(8)).perf.calibrate(n_splits=9, rng=1),
     "change_points": lambda: HISTORY.perf.change_points(),
     "compare": lambda: TIMES.perf.compare("old"),
-    "counts": TIMES.perf.counts,
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
     "distribution": lambda: TIMES.perf.score_ratio_interval("old", distribution=True),
-    "estimator_stability": lambda: RUNS.perf.estimator_stability(group_sizes=[1, 3]),
-    "ordering_stability": lambda: ORDERED.perf.ordering_stability("old", group_sizes=[1, 3]),
     "explain_variation": lambda: DESCRIBED.perf.machine_table().perf.explain_variation(model="ols", rng=1).to_dataset(),
     "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", **NEST),
     "fit_mixture": lambda: TIMES[0, 0].perf.fit_mixture(value="iteration").to_dataset(),
     "goodness_of_fit": lambda: RUNS[:2, 0].perf.goodness_of_fit(RUNS[:2, 0].perf.fit_mixture(n_components=1), n_resamples=2, rng=1),
-    "hierarchical_performance_test": lambda: RUNS.isel(execution=slice(6)).perf.hierarchical_performance_test("old"),
-    "mean_difference": lambda: RUNS[:2].perf.mean_difference("old", n_resamples=40, rng=1),
-    "prob_faster": lambda: RUNS[:2].perf.prob_faster("old", n_resamples=40, rng=1),
-    "prob_fastest": lambda: RUNS[:2].perf.prob_fastest(dim="version", n_resamples=40, rng=1),
-    "relative_variation": TIMES.perf.relative_variation,
-    "speedup": lambda: TIMES.perf.speedup("old"),
     "lag": lambda: lagged(TIMES[0, 0]),
-    "mean_interval": TIMES.perf.mean_interval,
     "mixture": lambda: perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 2.0], [0.1, 0.1]).to_dataset(),
-    "modes_by": lambda: (RUNS[:2, 0] + (np.arange(RUNS.sizes["execution"]) > 3)).perf.modes_by(rng=1),
-    "normality": RUNS.perf.normality,
     "steady_state": lambda: RUNS.perf.steady_state(dim="execution"),
     "null_distance": lambda: TIMES[..., 0].perf.goodness_of_fit(levels="execution", n_resamples=3, distribution=True, rng=1),
     "null_distribution": lambda: TIMES.perf.randomization_test("old", method="exact", distribution=True),
-    "pairwise": lambda: TIMES.perf.pairwise(dim="version"),
     "plan_repetitions": lambda: TIMES.perf.plan_repetitions(costs={"execution": 5}, budget=500),
     "plan_suite": lambda: TIMES.perf.plan_suite(costs={"execution": 5}, budget=2000, shared="execution"),
-    "five_number_summary": lambda: TIMES.perf.five_number_summary(rng=1),
     "power": lambda: perfarray.power("compare", ratio=0.9, **NEST),
     "principal_components": lambda: TIMES[..., 0, 0].perf.principal_components(samples="version"),
     "randomization_test": lambda: TIMES.perf.randomization_test("old", rng=1),
-    "ratio_interval": lambda: TIMES.perf.ratio_interval("old"),
-    "required_runs": lambda: TIMES.perf.required_runs("old", width=0.5, start=2),
-    "required_units": lambda: TIMES.perf.required_units("old", assurance=0.8),
-    "score_ratio_interval": lambda: TIMES.perf.score_ratio_interval("old", sensitivity=True),
-    "score_distribution": lambda: TIMES.perf.score_distribution(rng=1),
-    "stopping": lambda: TIMES.perf.stopping("old", half_width=0.3, start=2),
     "speedup_report": report_of_files,
-    "speedup_test": lambda: TIMES.perf.speedup_test("old", confidence_level=0.9),
-    "suite_score": TIMES.perf.suite_score,
-    "variability_level": lambda: RUNS[:2, 0].perf.variability_level(n_resamples=0, rng=1),
     "variance_components": TIMES.perf.variance_components,
 }
+"""Results that no method has by itself, or that are made of other data than those of the calls of all methods."""
 
 COMPUTED = {
     "against": lambda ax: LOADED.perf.plot.against("load", ax=ax),
@@ -123,16 +98,15 @@ COMPUTED = {
 @cache
 def made(name):
     """Return a result, computed once; that drawing leaves it as it was is tested below."""
-    return RESULTS[name]()
+    return MADE[name]() if name in MADE else answer(name, given(name, timings(1)))
 
 
 def test_every_picture_is_tried_here():
-    """The tables here are the table of pictures, and what the accessor offers beside the picture of a result as text."""
-    assert set(RESULTS) == set(plots.PICTURES)
+    """All that the accessor offers beside the picture of a result as text."""
     assert sorted([*COMPUTED, "png", "svg"]) == [name for name in dir(PlotAccessor) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", plots.PICTURES)
 def test_a_result_draws_itself(name):
     """In one new figure with one Axes, or on the Axes given and nowhere else; the result stays as it was, and the picture renders."""
     result = made(name)
@@ -163,8 +137,8 @@ def check_axes(draw):
 ONE_CELL = ("against", "calibrate", "explain_variation", "fit_mixture", "lag", "mixture", "plan_suite", "principal_components")
 # Every picture is held to a small sheet, which is drawn soon; and to the sheet that there is: one while people wait, in CI all.
 SHEETS = [
-    *((name, TALLEST) for name in RESULTS if name not in ONE_CELL and (MANY or name == "compare")),
-    *((name, 4.0) for name in RESULTS if name not in ONE_CELL),
+    *((name, TALLEST) for name in plots.PICTURES if name not in ONE_CELL and (MANY or name == "compare")),
+    *((name, 4.0) for name in plots.PICTURES if name not in ONE_CELL),
 ]
 
 
@@ -176,7 +150,7 @@ def test_no_picture_is_larger_than_a_sheet(name, tallest, monkeypatch):
     for module in [module for module in drawing if getattr(module, "TALLEST", None) == TALLEST]:
         monkeypatch.setattr(module, "TALLEST", tallest)
     result = made(name)
-    dim = next(dim for dim in ("benchmark", "version") if dim in result.dims)
+    dim = next(dim for dim in ("benchmark", "version", "machine") if dim in result.dims)
     ax = result.isel({dim: [0] * 80}).assign_coords({dim: [f"label {number}" for number in range(80)]}).perf.plot()
     assert max(ax.figure.get_size_inches()) < tallest + 8
     assert re.search(r"\b\d+ of \d+: ", title(ax))
