@@ -206,6 +206,12 @@ def suite(*, known=True):
     return times.assign_coords(censored_at=60.0) if known else times
 
 
+def stopped_at(limits, values):
+    """Return runs of two versions that were stopped at limits."""
+    bounds, dims = np.reshape(limits, (2, 1, 1)), ("version", "benchmark", "execution")
+    return xr.DataArray(np.minimum(values, bounds), {"version": ["old", "new"], "censored": (dims, values >= bounds)}, dims, "time")
+
+
 class TestSuites:
     """A suite's ratio and score are bounds as soon as one benchmark's are."""
 
@@ -224,8 +230,7 @@ class TestSuites:
         nothing = suite(known=False)
         nothing[1, 0] = np.nan
         nothing["censored"][1, 0] = True
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             for times in (suite(known=False), nothing):
                 found = times.perf.score_ratio_interval("old")
                 assert (found["lower"].item(), found["upper"].item(), found["pvalue"].item()) == (0.0, np.inf, 1.0)
@@ -240,17 +245,10 @@ class TestSuites:
 
     def test_randomization_of_one_sided_limits(self):
         """The same system with a limit on one side only: the side with the limit is not shown to be faster."""
-        values = np.random.default_rng(0).lognormal(0, 0.5, (300, 2, 10))
-        stopped = (values > 1.2) & (np.arange(2) == 1)[:, None]
-        times = xr.DataArray(
-            np.where(stopped, 1.2, values),
-            dims=("cell", "version", "execution"),
-            coords={"version": ["old", "new"], "censored": (("cell", "version", "execution"), stopped)},
-        )
-        found = times.perf.randomization_test("old", dim="version", rng=1)
-        assert float((found["pvalue"] <= 0.05).mean()) < 0.05
-        dropped = times.perf.randomization_test("old", dim="version", rng=1, censored="drop")
-        assert float((dropped["pvalue"] <= 0.05).mean()) > 0.15
+        values = np.random.default_rng(0).lognormal(0, 0.5, (300, 2, 10)).transpose(1, 0, 2)
+        ask = stopped_at((np.inf, 1.2), values).rename(benchmark="cell").perf.randomization_test
+        assert (ask("old", dim="version", rng=1)["pvalue"] <= 0.05).mean() < 0.05
+        assert (ask("old", dim="version", rng=1, censored="drop")["pvalue"] <= 0.05).mean() > 0.15
 
     def test_ranks_take_the_worst(self):
         found = suite().perf.hierarchical_performance_test("old")
@@ -447,42 +445,27 @@ class TestBootstrapInterval:
         assert found["n"].values.tolist() == [8, 7]
 
 
-def false_verdicts(limits, n, **keywords):
-    """Return the shares of `faster` and `slower` among 4,000 comparisons of lognormal runs with themselves, stopped at limits."""
-    rng = np.random.default_rng(3)
-    values = rng.lognormal(0.0, 0.5, (2, 4000, n))
-    bounds = np.reshape(limits, (2, 1, 1))
-    times = xr.DataArray(
-        np.minimum(values, bounds),
-        dims=("version", "benchmark", "execution"),
-        coords={"version": ["old", "new"], "censored": (("version", "benchmark", "execution"), values >= bounds)},
-        name="time",
-    )
-    verdict = times.perf.compare("old", dim="version", **keywords)["verdict"]
-    return [float((verdict == word).mean()) for word in ("faster", "slower")]
-
-
 @pytest.mark.parametrize("n", [5, 20])
 @pytest.mark.parametrize("limits", [(1.52, 1.52), (np.inf, 1.52), (1.52, np.inf)])
 def test_false_verdicts(n, limits):
-    """A system compared with itself, a fifth of the runs stopped on one side or both: 5 % at most (Monte Carlo error .34 %)."""
-    faster, slower = false_verdicts(limits, n)
-    assert faster + slower < 0.05 + 3 * 0.0034
+    """Of 4,000 systems compared with themselves, a fifth of the runs stopped on a side or both: 5 % at most (Monte Carlo error .34 %)."""
+    times = stopped_at(limits, np.random.default_rng(3).lognormal(0.0, 0.5, (2, 4000, n)))
+    assert times.perf.compare("old", dim="version")["verdict"].isin(["faster", "slower"]).mean() < 0.05 + 3 * 0.0034
     if limits == (np.inf, 1.52) and n == 20:  # what is left of the side with the limit looks fast: 27 %
-        assert false_verdicts(limits, n, censored="drop")[0] > 0.2
+        assert (times.perf.compare("old", dim="version", censored="drop")["verdict"] == "faster").mean() > 0.2
 
 
 class TestLimitsTravel:
     """Constructors, joins and movers keep the limit."""
 
-    ROWS = "version,execution,time_ms,censored,censored_at\n" + "".join(
-        f"{version},{run},{'' if np.isnan(value) else 1000 * value},{int(np.isnan(value))},60000\n"
-        for version, values in zip(("old", "new"), SIX_OF_EIGHT.values, strict=True)
-        for run, value in enumerate(values)
-    )
+    @pytest.fixture
+    def frame(self):
+        """A table in milliseconds."""
+        frame = SIX_OF_EIGHT.perf.to_frame()
+        return frame.assign(time_ms=1000 * frame["time"], censored_at=60_000).drop(columns="time").set_index(["version", "execution"])
 
-    def test_a_table_in_milliseconds(self, tmp_path):
-        (tmp_path / "both.csv").write_text(self.ROWS)
+    def test_a_table_in_milliseconds(self, frame, tmp_path):
+        frame.to_csv(tmp_path / "both.csv")
         times = perfarray.read(tmp_path / "both.csv")
         np.testing.assert_allclose(times["censored_at"], 60.0)
         np.testing.assert_allclose(times.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
@@ -493,15 +476,12 @@ class TestLimitsTravel:
         assert len(frame) == 16
         xr.testing.assert_allclose(frame.perf.to_timings().perf.compare("old"), SIX_OF_EIGHT.perf.compare("old"))
 
-    def test_joined_with_a_file_without(self, tmp_path):
-        rows = self.ROWS.splitlines(keepends=True)
-        bare = [",".join(line.split(",")[:3]) + "\n" for line in rows[:9]]
-        (tmp_path / "old.csv").write_text("".join(bare))
-        (tmp_path / "new.csv").write_text("".join([rows[0], *rows[9:]]))
+    def test_joined_with_a_file_without(self, frame, tmp_path):
+        frame.loc[["old"], ["time_ms"]].to_csv(tmp_path / "old.csv")
+        frame.loc[["new"]].to_csv(tmp_path / "new.csv")
         times = perfarray.read_archive([tmp_path / "old.csv", tmp_path / "new.csv"], layout="{file}.csv", dim="file")
-        merged = times.max("file", keep_attrs=True).assign_coords(
-            censored=times["censored"].any("file"), censored_at=times["censored_at"].max("file")
-        )
+        limits = {"censored": times["censored"].any("file"), "censored_at": times["censored_at"].max("file")}
+        merged = times.max("file", keep_attrs=True).assign_coords(limits)
         np.testing.assert_allclose(merged.perf.compare("old")["estimate"], SIX_OF_EIGHT.perf.compare("old")["estimate"])
 
     def test_rates_in_several_units(self, tmp_path):

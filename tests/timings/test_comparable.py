@@ -5,13 +5,10 @@ import pytest
 import xarray as xr
 
 import perfarray
+from method_calls import CALLS
 
-COMPARISONS = {
-    "compare": {}, "ratio_interval": {}, "agreement": {"rng": 1, "n_resamples": 20}, "speedup": {}, "speedup_test": {},
-    "overall_speedup": {}, "mean_difference": {"rng": 1}, "prob_faster": {"rng": 1}, "score_ratio_interval": {},
-    "randomization_test": {"rng": 1}, "hierarchical_performance_test": {}, "required_runs": {"width": 0.1},
-    "ordering_stability": {"group_sizes": (1, 3)}, "plan_repetitions": {"half_width": 0.01},
-}  # fmt: skip
+COMPARISONS = {name: {key: value for key, value in call.items() if key != "baseline"} for name, call in CALLS.items() if "baseline" in call}
+COMPARISONS |= {"compare": {}, "plan_repetitions": {"half_width": 0.01}}
 
 
 def scores(**coords):
