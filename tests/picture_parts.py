@@ -2,6 +2,14 @@
 
 import numpy as np
 
+import perfarray
+
+
+def simulated(executions, iterations=None, **dims):
+    """Return times near a second that vary by 1 % between executions, and inside them."""
+    sizes = {"execution": executions} | ({"iteration": iterations} if iterations else {})
+    return perfarray.simulate(sizes=sizes, variances=dict.fromkeys(sizes, 1e-4), dims=dims, rng=1)["time"]
+
 
 def title(ax):
     """Return the title in one line."""

@@ -10,11 +10,18 @@ import pytest
 import xarray as xr
 
 import perfarray
-from cli.test_compare import run
+from cli.commands import one_line, run, write_rows
 from perfarray.tables.stores import writing
 from readers.files_of_our_own import small_suite, write
 
 KINDS = pytest.mark.parametrize("name", ["out.nc", "out.zarr"])
+
+
+@pytest.fixture(autouse=True)
+def _packages():
+    """Skip where nothing can be written."""
+    pytest.importorskip("h5netcdf")
+    pytest.importorskip("zarr")
 
 
 @pytest.fixture
@@ -25,15 +32,7 @@ def archive(tmp_path):
     return tmp_path / "results"
 
 
-@pytest.fixture(autouse=True)
-def _packages():
-    """Skip where nothing can be written."""
-    pytest.importorskip("h5netcdf")
-    pytest.importorskip("zarr")
-
-
 def opened(path):
-    """Read what was written."""
     if path.suffix == ".zarr":
         return xr.open_zarr(path, chunks=None, consolidated=False).load()
     return xr.load_dataset(path, engine="h5netcdf")
@@ -42,33 +41,31 @@ def opened(path):
 @KINDS
 def test_it_writes_what_was_read(archive, tmp_path, name):
     """The file holds the archive; a line summarises it, and no other file is left."""
-    result = run("convert", archive, tmp_path / name, "--layout", "{version}.json")
-    assert result.exit_code == 0, result.output
+    shown = run("convert", archive, name, "--layout", "{version}.json", code=0).stdout
     kind = {"out.nc": "netCDF", "out.zarr": "Zarr"}[name]
-    assert result.stdout == (
-        f"{tmp_path / name}: {kind}, 6 values of time, 1 benchmark x 2 version x 1 execution x 3 iteration, from 2 files\n"
-    )
+    assert shown == f"{name}: {kind}, 6 values of time, 1 benchmark x 2 version x 1 execution x 3 iteration, from 2 files\n"
     expected = perfarray.read_archive(archive, layout="{version}.json")
     back = opened(tmp_path / name)
     xr.testing.assert_equal(back, expected)
     assert back.attrs == expected.attrs
     assert {path.name for path in tmp_path.iterdir()} == {"results", name}
-    compared = run("compare", tmp_path / name, "--dim", "version", "--baseline", "old", "--levels", "iteration")
-    assert (compared.exit_code, "old -> new" in compared.stdout) == (0, True), compared.output
+    compared = run("compare", name, "--dim", "version", "--baseline", "old", "--levels", "iteration", code=0)
+    assert "old -> new" in compared.stdout
 
 
 def test_options_of_reading(tmp_path):
     """Options describe columns and positions, in every command, and errors name them."""
     table = write(tmp_path / "a.csv", "fft,5.0\nfft,6.0\n".encode("utf-16"))
     options = ("--dims", "benchmark=0,time_ms=1", "--encoding", "utf-16")
-    assert run("convert", table, tmp_path / "a.nc", *options).exit_code == 0
+    run("convert", table, "a.nc", *options, code=0)
     np.testing.assert_allclose(opened(tmp_path / "a.nc")["time"].values.ravel(), [0.005, 0.006])
     nested = write(tmp_path / "b.json", {"old": [1.0], "new": [2.0]})
-    assert run("convert", nested, tmp_path / "b.nc", "--pattern", "{version}/{execution}").exit_code == 0
-    assert "--dims benchmark=0,time_ms=1 for one without" in run("convert", write(tmp_path / "c.csv", "fft,x\n"), tmp_path / "c.nc").stderr
-    assert run("convert", table, tmp_path / "d.nc", "--dims", "benchmark").exit_code == 2
+    run("convert", nested, "b.nc", "--pattern", "{version}/{execution}", code=0)
+    assert "--dims benchmark=0,time_ms=1 for one without" in run("convert", write_rows("c.csv", "fft,x", []), "c.nc").stderr
+    run("convert", table, "d.nc", "--dims", "benchmark", code=2)
     options = ("--pattern", "{benchmark}/{execution}")
-    assert [run("files", nested, *words).exit_code for words in ((), options)] == [2, 0]
+    run("files", nested, code=2)
+    run("files", nested, *options, code=0)
     for command in (("compare", nested, nested), ("plan", nested)):
         assert "no reader" in run(*command).stderr
         assert "no reader" not in run(*command, *options).stderr
@@ -76,14 +73,13 @@ def test_options_of_reading(tmp_path):
 
 @KINDS
 def test_it_replaces_only_when_asked(archive, tmp_path, name):
-    """An output is replaced only with --overwrite."""
-    assert run("convert", archive / "old.json", tmp_path / name).exit_code == 0
-    refused = run("convert", archive, tmp_path / name)
-    assert refused.exit_code == 2
-    assert refused.stderr.startswith(f"error: {tmp_path / name} ")
-    assert "--overwrite" in refused.stderr
+    """The bar counts files, on stderr."""
+    run("convert", archive / "old.json", name, code=0)
+    told = run("convert", archive, name, code=2).stderr
+    assert told.startswith(f"error: {name} ")
+    assert "--overwrite" in told
     assert opened(tmp_path / name).attrs["n_files"] == 1
-    assert run("convert", archive, tmp_path / name, "--overwrite").exit_code == 0
+    assert "2/2" in run("convert", archive, name, "--overwrite", "--progress", code=0).stderr
     assert opened(tmp_path / name).attrs["n_files"] == 2
 
 
@@ -113,7 +109,8 @@ def test_a_full_disk_and_a_sudden_end_leave_what_was_there(archive, tmp_path):
     """Without room there is one line, exit code 2 and no partial file, and files of the user are not touched."""
     outputs = [tmp_path / "out.nc", tmp_path / "out.zarr"]
     mine = [write(tmp_path / f"out.partial{path.suffix}", "mine") for path in outputs]
-    assert [run("convert", archive, output).exit_code for output in outputs] == [0, 0]
+    for output in outputs:
+        run("convert", archive, output, code=0)
     child = subprocess.run([sys.executable, "-c", CHILD, archive / "old.json", *outputs], capture_output=True, text=True, check=False)
     assert child.returncode == -signal.SIGKILL, child.stderr
     lines = [line for line in child.stderr.splitlines() if "crc32c" not in line]  # what old packages say of each other
@@ -122,14 +119,14 @@ def test_a_full_disk_and_a_sudden_end_leave_what_was_there(archive, tmp_path):
     assert [opened(output).attrs["n_files"] for output in outputs] == [2, 2]
     assert [path.read_text() for path in mine] == ["mine", "mine"]
     assert len(list(tmp_path.iterdir())) == 6  # and the folder of the one that was killed
-    assert run("convert", archive / "old.json", outputs[0], "--overwrite").exit_code == 0
+    run("convert", archive / "old.json", outputs[0], "--overwrite", code=0)
     assert opened(outputs[0]).attrs["n_files"] == 1
 
 
 def test_a_failed_move_brings_the_old_back(archive, tmp_path, monkeypatch):
     """A store is replaced in two steps: where the second fails, the first is undone."""
     output = tmp_path / "out.zarr"
-    assert run("convert", archive, output).exit_code == 0
+    run("convert", archive, output, code=0)
     rename, moves = os.rename, []
 
     def second_fails(*places):
@@ -139,7 +136,7 @@ def test_a_failed_move_brings_the_old_back(archive, tmp_path, monkeypatch):
         rename(*places)
 
     monkeypatch.setattr(os, "rename", second_fails)
-    assert run("convert", archive / "old.json", output, "--overwrite").exit_code == 2
+    run("convert", archive / "old.json", output, "--overwrite", code=2)
     assert len(moves) == 3
     assert opened(output).attrs["n_files"] == 2
     assert {path.name for path in tmp_path.iterdir()} == {"results", "out.zarr"}
@@ -152,8 +149,8 @@ def test_a_link_stays_one(archive, tmp_path, name):
     far.mkdir()
     link = tmp_path / name
     link.symlink_to(far / f"real{link.suffix}")
-    assert run("convert", archive, link).exit_code == 0
-    assert run("convert", archive / "old.json", link, "--overwrite").exit_code == 0
+    run("convert", archive, link, code=0)
+    run("convert", archive / "old.json", link, "--overwrite", code=0)
     assert link.is_symlink()
     assert opened(far / f"real{link.suffix}").attrs["n_files"] == 1
     assert {path.name for path in far.iterdir()} == {f"real{link.suffix}"}
@@ -175,54 +172,39 @@ def test_wrong_outputs(archive, tmp_path, name, message):
     for folder in ("folder.zarr", "folder.nc"):
         write(tmp_path / folder / "thesis.tex", "years of work")
     write(tmp_path / "file.zarr", "text")
-    result = run("convert", archive / "nothing", tmp_path / name, "--overwrite")
-    assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in run("convert", archive / "nothing", name, "--overwrite", code=2).stderr
     assert (tmp_path / "folder.zarr" / "thesis.tex").exists()
 
 
 def test_archives_that_cannot_be_read(archive, tmp_path):
     """--on-error decides about broken files; messages are those of `read_archive`."""
     write(archive / "cut.json", '{"benchmarks": [{"runs"')
-    result = run("convert", archive, tmp_path / "out.nc")
-    assert result.exit_code == 2
-    assert "cut.json: is not valid JSON: the file is cut off" in result.stderr
-    assert result.stderr.endswith("; perfarray convert --on-error warn leaves such files out, and names them\n")
+    told = run("convert", archive, "out.nc", code=2).stderr
+    assert "cut.json: is not valid JSON: the file is cut off" in told
+    assert told.endswith("; perfarray convert --on-error warn leaves such files out, and names them\n")
     assert not (tmp_path / "out.nc").exists()
-    result = run("convert", archive, tmp_path / "out.nc", "--on-error", "warn")
-    assert result.exit_code == 0
-    assert "warning: of 3 files, 1 is broken and left out" in result.stderr
+    assert "warning: of 3 files, 1 is broken and left out" in run("convert", archive, "out.nc", "--on-error", "warn", code=0).stderr
     assert opened(tmp_path / "out.nc").attrs["n_files_broken"] == 1
 
 
-def test_a_missing_package_is_named(archive, tmp_path, monkeypatch):
+def test_a_missing_package_is_named(archive, monkeypatch):
     """The error names the extra that has it, before anything is read."""
     monkeypatch.setattr(perfarray, "read_archive", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    result = run("convert", archive, tmp_path / "out.zarr", "--format", "pyperf")
-    assert result.exit_code == 2
-    assert "this needs zarr, which is not installed; install perfarray[io]" in result.stderr
-
-
-def test_progress(archive, tmp_path):
-    """The bar counts files, on stderr."""
-    result = run("convert", archive, tmp_path / "out.nc", "--progress")
-    assert result.exit_code == 0
-    assert "2/2" in result.stderr
+    told = run("convert", archive, "out.zarr", "--format", "pyperf", code=2).stderr
+    assert "this needs zarr, which is not installed; install perfarray[io]" in told
 
 
 def test_levels_are_whole_in_every_chunk(tmp_path):
     """Only dims that are not levels are split, so that a store that is opened lazily needs no rechunking."""
     pytest.importorskip("dask.array")
-    times = perfarray.simulate(
-        sizes={"execution": 40, "iteration": 100}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"machine": 600}, rng=1
-    )
+    variances = {"execution": 1e-4, "iteration": 1e-4}
+    times = perfarray.simulate(sizes={"execution": 40, "iteration": 100}, variances=variances, dims={"machine": 600}, rng=1)
     writing.write(times, tmp_path / "a.zarr")
     writing.write(times, tmp_path / "a.nc")
     for lazy in (xr.open_zarr(tmp_path / "a.zarr"), xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf", chunks={})):
-        assert lazy["time"].chunksizes["execution"] == (40,)
-        assert lazy["time"].chunksizes["iteration"] == (100,)
-        assert len(lazy["time"].chunksizes["machine"]) > 1
+        chunks = lazy["time"].chunksizes
+        assert (chunks["execution"], chunks["iteration"], len(chunks["machine"]) > 1) == ((40,), (100,), True)
         np.testing.assert_allclose(lazy.perf.mean_interval()["upper"], times.perf.mean_interval()["upper"], rtol=1e-12)
 
 
@@ -260,8 +242,7 @@ def test_descriptors_have_the_chunks_of_the_timings(tmp_path, monkeypatch, name)
     pytest.importorskip("dask.array")
     monkeypatch.setattr(writing, "LARGEST", 120)
     rows = [f"m{m},b{b},{b + 1 + m % 7 + x / 10},{2 ** (m % 3)},{m % 4}" for m in range(90) for b in range(2) for x in range(2)]
-    table = write(tmp_path / "a.csv", "\n".join(["machine,benchmark,time,cores,cpu_mhz", *rows]).encode())
-    assert run("convert", table, tmp_path / name).exit_code == 0
+    run("convert", write_rows("a.csv", "machine,benchmark,time,cores,cpu_mhz", rows), name, code=0)
     zarr = name == "out.zarr"
     times = xr.open_zarr(tmp_path / name, consolidated=False) if zarr else xr.open_dataset(tmp_path / name, chunks={}, engine="h5netcdf")
     assert times.chunksizes["machine"] == times["cores"].chunks[0] == (23, 23, 23, 21)
@@ -274,47 +255,38 @@ def test_descriptors_have_the_chunks_of_the_timings(tmp_path, monkeypatch, name)
 @KINDS
 def test_a_store_that_is_not_there(tmp_path, name):
     """The error names it, and the most similar name in its folder."""
-    result = run("about", tmp_path / name)
-    assert result.stderr == f"error: {tmp_path / name}: there is no such file\n"
+    assert run("about", name).stderr == f"error: {name}: there is no such file\n"
     (tmp_path / f"my{name}").touch()
-    assert f"there is '{tmp_path / f'my{name}'}'" in run("about", tmp_path / name).stderr
+    assert f"there is 'my{name}'" in run("about", name).stderr
 
 
-def test_streamed_table(tmp_path):
+def test_streamed_table():
     pytest.importorskip("pyarrow")
-    table = tmp_path / "big.csv"
-    table.write_text("benchmark,execution,time\n" + "".join(f"b{b},{e},{1 + b + e / 10}\n" for b in range(3) for e in range(4)))
-    for name, options in (("streamed", ["--stream"]), ("whole", [])):
-        result = run("convert", table, tmp_path / f"{name}.zarr", *options)
-        assert result.exit_code == 0
-        assert "12 values of time, 3 benchmark x 1 file x 4 execution, from 1 file" in " ".join(result.output.split())
-    stores = [xr.load_dataset(tmp_path / f"{name}.zarr", engine="zarr") for name in ("streamed", "whole")]
-    xr.testing.assert_identical(*stores)
+    table = write_rows("big.csv", "benchmark,execution,time", [f"b{b},{e},{1 + b + e / 10}" for b in range(3) for e in range(4)])
+    for name, options in (("streamed.zarr", ["--stream"]), ("whole.zarr", [])):
+        shown = run("convert", table, name, *options, code=0).output
+        assert "12 values of time, 3 benchmark x 1 file x 4 execution, from 1 file" in one_line(shown)
+    xr.testing.assert_identical(*(xr.load_dataset(name, engine="zarr") for name in ("streamed.zarr", "whole.zarr")))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["big.csv", "out.nc", "--stream"], "--stream writes a new Zarr store"),
-        (["other.json", "out.zarr", "--stream"], "is no table that can be streamed"),
-        (["big.csv", "out.zarr", "--stream", "--layout", "{machine}.csv"], "leave out"),
+        ("big.csv out.nc --stream", "--stream writes a new Zarr store"),
+        ("other.json out.zarr --stream", "is no table that can be streamed"),
+        ("big.csv out.zarr --stream --layout {machine}.csv", "leave out"),
     ],
-    ids=str,
 )
-def test_what_is_not_streamed(tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "big.csv").write_text("benchmark,execution,time\nfft,0,1.0\n")
-    (tmp_path / "other.json").write_text("{}")
-    result = run("convert", *arguments)
-    assert result.exit_code == 2
-    assert message in " ".join(result.output.split())
+def test_what_is_not_streamed(arguments, message):
+    write_rows("big.csv", "benchmark,execution,time", ["fft,0,1.0"])
+    write_rows("other.json", "{}", [])
+    assert message in one_line(run("convert", *arguments.split(), code=2).output)
 
 
-def test_large_tables_are_streamed(tmp_path, monkeypatch):
+def test_large_tables_are_streamed(monkeypatch):
     pytest.importorskip("pyarrow")
-    table = tmp_path / "big.csv"
-    table.write_text("benchmark,execution,time\n" + "".join(f"fft,{e},{1 + e / 10}\n" for e in range(40)))
+    table = write_rows("big.csv", "benchmark,execution,time", [f"fft,{e},{1 + e / 10}" for e in range(40)])
     monkeypatch.setattr("perfarray.cli.convert.LARGE", 100)
     with perfarray.set_options(max_file_bytes=100):
-        assert run("convert", table, tmp_path / "out.zarr").exit_code == 0
-    assert xr.load_dataset(tmp_path / "out.zarr", engine="zarr").sizes["execution"] == 40
+        run("convert", table, "out.zarr", code=0)
+    assert xr.load_dataset("out.zarr", engine="zarr").sizes["execution"] == 40

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.test_compare import run
+from cli.commands import as_json, one_line, run
 from readers.files_of_our_own import small_suite, write
 
 
@@ -20,20 +20,19 @@ def archive(tmp_path):
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_a_row_for_each_file(archive, parallel):
     """A broken file is an answer here, and no failure."""
-    result = run("files", archive, "--parallel", parallel)
-    assert result.exit_code == 0, result.output
-    rows = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
+    lines = run("files", archive, "--parallel", parallel, code=0).stdout.splitlines()
+    rows = {line.split()[0]: line for line in lines if line.strip()}
     assert rows["good.json"].split()[1:] == ["read", "pyperf", "1", "3", "3"]
     assert "broken" in rows["cut.json"]
     assert "skipped" in rows["README.md"]
-    assert result.stdout.splitlines()[-1] == "1 skipped, 1 broken, 1 read"
+    assert lines[-1] == "1 skipped, 1 broken, 1 read"
 
 
 def test_advice_names_options(tmp_path, monkeypatch):
     """A file that is named alone gets advice; its name stands in its column only."""
     monkeypatch.setenv("COLUMNS", "1000")
     write(tmp_path / "own.csv", "alg,ms\nsort,2\n")
-    printed = " ".join(run("files", tmp_path / "own.csv").stdout.split())
+    printed = one_line(run("files", tmp_path / "own.csv").stdout)
     assert "own.csv broken 0 0 0 no reader recognises its content" in printed
     assert "--dims benchmark=program,time_ms=duration for CSV with a header" in printed
     assert "perfarray files FILE" not in printed
@@ -51,7 +50,7 @@ def test_names_of_files_are_whole(tmp_path, monkeypatch):
 
 def test_json(archive):
     """The object has every column of every file."""
-    answer = json.loads(run("files", archive, "--json").stdout)
+    answer = as_json("files", archive)
     assert answer["archive"] == str(archive)
     assert [row["status"] for row in answer["files"]] == ["skipped", "broken", "read"]
     assert "is not valid JSON" in answer["files"][1]["reason"]
@@ -60,7 +59,6 @@ def test_json(archive):
 def test_nothing_read(tmp_path):
     """There is no answer without a file of a known format, where the file is missing, and without any file."""
     write(tmp_path / "README.md", "# Results\n")
-    assert run("files", tmp_path).exit_code == 2
-    missing = run("files", tmp_path / "none")
-    assert (missing.exit_code, missing.stdout.splitlines()[-1]) == (2, "1 broken")
-    assert run("files", str(tmp_path / "*.json")).stderr.startswith("error: no files found")
+    run("files", tmp_path, code=2)
+    assert run("files", "none", code=2).stdout.splitlines()[-1] == "1 broken"
+    assert run("files", "*.json").stderr.startswith("error: no files found")

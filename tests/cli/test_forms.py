@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 import perfarray
-from cli.test_compare import OLD, refused, run, times, write
+from cli.commands import OLD, as_json, refused, run, times, write, write_sides
 from perfarray.cli import console
 from perfarray.cli.forms import _code
 from perfarray.cli.grid import grid_of
@@ -17,19 +17,16 @@ from perfarray.results.rows import escape_markdown
 
 
 @pytest.fixture
-def sides(tmp_path):
+def sides():
     """Two files of four benchmarks: one slower, one faster, two as they were; a name that would be markup anywhere."""
-    names = ("steady", "worse", "better", "<b>|`x`*y*")
-    old = write(tmp_path / "old.csv", dict.fromkeys(names, OLD))
-    new = write(tmp_path / "new.csv", {name: times({"better": 0.8, "worse": 1.2}.get(name, 1.0)) for name in names})
-    return old, new, "--threshold", "2%"
+    new = {"steady": times(1.0), "worse": times(1.2), "better": times(0.8), "<b>|`x`*y*": times(1.0)}
+    return *write_sides(dict.fromkeys(new, OLD), new), "--threshold", "2%"
 
 
 def test_markdown(sides):
     """The outcome comes first, then what changed with absolute values, then what has not, folded and counted; no label is markup."""
-    result = run("compare", *sides, "--output", "markdown")
-    assert result.exit_code == 1
-    lines = result.stdout.splitlines()
+    printed = run("compare", *sides, "--output", "markdown", code=1).stdout
+    lines = printed.splitlines()
     assert lines[0].startswith("**4 compared: 1 slower, 1 faster, 2 equivalent, 0 inconclusive; all together ")
     assert lines[2:4] == ["| benchmark | old -> new | change | verdict |", "| :-- | --: | :-- | :-- |"]
     assert lines[4] == "| `better` | 1.000 s -> 0.800 s | 1.250x faster (1.227 to 1.273) | **faster** |"
@@ -37,8 +34,8 @@ def test_markdown(sides):
     assert lines[6].startswith("| **all 4** |  | ")
     assert "<details><summary>No change shown: 2 equivalent</summary>" in lines
     assert any(line.startswith("| `` <b>\\|`x`*y* `` | ") for line in lines)
-    assert "<sub>old " in result.stdout
-    assert result.stdout.count("<b>") == 1
+    assert "<sub>old " in printed
+    assert printed.count("<b>") == 1
 
 
 @pytest.mark.parametrize(("text", "code"), [("a", "`a`"), ("a`b", "`` a`b ``"), ("a|b", "`a\\|b`"), ("a\nb", "`a b`"), ("", "")])
@@ -48,28 +45,28 @@ def test_labels_and_texts_in_markdown(text, code):
     assert escape_markdown("a_b <i> *c* [d](e) #1 -> 2") == r"a\_b \<i> \*c\* \[d\](e) \#1 -> 2"
 
 
-def test_csv(sides, tmp_path):
+def as_csv(*arguments):
+    return list(csv.DictReader(io.StringIO(run(*arguments, "--output", "csv").stdout)))
+
+
+def test_csv(sides):
     """Rows have full precision: one for each benchmark, and one of several; a variable along levels has a column for each."""
-    rows = list(csv.DictReader(io.StringIO(run("compare", *sides, "--output", "csv").stdout)))
-    content = json.loads(run("compare", *sides, "--output", "json").stdout)
-    assert [row["benchmark"] for row in rows] == [row["benchmark"] for row in content["benchmarks"]] + ["all 4"]
-    assert [float(row["upper"]) for row in rows[:4]] == [row["upper"] for row in content["benchmarks"]]
-    alone = write(tmp_path / "alone.csv", {"a": OLD})
-    assert len(run("compare", alone, alone, "--output", "csv").stdout.splitlines()) == 2
-    counted = list(csv.DictReader(io.StringIO(run("plan", sides[0], *PRICES, "--output", "csv").stdout)))
+    rows, expected = as_csv("compare", *sides), as_json("compare", *sides)["benchmarks"]
+    assert [row["benchmark"] for row in rows] == [row["benchmark"] for row in expected] + ["all 4"]
+    assert [float(row["upper"]) for row in rows[:4]] == [row["upper"] for row in expected]
+    assert len(as_csv("compare", *write_sides({"a": OLD}, {"a": OLD}))) == 1
+    counted = as_csv("plan", sides[0], "--cost", "execution=1", "--budget", "1000")
     assert float(counted[0]["repetitions.execution"]) > 0
 
 
-PRICES = ("--cost", "execution=1", "--budget", "1000")
-
-
-def test_notes_and_warnings(tmp_path):
+def test_notes_and_warnings():
     """JSON holds notes as data beside the warnings; Markdown quotes the warnings, since readers of a comment do not see stderr."""
-    old, new = (write(tmp_path / f"{side}.csv", {"a": OLD, "b": OLD[:1]}) for side in ("old", "new"))
-    assert "\n> 'b' rests on one execution on a side: " in run("compare", old, new, "--output", "markdown").stdout
-    content = json.loads(run("compare", old, new, "--output", "json").stdout)
-    assert [(note["code"], note["values"].get("cells")) for note in content["notes"]] == [("one_session", None), ("single_unit", 1)]
-    assert [note.get("aside", False) for note in content["notes"]] == [True, False]
+    sides = write_sides(*[{"a": OLD, "b": OLD[:1]}] * 2)
+    assert "\n> 'b' rests on one execution on a side: " in run("compare", *sides, "--output", "markdown").stdout
+    notes = json.loads(run("compare", *sides, "--output", "json").stdout)["notes"]
+    assert [(note["code"], note["values"].get("cells"), note.get("aside", False)) for note in notes] == [
+        ("one_session", None, True), ("single_unit", 1, False)
+    ]  # fmt: skip
 
 
 class Reader(HTMLParser):
@@ -105,24 +102,26 @@ def test_a_file_has_the_form_of_its_name(sides, tmp_path, name):
     file.parent.mkdir()
     file.write_text("before")
     kind = {"a.md": "markdown", "a.txt": "table"}.get(name, name[2:])
-    result = run("compare", *sides, "-o", file)
-    assert result.exit_code == 1
-    assert result.stdout.splitlines()[-1] == f"{file}: {kind}"
-    assert result.stdout.startswith("4 compared: 1 slower")
+    told = run("compare", *sides, "-o", file, code=1).stdout
+    assert told.splitlines()[-1] == f"{file}: {kind}"
+    assert told.startswith("4 compared: 1 slower")
     printed = run("compare", *sides, "--output", kind).stdout
     assert [line.rstrip() for line in file.read_text().splitlines()] == [line.rstrip() for line in printed.splitlines()]
     assert [path.name for path in file.parent.iterdir()] == [name]
 
 
-def test_files_that_cannot_be_written(sides, tmp_path):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("-o .", "this is a folder; name a file"),
+        ("-o markdown", "-o markdown names a file; --output markdown says the form"),
+        ("-o no/a.md", "there is no folder"),
+        ("--json --output csv", "ask for two forms"),
+    ],
+)
+def test_files_that_cannot_be_written(options, message):
     """Wrong outputs are errors before anything is read."""
-    for options, text in (
-        (("-o", tmp_path), "this is a folder; name a file"),
-        (("-o", "markdown"), "-o markdown names a file; --output markdown says the form"),
-        (("-o", tmp_path / "no" / "a.md"), "there is no folder"),
-        (("--json", "--output", "csv"), "ask for two forms"),
-    ):
-        assert text in refused("compare", "nothing", "nowhere", *options)
+    assert message in refused("compare", "nothing", "nowhere", *options.split())
 
 
 def test_inputs_and_failures_leave_files(sides, tmp_path):
@@ -132,14 +131,14 @@ def test_inputs_and_failures_leave_files(sides, tmp_path):
     assert sides[1].read_text() == before
     file = tmp_path / "a.json"
     file.write_text("before")
-    refused("compare", tmp_path / "no.csv", tmp_path / "no.csv", "-o", file)
+    refused("compare", "no.csv", "no.csv", "-o", file)
     assert file.read_text() == "before"
 
 
-def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
+def test_markdown_of_many_rows_is_short_enough_for_a_comment():
     """It has the first rows and the number of the others; what has not changed is one folded table."""
-    old, new = (write(tmp_path / f"{side}.csv", {f"b{i}": own for i in range(230)}) for side, own in (("old", OLD), ("new", times(1.0))))
-    text = run("compare", old, new, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
+    sides = write_sides(*({f"b{i}": values for i in range(230)} for values in (OLD, times(1.0))))
+    text = run("compare", *sides, "--threshold", "50%", "--shared", "execution", "--output", "markdown").stdout
     assert text.count("| `b") == 200
     assert "and 30 more (`--output csv` has all)" in text
     assert "No change shown: 230 equivalent" in text
@@ -148,41 +147,38 @@ def test_markdown_of_many_rows_is_short_enough_for_a_comment(tmp_path):
 
 def test_order_and_only_changes(sides):
     """They are alike in every form; the outcome still counts all."""
-    found = run("compare", *sides, "--sort", "name", "--only-changes", "--json")
-    assert [row["benchmark"] for row in json.loads(found.stdout)["benchmarks"]] == ["better", "worse"]
-    assert found.exit_code == 1
+    content = as_json("compare", *sides, "--sort", "name", "--only-changes", code=1)
+    assert [row["benchmark"] for row in content["benchmarks"]] == ["better", "worse"]
     printed = run("compare", *sides, "--sort", "effect", "--only-changes").stdout
     assert [line.split()[0] for line in printed.splitlines() if " -> 0.8" in line or " -> 1.2" in line] == ["better", "worse"]
     assert "steady" not in printed
     assert "2 equivalent" in printed
-    every = json.loads(run("compare", *sides, "--sort", "name", "--json").stdout)["benchmarks"]
+    every = as_json("compare", *sides, "--sort", "name")["benchmarks"]
     assert [row["benchmark"] for row in every] == ["<b>|`x`*y*", "better", "steady", "worse"]
 
 
 @pytest.mark.parametrize("count", [1, 9, 100])
 @pytest.mark.parametrize("width", ["80", "200"])
-def test_any_number_of_benchmarks(tmp_path, monkeypatch, count, width):
+def test_any_number_of_benchmarks(monkeypatch, count, width):
     """Rows fit the screen, one line each where names are short enough, and one benchmark has its name, too."""
     monkeypatch.setenv("COLUMNS", width)
-    names = [f"benchmark_{i:03d}" for i in range(count)]
-    path = write(tmp_path / "a.csv", dict.fromkeys(names, OLD))
+    path = write("a.csv", {f"benchmark_{i:03d}": OLD for i in range(count)})
     printed = run("compare", path, path).stdout
     table = printed.partition("\n95 % intervals")[0].splitlines()[2:]
     assert max(map(len, table)) <= int(width)
     assert sum("benchmark_" in line and "unchanged (" in line for line in table) == count
 
 
-def test_a_screen_that_is_too_narrow(tmp_path, monkeypatch):
+def test_a_screen_that_is_too_narrow(monkeypatch):
     """Numbers fold where they leave no room for the labels."""
     monkeypatch.setenv("COLUMNS", "40")
-    path = write(tmp_path / "a.csv", dict.fromkeys(("fft", "sort"), OLD))
+    path = write("a.csv", {"fft": OLD, "sort": OLD})
     lines = run("compare", path, path).stdout.splitlines()
     assert {line.split()[0] for line in lines if line.startswith(("fft ", "sort ", "all 2 "))} == {"fft", "sort", "all"}
     assert max(len(line) for line in lines if line.startswith(("fft ", "sort ", "---"))) <= 40
 
 
 def test_a_grid_of_a_result_without_labels():
-    """One cell is one row."""
     times = perfarray.from_samples({"old": [10.0, 10.2, 9.9], "new": [9.0, 9.1, 8.9]})
     grid = grid_of(times.perf.compare("old").perf.table())
     assert (grid.n_labels, len(grid.rows), grid.titles[0]) == (0, 1, "old -> new")
@@ -215,6 +211,9 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
         ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("by",), "of two suites; --by suite gives each its own"),
         ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("metric",), "of two suites"),
         ("as in .sel(benchmark='a b', version='old')", ("select",), "as in --select 'benchmark=a b' --select 'version=old'"),
+        ("say shared='a'; shared=() says that none does", ("shared",), "say --shared 'a'; --shared '' says that none does"),
+        ("levels=('execution', 'iteration') take", ("levels",), "--levels execution,iteration take"),
+        ("threshold=-0.01 is out of range", ("threshold",), "--threshold -1% is out of range"),
     ],
 )
 def test_messages_name_options(message, options, line):

@@ -7,13 +7,12 @@ from base64 import b64decode
 import numpy as np
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
 
 import perfarray
-from cli.test_compare import run
-from perfarray.cli.app import app
+from cli.commands import as_json, one_line, run, write_rows
 from perfarray.tables.stores import appending
-from readers.files_of_our_own import write
+from readers.files_of_our_own import bench, suite, write
+from readers.files_of_our_own import run as pyperf_run
 
 HASHES = [f"{place * 2654435761 % 2**32:08x}{'0' * 32}" for place in range(1, 25)]
 """Commits in the order they were made, which is not that of their names."""
@@ -31,40 +30,31 @@ def results(tmp_path_factory):
     return folder
 
 
-def found(*words):
-    """Return exit code and JSON of an answer."""
-    result = run("history", *words, "--json")
-    return result.exit_code, json.loads(result.stdout)
+def history(*words, code=None):
+    return as_json("history", *words, code=code)
 
 
 def test_what_changed_and_when(results):
     """There is a row for each change, with commits in the order of their dates; exit code 1 says that something became slower."""
-    result = run("history", results)
-    assert result.exit_code == 1
-    lines = [line.split() for line in result.stdout.splitlines()]
-    assert [line[:2] for line in lines[2:4]] == [["time_sort", HASHES[9][:8]], ["time_sort", HASHES[17][:8]]]
-    assert result.stdout.splitlines()[-1].startswith("2 changes in 2 series of up to 24 commits: 1 slower, 1 faster")
-    assert f"Commits from {HASHES[0][:8]} to {HASHES[-1][:8]}, the oldest first." in result.stdout
-    code, answer = found(results)
-    assert code == answer["exit_code"] == 1
-    assert [(row["benchmark"], row["commit"], row["verdict"]) for row in answer["changes"]] == [
-        ("time_sort", HASHES[9][:8], "slower"), ("time_sort", HASHES[17][:8], "faster"),
+    slower, faster = HASHES[9][:8], HASHES[17][:8]
+    shown = run("history", results, code=1).stdout.splitlines()
+    assert [line.split()[:2] for line in shown[2:4]] == [["time_sort", slower], ["time_sort", faster]]
+    assert shown[-1].startswith("2 changes in 2 series of up to 24 commits: 1 slower, 1 faster")
+    assert f"Commits from {HASHES[0][:8]} to {HASHES[-1][:8]}, the oldest first." in "\n".join(shown)
+    changes = history(results, code=1)["changes"]
+    assert [(row["benchmark"], row["commit"], row["verdict"]) for row in changes] == [
+        ("time_sort", slower, "slower"), ("time_sort", faster, "faster"),
     ]  # fmt: skip
-    assert answer["changes"][0]["lower"] < 1.2 < answer["changes"][0]["upper"]
-
-
-def test_the_largest_change_first(results):
-    """30 % faster is a larger change than 20 % slower."""
-    result = run("history", results, "--sort", "effect")
-    assert result.exit_code == 1
-    assert [line.split()[1] for line in result.stdout.splitlines()[2:4]] == [HASHES[17][:8], HASHES[9][:8]]
+    assert changes[0]["lower"] < 1.2 < changes[0]["upper"]
+    largest_first = run("history", results, "--sort", "effect", code=1).stdout.splitlines()[2:4]
+    assert [line.split()[1] for line in largest_first] == [faster, slower]
 
 
 def test_a_page_has_the_picture(results, tmp_path):
     """The HTML shows the history above the table, and loads nothing."""
     pytest.importorskip("matplotlib")
     page = tmp_path / "h.html"
-    assert run("history", results, "-o", page).exit_code == 1
+    run("history", results, "-o", page, code=1)
     text = page.read_text("utf-8")
     (source,) = re.findall(r'<img [^>]*src="([^"]*)"', text)
     assert source.startswith("data:image/svg+xml;base64,")
@@ -74,7 +64,7 @@ def test_a_page_has_the_picture(results, tmp_path):
     assert text.index("<img") < text.index("<table")
 
 
-def test_another_host(tmp_path):
+def test_another_host():
     """A benchmark that is slower since another host measures is a row with that cause, and no reason for exit code 1."""
     rng = np.random.default_rng(1)
     rows = [
@@ -82,37 +72,33 @@ def test_another_host(tmp_path):
         for day in range(1, 25)
         for execution in range(2)
     ]
-    path = write(tmp_path / "nights.csv", "\n".join(["benchmark,date,host,execution,time", *rows]) + "\n")
-    code, answer = found(path, "--dims", "date=date")
+    answer = history(write_rows("nights.csv", "benchmark,date,host,execution,time", rows), "--dims", "date=date", code=0)
     assert [(row["date"], row["verdict"], row["cause"]) for row in answer["changes"]] == [("2026-03-13", "slower", "host")]
-    assert code == 0
     assert answer["exit_reason"].endswith(": 0 slower, 0 faster, 0 equivalent, 0 inconclusive; 1 with another host")
 
 
 def test_since_a_commit(results):
     """Changes since a commit are shown and judged, and found from all commits. A hash may be abbreviated, or longer."""
     for name in (HASHES[12][:5], HASHES[12]):
-        code, answer = found(results, "--since", name)
-        assert (code, [row["verdict"] for row in answer["changes"]]) == (0, ["faster"])
+        answer = history(results, "--since", name, code=0)
+        assert [row["verdict"] for row in answer["changes"]] == ["faster"]
     assert "since" in answer["exit_reason"]
-    result = run("history", results, "--since", "ffffffff")
-    assert (result.exit_code, "--since ffffffff: not among the 24 commits" in result.stderr) == (2, True)
+    assert "--since ffffffff: not among the 24 commits" in run("history", results, "--since", "ffffffff", code=2).stderr
 
 
 def test_after_each_commit(results):
     """Every commit is judged by those up to it alone."""
-    code, answer = found(results, "--online")
-    assert (answer["attrs"]["false_alarms"], code) == (1, any(row["verdict"] == "slower" for row in answer["changes"]))
-    assert "at 1 per 1,000 commits of a stable history" in " ".join(run("history", results, "--online").stdout.split())
+    answer = history(results, "--online")
+    assert (answer["attrs"]["false_alarms"], answer["exit_code"]) == (1, any(row["verdict"] == "slower" for row in answer["changes"]))
+    assert "at 1 per 1,000 commits of a stable history" in one_line(run("history", results, "--online").stdout)
 
 
 def test_order_of_a_list(results, tmp_path):
     """The list begins with the newest commit, in a file or on stdin; commits that are not in it are named."""
     order = write(tmp_path / "order.txt", "\n".join(f"{commit} words" for commit in reversed(HASHES)))
-    assert found(results, "--order", order)[1]["changes"] == found(results)[1]["changes"]
+    assert history(results, "--order", order)["changes"] == history(results)["changes"]
     write(order, "\n".join(HASHES[:22]))  # the oldest first: what was slower first is faster now
-    result = CliRunner().invoke(app, ["history", str(results), "--order", "-", "--json"], input=order.read_text(encoding="utf-8"))
-    answer = json.loads(result.stdout)
+    answer = json.loads(run("history", results, "--order", "-", "--json", answers=order.read_text(encoding="utf-8")).stdout)
     assert [row["verdict"] for row in answer["changes"]] == ["slower", "faster"]
     assert [part in " ".join(answer["warnings"]) for part in ("2 of 24 commits are not in '-'", "begins with the oldest")] == [True, True]
     write(order, "0000000000")
@@ -127,9 +113,7 @@ def test_hashes_without_dates(tmp_path):
         shown = [{"command": name, "times": [level, 1.01 * level]} for name, level in (("sort", 1.0 + (place >= 6)), ("fft", 1.0))]
         write(tmp_path / commit[:8] / "h.json", {"results": shown})
     layout = ("--layout", "{commit}/h.json")
-    refused = run("history", tmp_path, *layout)
-    assert refused.exit_code == 2
-    assert "order of the 12 commits is not known" in " ".join(refused.stderr.split())
+    assert "order of the 12 commits is not known" in one_line(run("history", tmp_path, *layout, code=2).stderr)
     order = write(tmp_path / "order.txt", "\n".join(reversed(HASHES)))
     result = run("history", str(tmp_path / "*" / "h.json"), "--order", order, *layout)
     assert ("hashes" in result.stderr, result.stdout.splitlines()[2].split()[:2]) == (False, ["sort", HASHES[6][:8]])
@@ -137,11 +121,10 @@ def test_hashes_without_dates(tmp_path):
 
 def test_no_answer(results, tmp_path):
     """There is no dim of a history, or fewer commits than a change needs; no legend explains columns that are not there."""
-    result = run("history", write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]}))
-    assert (result.exit_code, "name it with --dim" in result.stderr) == (2, True)
-    few = str(results / f"{HASHES[0][:2]}*.json")
-    code, answer = found(few)
-    assert (code, answer["exit_reason"].split(":")[0]) == (2, "no answer")
+    one = write(tmp_path / "one.json", {"results": [{"command": "sleep", "times": [1.0, 1.1]}]})
+    assert "name it with --dim" in run("history", one, code=2).stderr
+    few = results / f"{HASHES[0][:2]}*.json"
+    assert history(few, code=2)["exit_reason"].startswith("no answer:")
     assert "change: of the mean" not in run("history", few).stdout
 
 
@@ -172,30 +155,23 @@ def nights(tmp_path):
 def test_files_that_are_one_commit_each(nights, tmp_path):
     """Such files lie along the commits alone, at once and appended; with a second file of a commit, files are a dim."""
     needs_appending()
-    code, answer = found(nights, "--dims", "commit=commit")
-    assert (code, [change["commit"] for change in answer["changes"]]) == (1, ["c06"])
-    store, names = tmp_path / "history.zarr", [f"{5 * night % NIGHTS:02}.json" for night in range(NIGHTS)]
-    for name in names[:2]:
-        assert run("convert", nights / name, store, "--dims", "commit=commit", *(["--append"] if store.exists() else [])).exit_code == 0
-    with xr.open_zarr(store) as stored:
-        assert (set(stored["time"].dims), stored["commit"].values.tolist()) == (
-            {"benchmark", "commit", "execution", "iteration"},
-            ["c00", "c01"],
-        )
-    write(nights / "again.json", json.loads((nights / names[0]).read_text()) | {"datetime": "2026-04-01T00:00:00+00:00"})
+    assert [change["commit"] for change in history(nights, "--dims", "commit=commit", code=1)["changes"]] == ["c06"]
+    first, second = (nights / f"{5 * night % NIGHTS:02}.json" for night in range(2))
+    run("convert", first, "history.zarr", "--dims", "commit=commit", code=0)
+    run("convert", second, "history.zarr", "--dims", "commit=commit", "--append", code=0)
+    with xr.open_zarr("history.zarr") as stored:
+        assert set(stored["time"].dims) == {"benchmark", "commit", "execution", "iteration"}
+        assert stored["commit"].values.tolist() == ["c00", "c01"]
+    write(nights / "again.json", json.loads(first.read_text()) | {"datetime": "2026-04-01T00:00:00+00:00"})
     assert perfarray.read_archive(f"{nights}/*.json", dims={"commit": "commit"}).sizes["file"] == NIGHTS + 1
 
 
 def test_appended_commits_have_dates_of_their_own(tmp_path):
     """The date of a file with one commit lies along the commits once there are more."""
     needs_appending()
-    store, dates = tmp_path / "history.zarr", [f"2026-03-0{day} 10:00:00" for day in (1, 2, 3)]
+    dates = [f"2026-03-0{day} 10:00:00" for day in (1, 2, 3)]
     for night, date in enumerate(dates):
-        runs = [{"metadata": {"date": date}, "values": [1.0, 1.1]}]
-        write(
-            tmp_path / f"c{night}.json", {"version": "1.0", "metadata": {"name": "fft", "unit": "second"}, "benchmarks": [{"runs": runs}]}
-        )
-        place = ["--append"] if night else []
-        assert run("convert", tmp_path / f"c{night}.json", store, *place, "--layout", "{commit}.json").exit_code == 0
-    with xr.open_zarr(store) as stored:
+        path = write(tmp_path / f"c{night}.json", suite(bench("fft", pyperf_run(1.0, 1.1, date=date), unit="second")))
+        run("convert", path, "history.zarr", *(["--append"] if night else []), "--layout", "{commit}.json", code=0)
+    with xr.open_zarr("history.zarr") as stored:
         assert (stored["date"].dims, stored["date"].values.tolist()) == (("commit",), dates)

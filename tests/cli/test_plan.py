@@ -1,45 +1,29 @@
 """`perfarray plan`: prices given or asked for, a table, a sentence, errors of one line."""
 
-import json
-
 import pytest
-from typer.testing import CliRunner
 
 import perfarray
-from perfarray.cli import app as cli
+from cli.commands import as_json, one_line, refused, run, write_rows
 from perfarray.cli.prices import amount
 from readers.files_of_our_own import bench, suite, write
 from readers.files_of_our_own import run as pyperf_run
 
-
-@pytest.fixture(scope="module")
-def pilot(tmp_path_factory):
-    """A pilot of two benchmarks, 8 builds, 5 executions, 4 iterations."""
-    times = perfarray.simulate(
-        sizes={"binary": 8, "execution": 5, "iteration": 4},
-        variances={"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4},
-        dims={"benchmark": ["fft", "sort"]},
-        rng=1,
-    )
-    path = tmp_path_factory.mktemp("pilot") / "pilot.csv"
-    times.perf.to_frame().to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture(scope="module")
-def one(pilot, tmp_path_factory):
-    """The pilot of fft alone."""
-    path = tmp_path_factory.mktemp("one") / "fft.csv"
-    path.write_text("\n".join(line for line in pilot.read_text().splitlines() if not line.startswith("sort")) + "\n")
-    return path
+SIZES = {"binary": 8, "execution": 5, "iteration": 4}
+VARIANCES = {"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4}
+TIMES = perfarray.simulate(sizes=SIZES, variances=VARIANCES, dims={"benchmark": ["fft", "sort"]}, rng=1).perf.to_frame()
 
 
 @pytest.fixture
-def single(tmp_path):
-    """A pilot of one execution."""
-    path = tmp_path / "single.csv"
-    path.write_text("benchmark,execution,iteration,time\nfft,0,0,1.0\nfft,0,1,1.1\n")
-    return path
+def pilot():
+    """A pilot of two benchmarks."""
+    TIMES.to_csv("pilot.csv", index=False)
+    return "pilot.csv"
+
+
+@pytest.fixture
+def one():
+    TIMES.query("benchmark == 'fft'").to_csv("one.csv", index=False)
+    return "one.csv"
 
 
 @pytest.fixture
@@ -48,31 +32,29 @@ def runs():
     return [pyperf_run(1e-3 + k * 1e-5, 1e-3, warmups=[(100, 2e-3)], loops=100, duration=0.45) for k in range(8)]
 
 
-def run(*arguments, answers=None, code=0):
-    """Run the command and check its exit code."""
-    result = CliRunner().invoke(cli.app, ["plan", *map(str, arguments)], input=answers)
-    assert result.exit_code == code, result.output
-    return result
+def plan(*arguments, answers=None, code=0):
+    return run("plan", *arguments, answers=answers, code=code)
 
 
 PRICES = ("--cost", "execution=0.8", "--cost", "binary=95s")
 COSTS = {"execution": 0.8, "binary": 95.0}
+ONE_HOUR = (*PRICES, "--budget", "1h")
 
 
 class TestAnswers:
     def test_a_table_and_a_sentence(self, one):
         """The sentence says what to run, what it costs, what it reaches, and what the one-level experiment would reach."""
-        result = run(one, *PRICES, "--budget", "1h")
+        result = plan(one, *ONE_HOUR)
         assert "one-level" in result.stdout
         assert " of the mean (95 %); running everything once in each binary would give " in result.stdout
         assert result.stderr == ""
-        plan = perfarray.plan_repetitions(perfarray.read(one), costs=COSTS, budget=3600, cost_units="s")
-        binaries, executions, iterations = plan["repetitions"].values.ravel()
+        expected = perfarray.plan_repetitions(perfarray.read(one), costs=COSTS, budget=3600, cost_units="s")
+        binaries, executions, iterations = expected["repetitions"].values.ravel()
         assert f"Run {binaries:.0f} binaries, each of {executions:.0f} executions, each of {iterations:.0f} iteration" in result.stdout
 
     def test_several_benchmarks(self, pilot):
         """There is a row for each, the sum of all, the widest, and a pointer to --suite."""
-        result = run(pilot, *PRICES, "--half-width", "1%")
+        result = plan(pilot, *PRICES, "--half-width", "1%")
         rows = [line.split()[0] for line in result.stdout.splitlines() if line.startswith(("fft", "sort"))]
         assert rows == ["fft", "sort"]
         assert "for 2 plans; the widest half-width is that of" in result.stdout
@@ -80,24 +62,24 @@ class TestAnswers:
 
     def test_suite(self, pilot, tmp_path, runs):
         """All benchmarks share the builds; processes serve one benchmark each."""
-        printed = run(pilot, *PRICES, "--budget", "2h", "--suite").stdout
+        printed = plan(pilot, *PRICES, "--budget", "2h", "--suite").stdout
         assert " binaries and run every benchmark on each as the table says: " in printed
         assert "of the suite's geometric mean (95 %)" in printed
-        (row,) = json.loads(run(pilot, *PRICES, "--budget", "2h", "--suite", "--json").stdout)["plans"]
+        (row,) = as_json("plan", pilot, *PRICES, "--budget", "2h", "--suite")["plans"]
         assert row["repetitions"]["fft"]["binary"] == row["repetitions"]["sort"]["binary"]
         assert set(row["seconds"]) == {"fft", "sort"}
         path = write(tmp_path / "two.json", suite(bench("fft", *runs), bench("sort", *runs[::-1])))
-        printed = run(path, "--budget", "2min", "--suite").stdout
+        printed = plan(path, "--budget", "2min", "--suite").stdout
         assert "Run every benchmark as the table says: " in printed
         assert "executions and run every benchmark on each" not in printed
 
     def test_questions(self, one):
         """Prices that are missing are asked for on stderr, again after a mistyped answer; stdout is as if nothing had been asked."""
-        expected = run(one, *PRICES, "--budget", "1h").stdout
-        asked = run(one, answers="95\n800ms\n1h\n")
+        expected = plan(one, *ONE_HOUR).stdout
+        asked = plan(one, answers="95\n800ms\n1h\n")
         assert "What does making one more build cost (seconds)?" in asked.stderr
         assert "What may the experiment cost" in asked.stderr
-        again = run(one, answers="95\nsoon\n\n3 furlongs\n0.8\n1h\n")
+        again = plan(one, answers="95\nsoon\n\n3 furlongs\n0.8\n1h\n")
         assert again.stderr.count("What does starting and warming up one more execution cost (seconds)?") == 4
         assert again.stderr.count("What does making one more build cost (seconds)?") == 1
         assert "'soon' is no amount; write a number, or one with a unit, as in 8h or 95s" in again.stderr
@@ -107,53 +89,52 @@ class TestAnswers:
     def test_prices_and_words_of_a_format(self, tmp_path, runs):
         """A pyperf file knows what a process takes, and what its format calls a level; a word of another format is an error."""
         path = write(tmp_path / "fft.json", suite(bench("fft", *runs)))
-        result = run(path, "--budget", "2min")
+        result = plan(path, "--budget", "2min")
         assert "What does" not in result.output
         assert "one more execution 0.2" in result.stderr
-        process, execution = (run(path, "--cost", f"{name}=3", "--budget", "2min").stdout for name in ("process", "execution"))
+        process, execution = (plan(path, "--cost", f"{name}=3", "--budget", "2min").stdout for name in ("process", "execution"))
         assert process == execution
-        wrong = run(path, "--cost", "fork=3", "--budget", "2min", code=2)
+        wrong = plan(path, "--cost", "fork=3", "--budget", "2min", code=2)
         assert "--cost names 'fork', a word of 'jmh'; what was read is 'pyperf'" in wrong.stderr
-        twice = run(path, "--cost", "process=3", "--cost", "execution=3", "--budget", "2min", code=2)
+        twice = plan(path, "--cost", "process=3", "--cost", "execution=3", "--budget", "2min", code=2)
         assert "--cost names 'execution' twice, once as 'execution'" in twice.stderr
 
     def test_json(self, pilot, one):
         """One object holds the variables of each plan, or, without a plan, the reason, which is on stderr as well."""
-        content = json.loads(run(pilot, *PRICES, "--budget", "1h", "--json").stdout)
-        plan = perfarray.plan_repetitions(perfarray.read(pilot), costs=COSTS, budget=3600, cost_units="s")
+        content = as_json("plan", pilot, *ONE_HOUR)
+        expected = perfarray.plan_repetitions(perfarray.read(pilot), costs=COSTS, budget=3600, cost_units="s")
         assert [row["benchmark"] for row in content["plans"]] == ["fft", "sort"]
         for row in content["plans"]:
-            cell = plan.sel(benchmark=row["benchmark"])
+            cell = expected.sel(benchmark=row["benchmark"])
             assert row["repetitions"] == cell["repetitions"].to_series().to_dict()
             assert row["half_width"] == pytest.approx(cell["half_width"].item())
             assert row["merged"] == cell["merged"].to_series().to_dict()
         assert (content["attrs"]["budget"], content["exit_code"]) == (3600, 0)
         assert content["exit_reason"].startswith("Together ")
-        failed = run(one, *PRICES, "--budget", "1min", "--json", code=2)
-        content = json.loads(failed.stdout)
-        assert (content["exit_code"], content["plans"]) == (2, [])
+        command = ("plan", one, *PRICES, "--budget", "1min", "--json")
+        content = as_json(*command, code=2)
+        assert content["plans"] == []
         assert "the least budget is" in content["exit_reason"]
-        assert "the least budget is" in failed.stderr
+        assert "the least budget is" in run(*command).stderr
 
     def test_assurance(self, one):
         """More repetitions reach the half-width nine times out of ten."""
-        plain, sure = (
-            json.loads(run(one, *PRICES, "--half-width", "1%", *option, "--json").stdout) for option in ((), ("--assurance", "90%"))
-        )
+        command = ("plan", one, *PRICES, "--half-width", "1%")
+        plain, sure = as_json(*command), as_json(*command, "--assurance", "90%")
         assert sure["attrs"]["assurance"] == 0.9
         assert sure["plans"][0]["cost"] > plain["plans"][0]["cost"]
 
     def test_iterations(self, one):
         """Prices and budget may be counts of iterations."""
-        result = run(one, "--units", "iterations", "--cost", "execution=19", "--cost", "binary=5343", "--budget", "96000")
-        assert " iterations for a half-width of " in result.stdout
+        prices = ("--cost", "execution=19", "--cost", "binary=5343")
+        assert " iterations for a half-width of " in plan(one, "--units", "iterations", *prices, "--budget", "96000").stdout
 
     @pytest.mark.parametrize("option", [(), ("--suite",)])
-    def test_one_iteration(self, tmp_path, option):
+    def test_one_iteration(self, option):
         """A pilot of one iteration per execution knows nothing of more, and no experiment is compared with itself."""
         rows = [f"fft,{i},0,{1 + 0.01 * (i * 3 % 7)}" for i in range(8)]
-        path = write(tmp_path / "one_iteration.csv", "\n".join(["benchmark,execution,iteration,time", *rows]) + "\n")
-        printed = run(path, "--cost", "execution=1", "--budget", "100", *option).stdout
+        path = write_rows("one_iteration.csv", "benchmark,execution,iteration,time", rows)
+        printed = plan(path, "--cost", "execution=1", "--budget", "100", *option).stdout
         assert "a pilot with one cannot say: measure two or more" in printed
         assert "no variation of its own" not in printed
         assert "running everything once" not in printed
@@ -161,12 +142,12 @@ class TestAnswers:
     def test_files_are(self, tmp_path):
         """Several files of the same benchmarks are sessions, or executions of one."""
         for name, factor in (("a", 1.0), ("b", 1.02), ("c", 0.99)):
-            (tmp_path / f"{name}.csv").write_text("benchmark,iteration,time\n" + "".join(f"fft,{i},{factor + i / 100}\n" for i in range(3)))
+            write_rows(f"{name}.csv", "benchmark,iteration,time", [f"fft,{i},{factor + i / 100}" for i in range(3)])
         price = ("--cost", "session=1", "--cost", "execution=1", "--half-width", "1%")
-        assert "--files-are session" in run(tmp_path, *price, code=2).stderr
-        assert "repetitions.session," in run(tmp_path, *price, "--files-are", "session", "--output", "csv").stdout
-        result = run(tmp_path, "--cost", "execution=1", "--half-width", "1%", "--files-are", "execution", "--assurance", "80%")
-        assert "80 % of such experiments reach the half-width; one-level: its half-width" in " ".join(result.stdout.split())
+        assert "--files-are session" in plan(tmp_path, *price, code=2).stderr
+        assert "repetitions.session," in plan(tmp_path, *price, "--files-are", "session", "--output", "csv").stdout
+        printed = plan(tmp_path, *price[2:], "--files-are", "execution", "--assurance", "80%").stdout
+        assert "80 % of such experiments reach the half-width; one-level: its half-width" in one_line(printed)
 
 
 class TestErrors:
@@ -181,79 +162,65 @@ class TestErrors:
             (("--units", "iterations", "--cost", "execution=3s"), "'s' is no unit here; known: none"),
             ((*PRICES, "--cost", "build=3", "--budget", "1h"), "--cost names 'build'"),
             ((*PRICES, "--budget", "1min"), "or lower --min-units (at least 2)"),
-            ((*PRICES, "--budget", "1h", "--half-width", "1%"), "both of --budget and --half-width came"),
-            ((*PRICES, "--budget", "1h", "--min-units", "1"), "--min-units 1: give a whole number"),
+            ((*ONE_HOUR, "--half-width", "1%"), "both of --budget and --half-width came"),
+            ((*ONE_HOUR, "--min-units", "1"), "--min-units 1: give a whole number"),
             ((*PRICES, "--half-width", "1%", "--assurance", "190%"), "--assurance 190% is out of range"),
             (
-                ("--units", "iterations", "--cost", "execution=3", "--cost", "binary=3", "--budget", "900", "--suite"),
+                ("--units", "iterations", "--cost", "execution=3", "--cost", "binary=3", "--budget=900", "--suite"),
                 "--suite plans in seconds",
             ),
         ],
     )
     def test_one_line(self, one, arguments, message):
-        """A wrong option is an error of one line."""
-        result = run(one, *arguments, code=2)
-        assert message in result.stderr
-        assert len([line for line in result.stderr.splitlines() if line.startswith("error")]) == 1
+        assert message in refused("plan", one, *arguments)
 
-    def test_a_single_unit(self, single):
+    def test_a_single_unit(self):
         """There is no plan, no table of dashes, and no question."""
-        result = run(single, "--cost", "execution=1", "--budget", "100", code=2)
+        rows = [f"fft,{i},{j},{1 + j / 10}" for i in range(2) for j in range(2)]
+        path = write_rows("single.csv", "benchmark,execution,iteration,time", rows[:2])
+        result = plan(path, "--cost", "execution=1", "--budget", "100", code=2)
         assert "rest on one execution" in result.stderr
         assert "name the levels inside it with --levels\n" in result.stderr
         assert result.stdout.startswith("No plan: the pilot has one unit")
-        result = run(single, code=2)
-        assert "What does" not in result.stderr
-        assert "error: no plan: the pilot has one execution of each" in result.stderr
-        single.write_text(single.read_text() + "fft,1,0,1.2\nfft,1,1,1.1\n")
-        assert "no answer to: What does starting and warming up one more execution cost" in run(single, code=2).stderr
+        asked = plan(path, code=2).stderr
+        assert "What does" not in asked
+        assert "error: no plan: the pilot has one execution of each" in asked
+        write_rows(path, "benchmark,execution,iteration,time", rows)
+        assert "no answer to: What does starting and warming up one more execution cost" in plan(path, code=2).stderr
 
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (
-                ("--cost", "build=3"),
-                "which is no level; the levels are binary, session, execution, iteration; formats call them fork (jmh)",
-            ),
-            (("--cost", "execution=3", "--cost", "execution=4"), "--cost names 'execution' twice"),
-            (("--budget", "soon"), "'soon' is no amount"),
-            (("--cost", "day=3", "--levels", "day,execution", "--budget", "1h"), "no such file"),
-            (("--cost", "day=3", "--layout", "{day}.csv", "--budget", "1h"), "no such file"),
-            (("--cost", "day=3", "--dims", "day=start", "--budget", "1h"), "no such file"),
+            ("--cost build=3", "which is no level; the levels are binary, session, execution, iteration; formats call them fork (jmh)"),
+            ("--cost execution=3 --cost execution=4", "--cost names 'execution' twice"),
+            ("--budget soon", "'soon' is no amount"),
+            ("--cost day=3 --levels day,execution --budget 1h", "no such file"),
+            ("--cost day=3 --layout {day}.csv --budget 1h", "no such file"),
+            ("--cost day=3 --dims day=start --budget 1h", "no such file"),
         ],
     )
-    def test_options_are_read_before_files(self, tmp_path, options, message):
+    def test_options_are_read_before_files(self, options, message):
         """A wrong name or amount is an error whatever there is to read; other options may name levels."""
-        assert message in run(tmp_path / "none.csv", *options, code=2).stderr
+        assert message in plan("none.csv", *options.split(), code=2).stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("8h", 28800),
-        ("1.5 min", 90),
-        ("95", 95),
-        ("0.8s", 0.8),
-        ("250ms", 0.25),
-        ("2d", 172800),
-        ("1 day", 86400),
-        ("2 days", 172800),
-        ("1e3", 1000),
-    ],
-)
+AMOUNTS = {
+    "8h": 28800, "1.5 min": 90, "95": 95, "0.8s": 0.8, "250ms": 0.25, "2d": 172800, "1 day": 86400, "2 days": 172800, "1e3": 1000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "seconds"), AMOUNTS.items())
 def test_amounts(text, seconds):
     """Numbers have a unit or none."""
     assert amount(text, "s") == pytest.approx(seconds)
 
 
-def test_order_of_measuring_in_turns(tmp_path):
+def test_order_of_measuring_in_turns():
     """Pairs, each of which begins with what ended the last; as many as the plan has executions."""
-    pilot = tmp_path / "pilot.csv"
-    lines = [f"{version},{run},{1 + run / 100 + (version == 'new') / 50}" for version in ("old", "new") for run in range(6)]
-    pilot.write_text("version,execution,time\n" + "\n".join(lines) + "\n")
-    options = ["--cost", "execution=1", "--half-width", "2%", "--output", "json"]
-    order = json.loads(run(pilot, "--baseline", "old", "--interleave", *options).stdout)["order"]
+    rows = [f"{version},{run},{1 + run / 100 + (version == 'new') / 50}" for version in ("old", "new") for run in range(6)]
+    pilot = write_rows("pilot.csv", "version,execution,time", rows)
+    options = ("--interleave", "--cost", "execution=1", "--half-width", "2%")
+    order = as_json("plan", pilot, "--baseline", "old", *options)["order"]
     assert order[:6] == ["old", "new", "new", "old", "old", "new"]
     assert order.count("old") == order.count("new") >= 5
-    alone = run(pilot, "--interleave", *options[:-2], code=2)
-    assert "--baseline LABEL" in " ".join(alone.output.split())
+    assert "--baseline LABEL" in one_line(plan(pilot, *options, code=2).output)

@@ -5,55 +5,46 @@ import inspect
 import pytest
 import xarray as xr
 
-import perfarray
-from cli.test_compare import run
+from cli.commands import SHIPPED, run, write_rows
 from perfarray.cli.plot import LEFT_OUT
 
-FOLDER = perfarray.dataset_path("python_malloc")
+OLD, NEW = SHIPPED / "malloc.json", SHIPPED / "pymalloc.json"
 
 
 @pytest.fixture(autouse=True)
 def _matplotlib():
-    """Skip where nothing can be drawn."""
     pytest.importorskip("matplotlib")
 
 
 def test_one_place(tmp_path):
     """The suffix decides the form; no other file is left."""
-    result = run("plot", "variance-components", FOLDER / "malloc.json", "-o", tmp_path / "a.svg")
-    assert result.exit_code == 0, result.output
-    assert result.stdout == f"{tmp_path / 'a.svg'}: variance_components\n"
+    assert run("plot", "variance-components", OLD, "-o", "a.svg", code=0).stdout == "a.svg: variance_components\n"
     assert "<svg" in (tmp_path / "a.svg").read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
 
 
 def test_a_comparison(tmp_path):
     """The old one of two inputs is the baseline."""
-    result = run("plot", "intervals", FOLDER / "malloc.json", FOLDER / "pymalloc.json", "--threshold", "2%", "-o", tmp_path / "a.png")
-    assert result.exit_code == 0, result.output
+    run("plot", "intervals", OLD, NEW, "--threshold", "2%", "-o", "a.png", code=0)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_picture_of_one_benchmark(tmp_path):
+def test_a_picture_of_one_benchmark():
     """The library's advice to select a label names the option that does it."""
-    command = ("plot", "run_sequence", FOLDER / "malloc.json", "-o", tmp_path / "a.svg")
-    asked = run(*command)
-    assert asked.exit_code == 2
-    assert "select one, as in --select 'benchmark=create_objects'" in asked.stderr
-    assert run(*command, "--select", "benchmark=fibonacci").exit_code == 0
+    command = ("plot", "run_sequence", OLD, "-o", "a.svg")
+    assert "select one, as in --select 'benchmark=create_objects'" in run(*command, code=2).stderr
+    run(*command, "--select", "benchmark=fibonacci", code=0)
     assert "no such benchmark; there is 'create_objects'" in run(*command, "--select", "benchmark=none").stderr
     assert "write a dim and its label, as in benchmark=fft" in run(*command, "--select", "fibonacci").stderr
 
 
-def test_a_label_by_its_end_or_a_pattern(tmp_path):
+def test_a_label_by_its_end_or_a_pattern():
     """Package and settings may be left out; an error lists the labels where several match, or similar ones."""
     names = ["org.example.Copy.small[size=1]", "org.example.Copy.large[size=1]", "org.example.Large.large[size=1]"]
-    (tmp_path / "a.csv").write_text(
-        "benchmark,execution,time\n" + "".join(f'"{name}",{i},{1 + i / 50}\n' for name in names for i in range(4))
-    )
-    command = ("plot", "run_sequence", tmp_path / "a.csv", "-o", tmp_path / "a.svg", "--select")
+    write_rows("a.csv", "benchmark,execution,time", [f'"{name}",{i},{1 + i / 50}' for name in names for i in range(4)])
+    command = ("plot", "run_sequence", "a.csv", "-o", "a.svg", "--select")
     for label in ("small", "Copy.large", "*Large.l*", names[0]):
-        assert run(*command, f"benchmark={label}").exit_code == 0, label
+        run(*command, f"benchmark={label}", code=0)
     assert f"2 labels of benchmark are like that: {names[1]!r}, {names[2]!r}; name one" in run(*command, "benchmark=large").stderr
     assert f"no such benchmark; near it: {names[0]!r}" in run(*command, "benchmark=smal").stderr
     assert "the picture biplot shows several machines; what was read has" in run("plot", "biplot", *command[2:-1]).stderr
@@ -63,23 +54,20 @@ def test_a_label_by_its_end_or_a_pattern(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("nothing", "no.json", "-o", "a.svg"), "there is no picture 'nothing'; there are 'biplot', "),
-        (("violin", "no.json", "-o", "a.gif"), "'.gif' is none of '.svg', '.png', '.pdf'"),
-        (("violin", "no.json", "-o", "no/such/a.svg"), "there is no folder"),
-        (("intervals", "no.json", "-o", "a.svg"), "the picture intervals compares: give OLD and NEW, or --dim and --baseline"),
-        (("violin", "no.json", "--threshold", "2%", "-o", "a.svg"), "--threshold: the picture violin takes no such option"),
+        ("nothing no.json -o a.svg", "there is no picture 'nothing'; there are 'biplot', "),
+        ("violin no.json -o a.gif", "'.gif' is none of '.svg', '.png', '.pdf'"),
+        ("violin no.json -o no/such/a.svg", "there is no folder"),
+        ("intervals no.json -o a.svg", "the picture intervals compares: give OLD and NEW, or --dim and --baseline"),
+        ("violin no.json --threshold 2% -o a.svg", "--threshold: the picture violin takes no such option"),
     ],
 )
 def test_errors_before_reading(words, message):
-    """An error names what there is."""
-    result = run("plot", *words)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert "no such file" not in result.stderr
+    told = run("plot", *words.split(), code=2).stderr
+    assert message in told
+    assert "no such file" not in told
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    """The error names the extra that has it."""
     monkeypatch.setattr("perfarray.cli.plot.find_spec", lambda _: None)
     assert "install perfarray[plots]" in run("plot", "violin", "no.json", "-o", "a.svg").stderr
 

@@ -1,21 +1,14 @@
 """Reports of SPEC on the command line: the published ratio decides, and different suites are not compared."""
 
-import json
-
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import perfarray
-from perfarray.cli.app import app
+from cli.commands import as_json, run
 from readers.files_of_our_own import SPEC_HARDWARE, spec_pair, spec_result, write
 from shared_material import ARCHIVES, needs_archives
 
 SECONDS = {"400.alpha": (100.0, 101.0, 102.0), "401.beta": (50.0, 50.5, 50.25)}
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def report(path, copies, slower=1.0, score="SPECint_rate_base2006", machine="Box 1"):
@@ -29,10 +22,9 @@ def test_rates_are_compared_by_what_spec_publishes(tmp_path, machine):
     """24 copies in 1.2 times the time of 2 are ten times as much work: the command, a report and Python agree, and name the copies."""
     old = report(tmp_path / "old.csv", 2)
     new = report(tmp_path / "new.csv", 24, slower=1.2, machine=machine)
-    result = run("compare", old, new, "--json")
-    assert result.exit_code == 0
-    assert "warning: the sides ran different numbers of copies: 24 against 2 in the baseline, of 2 cells" in result.stderr
-    answer = json.loads(result.stdout)
+    answer = as_json("compare", old, new, code=0)
+    told = run("compare", old, new).stderr
+    assert "warning: the sides ran different numbers of copies: 24 against 2 in the baseline, of 2 cells" in told
     assert [row["verdict"] for row in answer["benchmarks"]] == ["faster", "faster"]
     assert [row["estimate"] for row in answer["benchmarks"]] == pytest.approx([10.0, 10.0])
     assert answer["suites"][0]["estimate"] == pytest.approx(10.0)
@@ -40,11 +32,9 @@ def test_rates_are_compared_by_what_spec_publishes(tmp_path, machine):
     with pytest.warns(perfarray.PerfarrayWarning, match="different numbers of copies"):
         found = sides[1].perf.compare(sides[0])
     assert found["suite_estimate"].item() == pytest.approx(10.0)
-    by_time = run("compare", old, new, "--metric", "time")
-    assert by_time.exit_code == 1
+    by_time = run("compare", old, new, "--metric", "time", code=1)
     assert "a time does not count them, a rate does (--metric 'ratio'" in by_time.stderr
-    page = run("report", old, new, "--output", "markdown", "-o", tmp_path / "page.md")
-    assert page.exit_code == 0, page.output
+    run("report", old, new, "--output", "markdown", "-o", "page.md", code=0)
     assert "10.0" in (tmp_path / "page.md").read_text()
 
 
@@ -52,9 +42,8 @@ def test_different_suites_have_no_verdict(tmp_path):
     """A speed report and a rate report have no answer: exit code 2, and both are named."""
     old, new = report(tmp_path / "old.csv", 1, score="SPECint_base2006"), report(tmp_path / "new.csv", 24)
     for command in ("compare", "report"):
-        result = run(command, old, new)
-        assert result.exit_code == 2
-        assert "different suites are not compared: 'int2006_rate' against 'int2006_speed' in the baseline" in result.stderr
+        told = run(command, old, new, code=2).stderr
+        assert "different suites are not compared: 'int2006_rate' against 'int2006_speed' in the baseline" in told
 
 
 def test_a_folder_of_several_suites_is_described(tmp_path):
@@ -73,8 +62,7 @@ def test_a_folder_of_several_suites_is_described(tmp_path):
 def test_a_plan_of_rates_is_priced_by_their_times(tmp_path):
     """The price of an execution comes with the rate: the plan costs as much as that of times, of one side and of two."""
     old, new = report(tmp_path / "old.csv", 24), report(tmp_path / "new.csv", 24, slower=1.1, machine="Box 2")
-    result = run("plan", old, "--half-width", "1%", "--json")
-    assert result.exit_code == 0, result.stderr
+    run("plan", old, "--half-width", "1%", "--json", code=0)
     times = perfarray.read_archive([old, new])
     for baseline in ((), ("Box 1",)):
         rates, seconds = (
@@ -89,8 +77,7 @@ def test_a_plan_of_rates_is_priced_by_their_times(tmp_path):
 def test_the_two_published_rate_reports():
     """35.27 with 2 copies against 416.44 with 24: 11.8 times as much, in every benchmark more."""
     folder = ARCHIVES / "spec_csv" / "EstebanMonge_speccpu2006"
-    result = run("compare", folder / "CINT2006.001.ref.csv", folder / "cint2006-rates-example.csv", "--json")
-    answer = json.loads(result.stdout)
+    answer = as_json("compare", folder / "CINT2006.001.ref.csv", folder / "cint2006-rates-example.csv")
     assert {row["verdict"] for row in answer["benchmarks"] if row["tuning"] == "base"} == {"faster"}
     (row,) = (row for row in answer["suites"] if row.get("tuning", "base") == "base")
     assert row["estimate"] == pytest.approx(416.443094 / 35.27003, rel=0.005)

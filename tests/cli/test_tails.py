@@ -1,70 +1,58 @@
 """`perfarray compare --statistic p99`: a percentile of the iterations of each execution, without those that are marked."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
-from typer.testing import CliRunner
 
 import perfarray
-from perfarray.cli import app as cli
+from cli.commands import as_json, one_line, run, write_rows
 
 
 @pytest.fixture
-def files(tmp_path):
-    rng = np.random.default_rng(1)
-    paths, sides = [], {}
+def sides():
+    """Write two files of 6 executions of 40 iterations, and return the times of those that are not marked."""
+    rng, times = np.random.default_rng(1), {}
     for name, factor in (("old", 1.0), ("new", 1.2)):
         values = np.round(factor * rng.lognormal(sigma=0.3, size=(6, 40)), 6)
-        marks = np.arange(40) < 3
-        values[:, marks] = 100.0
-        rows = [f"{i},{j},{values[i, j]},{marks[j]}" for i in range(6) for j in range(40)]
-        path = tmp_path / f"{name}.csv"
-        path.write_text("\n".join(["execution,iteration,time,warmup", *rows]))
-        paths.append(str(path))
-        sides[name] = values[:, ~marks]
-    return paths, sides
+        values[:, :3] = 100.0
+        rows = [f"{i},{j},{values[i, j]},{j < 3}" for i in range(6) for j in range(40)]
+        write_rows(f"{name}.csv", "execution,iteration,time,warmup", rows)
+        times[name] = values[:, 3:]
+    return times
 
 
-def run(*arguments):
-    return CliRunner().invoke(cli.app, ["compare", *arguments])
+COMMAND = ("compare", "old.csv", "new.csv", "--statistic")
 
 
-def test_percentiles_of_executions_are_compared(files):
-    paths, sides = files
-    result = run(*paths, "--statistic", "p90", "--json")
-    (row,) = json.loads(result.stdout)["benchmarks"]
+def test_percentiles_of_executions_are_compared(sides):
+    (row,) = as_json(*COMMAND, "p90")["benchmarks"]
     tails = {name: np.quantile(values, 0.9, axis=1) for name, values in sides.items()}
     expected = perfarray.from_samples(tails).perf.compare("old")
-    assert [row[name] for name in ("estimate", "lower", "upper", "n")] == pytest.approx(
-        [expected[name].item() for name in ("estimate", "lower", "upper", "n")], rel=1e-12
-    )
+    for name in ("estimate", "lower", "upper", "n"):
+        assert row[name] == pytest.approx(expected[name].item(), rel=1e-12)
 
 
-def test_the_answer_says_what_was_compared_and_that_iterations_are_few(files):
-    paths, _ = files
-    text = run(*paths, "--statistic", "p99").stdout
-    assert "p99: of the iterations of each execution, up to 37 of them, without those marked (36 warmup)" in text
-    assert "37 iterations are few for p99" in text
-    assert "1000" in text
-    assert "few for" not in run(*paths, "--statistic", "p50").stdout
+@pytest.mark.usefixtures("sides")
+def test_the_answer_says_what_was_compared_and_that_iterations_are_few():
+    printed = run(*COMMAND, "p99").stdout
+    assert "p99: of the iterations of each execution, up to 37 of them, without those marked (36 warmup)" in printed
+    assert "37 iterations are few for p99" in printed
+    assert "1000" in printed
+    assert "few for" not in run(*COMMAND, "p50").stdout
 
 
+@pytest.mark.usefixtures("sides")
 @pytest.mark.parametrize("statistic", ["p0", "p100", "p", "max", "99"])
-def test_other_statistics_are_refused(files, statistic):
-    result = run(*files[0], "--statistic", statistic)
-    assert result.exit_code == 2
-    assert statistic in result.stderr
-    assert "p99" in result.stderr
+def test_other_statistics_are_refused(statistic):
+    told = run(*COMMAND, statistic, code=2).stderr
+    assert statistic in told
+    assert "p99" in told
 
 
-def test_one_level_has_no_percentile(tmp_path):
-    for name in ("old", "new"):
-        (tmp_path / f"{name}.csv").write_text("execution,time\n0,1.0\n1,1.1\n")
-    result = run(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), "--statistic", "p99")
-    assert result.exit_code == 2
-    assert "one level, executions" in result.stderr
+def test_one_level_has_no_percentile():
+    for name in ("old.csv", "new.csv"):
+        write_rows(name, "execution,time", ["0,1.0", "1,1.1"])
+    assert "one level, executions" in one_line(run(*COMMAND, "p99", code=2).stderr)
 
 
 def test_a_quantile_keeps_what_a_comparison_needs():

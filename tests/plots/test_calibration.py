@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 
 import perfarray
 from perfarray import plots
-from picture_parts import beside, columns, lines, points, segments, texts
+from picture_parts import beside, columns, lines, points, segments, simulated, texts
 
 NEST = {"sizes": {"execution": [3, 10]}, "variances": {"execution": 1e-4}, "n_experiments": 60, "rng": 1}
 
@@ -34,9 +34,9 @@ def test_shares_and_errors(function, options, target):
 @pytest.mark.filterwarnings("ignore:of comparisons between halves:UserWarning")
 def test_rules_have_the_rates_of_their_cells():
     """A grey mark for each benchmark, also of several metrics; of one benchmark no error is known, and none is drawn."""
-    times = perfarray.simulate(sizes={"execution": 8}, variances={"execution": 1e-4}, dims={"benchmark": 3}, rng=1)
+    times = simulated(8, benchmark=3)
     rules = times.perf.calibrate(rules=("perfarray", "pooled_t"), rng=1)
-    metrics = xr.Dataset({"time": times["time"], "energy": 2 * times["time"]})
+    metrics = xr.Dataset({"time": times, "energy": 2 * times})
     metrics = metrics.perf.calibrate(rules="pooled_t", metric=["time", "energy"], rng=1)
     for result in (rules, metrics):
         rates = [line.get_xdata() for line in lines(result.perf.plot(), "cells")]
@@ -66,9 +66,7 @@ def test_a_map_has_a_field_for_every_share():
 
 
 def test_bad_input():
-    """The message names the results that have rates, and the kinds of pictures."""
-    times = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, rng=1)
     with pytest.raises(ValueError, match="a result of 'mean_interval' has no rates; those of calibrate, coverage"):
-        plots.rates(times.perf.mean_interval())
+        plots.rates(simulated(3).perf.mean_interval())
     with pytest.raises(ValueError, match="kind='heat' is not known"):
         perfarray.coverage("ratio_interval", **NEST).perf.plot(kind="heat")

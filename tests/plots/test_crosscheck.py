@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import agreement
-from picture_parts import beside, columns, rows, title
+from picture_parts import beside, columns, rows, simulated, title
 
 
 def marks(ax):
@@ -16,8 +16,7 @@ def marks(ax):
 
 def test_marks_stand_where_methods_answer():
     """A mark for every verdict, a cross for what cannot answer, nothing where it was not asked; the suite stands last."""
-    sizes, dims = {"execution": 3}, {"benchmark": ["fft", "sort"], "version": ["old", "new"]}
-    times = perfarray.simulate(sizes=sizes, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
+    times = simulated(3, benchmark=["fft", "sort"], version=["old", "new"])
     faster = times.where(times["version"] == "old", 0.8 * times).assign_attrs(times.attrs)
     result = faster.perf.agreement("old", dim="version", rng=1)
     ax = agreement(result)
@@ -48,7 +47,6 @@ def test_a_method_that_was_not_asked_has_no_mark():
 
 
 def test_one_run_a_side_has_no_answer():
-    """Crosses, and a dash."""
     times = perfarray.from_samples({"old": [1.0], "new": [0.9]})
     with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution"):
         ax = times.perf.agreement("old", rng=1).perf.plot()

@@ -41,7 +41,6 @@ def gallery():
 
 
 def flat(*arrays):
-    """Return the values of arrays one after the other."""
     return np.concatenate([array.values.ravel() for array in arrays])
 
 

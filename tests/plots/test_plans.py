@@ -15,13 +15,8 @@ COSTS = {"binary": 60.0, "execution": 5.0}
 
 @pytest.fixture(scope="module")
 def pilot():
-    return perfarray.simulate(
-        sizes={"binary": 8, "execution": 6, "iteration": 5},
-        variances={"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4},
-        dims={"benchmark": ["a", "b"]},
-        shared={"binary": 0.5},
-        rng=2,
-    )
+    sizes, variances = {"binary": 8, "execution": 6, "iteration": 5}, {"binary": 2e-4, "execution": 4e-4, "iteration": 9e-4}
+    return perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": ["a", "b"]}, shared={"binary": 0.5}, rng=2)
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,11 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots.figure import number_format
-from picture_parts import beside, lines, points, segments, texts
+from picture_parts import beside, lines, points, segments, simulated, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
-TIMES = perfarray.simulate(
-    sizes={"execution": 8}, variances={"execution": 1e-4}, dims={"benchmark": 9, "version": ["old", "new"]}, rng=1
-)["time"]  # fmt: skip
+TIMES = simulated(8, benchmark=9, version=["old", "new"])
 
 
 def test_probabilities_stand_between_0_and_100_percent():

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*executions would do:perfarray.
 
 def simulated(executions, **dims):
     """Return two versions with these executions."""
-    sizes, variances = {"execution": executions}, {"execution": 4e-4}
-    return perfarray.simulate(sizes=sizes, variances=variances, dims={**dims, "version": ["old", "new"]}, rng=2)
+    dims |= {"version": ["old", "new"]}
+    return perfarray.simulate(sizes={"execution": executions}, variances={"execution": 4e-4}, dims=dims, rng=2)
 
 
 def marks(ax):
@@ -49,6 +49,10 @@ def test_stopping_of_few_cells_has_curves():
     assert heights(ax, "±1.1 %") == pytest.approx([1.1, 1.1])
     with pytest.raises(ValueError, match="has no cell to draw"):
         result.isel(benchmark=[]).perf.plot()
+    ax = simulated(20).perf.stopping("old", half_width=0.011).perf.plot()
+    low, high = ax.get_ylim()  # a narrow axis has several ticks, not the one power of ten in it
+    assert high < 5 * low
+    assert sum(low <= tick <= high for tick in ax.get_yticks()) >= 4
 
 
 def test_stopping_of_many_cells_has_rows():
@@ -57,14 +61,6 @@ def test_stopping_of_many_cells_has_rows():
     points = {label: xy[:, 0] for label, xy in marks(result.perf.plot()).items()}
     drawn = np.concatenate([points["required"][~np.isnan(points["required"])], points["would do"]])
     assert sorted(drawn) == sorted(result["extrapolated"].values.ravel())
-
-
-def test_a_narrow_axis_has_numbers():
-    """Half-widths within a factor of two have several ticks, not the one power of ten among them."""
-    ax = simulated(20).perf.stopping("old", half_width=0.011).perf.plot()
-    low, high = ax.get_ylim()
-    assert high < 5 * low
-    assert sum(low <= tick <= high for tick in ax.get_yticks()) >= 4
 
 
 def table(shift=0.0, **dims):

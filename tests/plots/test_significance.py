@@ -6,7 +6,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.plots import pvalues
-from picture_parts import beside, lines, rows, texts, title
+from picture_parts import beside, lines, rows, simulated, texts, title
 
 
 def result(pvalue, **attrs):
@@ -18,7 +18,6 @@ def result(pvalue, **attrs):
 
 
 def drawn(ax, label):
-    """Return the values drawn under a label of the legend."""
     return list(next(line for line in ax.lines if line.get_label() == label).get_xdata())
 
 
@@ -47,8 +46,7 @@ def test_few_exchanges_have_no_small_p():
 
 @pytest.fixture(scope="module")
 def times():
-    sizes, dims = {"execution": 30}, {"benchmark": 6, "version": ["old", "new"]}
-    return perfarray.simulate(sizes=sizes, variances={"execution": 1e-4}, dims=dims, rng=1)["time"]
+    return simulated(30, benchmark=6, version=["old", "new"])
 
 
 def test_a_study_stands_in_the_order_of_its_corrected_p(times):
@@ -87,7 +85,6 @@ def test_distributions_of_p():
 
 
 def test_bad_input(times):
-    """Each message says what came and what is needed."""
     with pytest.raises(ValueError, match=r"alpha=5 is out of range; give a number between 1e-06 and 1"):
         pvalues(result([0.1]), alpha=5)
     with pytest.raises(ValueError, match="kind='pie' is unknown"):

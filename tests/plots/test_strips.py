@@ -8,7 +8,6 @@ from picture_parts import title
 
 
 def result(lower, upper, **attrs):
-    """Make a result of several experiments."""
     lower, upper = (np.array(part, float) for part in (lower, upper))
     variables = {"estimate": (lower + upper) / 2, "lower": lower, "upper": upper}
     return xr.Dataset(

@@ -4,17 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import perfarray
 from perfarray.plots import five_numbers
-from picture_parts import beside, rows, texts, title
+from picture_parts import beside, rows, simulated, texts, title
 
 
 @pytest.fixture
 def times():
-    """Four benchmarks on two machines."""
-    return perfarray.simulate(
-        sizes={"execution": 4}, variances={"execution": 0.01}, mean=10.0, dims={"benchmark": 4, "machine": ["x", "y"]}, rng=1
-    )["time"]
+    return simulated(4, benchmark=4, machine=["x", "y"])
 
 
 def test_boxes_stand_at_the_five_numbers(times):
@@ -30,10 +26,7 @@ def test_boxes_stand_at_the_five_numbers(times):
 @pytest.mark.parametrize("number", [2, 9])
 def test_every_machine_has_a_density(number):
     """All as high, with the suite score dotted; more machines than colours have a row each, and their densities stand on its line."""
-    sizes, variances = {"execution": 3}, {"execution": 0.01}
-    scores = perfarray.simulate(sizes=sizes, variances=variances, dims={"benchmark": 2, "machine": number}, rng=1).perf.score_distribution(
-        rng=1
-    )
+    scores = simulated(3, benchmark=2, machine=number).perf.score_distribution(rng=1)
     ax = scores.perf.plot()
     curves = [line for line in ax.lines if len(line.get_xdata()) > 2]
     dotted = [line for line in ax.lines if line.get_linestyle() == ":"]

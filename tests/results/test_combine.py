@@ -9,7 +9,6 @@ import perfarray
 
 @pytest.fixture
 def times():
-    """Two versions of two benchmarks."""
     samples = {"old": [10.0, 10.2, 9.9, 10.1], "new": [9.0, 9.1, 8.9, 9.2]}
     one = perfarray.from_samples(samples)
     return xr.concat([one, 2 * one], xr.IndexVariable("benchmark", ["b", "a"]), combine_attrs="override").assign_attrs(one.attrs)
@@ -45,7 +44,6 @@ def test_its_table_and_notes(times):
 
 
 def test_files(times, tmp_path):
-    """It survives netCDF."""
     pytest.importorskip("h5netcdf")
     both = perfarray.combine({"mean": times.perf.mean_interval(), "ratio": times.perf.ratio_interval("old")})
     both.to_netcdf(tmp_path / "both.nc", engine="h5netcdf")
@@ -55,19 +53,17 @@ def test_files(times, tmp_path):
 
 @pytest.mark.parametrize("results", [{}, {"": 1}, {"a b": 1}, {3: 1}])
 def test_names_are_needed(results):
-    """They stand before the names of variables."""
     with pytest.raises(ValueError, match="results must map names to results"):
         perfarray.combine(results)
 
 
 def test_what_is_known_of_labels_stays(times):
     """Descriptors along the compared dim, which the ratio knows of the candidate alone, are those of the data."""
-    times = times.assign_coords(
-        python=("version", np.array(["3.6", "3.7"], dtype=object)), debug=("version", [True, False]), year=("version", [1, 2])
-    )
+    known = {"python": np.array(["3.6", "3.7"], dtype=object), "debug": [True, False], "year": [1, 2]}
+    times = times.assign_coords({name: ("version", values) for name, values in known.items()})
     both = perfarray.combine({"ratio": times.perf.compare("old"), "mean": times.perf.mean_interval()})
-    for name in ("python", "debug", "year"):
-        assert both[name].sel(version=["old", "new"]).values.tolist() == times[name].values.tolist()
+    for name, values in known.items():
+        assert both[name].sel(version=["old", "new"]).values.tolist() == list(values)
     assert both["debug"].dtype == bool
     other = times.assign_coords(python=("version", np.array(["2.7", "3.7"], dtype=object)))
     with pytest.raises(ValueError, match="say different things of the coordinate 'python'"):

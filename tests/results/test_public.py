@@ -3,6 +3,7 @@
 import pickle
 import re
 from functools import cache
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -38,7 +39,6 @@ def values_of(found):
 
 
 def test_every_method_is_called():
-    """A new method has a call here."""
     assert sorted([*CALLS, *OF_ANSWERS, *ELSEWHERE]) == METHODS
     assert {*ANSWER_NAMES} == {*CALLS, "report", *DRAWN} - {*UNTOUCHED}
 
@@ -58,13 +58,9 @@ def test_names_of_answers_are_listed(name):
 def test_descriptors_called_as_any_variable_of_any_answer(name):
     """Descriptors of benchmarks, of machines and of the whole with all names that answers have: no number changes, each has its table."""
     times = given(name)
-    dims = [dim for dim in ("benchmark", "machine") if dim in times.dims]
-    places = [*dims, None]
-    labels = {}
+    places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine") if dim in times.dims), 7]
     meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
-    for number, label in enumerate(sorted(EVERY_NAME - {*times.dims, *times.coords, *meant})):
-        dim = places[number % len(places)]
-        labels[label] = 7 if dim is None else (dim, np.arange(times.sizes[dim]))
+    labels = dict(zip(sorted(EVERY_NAME - {*times.dims, *times.coords, *meant}), cycle(places), strict=False))
     plain, found = plain_answer(name), answer(name, times.assign_coords(labels))
     if name == "explain_variation":  # it explains by whatever is said of machines
         return
@@ -97,12 +93,8 @@ def test_dims_called_as_a_variable_of_the_answer(name):
 @pytest.mark.parametrize("method", ["ratio_interval", "compare", "suite_score", "score_distribution", "score_ratio_interval", "speedup"])
 def test_tables_of_dims_called_as_a_variable_of_another_answer(method, name):
     """A table looks for variables, and not for a dim of that name."""
-    times = perfarray.simulate(
-        sizes={"execution": 5},
-        variances={"execution": 1e-4},
-        dims={"benchmark": ["a", "b"], "version": ["old", "new"], name: ["x", "y"]},
-        rng=1,
-    )
+    dims = {"benchmark": ["a", "b"], "version": ["old", "new"], name: ["x", "y"]}
+    times = perfarray.simulate(sizes={"execution": 5}, variances={"execution": 1e-4}, dims=dims, rng=1)
     options = {} if method in ("suite_score", "score_distribution") else {"baseline": "old", "dim": "version"}
     table = str(getattr(times.perf, method)(**options).perf.table())
     assert {"x", "y"} <= {*table.split()}
@@ -137,16 +129,10 @@ def test_arguments_name_what_the_data_name():
 
 
 def test_names_that_are_taken():
-    """Where the data have `data_n`, too, the name is longer."""
+    """Where the data have `data_n`, too, the name is longer; a dim `metric` makes room for that of the answer."""
     found = timings().assign_coords(n=("benchmark", [1, 2, 3]), data_n="x").perf.mean_interval()
-    assert found["data_data_n"].values.tolist() == [1, 2, 3]
-    assert found["data_n"].item() == "x"
-
-
-def test_several_metrics():
-    """A dim `metric` of the data makes room for that of the answer."""
-    times = timings()
-    both = xr.Dataset({"time": times, "energy": 2 * times}).expand_dims(metric=["a"]).assign_coords(units="old")
+    assert (found["data_data_n"].values.tolist(), found["data_n"].item()) == ([1, 2, 3], "x")
+    both = xr.Dataset({"time": timings(), "energy": 2 * timings()}).expand_dims(metric=["a"]).assign_coords(units="old")
     found = both.perf.mean_interval(metric=["time", "energy"])
     assert found["metric"].values.tolist() == ["time", "energy"]
     assert {"data_metric", "data_units"} <= {*found.coords}

@@ -27,7 +27,7 @@ def times():
     """Three benchmarks, two versions, five executions of exact binary fractions."""
     values = np.random.default_rng(1).integers(1, 128, (3, 2, 5)) / 64 + 2
     coords = {"benchmark": ["fft", "lu", "sort"], "version": ["old", "new"]}
-    return xr.DataArray(values, dims=("benchmark", "version", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    return xr.DataArray(values, coords, ("benchmark", "version", "execution"), "time", {"units": "s"})
 
 
 def as_rates(times):
@@ -36,7 +36,6 @@ def as_rates(times):
 
 
 def codes(result):
-    """Return the codes of a result's notes."""
     return [note.code for note in result.perf.notes()]
 
 
@@ -92,15 +91,10 @@ def test_speedups_of_the_best(times):
 def test_stopped_rates_bound_the_best(limit, bound):
     """A rate of a stopped run is at most its limit: the best is known where another run is better than that."""
     values = xr.DataArray([[1.0, 2.0, 1.5], [3.0, np.nan, 1.0]], dims=("version", "execution"), coords={"version": ["old", "new"]})
-    stopped = values.isnull()
-    rates = as_rates(values).assign_coords(censored=stopped, censored_at=xr.where(stopped, limit, np.nan))
-    found = rates.perf.speedup("old", statistic="best")
-    assert found["bound"].item() == bound
-    assert found["estimate"].item() == max(3.0, limit) / 2.0
-    times = (1 / values).assign_coords(censored=stopped, censored_at=xr.where(stopped, 1 / limit, np.nan))
-    mirrored = times.perf.speedup("old", statistic="best")
-    assert mirrored["bound"].item() == bound
-    assert mirrored["estimate"].item() == found["estimate"].item()
+    for times, at in ((as_rates(values), limit), (1 / values, 1 / limit)):
+        stopped = times.assign_coords(censored=values.isnull(), censored_at=xr.where(values.isnull(), at, np.nan))
+        found = stopped.perf.speedup("old", statistic="best")
+        assert (found["bound"].item(), found["estimate"].item()) == (bound, max(3.0, limit) / 2.0)
 
 
 def test_stopped_rates_bound_a_ratio_of_the_best(times):
@@ -137,12 +131,12 @@ def test_the_slow_end_of_rates_is_told(times, ask):
 
 def test_principal_components_of_the_best():
     """Four machines by three benchmarks: the components of rates' best are those of their maxima."""
-    rates = as_rates(xr.DataArray(np.random.default_rng(2).uniform(1, 2, (4, 3, 5)), dims=("machine", "benchmark", "execution")))
-    rates = rates.assign_coords(machine=list("abcd"), benchmark=list("xyz"))
+    values, labels = np.random.default_rng(2).uniform(1, 2, (4, 3, 5)), {"machine": list("abcd"), "benchmark": list("xyz")}
+    rates = as_rates(xr.DataArray(values, labels, ("machine", "benchmark", "execution")))
     found = rates.perf.principal_components(statistic="best")
     expected = rates.max("execution", keep_attrs=True).expand_dims(execution=1, axis=-1).perf.principal_components()
     np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-12)
-    assert "slow_end" in [note.code for note in rates.perf.principal_components(statistic="min").perf.notes()]
+    assert "slow_end" in codes(rates.perf.principal_components(statistic="min"))
 
 
 @pytest.mark.parametrize("ask", [RATIOS[0], *SPREADS])

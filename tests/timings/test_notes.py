@@ -1,10 +1,11 @@
 """Notes: what a result has to say travels as data, and is told once."""
 
 import json
-import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -16,56 +17,44 @@ ONE_EACH = {"old": [10.0], "new": [9.0]}
 
 
 def compared(times):
-    """Compare and return the result with its warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         result = perfarray.compare(times, "old", dim="version")
     return result, caught
 
 
-class TestOneWarningPerCall:
-    def test_a_call_emits_one_warning_with_its_notes_as_data(self):
-        """Notes have a code, a sentence and its numbers; the warning points at the caller."""
-        result, (caught,) = compared(perfarray.from_samples(ONE_EACH))
-        assert caught.category is PerfarrayWarning
-        assert caught.filename == __file__
-        (note,) = caught.message.notes
-        assert (note.code, note.values["cells"], note.values["of"]) == ("single_unit", 1, 1)
-        assert result.perf.notes() == (note,)
+PAIR = perfarray.from_samples({"old": [10.0, 11.0], "new": [9.0]})
+METRICS = xr.Dataset({"time": perfarray.from_samples(ONE_EACH)["time"], "energy": 2 * perfarray.from_samples(ONE_EACH)["time"]})
 
-    def test_several_notes_are_lines_of_one_warning(self):
-        """A paired comparison with a unit alone and a single pair says both."""
-        times = perfarray.from_samples({"old": [10.0, 11.0], "new": [9.0]})
-        other = times.sel(version=["new"]).isel(execution=[0])
-        old = times.sel(version="old", drop=True)
-        with pytest.warns(PerfarrayWarning) as caught:
-            result = perfarray.compare(other, old, paired="execution")
-        assert len(caught) == 1
-        assert [note.code for note in result.perf.notes()] == ["no_partner", "single_unit"]
-        assert str(caught[0].message).count("\n") == 1
 
-    def test_nothing_to_say_is_no_attr(self):
-        """An ordinary result has no notes."""
-        result, caught = compared(perfarray.from_samples({"old": [1.0, 1.1, 0.9], "new": [2.0, 2.1, 1.9]}))
-        assert not caught
-        assert "notes" not in result.attrs
-        assert result.perf.notes() == ()
+@pytest.mark.parametrize(
+    ("call", "codes"),
+    [
+        (lambda: METRICS.perf.compare("old", metric=["time", "energy"]), ["single_unit"]),
+        (lambda: perfarray.from_samples({"a": [1.0], "b": [2.0], "c": [3.0]}).perf.pairwise(dim="version"), ["single_unit"]),
+        (
+            lambda: PAIR.sel(version=["new"]).isel(execution=[0]).perf.compare(PAIR.sel(version="old", drop=True), paired="execution"),
+            ["no_partner", "single_unit"],
+        ),
+    ],
+    ids=["metrics", "pairs of labels", "paired units"],
+)
+def test_one_warning_per_call(call, codes):
+    """What metrics or baselines have in common is said once; several notes are lines of one warning."""
+    with pytest.warns(PerfarrayWarning) as caught:
+        result = call()
+    assert [note.code for note in result.perf.notes()] == codes
+    assert [str(each.message).count("\n") for each in caught] == [len(codes) - 1]
 
-    def test_several_metrics_say_it_once(self):
-        """What two metrics have in common is one note of one warning."""
-        one = perfarray.from_samples(ONE_EACH)["time"]
-        times = xr.Dataset({"time": one, "energy": one * 2})
-        with pytest.warns(PerfarrayWarning) as caught:
-            result = times.perf.compare("old", metric=["time", "energy"])
-        assert len(caught) == 1
-        assert [note.code for note in result.perf.notes()] == ["single_unit"]
 
-    def test_pairwise_says_a_sentence_once(self):
-        """Every baseline finds the same; it is said once."""
-        with pytest.warns(PerfarrayWarning) as caught:
-            result = perfarray.from_samples({"a": [1.0], "b": [2.0], "c": [3.0]}).perf.pairwise(dim="version")
-        assert len(caught) == 1
-        assert [note.code for note in result.perf.notes()] == ["single_unit"]
+def test_a_warning_has_its_notes_as_data():
+    """Notes have a code, a sentence and its numbers; the warning points at the caller; an ordinary result has no notes."""
+    result, (caught,) = compared(perfarray.from_samples(ONE_EACH))
+    assert (caught.category, caught.filename) == (PerfarrayWarning, __file__)
+    (note,) = caught.message.notes
+    assert (note.code, note.values["cells"], note.values["of"]) == ("single_unit", 1, 1)
+    assert result.perf.notes() == (note,)
+    result, caught = compared(perfarray.from_samples({"old": [1.0, 1.1, 0.9], "new": [2.0, 2.1, 1.9]}))
+    assert (caught, result.perf.notes(), "notes" in result.attrs) == ([], (), False)
 
 
 class TestKept:
@@ -88,42 +77,29 @@ class TestKept:
         direct, _ = compared(times)
         assert result.compute().perf.notes() == direct.perf.notes()
 
-    def test_numbers_of_numpy_become_numbers(self):
-        """What JSON does not know is written as the number it is."""
-        with pytest.warns(PerfarrayWarning):
-            result = with_notes(xr.Dataset(), Note("a", "b", {"n": np.int64(3)}))
-        assert perfarray.notes(result)[0].values == {"n": 3}
-
-    def test_a_table_keeps_them_too(self):
-        """DataFrames have attrs and an accessor."""
-        pd = pytest.importorskip("pandas")
+    @pytest.mark.parametrize("result", [xr.Dataset(), pd.DataFrame({"a": [1]})])
+    def test_datasets_and_tables_keep_them(self, result):
+        """Numbers of NumPy, which JSON does not know, are written as the numbers they are."""
         with pytest.warns(PerfarrayWarning, match="b"):
-            frame = with_notes(pd.DataFrame({"a": [1]}), Note("a", "b"))
-        assert frame.perf.notes() == (Note("a", "b"),)
+            found = with_notes(result, Note("a", "b", {"n": np.int64(3)}))
+        assert found.perf.notes() == (Note("a", "b", {"n": 3}),)
 
 
 class TestGathered:
     def test_collecting_hands_notes_to_the_caller(self):
         """Inside the block nothing is emitted."""
-        with warnings.catch_warnings(), collecting_notes() as gathered:
-            warnings.simplefilter("error")
+        with warnings.catch_warnings(action="error"), collecting_notes() as gathered:
             emit(Note("a", "first"), None, Note("a", "first"), Note("a", "second"))
         assert [note.message for note in gathered] == ["first", "second"]
         assert first_of_each_code(gathered) == [Note("a", "first")]
 
     def test_collecting_is_local_to_a_thread(self):
-        """Another thread's notes are its own."""
-        seen = []
 
         def other():
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with warnings.catch_warnings(record=True, action="always") as caught:
                 emit(Note("b", "elsewhere"))
-            seen.extend(caught)
+            return caught
 
-        with collecting_notes() as gathered:
-            thread = threading.Thread(target=other)
-            thread.start()
-            thread.join()
+        with collecting_notes() as gathered, ThreadPoolExecutor(1) as thread:
+            assert len(thread.submit(other).result()) == 1
         assert not gathered
-        assert len(seen) == 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import xarray as xr
@@ -14,7 +15,6 @@ pytest.importorskip("numba")
 
 @pytest.fixture(autouse=True)
 def _numpy_afterwards():
-    """Leave the process as it was."""
     yield
     perfarray.set_options(engine="numpy")
 
@@ -22,34 +22,27 @@ def _numpy_afterwards():
 def test_a_plain_call_holds_for_every_thread():
     """The process's option is seen where no block is open."""
     perfarray.set_options(engine="numba")
-    seen = []
-    thread = threading.Thread(target=lambda: seen.append(engine()))
-    thread.start()
-    thread.join()
-    assert seen == ["numba"] == [engine()]
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(engine).result() == engine() == "numba"
 
 
 def test_two_threads_with_blocks_see_their_own_engine():
     """Blocks that overlap in time do not disturb each other, nor the process."""
-    barrier, seen = threading.Barrier(2, timeout=20), {}
+    barrier = threading.Barrier(2, timeout=20)
 
     def work(name):
         with perfarray.set_options(engine=name):
             barrier.wait()
-            seen[name] = engine()
+            seen = engine()
             barrier.wait()
+            return seen
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in ("numpy", "numba")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == {"numpy": "numpy", "numba": "numba"}
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(work, ("numpy", "numba"))) == ["numpy", "numba"]
     assert engine() == "numpy"
 
 
 def test_two_tasks_with_blocks_see_their_own_engine():
-    """So with tasks of one thread."""
 
     async def work(name):
         with perfarray.set_options(engine=name):

@@ -9,7 +9,6 @@ from perfarray.timings.pairs import labels_along
 
 @pytest.fixture
 def times():
-    """Four versions of three executions."""
     return xr.DataArray(np.arange(12.0).reshape(4, 3) + 1, {"version": list("abcd")}, ("version", "execution"), name="time")
 
 

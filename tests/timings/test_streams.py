@@ -98,6 +98,5 @@ def test_keys_of_calls():
 
 @pytest.mark.parametrize("rng", [-1, True, 1.5, "seed", "F" * 32, [1]])
 def test_bad_rng(rng):
-    """Refused with what is taken."""
     with pytest.raises(ValueError, match=r"give a whole number.*the 'rng_key' of a result"):
         key_of(rng)

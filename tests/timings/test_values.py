@@ -1,6 +1,5 @@
 """What values must be, for every public method that takes timings: finite, with a direction that is one; zeros inside positive units."""
 
-import inspect
 import warnings
 
 import numpy as np
@@ -9,135 +8,109 @@ import pytest
 import xarray as xr
 
 import perfarray
+from method_calls import CALLS, OLD, VERSIONS
 
-NEEDED = {"baseline": "old", "dim": "version", "costs": {"execution": 2.0}, "level": "execution", "width": 0.1, "n_clusters": 2}
-"""What arguments without a default are given."""
-
-FEW = 99
-"""Replicates, where the default is more."""
-
-MORE = {
-    "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
-    "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
-    "change_points": {"dim": "version"},
-    "trend": {"dim": "version"},
-    "stopping": {"half_width": 0.01},
-    "explain_variation": {"model": "ols", "splits": 1},
-    "goodness_of_fit": {"n_resamples": 9},
-    "biplot": {"samples": "version"},
-    "cluster_machines": {"samples": "version"},
-    "machine_table": {},
-    "principal_components": {"samples": "version"},
-}
 MOVERS = {"to_frame", "merge_level", "drop_warmup"}
 """They move values and compute nothing."""
 
-
-def takes_timings(name):
-    """Return whether a public name is a function of timings."""
-    function = getattr(perfarray, name)
-    return inspect.isfunction(function) and next(iter(inspect.signature(function).parameters)) in ("times", "table_or_times")
-
-
-METHODS = sorted({name for name in perfarray.__all__ if takes_timings(name)} - MOVERS)
+ASKED = CALLS | {
+    "compare": OLD, "biplot": {"samples": "version"}, "report": {}, "explain_variation": {"model": "ols", "splits": 1},
+    "change_points": VERSIONS, "trend": VERSIONS, "plan_repetitions": {"budget": 1000.0, "costs": {"execution": 2.0}},
+    "plan_suite": {"budget": 1000.0, "shared": "execution", "costs": {"execution": 2.0, "iteration": 1.0}},
+}  # fmt: skip
+METHODS = sorted({*ASKED} - MOVERS)
 each_method = pytest.mark.parametrize("name", METHODS)
 
 
 def ask(times, name):
-    """Call a method with the least it needs."""
-    parameters = inspect.signature(getattr(perfarray, name)).parameters.values()
-    needed = {each.name: NEEDED[each.name] for each in parameters if each.default is each.empty and each.name in NEEDED}
-    needed |= {each.name: FEW for each in parameters if each.name == "n_resamples" and (each.default or 0) > FEW}
-    needed |= {each.name: 1 for each in parameters if each.name == "rng"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return getattr(perfarray, name)(times, **needed | MORE.get(name, {}))
+    with warnings.catch_warnings(action="ignore"):
+        return getattr(perfarray, name)(times, **ASKED[name])
 
 
-def runs(**attrs):
-    """Three benchmarks, two versions, on four machines."""
-    rng = np.random.default_rng(1)
-    return xr.DataArray(
-        rng.normal(10, 0.1, (3, 2, 4, 6, 2)),
-        dims=("benchmark", "version", "machine", "execution", "iteration"),
-        coords={"benchmark": ["fft", "hash", "sort"], "version": ["old", "new"], "machine": list("abcd")},
-        name="time",
-        attrs={"units": "s"} | attrs,
-    )
+def runs(*, put=(), power=0, **attrs):
+    """Three benchmarks, two versions, on four machines; some values put in one after the other, all times a power of two."""
+    values = np.random.default_rng(1).normal(10, 0.1, (3, 2, 4, 6, 2)) * 2.0**power
+    for place, value in zip(((1, 1, 2, 3, 1), (2, 0, 0, 0, 0)), put, strict=False):
+        values[place] = value
+    dims = ("benchmark", "version", "machine", "execution", "iteration")
+    coords = {"benchmark": ["fft", "hash", "sort"], "version": ["old", "new"], "machine": list("abcd")}
+    return xr.DataArray(values, coords, dims, "time", {"units": "s"} | attrs)
 
 
 def computed(found):
-    """Compute what may be lazy."""
     return (found if hasattr(found, "compute") else found.to_dataset()).compute()
 
 
-def infinite():
-    """Two infinite values."""
-    times = runs()
-    times[1, 1, 2, 3, 1] = times[2, 0, 0, 0, 0] = np.inf
-    return times
+INFINITE = runs(put=[np.inf, np.inf])
+NEGATIVE = runs(put=[-1.0])
+TINY, HUGE = runs(power=-530), runs(power=530)
+FIRST = "benchmark=hash, version=new, machine=c, execution=3, iteration=1; "
+SIZE = r"^time has 288 values outside 1e-50 to 1e\+50 in size, the first \({}\) at benchmark=fft, version=old, machine=a, exec"
+REFUSED = {
+    "infinite": (INFINITE, rf"^time has 2 infinite values, the first \(inf\) at {FIRST}"),
+    "zero": (runs(put=[0.0]), rf"time has 1 value out of range, the first \(0\) at {FIRST}"),
+    "negative": (NEGATIVE, rf"time has 1 value out of range, the first \(-1\) at {FIRST}"),
+    "tiny": (TINY, SIZE.format("2.8.*e-159")),
+    "huge": (HUGE, SIZE.format("3.5.*e.160")),
+} | {
+    f"better={better}": (runs(better=better), f"better='{better}' is not known; choose one of 'lower', 'higher'")
+    for better in ("Lower", "more", "")
+}  # fmt: skip
+SCALED = ("fit_mixture", "goodness_of_fit")
+"""They take values of every size."""
 
 
-class TestInfinity:
-    """Refused by every method in the same words: how many, and where the first is."""
+CASES = [(name, why) for name in METHODS for why in REFUSED if not (name in SCALED and why in ("tiny", "huge"))]
 
-    SENTENCE = r"^time has 2 infinite values, the first \(inf\) at benchmark=hash, version=new, machine=c, execution=3, iteration=1; "
 
-    @each_method
-    def test_in_memory(self, name):
-        with pytest.raises(ValueError, match=self.SENTENCE):
-            ask(infinite(), name)
+@pytest.mark.parametrize(("name", "why"), CASES)
+def test_refused(name, why):
+    """By every method in the same words: what cannot have been measured, how many values there are, and where the first is."""
+    times, sentence = REFUSED[why]
+    with pytest.raises(ValueError, match=sentence):
+        ask(times, name)
 
-    @each_method
-    def test_lazy(self, name):
-        """When it is called, or when its answer is computed; the place is that of the whole array, the number that of the chunk."""
-        with pytest.raises(
-            ValueError, match=r"^time has 1 infinite value, the first \(inf\) at benchmark=(hash|sort), version=(new|old), mach"
-        ):
-            computed(ask(infinite().chunk({"machine": 2}), name))
 
-    def test_a_marked_one_is_left_out(self):
-        times = infinite()
-        left_out = times.assign_coords(failed=np.isinf(times)).perf.mean_interval(levels=("execution", "iteration"))
-        assert np.isfinite(left_out["estimate"]).all()
-        assert left_out.attrs["n_failed"] == 2
+@each_method
+@pytest.mark.parametrize(
+    ("times", "sentence"),
+    [
+        (INFINITE, r"^time has 1 infinite value, the first \(inf\) at benchmark=(hash|sort), version=(new|old), mach"),
+        (NEGATIVE, REFUSED["negative"][1]),
+    ],
+    ids=["infinite", "negative"],
+)
+def test_lazy(name, times, sentence):
+    """When it is called, or when its answer is computed; the place is that of the whole array, the number that of the chunk."""
+    with pytest.raises(ValueError, match=sentence):
+        computed(ask(times.chunk({"machine": 2}), name))
 
-    def test_a_table_without_repetitions(self):
-        scores = runs().mean(("execution", "iteration"))
-        scores[0, 0, 0] = -np.inf
-        with pytest.raises(
-            ValueError, match=r"time has 1 infinite value, the first \(-inf\) at benchmark=fft, version=old, machine=a; mark"
-        ):
-            scores.perf.principal_components(samples="machine")
+
+@pytest.mark.parametrize(("times", "number"), [(INFINITE, 2), (runs(put=[0.0]), 1)])
+def test_marked_values_are_left_out(times, number):
+    left_out = times.assign_coords(failed=np.isinf(times) | (times == 0)).perf.mean_interval(levels=("execution", "iteration"))
+    assert ((left_out["estimate"] > 9) & np.isfinite(left_out["estimate"])).all()
+    assert left_out.attrs["n_failed"] == number
+
+
+def test_a_table_without_repetitions():
+    scores = runs().mean(("execution", "iteration"))
+    scores[0, 0, 0] = -np.inf
+    with pytest.raises(ValueError, match=r"time has 1 infinite value, the first \(-inf\) at benchmark=fft, version=old, machine=a; mark"):
+        scores.perf.principal_components(samples="machine")
+
+
+def test_sizes():
+    """Zeros and the sizes of timings are taken; lazy data say the number of a chunk."""
+    times = (runs() * 1e-45).assign_attrs(units="1")
+    times[0, 0, 0, 0, 0] = 0.0
+    assert np.isfinite(ask(times, "compare")["lower"]).all()
+    with pytest.raises(ValueError, match=r"^time has 144 values outside .* version=old, machine=(a|c)"):
+        ask(TINY.chunk({"machine": 2, "benchmark": 3, "version": 2}), "mean_interval").compute()
 
 
 class TestRange:
-    """A time is above 0, other seconds and rates are not below it: every method, and every door, refuses what cannot have been measured."""
-
-    SENTENCE = r"time has 1 value out of range, the first \({}\) at benchmark=hash, version=new, machine=c, execution=3, iteration=1; "
-
-    @staticmethod
-    def with_value(value):
-        times = runs()
-        times[1, 1, 2, 3, 1] = value
-        return times
-
-    @each_method
-    @pytest.mark.parametrize("value", [0.0, -1.0])
-    def test_in_memory(self, name, value):
-        with pytest.raises(ValueError, match=self.SENTENCE.format(f"{value:g}")):
-            ask(self.with_value(value), name)
-
-    @each_method
-    def test_lazy(self, name):
-        with pytest.raises(ValueError, match=self.SENTENCE.format("-1")):
-            computed(ask(self.with_value(-1.0).chunk({"machine": 2}), name))
-
-    def test_a_marked_one_is_left_out(self):
-        times = self.with_value(0.0)
-        left_out = times.assign_coords(failed=times == 0).perf.mean_interval(levels=("execution", "iteration"))
-        assert (left_out["estimate"] > 9).all()
-        assert left_out.attrs["n_failed"] == 1
+    """A time is above 0, other seconds and rates are not below it: every door refuses what cannot have been measured."""
 
     @pytest.mark.parametrize(
         ("name", "units", "value", "answers"),
@@ -148,7 +121,7 @@ class TestRange:
     )  # fmt: skip
     def test_which_quantities(self, name, units, value, answers):
         """A lone array without a name is the time if its unit is one."""
-        times = self.with_value(value).rename(name).assign_attrs(units=units, better="lower")
+        times = runs(put=[value]).rename(name).assign_attrs(units=units, better="lower")
         if answers:
             with warnings.catch_warnings(action="ignore"):
                 assert np.isfinite(times.perf.mean_interval()["estimate"]).all()
@@ -158,7 +131,6 @@ class TestRange:
 
     @pytest.mark.parametrize("value", [0.0, -1.0, np.inf])
     def test_lists_frames_and_files(self, tmp_path, value):
-        """The place is named alike."""
         frame = pd.DataFrame({"version": ["old", "old"], "time": [1.0, value]})
         frame.to_csv(tmp_path / "runs.csv", index=False)
         sentence = rf"time of version=old, execution=1 is {value}; expected a number above 0"
@@ -173,35 +145,8 @@ class TestRange:
             perfarray.read(tmp_path / "runs.csv")
 
 
-class TestSizes:
-    """Values whose squares are lost are refused by every method that does not scale them, in the same words."""
-
-    SENTENCE = r"^time has 288 values outside 1e-50 to 1e\+50 in size, the first \({}\) at benchmark=fft, version=old, machine=a, exec"
-
-    @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("fit_mixture", "goodness_of_fit")])
-    @pytest.mark.parametrize(("power", "first"), [(-530, "2.8.*e-159"), (530, "3.5.*e.160")])
-    def test_refused(self, name, power, first):
-        with pytest.raises(ValueError, match=self.SENTENCE.format(first)):
-            ask(runs() * 2.0**power, name)
-
-    def test_zeros_and_the_sizes_of_timings_are_not(self):
-        times = (runs() * 1e-45).assign_attrs(units="1")
-        times[0, 0, 0, 0, 0] = 0.0
-        assert np.isfinite(ask(times, "compare")["lower"]).all()
-
-    def test_lazy(self):
-        with pytest.raises(ValueError, match=r"^time has 144 values outside .* version=old, machine=(a|c)"):
-            ask((runs() * 1e-160).chunk({"machine": 2, "benchmark": 3, "version": 2}), "mean_interval").compute()
-
-
 class TestDirection:
     """`better` is lower or higher, and rates that say neither are noted."""
-
-    @each_method
-    @pytest.mark.parametrize("better", ["Lower", "more", ""])
-    def test_anything_else_is_refused(self, name, better):
-        with pytest.raises(ValueError, match=f"better='{better}' is not known; choose one of 'lower', 'higher'"):
-            ask(runs(better=better), name)
 
     @pytest.mark.parametrize("name", [name for name in METHODS if name not in ("biplot", "report")])
     def test_rates_without_it_are_noted(self, name):
@@ -209,24 +154,21 @@ class TestDirection:
         notes = perfarray.notes(found if hasattr(found, "attrs") else found.to_dataset())
         assert "no_direction" in [note.code for note in notes]
 
-    @pytest.mark.parametrize(
-        "units", ["ops/s", "1/s", "MB/s", "s-1", "MB s^-1", "ops/ms", "items per second", "GHz", "MFLOPS", "rps", "fps", "frames/sec"]
-    )
+    @pytest.mark.parametrize("units", ["ops/s", "1/s", "MB/s", "s-1", "MB s^-1", "ops/ms", "items per second", "GHz", "MFLOPS",
+                                       "rps", "fps", "frames/sec"])  # fmt: skip
     def test_rates(self, units):
         """Constructors set it: more is better of rates."""
         assert perfarray.from_samples({"a": [1.0]}, units=units)["throughput"].attrs["better"] == "higher"
         frame = perfarray.from_samples({"a": [1.0]}).perf.to_frame().rename(columns={"time": "rate"})
-        assert frame.perf.to_timings(value="rate", units=units)["rate"].attrs["better"] == "higher"
-        assert frame.perf.to_timings(value="rate", units=units, better="lower")["rate"].attrs["better"] == "lower"
+        for said, better in (({}, "higher"), ({"better": "lower"}, "lower")):
+            assert frame.perf.to_timings(value="rate", units=units, **said)["rate"].attrs["better"] == better
+        with pytest.raises(ValueError, match="better='Lower' is not known"):
+            perfarray.from_samples({"a": [1.0]}, units=units, better="Lower")
 
     @pytest.mark.parametrize("units", ["s", "ns", "J", "J/s", "ns/op", "B", "1", "", "s/iteration", "B/op", "V"])
     def test_all_else(self, units):
         found = perfarray.from_samples({"a": [1.0]}, units=units)
         assert found[found.attrs["metric"]].attrs["better"] == "lower"
-
-    def test_a_wrong_one_is_not_made(self):
-        with pytest.raises(ValueError, match="better='Lower' is not known"):
-            perfarray.from_samples({"a": [1.0]}, better="Lower")
 
 
 class TestZeros:

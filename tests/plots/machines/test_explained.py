@@ -93,7 +93,6 @@ def test_dependence(model):
 
 
 def test_messages(model):
-    """What came and what there is."""
     with pytest.raises(ValueError, match="kind='bars' is not known; choose one of 'influence', 'predicted', 'dependence', 'coefficients'"):
         model.plot(kind="bars")
     with pytest.raises(ValueError, match="'speed' has no partial dependence; there is one of"):

@@ -135,6 +135,5 @@ def test_scree_shows_the_shares(result):
     ],
 )
 def test_bad_input(result, keywords, message):
-    """What came and what is needed."""
     with pytest.raises(ValueError, match=message):
         principal_components(result, **keywords)

@@ -9,49 +9,34 @@ import perfarray
 from perfarray.mixtures.curves import mixture_curves
 from picture_parts import columns, legend, segments, title
 
-
-@pytest.fixture
-def times() -> xr.DataArray:
-    return perfarray.from_samples({"old": [1.0, 1.1, 1.2, 2.0, 2.1, 2.2], "new": [1.0] * 6})["time"]
-
-
-@pytest.fixture
-def fit() -> xr.Dataset:
-    """Two components for one version, a constant for the other."""
-    weight = xr.DataArray([[0.5, 0.5], [1.0, 0.0]], dims=("version", "component"), coords={"version": ["old", "new"]})
-    mean = weight.copy(data=[[1.1, 2.1], [1.0, np.nan]])
-    mixture = perfarray.GaussianMixture.from_parameters(weight, mean, weight.copy(data=[[0.1, 0.1], [1.0, np.nan]])).to_dataset()
-    mixture["standard_deviation"].loc[{"version": "new", "component": 1}] = 0.0
-    return mixture.assign_attrs(result="fit_mixture", levels="execution", value="execution")
+TIMES = perfarray.from_samples({"old": [1.0, 1.1, 1.2, 2.0, 2.1, 2.2], "new": [1.0] * 6})["time"]
+RUNS = TIMES.sel(version="old")
+# Two components for one version, a constant for the other.
+WEIGHT = xr.DataArray([[0.5, 0.5], [1.0, 0.0]], {"version": ["old", "new"]}, ("version", "component"))
+MEAN, SPREAD = WEIGHT.copy(data=[[1.1, 2.1], [1.0, np.nan]]), WEIGHT.copy(data=[[0.1, 0.1], [1.0, np.nan]])
+FIT = perfarray.GaussianMixture.from_parameters(WEIGHT, MEAN, SPREAD).to_dataset()
+FIT = FIT.assign_attrs(result="fit_mixture", levels="execution", value="execution")
+FIT["standard_deviation"].loc[{"version": "new", "component": 1}] = 0.0
+OLD, NEW = (FIT.sel(version=name) for name in ("old", "new"))
 
 
-@pytest.fixture
-def runs(times):
-    return times.sel(version="old")
-
-
-@pytest.fixture
-def old(fit):
-    return fit.sel(version="old")
-
-
-def test_density_is_the_sum_of_its_components(runs, old):
+def test_density_is_the_sum_of_its_components():
     """Bars have area 1, a tick stands for every run, and the solid line is the sum of the dashed ones; without runs it is alone."""
-    ax = old.perf.plot(times=runs)
+    ax = OLD.perf.plot(times=RUNS)
     assert sum(bar.get_height() * bar.get_width() for bar in ax.patches) == pytest.approx(1.0)
     rug, *components, whole = ax.lines
-    np.testing.assert_allclose(rug.get_xdata(), runs)
+    np.testing.assert_allclose(rug.get_xdata(), RUNS)
     np.testing.assert_allclose(sum(line.get_ydata() for line in components), whole.get_ydata())
     assert np.trapezoid(whole.get_ydata(), whole.get_xdata()) == pytest.approx(1.0, abs=1e-3)
     assert legend(ax) == ["components", "mixture", "runs"]
-    ax = old.perf.plot()
+    ax = OLD.perf.plot()
     assert (title(ax), ax.get_ylabel()) == ("Mixture of 2 components, old", "density per s")
-    assert old.assign_attrs(units="1").perf.plot().get_ylabel() == "density"
+    assert OLD.assign_attrs(units="1").perf.plot().get_ylabel() == "density"
 
 
-def test_narrow_peaks_are_cut(runs, old):
+def test_narrow_peaks_are_cut():
     """A spike does not press the histogram to the floor; how high it goes is written beside it."""
-    ax = old.assign(standard_deviation=old["standard_deviation"] / 1000).perf.plot(times=runs)
+    ax = OLD.assign(standard_deviation=OLD["standard_deviation"] / 1000).perf.plot(times=RUNS)
     assert ax.get_ylim()[1] == pytest.approx(3 * max(bar.get_height() for bar in ax.patches))
     notes = [text for text in ax.texts if text.get_gid() == "cut"]
     peak = 0.5 / (1e-4 * np.sqrt(2 * np.pi))
@@ -72,15 +57,14 @@ def test_texts_at_cut_peaks_do_not_overlap(sign):
     assert all(ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 for box in (first, second))
 
 
-def test_largest_distance_is_that_of_kolmogorov_and_smirnov(times, runs, fit, old):
+def test_largest_distance_is_that_of_kolmogorov_and_smirnov():
     """Both sides of every step count; a constant is a step without distance."""
-    ax = old.perf.plot(kind="cdf", times=runs)
-    law = kstest(runs, lambda x: 0.5 * norm.cdf(x, 1.1, 0.1) + 0.5 * norm.cdf(x, 2.1, 0.1))
+    ax = OLD.perf.plot(kind="cdf", times=RUNS)
+    law = kstest(RUNS, lambda x: 0.5 * norm.cdf(x, 1.1, 0.1) + 0.5 * norm.cdf(x, 2.1, 0.1))
     assert f"largest distance {law.statistic:.3g}" in legend(ax)
     assert np.ptp(segments(ax, axis=1)[0]) == pytest.approx(law.statistic)
-    new = fit.sel(version="new")
-    assert "mixture (constant)" in legend(new.perf.plot(times=times.sel(version="new")))
-    assert "largest distance 0" in legend(new.perf.plot(kind="cdf", times=times.sel(version="new")))
+    assert "mixture (constant)" in legend(NEW.perf.plot(times=TIMES.sel(version="new")))
+    assert "largest distance 0" in legend(NEW.perf.plot(kind="cdf", times=TIMES.sel(version="new")))
 
 
 @pytest.mark.parametrize("distribution", ["normal", "lognormal"])
@@ -95,33 +79,33 @@ def test_largest_distance_is_that_of_the_test_of_fit(distribution):
     assert abs(curves["gap_fitted"] - curves["gap_step"]).item() == pytest.approx(tested["statistic"].item())
 
 
-def test_runs_are_those_that_were_fitted(times, runs, old):
+def test_runs_are_those_that_were_fitted():
     """`times` may be the Dataset that was fitted, and selects its own cell; what the fit left out has no tick."""
-    model = perfarray.GaussianMixture(dataset=old.assign_attrs(metric="time"))
-    ticks = [model.plot(times=given).lines[0].get_xdata() for given in (times, times.to_dataset(name="time"))]
+    model = perfarray.GaussianMixture(dataset=OLD.assign_attrs(metric="time"))
+    ticks = [model.plot(times=given).lines[0].get_xdata() for given in (TIMES, TIMES.to_dataset(name="time"))]
     np.testing.assert_array_equal(*ticks)
-    marked = runs.assign_coords(warmup=("execution", [True] + [False] * 5))
-    np.testing.assert_array_equal(old.perf.plot(times=marked).lines[0].get_xdata(), marked[1:])
+    marked = RUNS.assign_coords(warmup=("execution", [True] + [False] * 5))
+    np.testing.assert_array_equal(OLD.perf.plot(times=marked).lines[0].get_xdata(), marked[1:])
     with pytest.raises(ValueError, match="metric 'time' not found"):
-        model.plot(times=times.to_dataset(name="energy"))
+        model.plot(times=TIMES.to_dataset(name="energy"))
 
 
-def test_modes_of_few_runs_are_doubted(times, runs):
+def test_modes_of_few_runs_are_doubted():
     """The title of a fit of two components to six runs says so; that of one component, or of sixty runs, does not."""
-    more = perfarray.from_samples({"old": np.tile(runs, 10)})["time"]
-    fits = runs.perf.fit_mixture(), runs.perf.fit_mixture(n_components=1), more.perf.fit_mixture()
-    axes = [fits[0].plot(times=times, kind="cdf"), *(model.plot() for model in fits)]
+    more = perfarray.from_samples({"old": np.tile(RUNS, 10)})["time"]
+    fits = RUNS.perf.fit_mixture(), RUNS.perf.fit_mixture(n_components=1), more.perf.fit_mixture()
+    axes = [fits[0].plot(times=TIMES, kind="cdf"), *(model.plot() for model in fits)]
     assert ["chance" in title(ax) for ax in axes] == [True, True, False, False]
 
 
-def test_what_cannot_be_drawn(runs, fit, old):
+def test_what_cannot_be_drawn():
     """Several cells, other dims, no runs, another kind, no mixture."""
     for result, keywords, message in (
-        (fit, {}, "select one label along version"),
-        (old, {"times": runs.expand_dims(machine=["a", "b"])}, "times has dims that the mixture has not: machine"),
-        (old, {"kind": "cdf"}, "give the timings with times="),
-        (old, {"kind": "pdf"}, "kind='pdf' is not known"),
-        (old.where(False).assign(n_components=np.nan), {}, "no mixture"),
+        (FIT, {}, "select one label along version"),
+        (OLD, {"times": RUNS.expand_dims(machine=["a", "b"])}, "times has dims that the mixture has not: machine"),
+        (OLD, {"kind": "cdf"}, "give the timings with times="),
+        (OLD, {"kind": "pdf"}, "kind='pdf' is not known"),
+        (OLD.where(False).assign(n_components=np.nan), {}, "no mixture"),
     ):
         with pytest.raises(ValueError, match=message):
             result.perf.plot(**keywords)

@@ -8,14 +8,9 @@ from picture_parts import beside, legend, points, rows, segments, texts, title
 
 def test_full_points_are_supported_and_hollow_ones_fitted():
     """Where both numbers are the same there is one point; a line is the range of resampled data; p stands beside."""
-    numbers = {
-        "estimate": [3.0, 2.0, np.nan],
-        "n_supported": [1.0, 2.0, np.nan],
-        "pvalue": [0.4, 0.01, np.nan],
-        "lower": [1.0, 2.0, np.nan],
-        "upper": [4.0, 2.0, np.nan],
-    }
-    result = xr.Dataset({name: ("benchmark", values) for name, values in numbers.items()}, {"benchmark": ["fft", "sort", "zip"]})
+    numbers = {"estimate": [3.0, 2.0], "n_supported": [1.0, 2.0], "pvalue": [0.4, 0.01], "lower": [1.0, 2.0], "upper": [4.0, 2.0]}
+    variables = {name: ("benchmark", [*values, np.nan]) for name, values in numbers.items()}
+    result = xr.Dataset(variables, {"benchmark": ["fft", "sort", "zip"]})
     ax = result.assign_attrs(result="variability_level").perf.plot()
     assert points(ax, "supported by the runs")[:2] == [1.0, 2.0]
     assert points(ax, "of the fitted density") == [3.0]
@@ -42,13 +37,8 @@ def test_factors_of_several_cells_are_hollow_where_they_may_be_chance():
 def test_of_many_labels_those_farthest_from_the_others_are_drawn():
     """Sixty of a hundred, in their order; the first row of the factor has its p."""
     share = np.where(np.arange(100) < 40, 0.5, np.linspace(0.6, 1.0, 100))
-    variables = {
-        "share": (("factor", "label", "mode"), np.stack([share, 1 - share], axis=-1)[None]),
-        "weight": ("mode", [0.5, 0.5]),
-        "location": ("mode", [1.0, 2.0]),
-        "pvalue_adjusted": ("factor", [0.03]),
-        "n_modes": 2.0,
-    }
+    variables = {"share": (("factor", "label", "mode"), np.stack([share, 1 - share], axis=-1)[None]), "pvalue_adjusted": ("factor", [0.03])}
+    variables |= {"weight": ("mode", [0.5, 0.5]), "location": ("mode", [1.0, 2.0]), "n_modes": 2.0}
     result = xr.Dataset(variables, {"factor": ["binary"], "label": [f"b{number}" for number in range(100)]})
     ax = result.assign_attrs(result="modes_by", alpha=0.05, correction="none").perf.plot()
     assert rows(ax) == [f"b{number}" for number in range(40, 100)]
