@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -39,13 +40,41 @@ def refusals(read, name, *cases):
     return test
 
 
+def readings(read, *cases):
+    """Return a test: what is read of each content is what `check` is told of it; a case is a fact, content, what to check, any warning."""
+
+    @pytest.mark.parametrize(
+        ("content", "expected", "warning"), [pytest.param(*case, *[None] * (3 - len(case)), id=fact) for fact, *case in cases]
+    )
+    def test(tmp_path, content, expected, warning):
+        with pytest.warns(perfarray.PerfarrayWarning, match=warning) if warning else nullcontext():
+            times = read(tmp_path, content)
+        check(times, **expected)
+
+    return test
+
+
 def check(times, rtol=0.0, **expected):
-    """Check the values that variables and coordinates hold, and their shape; a single value may have any dims of length one."""
+    """Check what a Dataset holds: values of variables and coordinates, with their shape (a single value may have any dims of length one);
+    attributes; `time.dims` or `time.units` of a variable; the names of all `metrics`; the codes of `notes`; and names that are `absent`.
+    """
     for name, values in expected.items():
-        found = times[name].values if np.ndim(values) else times[name].item()
-        assert np.shape(found) == np.shape(values), name
-        compare = np.testing.assert_allclose if rtol else np.testing.assert_array_equal
-        compare(found, values, err_msg=name, **({"rtol": rtol} if rtol else {}))
+        variable, _, part = name.rpartition(".")
+        if name in times.variables:
+            found = times[name].values if np.ndim(values) else times[name].item()
+            assert np.shape(found) == np.shape(values), name
+            if rtol and np.asarray(values).dtype.kind == "f":
+                np.testing.assert_allclose(found, values, rtol=rtol, err_msg=name)
+            else:
+                np.testing.assert_array_equal(found, values, err_msg=name)
+        elif name == "absent":
+            assert not {*values} & {*times.variables}
+        elif name in ("metrics", "notes"):
+            assert values == (list(times) if name == "metrics" else [note.code for note in times.perf.notes()])
+        elif variable:
+            assert values == (getattr(times[variable], part) if part in ("attrs", "dims") else times[variable].attrs[part]), name
+        else:
+            assert times.attrs[name] == values, name
 
 
 def run(*values, warmups=(), **metadata):
