@@ -13,6 +13,8 @@ import pytest
 import perfarray
 from perfarray.readers.opening import FileError
 
+NAN = float("nan")
+
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 

@@ -4,12 +4,10 @@ import json
 
 import pytest
 
-from readers.files_of_our_own import check, reader, readings, refusals
+from readers.files_of_our_own import NAN, check, reader, readings, refusals
 
 PROCESS = "goos: linux\ngoarch: amd64\npkg: example.org/a\ncpu: A CPU\n"
 
-
-NAN = float("nan")
 
 read = reader("bench.txt")
 

@@ -4,7 +4,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from readers.files_of_our_own import reader, readings, refusals, write
+from readers.files_of_our_own import NAN, reader, readings, refusals, write
 
 
 def row(name="BM_copy", real=10.0, **more):
@@ -25,7 +25,6 @@ def read(tmp_path, *rows, **context):
     return perfarray.read(write(tmp_path / "file.json", {"context": context, "benchmarks": list(rows)}))
 
 
-NAN = float("nan")
 COPIES = [row(real=real, repetition_index=index, iterations=100 + index) for index, real in enumerate((10.0, 12.0))]
 ARGUMENTS = [row("BM_copy<a/4/b>/1024/n:8/threads:4/real_time", threads=4), row("BM_copy<a/4/b>/2048/n:8", family_index=1)]
 FAILED = [row("a", 0.0, error_occurred=True, error_message="no device"), row("b"), row("c", 0.0, skipped=True, skip_message="later")]
