@@ -55,7 +55,8 @@ test_columns_of_a_table = readings(
     ("a score beside times is a label", ("benchmark,mix,time\nfft,0.5,1\nfft,0.7,2\n", {"ratio": "mix"}), {"time": [[[1], [2]]]}),
     ("of a database: tabs and no header, a quoted text that ends in a backslash, `\\N` for what is missing",
      (DUMP, {"zone": 3, "date": 0, "execution": 1, "metric": 2}),
-     {"zone": ["us-east-1d\\", "us-east-1c\\"], "date": ["2009-12-14", "12/14/09"], "value": [[[5.0, NAN], [NAN] * 2], [[NAN] * 2, [7.0, NAN]]]}),
+     {"zone": ["us-east-1d\\", "us-east-1c\\"], "date": ["2009-12-14", "12/14/09"],
+      "value": [[[5.0, NAN], [NAN] * 2], [[NAN] * 2, [7.0, NAN]]]}),
     ("of R: row numbers in a column without a name", (R, {"benchmark": "test", "time_us": "time", "iteration": "rank"}),
      {"time": [[[554.08e-6, 36e-6]]], "rtol": 1e-7}),
 )  # fmt: skip
