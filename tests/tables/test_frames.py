@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check
+from readers.files_of_our_own import NAN, check, readings
 
 
 def long_table():
@@ -27,35 +27,52 @@ def sizes(frame, **keywords):
     return dict(frame.perf.to_timings(**keywords).sizes)
 
 
-def test_repetitions_are_renumbered_within_their_parent():
-    """Labels 10 and 12 become executions 0 and 1; an iteration labelled 5 becomes 0; index levels are columns."""
-    frame = long_table()
-    times = frame.perf.to_timings(binary="build", execution="process")
-    assert dict(times.sizes) == {"benchmark": 2, "binary": 2, "execution": 2, "iteration": 2}
-    check(times.sel(benchmark="fft", binary=0), time=[[1.0, 1.1], [1.2, np.nan]])
-    check(times.sel(benchmark="sort", binary=1), time=[[2.1, np.nan], [np.nan] * 2])
-    assert int(times["time"].notnull().sum()) == 6
-    indexed = frame.set_index(["benchmark", "build"])
-    assert indexed.perf.to_timings(binary="build", execution="process").equals(times)
+def of_table(_, columns):
+    """Return the timings of a table of these columns; those with a colon are keywords."""
+    keywords = {name[1:]: value for name, value in columns.items() if name[0] == ":"}
+    return pd.DataFrame({name: value for name, value in columns.items() if name[0] != ":"}).perf.to_timings(**keywords)
 
 
-def test_columns_that_describe_lie_along_the_dims_they_vary_over():
-    """Along the benchmark, nothing, or everything down to the execution; text is object dtype."""
-    times = long_table().perf.to_timings(binary="build", execution="process")
-    check(times, suite=["num", "int"])
-    assert (times["suite"].dims, times["suite"].dtype, times["cpu"].dims, times["cpu"].item()) == (("benchmark",), object, (), "epyc")
-    times = timings(benchmark=["a"] * 4, execution=[0, 0, 1, 1], iteration=[0, 1, 0, 1], time=1.0, load=[0.5, 0.5, 0.7, 0.7])
-    check(times, load=[[0.5, 0.7]])
-    assert times["load"].dims == ("benchmark", "execution")
+LONG = dict(long_table())
+RAGGED = {"benchmark": ["a", "a", "b"], "time": [1.0, 2.0, 3.0]}
+LOAD = {"benchmark": ["a"] * 4, "execution": [0, 0, 1, 1], "iteration": [0, 1, 0, 1], "time": 1.0, "load": [0.5, 0.5, 0.7, 0.7]}
+ENERGY = {"benchmark": ["a", "a"], "ms": [10, 20], "joules": [1.5, NAN]}
+MARKS = {"execution": range(4), "time": 1.0, "warmup": ["true", "False", None, "yes"], "failed": [1, 0, 0, NAN]}
+
+test_what_a_table_says = readings(
+    of_table,
+    ("repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an iteration labelled 5 becomes 0",
+     LONG | {":binary": "build", ":execution": "process"},
+     {"time.dims": ("benchmark", "binary", "execution", "iteration"),
+      "time": [[[[1.0, 1.1], [1.2, NAN]], [[1.3, NAN], [NAN] * 2]], [[[2.0, NAN], [NAN] * 2], [[2.1, NAN], [NAN] * 2]]],
+      "suite": ["num", "int"], "suite.dims": ("benchmark",), "cpu.dims": (), "cpu": "epyc"}),
+    ("what describes an execution is a coordinate along everything down to it", LOAD,
+     {"load": [[0.5, 0.7]], "load.dims": ("benchmark", "execution")}),
+    ("rows nothing tells apart are numbered", RAGGED, {"time.dims": ("benchmark", "execution"), "time": [[1.0, 2.0], [3.0, NAN]]}),
+    ("rows nothing tells apart are numbered along the level that is named", RAGGED | {":level": "session"},
+     {"time.dims": ("benchmark", "session")}),
+    ("rows of one execution are iterations", {"execution": [0, 0, 1], "time": [1.0, 2.0, 3.0]},
+     {"time.dims": ("execution", "iteration"), "time": [[1.0, 2.0], [3.0, NAN]]}),
+    ("a table without repetitions gets one", {"benchmark": ["a", "b"], "time": [1.0, 2.0]},
+     {"time.dims": ("benchmark", "execution"), "time": [[1.0], [2.0]]}),
+    ("several metrics have units; times become seconds, other units stay; the first is the main one",
+     ENERGY | {":value": {"time": "ms", "energy": "joules"}, ":units": {"time": "ms", "energy": "J"}},
+     {"time": [[0.01, 0.02]], "time.attrs": {"units": "s", "better": "lower"}, "energy.units": "J", "metric": "time"}),
+    ("better is kept", {"benchmark": ["a"], "rate": [10.0], ":value": "rate", ":units": "ops/s", ":better": "higher"},
+     {"rate.better": "higher"}),
+    ("marks become boolean coordinates: words and numbers are understood, and what is missing is False", MARKS,
+     {"warmup": [True, False, False, True], "failed": [True, False, False, False]}),
+    ("a machine nobody wrote down is a machine of that name, not a lost row", {"machine": ["m1", None], "time": [1.0, 2.0]},
+     {"machine": ["m1", "unknown"]}),
+)  # fmt: skip
 
 
-def test_rows_nothing_tells_apart_are_numbered():
-    """Duplicates are repetitions as long as one is unnamed, without any there is one; else they raise, and the message shows the first."""
-    frame = pd.DataFrame({"benchmark": ["a", "a", "b"], "time": [1.0, 2.0, 3.0]})
-    check(frame.perf.to_timings(), time=[[1.0, 2.0], [3.0, np.nan]])
-    assert frame.perf.to_timings(level="session")["time"].dims == ("benchmark", "session")
-    assert sizes(frame.iloc[1:]) == {"benchmark": 2, "execution": 1}
-    assert sizes(pd.DataFrame({"execution": [0, 0, 1], "time": [1.0, 2.0, 3.0]})) == {"execution": 2, "iteration": 2}
+def test_tables_are_read_whatever_their_index():
+    """Index levels are columns; text and marks have types of their own; repeated cells raise, and the message shows the first."""
+    frame, keywords = long_table(), {"binary": "build", "execution": "process"}
+    times = frame.perf.to_timings(**keywords)
+    assert frame.set_index(["benchmark", "build"]).perf.to_timings(**keywords).equals(times)
+    assert (times["suite"].dtype, of_table(None, MARKS)["warmup"].dtype) == (object, bool)
     message = "1 rows repeat a cell that already has a value, the first at benchmark=a, execution=0, iteration=0"
     with pytest.raises(ValueError, match=message):
         timings(benchmark="a", execution=[0, 0], iteration=[3, 3], time=[1.0, 2.0])
@@ -95,15 +112,6 @@ def test_a_column_named_after_another_unit_is_said():
         frame.perf.to_timings(value="time_ms", units=None)
 
 
-def test_several_metrics_with_units():
-    """A mapping names them; times become seconds, other units stay; the first is the main one."""
-    units = {"time": "ms", "energy": "J"}
-    times = timings(units, to={"value": {"time": "ms", "energy": "joules"}}, benchmark=["a", "a"], ms=[10, 20], joules=[1.5, np.nan])
-    check(times, time=[[0.01, 0.02]])
-    assert times["time"].attrs == {"units": "s", "better": "lower"}
-    assert (times["energy"].attrs["units"], times.attrs["metric"]) == ("J", "time")
-
-
 def test_units_that_are_known():
     """A time per operation is a time; names in full may have capitals; a variable is called after what it is."""
     names = {"ns/op": "time", "Seconds": "time", "1": "time", "ops/s": "throughput", "J": "value"}
@@ -134,33 +142,16 @@ def test_units_that_do_not_fit_the_name():
     assert [note.code for note in caught[0].message.notes] == ["unknown_unit"]
 
 
-def test_better_is_kept():
-    rate = timings("ops/s", benchmark=["a"], rate=[10.0], to={"value": "rate", "better": "higher"})["rate"]
-    assert rate.attrs["better"] == "higher"
-
-
 def test_shared_levels_keep_the_place_of_their_labels():
     """Build 2 is build 2 for every benchmark, even where one of them lacks build 1."""
     columns = {"benchmark": ["a", "a", "a", "b", "b"], "binary": [1, 2, 3, 2, 3], "execution": 0, "time": [1.0, 2.0, 3.0, 20.0, 30.0]}
     frame = pd.DataFrame(columns)
-    check(frame.perf.to_timings().sel(benchmark="b", execution=0), time=[20.0, 30.0, np.nan])
+    check(frame.perf.to_timings().sel(benchmark="b", execution=0), time=[20.0, 30.0, NAN])
     shared = frame.perf.to_timings(shared="binary")
-    check(shared.sel(benchmark="b", execution=0), time=[np.nan, 20.0, 30.0])
+    check(shared.sel(benchmark="b", execution=0), time=[NAN, 20.0, 30.0])
     assert shared["time"].attrs["shared_levels"] == "binary"
     frame.attrs["shared_levels"] = "binary"
     assert frame.perf.to_timings()["time"].attrs["shared_levels"] == "binary"
-
-
-def test_marks_become_boolean_coordinates():
-    """Words and numbers are understood, and what is missing is False."""
-    times = timings(execution=range(4), time=1.0, warmup=["true", "False", None, "yes"], failed=[1, 0, 0, np.nan])
-    check(times, warmup=[True, False, False, True], failed=[True, False, False, False])
-    assert times["warmup"].dtype == bool
-
-
-def test_missing_labels_are_unknown():
-    """A machine nobody wrote down is a machine of that name, not a lost row."""
-    check(timings(machine=["m1", None], time=[1.0, 2.0]), machine=["m1", "unknown"])
 
 
 STOPPED = {"process": range(6), "censored": True}
@@ -196,10 +187,10 @@ def test_from_samples_pads_ragged_lists():
     """Flat and nested lists, arrays too; milliseconds become seconds."""
     flat = perfarray.from_samples({"old": [1.0, 2.0], "new": np.array([3.0])})
     assert flat["time"].dims == ("version", "execution")
-    check(flat, time=[[1.0, 2.0], [3.0, np.nan]])
+    check(flat, time=[[1.0, 2.0], [3.0, NAN]])
     nested = perfarray.from_samples({"a": [[1, 2], [3]], "b": [[4.0]]}, dim="benchmark", level=("execution", "iteration"), units="ms")
     assert dict(nested.sizes) == {"benchmark": 2, "execution": 2, "iteration": 2}
-    check(nested.sel(benchmark="a"), time=[[0.001, 0.002], [0.003, np.nan]])
+    check(nested.sel(benchmark="a"), time=[[0.001, 0.002], [0.003, NAN]])
     assert nested["time"].attrs == {"units": "s", "better": "lower"}
 
 
