@@ -31,6 +31,14 @@ def reader(name):
     return lambda folder, content, name=name, **options: perfarray.read(write(folder / name, content), **options)
 
 
+def read_placed(folder, given):
+    """Write files, given by their names after a layout, and read the folder with it."""
+    layout, files = given
+    for name, content in files.items():
+        write(folder / name, content)
+    return perfarray.read_archive(folder, layout=layout)
+
+
 def refusals(read, name, *cases):
     """Return a test: what is read of each content raises, and the message begins with the path of the file and what is said of it."""
 

@@ -3,7 +3,7 @@
 import pytest
 
 import perfarray
-from readers.files_of_our_own import NAN, check, readings, refusals, write
+from readers.files_of_our_own import NAN, check, read_placed, readings, refusals, write
 
 
 def results(own, commit="0123456789abcdef", machine="box", **more):
@@ -76,12 +76,6 @@ def test_old_files_have_the_environment_in_their_name(tmp_path):
     check(perfarray.read(write(tmp_path / "01234567-py2.7-numpy.json", content)), environment="py2.7-numpy")
 
 
-def test_several_environments_are_a_dim(tmp_path):
-    for python, value in (("py3.13", 1.0), ("py3.14", 2.0)):
-        read(tmp_path, {"time_sort": value}, f"01234567-{python}.json", env_name=python)
-    check(perfarray.read_archive(tmp_path).squeeze(), environment=["py3.13", "py3.14"], time=[1.0, 2.0])
-
-
 def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
     """Hash and date along the commit, packages along the environment, hardware along the machine; none is one file's for all."""
     for machine, cpu in (("box", "A"), ("cloud", "B")):
@@ -98,16 +92,18 @@ def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
     check(perfarray.read_archive(sorted(tmp_path.glob("*/*.json"))), commit=["aaaaaaaa", "bbbbbbbb", "cccccccc"])
 
 
-def test_a_machine_that_changed_between_commits(tmp_path):
-    for commit, os in (("b" * 40, "Linux 6"), ("a" * 40, "Linux 7")):
-        content = results({"time_sort": 1.0}, commit)
-        content["params"]["os"] = os
-        write(tmp_path / f"{commit[:8]}-py3.14.json", content)
-    found = perfarray.read_archive(tmp_path)
-    assert found["os"].dims == ("commit",)
-    check(found.sel(commit="bbbbbbbb"), os="Linux 6")
+CHANGED = {f"{commit}.json": results({"time_sort": 1.0}, commit * 8) for commit in "ba"}
+CHANGED["b.json"]["params"]["os"] = "Linux 6"
 
-
+test_folders = readings(
+    read_placed,
+    ("several environments are a dim",
+     (None, {f"{python}.json": results({"time_sort": value}, env_name=python) for python, value in (("py3.13", 1.0), ("py3.14", 2.0))}),
+     {"environment": ["py3.13", "py3.14"], "time.dims": ("benchmark", "machine", "commit", "environment", "execution", "iteration"),
+      "time": [[[[[[1.0]], [[2.0]]]]]]}),
+    ("the system of a machine that changed between commits lies along them", (None, CHANGED),
+     {"commit": ["aaaaaaaa", "bbbbbbbb"], "os.dims": ("commit",), "os": ["Linux", "Linux 6"]}),
+)  # fmt: skip
 test_what_is_wrong_is_said = refusals(
     read,
     "01234567-py3.14.json",

@@ -1,7 +1,6 @@
 """hyperfine's JSON: times are processes, parameters settings, exit codes say what failed."""
 
-import perfarray
-from readers.files_of_our_own import NAN, check, reader, readings, refusals, write
+from readers.files_of_our_own import NAN, read_placed, reader, readings, refusals
 
 read = reader("file.json")
 
@@ -39,15 +38,12 @@ test_what_is_read = readings(
 )  # fmt: skip
 
 
-def test_labels_agree_between_files(tmp_path):
-    """A setting that one file needs in its labels is in the labels of all files."""
-    for name, sizes in (("old", SIZES), ("new", SIZES[:1])):
-        write(tmp_path / f"{name}.json", {"results": scan(*sizes)})
-    found = perfarray.read_archive(tmp_path, layout="{version}.json")
-    check(found, benchmark=["sort[n=10]", "sort[n=20]"])
-    assert int(found["time"].count()) == 3
-
-
+test_labels_agree_between_files = readings(
+    read_placed,
+    ("a setting that one file needs in its labels is in the labels of all",
+     ("{version}.json", {"old.json": {"results": scan(*SIZES)}, "new.json": {"results": scan(*SIZES[:1])}}),
+     {"version": ["new", "old"], "benchmark": ["sort[n=10]", "sort[n=20]"], "time": [[[[1.0]], [[1.0]]], [[[NAN]], [[1.0]]]]}),
+)  # fmt: skip
 test_what_is_wrong_is_said = refusals(
     lambda folder, result: read(folder, {"results": [result]}),
     "file.json",

@@ -1,7 +1,7 @@
 """nanobench's JSON: epochs, the batch of an iteration, counters, settings in labels."""
 
 import perfarray
-from readers.files_of_our_own import check, readings, refusals, write
+from readers.files_of_our_own import read_placed, readings, refusals, write
 
 
 def result(name="sort", elapsed=(1e-6, 2e-6), batch=1, size=-1, **more):
@@ -31,12 +31,11 @@ test_what_is_read = readings(
 )  # fmt: skip
 
 
-def test_files_are_executions(tmp_path):
-    for execution, time in enumerate((1e-6, 3e-6)):
-        write(tmp_path / f"{execution}.json", {"results": [result(elapsed=(time,))]})
-    check(perfarray.read_archive(tmp_path, layout="{execution}.json"), time=[[[1e-6], [3e-6]]])
-
-
+test_files_are_executions = readings(
+    read_placed,
+    ("by a layout", ("{execution}.json", {f"{i}.json": {"results": [result(elapsed=(time,))]} for i, time in enumerate((1e-6, 3e-6))}),
+     {"time": [[[1e-6], [3e-6]]]}),
+)  # fmt: skip
 test_what_is_wrong_is_said = refusals(
     read,
     "file.json",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import NAN, bench, check, readings, run, small_suite, suite, write
+from readers.files_of_our_own import NAN, bench, check, read_placed, readings, run, small_suite, suite, write
 
 SAME = "the same measurement stands under version='a' and version='b'; both are kept, and to compare them .*: 'm1_9.json'"
 
@@ -83,14 +83,6 @@ class TestPaths:
             read(tmp_path)
 
 
-def placed(folder, given):
-    """Write files and read them with a layout."""
-    layout, files = given
-    for name, content in files.items():
-        write(folder / name, content)
-    return perfarray.read_archive(folder, layout=layout)
-
-
 def tables(*names, benchmark="fft"):
     """Return tables of one time, which is 1 and the last figure of the name of the file."""
     return {f"{name}.csv": f"benchmark,time\n{benchmark},{1 + int(name[-1])}\n" for name in names}
@@ -103,7 +95,7 @@ MAIN = {f"{name}.json": suite(bench("main", run(1.0), cpu_model_name=name)) for 
 BUILDS = {f"s{session}_b{binary}.json": small_suite(10.0 * binary + session) for binary, session in ((1, 1), (1, 2), (2, 1))}
 
 test_layouts = readings(
-    placed,
+    read_placed,
     ("levels are numbered inside their parent, in the order of the numbers in their labels",
      ("{machine}_{session}.csv", tables("a_1", "a_2", "b_run7", "b_run30")),
      {"session_label.dims": ("machine", "session"), "session_label": [["1", "2"], ["run7", "run30"]], "time": [[[[2], [3]], [[8], [1]]]]}),

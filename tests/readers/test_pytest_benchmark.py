@@ -1,7 +1,6 @@
 """pytest-benchmark's JSON: rounds, or their mean alone; machine and commit."""
 
-import perfarray
-from readers.files_of_our_own import check, reader, readings, refusals, write
+from readers.files_of_our_own import read_placed, reader, readings, refusals
 
 
 def bench(name="test_sort", data=(1.0, 2.0), **more):
@@ -32,17 +31,15 @@ test_what_is_read = readings(
 )  # fmt: skip
 
 
-def test_files_of_several_machines(tmp_path):
-    """Each file is an execution; where it says what differs, the machine stays known."""
-    for index, machine in enumerate(("a", "b")):
-        content = {"benchmarks": [bench(data=(1.0 + index,))], "machine_info": {"node": machine}}
-        content["benchmarks"][0]["stats"]["rounds"] = 1
-        write(tmp_path / f"{index}.json", content)
-    found = perfarray.read_archive(tmp_path, layout="{execution}.json")
-    check(found, time=[[[1.0], [2.0]]])
-    assert found["machine"].dims == ("execution",)
+ONE = {"mean": 1.5, "rounds": 1, "iterations": 10}
 
-
+test_files_are_executions = readings(
+    read_placed,
+    ("where they say what differs, the machine stays known",
+     ("{execution}.json", {f"{number}.json": {"benchmarks": [bench(stats=ONE | {"data": [time]})], "machine_info": {"node": machine}}
+                           for number, machine, time in ((0, "a", 1.0), (1, "b", 2.0))}),
+     {"time": [[[1.0], [2.0]]], "machine.dims": ("execution",), "machine": ["a", "b"]}),
+)  # fmt: skip
 test_what_is_wrong_is_said = refusals(
     read,
     "file.json",

@@ -5,7 +5,7 @@ import pytest
 import perfarray
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import recognise
-from readers.files_of_our_own import NAN, check, reader, readings, refusals, write
+from readers.files_of_our_own import NAN, read_placed, reader, readings, refusals, write
 from shared_material import ARCHIVES, needs_archives
 
 HEADED = "benchmark,time,ratio\n500.alpha_r,344,4.63\n503.gamma_r,211,12.42\nint_rate,555,7.58\n"
@@ -40,12 +40,11 @@ def test_one_run_says_nothing_of_variance(tmp_path):
     assert parts["coefficient_of_variation"].isnull().all()
 
 
-def test_executions_are_in_the_path(tmp_path):
-    for number, time in (("001", 344), ("002", 350)):
-        write(tmp_path / f"box-{number}.csv", HEADED.replace("344", str(time)))
-    found = perfarray.read_archive(tmp_path, layout="{machine}-{execution}.csv")
-    assert dict(found.sizes) == {"benchmark": 2, "machine": 1, "execution": 2}
-    check(found.sel(benchmark="500.alpha_r").squeeze(), time=[344, 350])
+test_executions_are_in_the_path = readings(
+    read_placed,
+    ("by a layout", ("{machine}-{execution}.csv", {"box-001.csv": HEADED, "box-002.csv": HEADED.replace("344", "350")}),
+     {"time.dims": ("benchmark", "machine", "execution"), "time": [[[344, 350]], [[211, 211]]]}),
+)  # fmt: skip
 
 
 def test_reference_times_are_no_measurements(tmp_path):
