@@ -62,17 +62,27 @@ test_columns_of_a_table = readings(
 )  # fmt: skip
 
 
-def test_a_pattern_of_json(tmp_path):
-    """Names in a pattern become dims, plain keys select, values beside the numbers are metadata."""
-    content = {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}}
-    times = read_json(tmp_path, content, pattern="{version}/runs/{iteration} = time_ms")
-    check(times, rtol=1e-7, time=[[[1e-3, 2e-3]], [[3e-3, NAN]]])
-    both = read_json(tmp_path, content, pattern="{version}/{phase}/{iteration}")["time"]
-    assert both.sizes == {"version": 2, "phase": 2, "execution": 1, "iteration": 2}
-    rows = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}]}
-    found = read_json(tmp_path, rows, pattern="results/{place}/s/{execution}", dims={"benchmark": "name"})
-    check(found, benchmark=["fft", "sort"])
-    assert set(found["host"].values.ravel()) == {"h"}
+PHASES = {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}}
+ROWS = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}]}
+COLUMNS = "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n"
+NOTE = "1 rows have text where numbers are expected.*passed over"
+
+test_patterns = readings(
+    lambda folder, given: read(folder, given[0], **given[1]),
+    ("names in a pattern become dims, plain keys select", (PHASES, {"pattern": "{version}/runs/{iteration} = time_ms"}),
+     {"time": [[[1e-3, 2e-3]], [[3e-3, NAN]]], "rtol": 1e-7}),
+    ("every name is a dim", (PHASES, {"pattern": "{version}/{phase}/{iteration}"}),
+     {"time.dims": ("version", "phase", "execution", "iteration"), "time": [[[[9.0, NAN]], [[1.0, 2.0]]], [[[NAN] * 2], [[3.0, NAN]]]]}),
+    ("values beside the numbers are metadata", (ROWS, {"pattern": "results/{place}/s/{execution}", "dims": {"benchmark": "name"}}),
+     {"benchmark": ["fft", "sort"], "host": "h"}),
+    ("columns are repetitions; lines above the heads and rows of text are passed over",
+     (COLUMNS, {"pattern": "r{execution} = time_ms", "dims": {"benchmark": 0}}),
+     {"benchmark": ["Time"], "time": [[[0.005, 0.007], [0.006, NAN]]], "rtol": 1e-7}, NOTE),
+    ("a column without a head has a name", (COLUMNS, {"pattern": "r{execution} = time_ms"}), {"column_0": "Time", "absent": ["0"]}, NOTE),
+    ("a column that `dims` names holds no values",
+     ("program,old,new\nfft,5,6\n", {"pattern": "{version} = time_ms", "dims": {"benchmark": "program"}}),
+     {"version": ["old", "new"], "time": [[[5e-3], [6e-3]]], "rtol": 1e-7}),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["score", "ratio", "score_rate"])
@@ -123,20 +133,6 @@ def test_iterations_of_one_execution(tmp_path, content, options):
     with pytest.warns(perfarray.PerfarrayWarning):
         found = times.perf.compare("old", dim="version")
     check(found, verdict="inconclusive", n=1)
-
-
-def test_a_pattern_of_heads(tmp_path):
-    """Columns are repetitions, rows are numbered inside them; lines above the heads and rows of text are passed over."""
-    content, pattern = "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n", "r{execution} = time_ms"
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 rows have text where numbers are expected"):
-        times = read(tmp_path, content, pattern=pattern, dims={"benchmark": 0})
-    check(times.sel(benchmark="Time"), rtol=1e-7, time=[[0.005, 0.007], [0.006, NAN]])
-    with pytest.warns(perfarray.PerfarrayWarning, match="passed over"):
-        found = read(tmp_path, content, pattern=pattern)
-    assert "column_0" in found.coords
-    assert "0" not in found.coords
-    times = read(tmp_path, "program,old,new\nfft,5,6\n", pattern="{version} = time_ms", dims={"benchmark": "program"})
-    assert times.sizes == {"benchmark": 1, "version": 2, "execution": 1}  # `dims` names no values
 
 
 def test_a_pattern_in_a_folder(tmp_path):
