@@ -18,16 +18,11 @@ def long_table():
     return frame.assign(cpu="epyc", suite=frame["benchmark"].map({"fft": "num", "sort": "int"}))
 
 
-def timings(units="s", *, to=None, **columns):
-    """Return the timings of a table of these columns, with the keywords `to`."""
-    return pd.DataFrame(columns).perf.to_timings(units=units, **(to or {}))
-
-
 def sizes(frame, **keywords):
     return dict(frame.perf.to_timings(**keywords).sizes)
 
 
-def of_table(_, columns):
+def of_table(columns):
     """Return the timings of a table of these columns; those with a colon are keywords."""
     keywords = {name[1:]: value for name, value in columns.items() if name[0] == ":"}
     return pd.DataFrame({name: value for name, value in columns.items() if name[0] != ":"}).perf.to_timings(**keywords)
@@ -40,7 +35,7 @@ ENERGY = {"benchmark": ["a", "a"], "ms": [10, 20], "joules": [1.5, NAN]}
 MARKS = {"execution": range(4), "time": 1.0, "warmup": ["true", "False", None, "yes"], "failed": [1, 0, 0, NAN]}
 
 test_what_a_table_says = readings(
-    of_table,
+    lambda _, columns: of_table(columns),
     ("repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an iteration labelled 5 becomes 0",
      LONG | {":binary": "build", ":execution": "process"},
      {"time.dims": ("benchmark", "binary", "execution", "iteration"),
@@ -72,10 +67,10 @@ def test_tables_are_read_whatever_their_index():
     frame, keywords = long_table(), {"binary": "build", "execution": "process"}
     times = frame.perf.to_timings(**keywords)
     assert frame.set_index(["benchmark", "build"]).perf.to_timings(**keywords).equals(times)
-    assert (times["suite"].dtype, of_table(None, MARKS)["warmup"].dtype) == (object, bool)
+    assert (times["suite"].dtype, of_table(MARKS)["warmup"].dtype) == (object, bool)
     message = "1 rows repeat a cell that already has a value, the first at benchmark=a, execution=0, iteration=0"
     with pytest.raises(ValueError, match=message):
-        timings(benchmark="a", execution=[0, 0], iteration=[3, 3], time=[1.0, 2.0])
+        of_table({"benchmark": "a", "execution": [0, 0], "iteration": [3, 3], "time": [1.0, 2.0]})
 
 
 def test_a_column_claimed_under_another_name_is_not_a_dim_of_its_own():
@@ -126,8 +121,8 @@ def test_units_that_look_like_time_are_refused(unit):
     """None of them was known, and the values stayed as they were, without a word."""
     for call in (
         lambda: perfarray.from_samples({"a": [1.0]}, units=unit),
-        lambda: timings(unit, time=[1.0]),
-        lambda: timings({"throughput": unit}, throughput=[2.0], to={"value": "throughput"}),
+        lambda: of_table({"time": [1.0], ":units": unit}),
+        lambda: of_table({"throughput": [2.0], ":value": "throughput", ":units": {"throughput": unit}}),
     ):
         with pytest.raises(ValueError, match="which is no unit that is known; of time these are ns, us, ms"):
             call()
@@ -136,9 +131,9 @@ def test_units_that_look_like_time_are_refused(unit):
 def test_units_that_do_not_fit_the_name():
     """A throughput is no time; a time in anything else is noted."""
     with pytest.raises(ValueError, match="'throughput' is in 'ms', which is a time"):
-        timings("ms", throughput=[2.0], to={"value": "throughput"})
+        of_table({"throughput": [2.0], ":value": "throughput", ":units": "ms"})
     with pytest.warns(perfarray.PerfarrayWarning, match="'time' is in 'cycles', which is no unit of time") as caught:
-        assert timings("cycles", time=[1.0])["time"].attrs["units"] == "cycles"
+        assert of_table({"time": [1.0], ":units": "cycles"})["time"].attrs["units"] == "cycles"
     assert [note.code for note in caught[0].message.notes] == ["unknown_unit"]
 
 
@@ -180,7 +175,7 @@ def test_empty_large_and_wrong_kinds():
     with pytest.raises(TypeError, match="expected a pandas DataFrame, got list"):
         perfarray.to_timings([1, 2])
     with pytest.raises(ValueError, match=r"3000 measurements would need an array of 27000000000 cells \(benchmark: 3000, machine: 3000"):
-        timings(**dict.fromkeys(("benchmark", "machine", "version"), range(3000)), time=1.0)
+        of_table(dict.fromkeys(("benchmark", "machine", "version"), range(3000)) | {"time": 1.0})
 
 
 def test_from_samples_pads_ragged_lists():
