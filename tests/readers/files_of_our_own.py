@@ -39,7 +39,7 @@ def read_placed(folder, given):
     return perfarray.read_archive(folder, layout=layout)
 
 
-def refusals(read, name, *cases):
+def refusals(read, name, cases):
     """Return a test: what is read of each content raises, and the message begins with the path of the file and what is said of it."""
 
     @pytest.mark.parametrize(("content", "message"), cases)
@@ -50,7 +50,7 @@ def refusals(read, name, *cases):
     return test
 
 
-def readings(read, *cases):
+def readings(read, cases):
     """Return a test: what is read of each content is what `check` is told of it; a case is a fact, content, what to check, any warning."""
 
     @pytest.mark.parametrize(

@@ -137,8 +137,7 @@ LINUX = [small_suite(1.0, python_version="3.13", platform="Linux", cpu_count=4),
 OPS_PER_MS, OPS_PER_US = ([entry(unit=unit, mode="thrpt")] for unit in ("ops/ms", "ops/us"))
 FOUR_HOSTS = suite(bench("fft", run(1.0), run(2.0)), bench("sort", run(1.0), hostname="h4"), hostname="h3")
 
-test_joins = readings(
-    archive,
+test_joins = readings(archive, [
     ("a mark that a file lacks is False there",
      [suite(bench("fft", run(1.0, warmups=[(1, 2.0)]))), "benchmark,failed,time\nfft,1,3\nfft,0,4\n"],
      {"time": [[[[2.0, 1.0], [NAN, NAN]], [[3.0, NAN], [4.0, NAN]]]], "warmup": [[[[True, False], [False] * 2], [[False] * 2] * 2]],
@@ -160,7 +159,7 @@ test_joins = readings(
       "time": [[[[[3.0, 1.0, 2.0]], [[NAN] * 3], [[1.0, NAN, NAN]]], [[[NAN] * 3], [[1.0, NAN, NAN]], [[NAN] * 3]],
                 [[[NAN] * 3], [[NAN] * 3], [[1.0, NAN, NAN]]]]]}),
     ("a descriptor of executions can not become a dim", [TWO_HOSTS, "benchmark,machine,time\nfft,h1,1\n"], {"machine": ["unknown", "h1"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_metrics_of_several_files(tmp_path):

@@ -30,8 +30,7 @@ def single(*values):
     return [[[[[value]]]] for value in values]
 
 
-test_what_is_read = readings(
-    lambda folder, content: perfarray.read(write(folder / "a.json", content)),
+test_what_is_read = readings(lambda folder, content: perfarray.read(write(folder / "a.json", content)), [
     ("a result is a number, or has parameters, which make a benchmark each, in row-major order", results(FIRST),
      {"time.dims": ("benchmark", "machine", "commit", "execution", "iteration"), "time": single(0.5, NAN, 1.0, 2.0, 3.0, 4.0),
       "memory": single(NAN, 100, NAN, NAN, NAN, NAN), "memory.attrs": {"units": "B", "better": "lower"},
@@ -52,7 +51,7 @@ test_what_is_read = readings(
         ([value, [], {"number": 5}], [3.0], {"version": 2, "result_columns": ["result", "params", "stats"]}))),
     ("a file may have neither parameters nor date nor environment", {"commit_hash": "c" * 40, "results": {"time_a": 1.0}},
      {"machine": "unknown", "commit": "cccccccc", "time": 1.0}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_the_folder_of_a_project(tmp_path):
@@ -95,24 +94,21 @@ def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
 CHANGED = {f"{commit}.json": results({"time_sort": 1.0}, commit * 8) for commit in "ba"}
 CHANGED["b.json"]["params"]["os"] = "Linux 6"
 
-test_folders = readings(
-    read_placed,
+test_folders = readings(read_placed, [
     ("several environments are a dim",
      (None, {f"{python}.json": results({"time_sort": value}, env_name=python) for python, value in (("py3.13", 1.0), ("py3.14", 2.0))}),
      {"environment": ["py3.13", "py3.14"], "time.dims": ("benchmark", "machine", "commit", "environment", "execution", "iteration"),
       "time": [[[[[[1.0]], [[2.0]]]]]]}),
     ("the system of a machine that changed between commits lies along them", (None, CHANGED),
      {"commit": ["aaaaaaaa", "bbbbbbbb"], "os.dims": ("commit",), "os": ["Linux", "Linux 6"]}),
-)  # fmt: skip
-test_what_is_wrong_is_said = refusals(
-    read,
-    "01234567-py3.14.json",
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "01234567-py3.14.json", [
     ({"time_a": 0}, "'time_a': result 0: value 0 is 0; expected a number above 0"),
     ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
     ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
     ({"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}}, "'time_a' has 100000 combinations of parameters; 65536 are"),
     ({}, "holds no measurement"),
-)
+])  # fmt: skip
 
 
 def test_units_and_names_of_parameters(tmp_path):

@@ -30,8 +30,7 @@ STOPPED = [
     run("d", "unknown", "unknown"), run("e", "", "missing", walltime="", cputime=""),
 ]  # fmt: skip
 
-test_what_is_read = readings(
-    lambda folder, runs: read(folder, *runs),
+test_what_is_read = readings(lambda folder, runs: read(folder, *runs), [
     ("wall-clock time is `time`; a column that comes again is read once; amounts have their units in them",
      [run("a.c", memory="4096B", cpuenergy="1.5J", score="NaN", depth="inf", more=AGAIN)],
      {"metrics": ["time", "cpu_time", "memory", "energy"], "time": 2.5, "cpu_time": 3.5, "memory": 4096.0, "energy": 1.5,
@@ -44,7 +43,7 @@ test_what_is_read = readings(
       "failed": [[[own]] for own in (False, False, True, False, False)],
       "time": [[[own]] for own in (2.5, NAN, NAN, 2.5, NAN)], "censored_at": [[[own]] for own in (NAN, 40.0, NAN, NAN, NAN)],
       "status": ["true", "TIMEOUT (true)", "ERROR (1)", "unknown", "unknown"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_a_limit_counts_in_a_comparison(tmp_path):
@@ -67,9 +66,7 @@ def test_hosts_and_an_aborted_result(tmp_path):
     check(found, machine=["n1", "n2"])
 
 
-test_what_is_wrong_is_said = refusals(
-    reader("r.xml"),
-    "r.xml",
+test_what_is_wrong_is_said = refusals(reader("r.xml"), "r.xml", [
     ('<!DOCTYPE result [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><result benchmarkname="&b;"></result>', ".*defines entities"),
     ('<!DOCTYPE result [<!ENTITY a SYSTEM "file:///etc/hostname">]><result benchmarkname="b">&a;</result>', ".*defines entities"),
     ('<result benchmarkname="b"><run>', ".*is not well-formed XML"),
@@ -78,4 +75,4 @@ test_what_is_wrong_is_said = refusals(
     *((f'<result benchmarkname="b">{run("a", walltime=time)}</result>', f".*run 0: 'walltime' is {message}")
       for time, message in (("5 apples", "'5 apples'; expected a number in s"), ("inf", "'inf'; expected a number in s"),
                             ("0s", "'0'; expected a number above 0"))),
-)  # fmt: skip
+])  # fmt: skip

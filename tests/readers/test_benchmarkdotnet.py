@@ -35,8 +35,7 @@ JOBS = [
 HOST = {"ProcessorName": {"IsValueCreated": True, "Value": "A CPU"}, "ProcessorCount": 8, "PhysicalCoreCount": 4}
 MEAN = {"Namespace": None, "Type": "T", "Method": "B", "Statistics": {"Mean": 30.0}}
 
-test_what_is_read = readings(
-    lambda folder, benchmarks: read(folder, *benchmarks, **HOST),
+test_what_is_read = readings(lambda folder, benchmarks: read(folder, *benchmarks, **HOST), [
     ("a result is the time of all operations; what came before it is the price of the launch; unequal numbers of results are padded",
      [bench(measurements=launch(100, 200) + launch(110, index=2), Memory={"BytesAllocatedPerOperation": 64})],
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[30e-9, 10e-9, 20e-9], [30e-9, 11e-9, NAN]]],
@@ -61,11 +60,9 @@ test_what_is_read = readings(
      [bench("A", statistics=VALUES), MEAN],
      {"time": [[[1e-8, 2e-8]], [[3e-8, NAN]]], "benchmark": ["N.T.A", "T.B"], "cpu": "A CPU", "cores": 4, "logical_cores": 8,
       "rtol": 1e-15}, "1 benchmarks have no values but their mean"),
-)  # fmt: skip
-test_what_is_wrong_is_said = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")(refusals(
-    read,
-    "report.json",
+])  # fmt: skip
+test_what_is_wrong_is_said = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")(refusals(read, "report.json", [
     (bench(statistics={"Mean": 0}), r"holds no measurement: every value is missing, the first is that of benchmark=N\.T\.Sort"),
     (bench(measurements=launch(-5)), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is -5\.0"),
     (bench(measurements=[measurement("Result", 5, 0)]), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Operations': value 0 is 0"),
-))  # fmt: skip
+]))  # fmt: skip

@@ -20,8 +20,7 @@ SIDES = [
     {"unit": "i/s", "less_is_better": False, "baseline": None, "contender": side(5.0, "r3")},
 ]
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("data are iterations, another result of the same case and run is another execution, tags are settings, runs a dim",
      {"status_code": 200, "data": {"data": ROWS, "metadata": {}}},
      {"time.dims": ("benchmark", "run", "execution", "iteration"), "date": ["r1", "r2"],
@@ -37,5 +36,7 @@ test_what_is_read = readings(
     ("a comparison has one number a side, of which one may be missing", {"data": SIDES},
      {"run": ["r1", "r2", "r3"], "throughput": [[[[3.0]], [[NAN]], [[5.0]]]], "throughput.attrs": {"units": "items/s", "better": "higher"},
       "failed": [[[[False]], [[True]], [[False]]]]}, "2 benchmarks have no values but their mean"),
-)  # fmt: skip
-test_what_is_wrong_is_said = refusals(read, "a.json", ([result("?")], r"data\[0\]: 'data': value 0 is '\?'; expected a number above 0"))
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "a.json", [
+    ([result("?")], r"data\[0\]: 'data': value 0 is '\?'; expected a number above 0"),
+])  # fmt: skip

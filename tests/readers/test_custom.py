@@ -43,8 +43,7 @@ DUMP = '"2009-12-14"\t"00:52"\t5\t"us-east-1d\\"\n"2009-12-14"\t"01:52"\t\\N\t"u
 R = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'
 GRID = {"benchmark": ["fft", "sort"], "threads": [2, 4], "time": [[[0.01], [0.006]], [[0.001], [0.0015]]], "rtol": 1e-7}
 
-test_columns_of_a_table = readings(
-    lambda folder, given: read(folder, given[0], dims=given[1]),
+test_columns_of_a_table = readings(lambda folder, given: read(folder, given[0], dims=given[1]), [
     ("columns are named by their places in a table without a header",
      ("fft,2,10\nfft,4,6\nsort,2,1\nsort,4,1.5\n", {"benchmark": 0, "threads": 1, "time_ms": 2}), GRID),
     ("columns are named by their heads", ("program;n;ms\nfft;2;10\nfft;4;6\nsort;2;1\nsort;4;1.5\n", NAMED), GRID),
@@ -59,7 +58,7 @@ test_columns_of_a_table = readings(
       "value": [[[5.0, NAN], [NAN] * 2], [[NAN] * 2, [7.0, NAN]]]}),
     ("of R: row numbers in a column without a name", (R, {"benchmark": "test", "time_us": "time", "iteration": "rank"}),
      {"time": [[[554.08e-6, 36e-6]]], "rtol": 1e-7}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 PHASES = {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}}
@@ -67,8 +66,7 @@ ROWS = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "
 COLUMNS = "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n"
 NOTE = "1 rows have text where numbers are expected.*passed over"
 
-test_patterns = readings(
-    lambda folder, given: read(folder, given[0], **given[1]),
+test_patterns = readings(lambda folder, given: read(folder, given[0], **given[1]), [
     ("names in a pattern become dims, plain keys select", (PHASES, {"pattern": "{version}/runs/{iteration} = time_ms"}),
      {"time": [[[1e-3, 2e-3]], [[3e-3, NAN]]], "rtol": 1e-7}),
     ("every name is a dim", (PHASES, {"pattern": "{version}/{phase}/{iteration}"}),
@@ -82,7 +80,7 @@ test_patterns = readings(
     ("a column that `dims` names holds no values",
      ("program,old,new\nfft,5,6\n", {"pattern": "{version} = time_ms", "dims": {"benchmark": "program"}}),
      {"version": ["old", "new"], "time": [[[5e-3], [6e-3]]], "rtol": 1e-7}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["score", "ratio", "score_rate"])

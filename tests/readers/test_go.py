@@ -24,8 +24,7 @@ KEYS = (
 NOISE = "BenchmarkSort\npanic: oh no\ngoroutine 1 [running]:\n\t/x/y.go:5 +0x1d\nBenchmark took 5 minutes to run\n--- FAIL: T\n"
 ROUNDED = "BenchmarkOnce-8 1000000000 0.00 ns/op 8 B/op\nBenchmarkSort-8 100 10 ns/op 5 B/op\nBenchmarkSort-8 1 7 B/op\n"
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("lines are iterations, and processes executions: a second run appended to the file is another",
      ONE + ONE.replace("10 ns", "20 ns"),
      {"time": [[[1e-8, 1.2e-8], [2e-8, 1.2e-8]]], "loops": [[[100.0, 200.0], [100.0, 200.0]]], "benchmark": ["Sort"],
@@ -52,16 +51,14 @@ test_what_is_read = readings(
     ("a time of 0 is NaN, counted and noted, and costs no other value", ROUNDED,
      {"benchmark": ["Once", "Sort"], "time": [[[NAN, NAN]], [[10e-9, NAN]]], "bytes_per_op": [[[8, NAN]], [[5, 7]]],
       "n_below_resolution": 1}, "1 times are 0, too short to be seen: they are NaN"),
-)  # fmt: skip
+])  # fmt: skip
 
-test_what_is_wrong_is_said = refusals(
-    lambda folder, line: read(folder, f"BenchmarkSort-8 100 10 ns/op\n{line}\n"),
-    "bench.txt",
+test_what_is_wrong_is_said = refusals(lambda folder, line: read(folder, f"BenchmarkSort-8 100 10 ns/op\n{line}\n"), "bench.txt", [
     ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is -0.1; expected a number above 0"),
     ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
     ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
     ("".join(f"key{i}: v\n" for i in range(200)) + "BenchmarkSort 1 1 ns/op", "line 102 sets the 101th key"),
-)
+])  # fmt: skip
 
 
 def test_events_of_go_test_json(tmp_path):

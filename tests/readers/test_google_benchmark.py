@@ -34,8 +34,7 @@ OLD = [{"name": name, "iterations": 5, "real_time": real, "cpu_time": 1.0, "time
 CACHES = [{"type": kind, "level": level, "size": 1024 * size} for kind, level, size in (("Data", 1, 48), ("Unified", 3, 4096))]
 CONTEXT = {"host_name": "box", "num_cpus": 8, "mhz_per_cpu": 3500, "caches": CACHES, "compiler": "gcc", "load_avg": [1.0]}
 
-test_what_is_read = readings(
-    reader("file.json"),
+test_what_is_read = readings(reader("file.json"), [
     ("repetitions are iterations, and mean, median and cv, whatever their unit, are counted",
      {"benchmarks": COPIES + [aggregate("BM_copy", kind, 11.0) for kind in ("mean", "median", "stddev", "cv")]},
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[1e-8, 1.2e-8]]], "cpu_time": [[[5e-9, 6e-9]]],
@@ -63,7 +62,7 @@ test_what_is_read = readings(
      {"context": CONTEXT, "benchmarks": COPIES},
      {"machine": "box", "logical_cores": 8, "cpu_mhz": 3500, "l1_data_kb": 48, "l3_kb": 4096, "compiler": "gcc", "absent": ["load_avg"]}),
     ("without a context nothing is known of the machine", {"benchmarks": [row()]}, {"time": 1e-8, "absent": ["machine"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_arguments_become_dims_and_names_can_be_stored(tmp_path):
@@ -76,11 +75,9 @@ def test_arguments_become_dims_and_names_can_be_stored(tmp_path):
         xr.testing.assert_identical(stored.load(), found)
 
 
-test_what_is_wrong_is_said = refusals(
-    lambda folder, rows: read(folder, *rows),
-    "file.json",
+test_what_is_wrong_is_said = refusals(lambda folder, rows: read(folder, *rows), "file.json", [
     ([row(time_unit="furlong")], r"benchmarks\[0\]: time_unit 'furlong' is not a unit of time"),
     ([aggregate("a", "median", 11.0)], "holds no measurement"),
     *(([row("a"), row("b", 1.0) | {"real_time": value}], rf"benchmarks\[1\]: 'real_time' is {shown}; expected a number above 0")
       for value, shown in ((0.0, "0.0"), (-1.0, "-1.0"), (float("inf"), "inf"), ("fast", "'fast'"))),
-)  # fmt: skip
+])  # fmt: skip

@@ -35,8 +35,7 @@ def older(diff):
 LABELS = {"benchmark": ["file::group::bench::short", "file::group::bench::long"]}
 NOTE = "no noise: there is one of each, a difference is exact"
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("the new run is read; a note says that counts have no noise", summary(),
      {"benchmark": "file::group::bench::short", "metrics": ["instructions", "estimated_cycles"], "instructions": 56,
       "estimated_cycles": 184, "metric": "instructions", "instructions.better": "lower", "notes": ["no_noise"]}, NOTE),
@@ -44,7 +43,7 @@ test_what_is_read = readings(
       for diff in ({"Left": 56}, {"Both": [56, 99]}, {"Both": [{"Int": 56}, {"Int": 99}]})),
     ("several in a list", json.dumps([summary(), summary("long")]), LABELS, NOTE),
     ("several that --output-format=json prints", "\n".join(map(json.dumps, (summary(), summary("long")))), LABELS, NOTE),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_a_folder_is_one_result(tmp_path):
@@ -57,10 +56,8 @@ def test_a_folder_is_one_result(tmp_path):
     assert counts.attrs["n_files_skipped"] == 0
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "summary.json",
+test_what_is_wrong_is_said = refusals(read, "summary.json", [
     (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
     (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
     (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
-)
+])  # fmt: skip

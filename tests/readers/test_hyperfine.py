@@ -17,8 +17,7 @@ def scan(*sizes, name="sort"):
 
 SIZES = ("10", "20")
 
-test_what_is_read = readings(
-    lambda folder, results: read(folder, {"results": results}),
+test_what_is_read = readings(lambda folder, results: read(folder, {"results": results}), [
     ("every time is that of a process of its own, with memory beside it where the version writes it",
      [command(mean=1.5, memory_usage_byte=[4096, 8192], exit_codes=[0, 0])],
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[1.0], [2.0]]], "memory": [[[4096.0], [8192.0]]],
@@ -35,19 +34,16 @@ test_what_is_read = readings(
      r"1 of 2 commands have times of 0, .*: results\[1\] 'true'$"),
     ("with exit codes, a time of 0 is NaN alone", [command("true", [3e-4, 0.0, 5e-4], exit_codes=[0, 0, 0])],
      {"time": [[[3e-4], [NAN], [5e-4]]], "failed": [[[False]] * 3], "n_below_resolution": 1}, "1 times are 0, too short to be seen"),
-)  # fmt: skip
+])  # fmt: skip
 
 
-test_labels_agree_between_files = readings(
-    read_placed,
+test_labels_agree_between_files = readings(read_placed, [
     ("a setting that one file needs in its labels is in the labels of all",
      ("{version}.json", {"old.json": {"results": scan(*SIZES)}, "new.json": {"results": scan(*SIZES[:1])}}),
      {"version": ["new", "old"], "benchmark": ["sort[n=10]", "sort[n=20]"], "time": [[[[1.0]], [[1.0]]], [[[NAN]], [[1.0]]]]}),
-)  # fmt: skip
-test_what_is_wrong_is_said = refusals(
-    lambda folder, result: read(folder, {"results": [result]}),
-    "file.json",
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(lambda folder, result: read(folder, {"results": [result]}), "file.json", [
     (command(times=[1.0, 0.0]), r"results\[0\]: value 1 is 0\.0, .* 'sort' failed; take its result out"),
     (command(times=[1.0, 0.0, -1.0]), r"results\[0\]: value 2 is -1\.0; expected a number above 0"),
     (command(exit_codes=[0]), r"results\[0\]: 2 times, 1 exit codes"),
-)
+])  # fmt: skip

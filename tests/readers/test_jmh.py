@@ -29,8 +29,7 @@ PARAMS = {"benchmark": "b", "version": "v", "time": "t", "warmup": "w", "threads
 GROUPS = {name: secondary("ops/s", [5.0]) for name in ("time", "mode", "size", "iteration")}
 NONE = [NAN] * 3
 
-test_what_is_read = readings(
-    lambda folder, entries: read(folder, *entries),
+test_what_is_read = readings(lambda folder, entries: read(folder, *entries), [
     ("rows are forks, which are executions, whatever `forks` says; ragged rows are padded",
      [entry(data=[[1.0, 2.0], [3.0], [4.0, 5.0]], forks=0)],
      {"time": [[[1e-9, 2e-9], [3e-9, NAN], [4e-9, 5e-9]]], "forks": 0, "time.attrs": {"units": "s", "better": "lower"}, "format": "jmh",
@@ -71,7 +70,7 @@ test_what_is_read = readings(
       "time": [[[1e-9, 2e-9, NAN], [3e-9, NAN, NAN], NONE], [[1e-9, NAN, NAN], NONE, NONE]], "rtol": 1e-7}),
     ("a group method called `time` or like a param is not the time", [entry(params={"size": "1"}, secondaryMetrics=GROUPS)],
      {"metrics": ["time", *(f"secondary_{name}" for name in GROUPS)]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 @pytest.mark.parametrize(("mode", "unit", "said", "metric"), [
@@ -143,9 +142,7 @@ class TestArchives:
         assert found["time"].isel(benchmark=0, execution=0, iteration=0).notnull().sum() == 3
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "jmh.json",
+test_what_is_wrong_is_said = refusals(read, "jmh.json", [
     (entry(unit="parsecs"), "entry 0 has unit 'parsecs'; expected a time per operation"),
     (entry(primaryMetric={"score": 1.0, "scoreUnit": "ns/op"}), "entry 0: 'primaryMetric' has neither rawData nor rawDataHistogram"),
     (entry(data=[[1.0, None]]), "entry 0: value 1 of fork 0 of 'time' is None; expected a number above 0"),
@@ -153,11 +150,9 @@ test_what_is_wrong_is_said = refusals(
     (entry(data=[[]]), "has entries and no values in any of them"),
     (entry(data=[3.0]), r"is not as jmh writes it: \[0\]\.primaryMetric\.rawData\[0\] is 3\.0; expected a list$"),
     (entry(params=["size"]), r"is not as jmh writes it: \[0\]\.params is \['size'\]; expected an object$"),
-)
-test_a_forced_format_must_fit = refusals(
-    lambda folder, content: read_content(folder, content, format="jmh"),
-    "jmh.json",
+])  # fmt: skip
+test_a_forced_format_must_fit = refusals(lambda folder, content: read_content(folder, content, format="jmh"), "jmh.json", [
     ({}, r"is not as jmh writes it: the document is \{\}; expected a list"),
     ([], "is an empty list"),
     ([1], r"is not as jmh writes it: \[0\] is 1; expected an object"),
-)
+])  # fmt: skip

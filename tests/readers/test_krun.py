@@ -25,9 +25,9 @@ def test_every_age_of_the_format(tmp_path, age):
     assert age == "bare" or (found["cpu"].item(), found["os"].item()) == ("A CPU", "Linux")
 
 
-test_what_is_wrong_is_said = refusals(
-    reader("results.json"), "results.json", ({"a:b:c": [[1.0], [-1]]}, "'a:b:c': execution 1: value 0 is -1; expected a number above 0")
-)
-test_told_the_format = refusals(
-    lambda folder, content: perfarray.read(write(folder / "a.json", content), format="krun"), "a.json", ({"a:b": [[1.0]]}, "is not Krun's")
-)
+test_what_is_wrong_is_said = refusals(reader("results.json"), "results.json", [
+    ({"a:b:c": [[1.0], [-1]]}, "'a:b:c': execution 1: value 0 is -1; expected a number above 0"),
+])  # fmt: skip
+test_told_the_format = refusals(lambda folder, content: perfarray.read(write(folder / "a.json", content), format="krun"), "a.json", [
+    ({"a:b": [[1.0]]}, "is not Krun's"),
+])  # fmt: skip

@@ -21,8 +21,7 @@ EVENTS = [("submission_benchmark", "bert", 1), ("run_start", None, 2000), ("run_
 V7 = "\n".join(f":::MLLOG {json.dumps({'key': k, 'value': v, 'time_ms': t, 'metadata': {'status': 'success'}})}" for k, v, t in EVENTS)
 FAILED = {"failed": True, "time": NAN}
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("the time is that between `run_start` and `run_stop`; success may be written as text", log(outcome=': {"success": "true"}'),
      {"time": 100.25, "time.dims": ("benchmark", "machine", "execution", "iteration"), "benchmark": "ncf"}),
     ("a log may not say whether the run reached its target", log(outcome=""), {"time": 100.25},
@@ -33,7 +32,7 @@ test_what_is_read = readings(
     ("version 0.6 has the seconds in front", V6, {"time": 2.0}),
     ("from version 0.7 on all is JSON, in milliseconds", V7, {"benchmark": "bert", "time": 3.5}),
     ("a run that was aborted failed", V7.replace('"success"', '"aborted"'), {"failed": True}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_a_submission(tmp_path):
@@ -48,9 +47,7 @@ def test_a_submission(tmp_path):
     assert "accelerator" not in found.coords
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "result_0.txt",
+test_what_is_wrong_is_said = refusals(read, "result_0.txt", [
     (log(stop="1400"), ".*line 4: the run ends at 1400, and begins at 1500.25"),
     (log(start="x"), ".*the time of 'run_start' is 'x'"),
-)
+])  # fmt: skip

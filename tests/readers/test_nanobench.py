@@ -16,8 +16,7 @@ def read(tmp_path, *results):
     return perfarray.read(write(tmp_path / "file.json", {"results": list(results)}))
 
 
-test_what_is_read = readings(
-    lambda folder, results: read(folder, *results),
+test_what_is_read = readings(lambda folder, results: read(folder, *results), [
     ("`elapsed` is the time of an iteration, `loops` how many an epoch has; a counter that is 0 everywhere was not available", [result()],
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[1e-6, 2e-6]]], "loops": [[[10.0, 11.0]]], "format": "nanobench",
       "metric": "time", "metrics": ["time", "instructions"], "instructions": [[[50.0, 50.0]]], "instructions.better": "lower"}),
@@ -28,18 +27,15 @@ test_what_is_read = readings(
     ("sizes are in labels that need them", [result(size=10), result(size=100)],
      {"benchmark": ["sort[complexityN=10]", "sort[complexityN=100]"]}),
     ("a benchmark without epochs is left out", [result(), result("skipped", elapsed=())], {"benchmark": ["sort"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
-test_files_are_executions = readings(
-    read_placed,
+test_files_are_executions = readings(read_placed, [
     ("by a layout", ("{execution}.json", {f"{i}.json": {"results": [result(elapsed=(time,))]} for i, time in enumerate((1e-6, 3e-6))}),
      {"time": [[[1e-6], [3e-6]]]}),
-)  # fmt: skip
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     (result(elapsed=(1e-6, 0.0)), r"results\[0\]: 'elapsed': value 1 is 0\.0; expected a number above 0"),
     (result(measurements=[{"iterations": 1}]), r"no reader .*as nanobench does, but results\[0\]\.measurements\[0\] has no 'elapsed'"),
     (result(elapsed=()), "no reader recognises its content"),
-)
+])  # fmt: skip

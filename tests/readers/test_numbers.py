@@ -117,28 +117,25 @@ def test_times_in_json_are_above_zero(tmp_path, value):
 
 CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "real_time": 1.5, "time_unit": "us"}
 
-test_what_cannot_have_been_measured = refusals(
-    read,
-    "a.json",
+test_what_cannot_have_been_measured = refusals(read, "a.json", [
     ({"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, ".*cpu_time of benchmark=a, execution=0, .* is -1e-06"),
     ("benchmark,throughput\nfft,5\nfft,-1\n", ".*throughput of benchmark=fft, execution=1 is -1.0"),
     ("benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
     ([entry(data=[["NaN"]])], "holds no measurement"),
     *(([entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})], f".*: count 1 is {said}")
       for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))),
-)  # fmt: skip
+])  # fmt: skip
 
 
 SECONDARY = {"gc": {"score": 1.0, "scoreUnit": "ms", "rawData": [[0.0, "+INF"]]}}
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     *((f"a file of which every run {mark} is read", f"benchmark,{mark},time\nfft,1,\n", {mark: True}) for mark in ("failed", "censored")),
     ("time on a processor may be zero", {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}, {"cpu_time": 0.0}),
     ("a rate may be zero", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])], {"throughput": [[[0.0, 1.0]]]}),
     ("a profiler's count may be zero", [entry(secondaryMetrics=SECONDARY)], {"gc": [[[0.0, NAN]]]}),
     ("the time of a run that failed may be zero", "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n", {"time": [[1.5, 0.0]]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_a_sample_of_the_speedup_test(tmp_path):

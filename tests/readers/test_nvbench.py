@@ -29,15 +29,14 @@ def read(tmp_path, *states):
 
 NOTE = "no values but their mean.*; --jsonbin writes the samples"
 
-test_what_is_read = readings(
-    lambda folder, states: read(folder, *states),
+test_what_is_read = readings(lambda folder, states: read(folder, *states), [
     *((f"a mean alone is one value: {prefix}", [state(prefix=prefix, unit=unit)], {"time": 1.5, "loops": 3, "gpu": "GPU A", "n": 1}, NOTE)
       for prefix, unit in (("nv/cold", "gpu"), ("nv/cpu_only", "cpu"))),
     ("axes and devices are in labels that need them, and a state without a time is counted",
      [state(n=1), state(n=2), state(n=2, device=1), SKIPPED],
      {"benchmark": ["sort[n=1,device=0]", "sort[n=2,device=0]", "sort[n=2,device=1]"], "gpu": ["GPU A", "GPU A", "GPU B"], "n_skipped": 1},
      NOTE),
-)  # fmt: skip
+])  # fmt: skip
 
 
 @pytest.mark.parametrize("filename", ["file.json-bin/0.bin", "/where/it/ran/file.json-bin/0.bin"])
@@ -62,9 +61,7 @@ def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message
         read(tmp_path, state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=size)]))
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     (state(mean=-1), "benchmark 'sort', state 'Device=0 n=1': nv/cold/time/gpu/mean: value 0 is '-1'"),
     (SKIPPED, "holds no measurement: it names 1 benchmarks, 'sort' is the first"),
-)
+])  # fmt: skip

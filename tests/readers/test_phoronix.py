@@ -28,8 +28,7 @@ UNITS = {
     "metrics": ["time", "MB_s", "MB_s (lower)", "score"], "time": [[[[0.005]]]] + [[[[NAN]]]] * 3, "rtol": 1e-15,
 }  # fmt: skip
 
-test_what_is_read = readings(
-    lambda folder, parts: read(folder, *parts),
+test_what_is_read = readings(lambda folder, parts: read(folder, *parts), [
     ("runs are executions, of which systems, along which they are described, may have different numbers; the mean is not read",
      [system("old"), system("new", "B CPU"), result(old="1.5:2.5", new="1.0:2.0:3.0")],
      {"time.dims": ("benchmark", "system", "execution", "iteration"), "time": [[[[1.5], [2.5], [NAN]], [[1.0], [2.0], [3.0]]]],
@@ -42,10 +41,8 @@ test_what_is_read = readings(
     ("arguments are in labels that need them; a system that occurs twice has more runs",
      [result(a="1.5"), result(a=["2.5", "3.5"], arguments="-2")],
      {"benchmark": ["Sort: Size: 1[arguments=-1]", "Sort: Size: 1[arguments=-2]"], "time": [[[[1.5], [NAN]]], [[[2.5], [3.5]]]]}),
-)  # fmt: skip
-test_what_is_wrong_is_said = refusals(
-    read,
-    "composite.xml",
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "composite.xml", [
     (result(a=""), "holds no measurement"),
     (result(a="1.5:0"), r"Result 0 \('Sort: Size: 1'\): run 1 is '0'; expected a number above 0"),
-)
+])  # fmt: skip

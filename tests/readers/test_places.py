@@ -94,8 +94,7 @@ TIMES = [[[NAN], [3], [4]], [[1], [2], [NAN]]]
 MAIN = {f"{name}.json": suite(bench("main", run(1.0), cpu_model_name=name)) for name in ("fft", "sort")}
 BUILDS = {f"s{session}_b{binary}.json": small_suite(10.0 * binary + session) for binary, session in ((1, 1), (1, 2), (2, 1))}
 
-test_layouts = readings(
-    read_placed,
+test_layouts = readings(read_placed, [
     ("levels are numbered inside their parent, in the order of the numbers in their labels",
      ("{machine}_{session}.csv", tables("a_1", "a_2", "b_run7", "b_run30")),
      {"session_label.dims": ("machine", "session"), "session_label": [["1", "2"], ["run7", "run30"]], "time": [[[[2], [3]], [[8], [1]]]]}),
@@ -127,7 +126,7 @@ test_layouts = readings(
     ("the path gives a dim to files that lack it",
      ("{version}.csv", {"old.csv": "benchmark,version,time\nfft,v1,1\n", "new.csv": "benchmark,time\nfft,2\n"}),
      {"version": ["new", "old"], "time": [[[2], [1]]], "version_recorded": ["unknown", "v1"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 class TestLayout:

@@ -25,8 +25,7 @@ OWN = bench("a", run(1.0, hostname="h2"), run(2.0), cpu_model_name="own", tags=[
 COMMON = {"hostname": "h1", "cpu_model_name": "common", "cpu_count": 8, "python_version": "3.14"}
 UNITS = suite(bench("a", run(1.0)), bench("b", run(4096.0), unit="byte"), bench("c", run(7), unit="integer"))
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("runs are executions, values iterations; warm-ups come first, are marked, and are times per loop as the values are",
      small_suite(10.0, 20.0),
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[12.0, 10.0, 11.0], [22.0, 20.0, 21.0]]],
@@ -61,7 +60,7 @@ test_what_is_read = readings(
            old(version, {values: [0.5], "warmups": [[4, 8.0]]}, inner_loops=2), [1.0, 0.5])
           for version, values in ((4, "samples"), (5, "samples"), (6, "values"))),
         ("the current version divides before it writes", suite(bench("a", run(0.5, warmups=[(4, 0.7)])), inner_loops=2), [0.7, 0.5]))),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_the_first_run_dates_the_file(tmp_path):
@@ -93,9 +92,7 @@ def test_name_is_found_at_every_level(tmp_path, level):
     check(read(tmp_path, content, "sorting.v2.json"), benchmark=["sorting" if level == "none" else "telco"])
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     ({"version": "1.0", "benchmarks": []}, "'benchmarks' is an empty list"),
     (suite(bench("fft", run(1.0)), bench("sort", CALIBRATION)), r"benchmark 'sort' \(benchmarks\[1\]\) has 1 runs and no values"),
     (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number above 0"),
@@ -106,13 +103,11 @@ test_what_is_wrong_is_said = refusals(
     (json.dumps(small_suite(1.0), indent=1)[:150], r"is not valid JSON: the file is cut off at line \d+, column \d+"),
     *((suite(bench("a", run(1.0)), version=version), r"has version .* that can be read are 3, 4, 5, 6, '1\.0'")
       for version in (2, "2.0", None, True, [1])),
-)  # fmt: skip
-test_a_forced_format_must_fit = refusals(
-    lambda folder, content: read(folder, content, format="pyperf"),
-    "file.json",
+])  # fmt: skip
+test_a_forced_format_must_fit = refusals(lambda folder, content: read(folder, content, format="pyperf"), "file.json", [
     ([], r"is not as pyperf writes it: the document is \[\]; expected an object$"),
     ({"version": "1.0", "benchmarks": 3}, "is not as pyperf writes it: benchmarks is 3; expected a list$"),
-)
+])  # fmt: skip
 
 
 def test_the_file_name_may_lie(tmp_path):

@@ -15,8 +15,7 @@ MACHINE = {"node": "box", "machine": "x86_64", "system": "Linux", "python_versio
 WITH_CPU = MACHINE | {"cpu": {"brand_raw": "A CPU", "count": 8}}
 COMMIT = {"id": "abc", "branch": "main", "time": "2026-01-01T00:00:00", "dirty": True}
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("a value is the mean of a round, `loops` what a round held", {"benchmarks": [bench()]},
      {"benchmark": [SORT], "time": [[[1.0, 2.0]]], "loops": [[[10.0, 10.0]]], "format": "pytest_benchmark", "metric": "time"}),
     ("parameters are coordinates", {"benchmarks": [bench(f"test_sort[{n}]", params={"n": n}, group="g") for n in (1, 2)]},
@@ -28,20 +27,17 @@ test_what_is_read = readings(
      {"benchmarks": [bench()], "machine_info": WITH_CPU, "commit_info": COMMIT},
      {"machine": "box", "architecture": "x86_64", "os": "Linux", "cpu": "A CPU", "logical_cores": 8, "commit": "abc", "dirty": "True"}),
     ("old files know no processor", {"benchmarks": [bench()], "machine_info": MACHINE}, {"absent": ["cpu"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 ONE = {"mean": 1.5, "rounds": 1, "iterations": 10}
 
-test_files_are_executions = readings(
-    read_placed,
+test_files_are_executions = readings(read_placed, [
     ("where they say what differs, the machine stays known",
      ("{execution}.json", {f"{number}.json": {"benchmarks": [bench(stats=ONE | {"data": [time]})], "machine_info": {"node": machine}}
                            for number, machine, time in ((0, "a", 1.0), (1, "b", 2.0))}),
      {"time": [[[1.0], [2.0]]], "machine.dims": ("execution",), "machine": ["a", "b"]}),
-)  # fmt: skip
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     ({"benchmarks": [bench(data=(1.0, "..."))]}, r"benchmarks\[0\]: 'data': value 1 is '\.\.\.'; expected a number above 0"),
-)
+])  # fmt: skip

@@ -22,8 +22,7 @@ def read(tmp_path, text):
     return perfarray.read(write(tmp_path / "bench.data", "#!/usr/local/bin/rebench -d bench.conf all\n" + text))
 
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("lines are iterations in their order, a time stamp is an invocation, and a run that went on after an abort another",
      old("10.0") + old("11.0") + "#!/usr/local/bin/rebench again\n" + old("12.0", "11:00:00"),
      {"time": [[[0.01, 0.011], [0.012, NAN]]], "benchmark": "Sort", "vm": "SOM", "suite": "suite", "extra_args": "10 0", "cores": 1,
@@ -38,7 +37,7 @@ test_what_is_read = readings(
           ("time", "s", "lower"), ("throughput", "ops/ms", "higher"), ("trace size", "byte", "lower"))}}),
     ("rates of several units are per second", old("5.0", unit="ops/ms") + old("5.0", unit="ops/s"),
      {"throughput": [[[5000.0, 5.0]]], "throughput.units": "ops/s", "rtol": 1e-15}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_new_files_number_invocations_and_iterations(tmp_path):
@@ -74,10 +73,8 @@ def test_a_profile_is_no_measurement(tmp_path):
         perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))
 
 
-test_what_is_wrong_is_said = refusals(
-    lambda folder, line: read(folder, old("1.0") + line),
-    "bench.data",
+test_what_is_wrong_is_said = refusals(lambda folder, line: read(folder, old("1.0") + line), "bench.data", [
     (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
     ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
     (new("1.0", "x", 1), "line 3 begins with 'x'"),
-)
+])  # fmt: skip

@@ -29,8 +29,7 @@ MARKS = "benchmark,execution,warmup,failed,censored,time\nfft,0,true,,no,1\nfft,
 SCORE = "# metric: score\n# units: points\n# better: higher\nbenchmark,score\nfft,5\n"
 SHARED = "# measured at night\n\n# units: ms\n# shared_levels: binary\nbenchmark,binary,time\nfft,3,5\nfft,7,6\nsort,7,8\n"
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("comments give units and shared levels, and what they do not know is passed over", SHARED,
      {"time": [[5e-3, 6e-3], [NAN, 8e-3]], "time.attrs": {"units": "s", "better": "lower", "shared_levels": "binary"},
       "rtol": 1e-7}),
@@ -69,11 +68,9 @@ test_what_is_read = readings(
     ("a commit beside a bare time is compared", "commit,time\na,1\nb,2\n", {"commit": ["a", "b"]}),
     ("a date beside a time with a unit is compared", "date,time_ms\n2026-01-01,1\n2026-01-02,2\n",
      {"date": ["2026-01-01", "2026-01-02"]}),
-)  # fmt: skip
+])  # fmt: skip
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "runs.csv",
+test_what_is_wrong_is_said = refusals(read, "runs.csv", [
     ("benchmark,time\n", "has a header and no rows"),
     ("benchmark,time,time_ms\nfft,1,2\n", "has two columns of time, 'time' and 'time_ms'"),
     ("benchmark,time,time\nfft,1,2\n", "has a column twice: 'time'"),
@@ -109,12 +106,10 @@ test_what_is_wrong_is_said = refusals(
     # A `date` beside a bare `time` says when a row was written.
     *((text, "no reader recognises its content")
       for text in ("a,b\n1,2\n", "benchmark;size\nfft;1\n", "date,time\n2026-01-01,12:30\n2026-01-02,12:45\n")),
-)  # fmt: skip
-test_a_forced_format_needs_values = refusals(
-    lambda folder, text: read(folder, text, format="tidy_csv"),
-    "runs.csv",
+])  # fmt: skip
+test_a_forced_format_needs_values = refusals(lambda folder, text: read(folder, text, format="tidy_csv"), "runs.csv", [
     ("program,seconds_taken\nfft,1\n", "has no column of values: expected one of 'time', .*it has 'program', 'seconds_taken'"),
-)
+])  # fmt: skip
 
 
 def test_what_was_written_is_read(tmp_path):

@@ -26,8 +26,7 @@ LATENCY = {"totalTime": 3.0, "period": 1.5, "latency": {"rme": 1.0, "samples": [
 MEAN = {"time": 0.0015, "loops": 518, "group": "a.bench.ts > arrays"}
 ADVICE = "no values but their mean.*; Vitest writes samples up to version 1"
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("samples are iterations in milliseconds", vitest(arrays=[result()]),
      {"time": [[[0.001, 0.002]]], "benchmark": "sort", "group": "arrays", "format": "vitest"}),
     ("groups are in labels that need them", vitest(arrays=[result()], lists=[result(samples=[3.0])]),
@@ -42,10 +41,8 @@ test_what_is_read = readings(
     ("an error is a failed run", [result(), {"name": "broken", "result": {"error": {"message": "x"}}}],
      {"time": [[[0.001, 0.002]], [[NAN, NAN]]], "failed": [[[False, False]], [[True, False]]]}),
     ("a time of nothing is below the clock", [result(samples=[0.0, 1.0])], {"time": [[[NAN, 0.001]]]}, "1 times are 0"),
-)  # fmt: skip
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     ([result(samples=[1.0, "x"])], "benchmark 'sort': 'samples': value 1 is 'x'; expected a number"),
     ([result(samples=[], mean=None)], "benchmark 'sort': 'mean': value 0 is None; expected a number"),
-)
+])  # fmt: skip

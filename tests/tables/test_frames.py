@@ -34,8 +34,7 @@ LOAD = {"benchmark": ["a"] * 4, "execution": [0, 0, 1, 1], "iteration": [0, 1, 0
 ENERGY = {"benchmark": ["a", "a"], "ms": [10, 20], "joules": [1.5, NAN]}
 MARKS = {"execution": range(4), "time": 1.0, "warmup": ["true", "False", None, "yes"], "failed": [1, 0, 0, NAN]}
 
-test_what_a_table_says = readings(
-    lambda _, columns: of_table(columns),
+test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
     ("repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an iteration labelled 5 becomes 0",
      LONG | {":binary": "build", ":execution": "process"},
      {"time.dims": ("benchmark", "binary", "execution", "iteration"),
@@ -59,7 +58,7 @@ test_what_a_table_says = readings(
      {"warmup": [True, False, False, True], "failed": [True, False, False, False]}),
     ("a machine nobody wrote down is a machine of that name, not a lost row", {"machine": ["m1", None], "time": [1.0, 2.0]},
      {"machine": ["m1", "unknown"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_tables_are_read_whatever_their_index():

@@ -43,8 +43,7 @@ def runs(*benchmarks):
     return [[values] for values in benchmarks]
 
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("base and peak lie along tuning, iterations of the suite are executions; selected runs repeat rows of the full table",
      spec_result(RATE, selected=[RATE[1], RATE[4]]),
      {"time.dims": ("benchmark", "machine", "tuning", "execution"), "time": runs(*EQUAL), "copies": 24, "metric": "ratio",
@@ -80,7 +79,7 @@ test_what_is_read = readings(
      {"cpu_max_mhz": 3400.0, "cpu_mhz": 2200.0, "chips": 2, "l2_kb": 1024.0, "l3_kb": 0.0, "memory_gb": 4096.0, "cores": NAN,
       "threads_per_core": NAN, "machine": "unknown", "l1_cache": "unknown", "firmware": "unknown", "os": "Some Linux 6.8.0",
       "storage": "1 TB"}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_the_published_ratio_is_the_main_metric(tmp_path):
@@ -120,9 +119,7 @@ def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
 
 WHOLE = spec_result(RATE, selected=[RATE[1]])
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "result.csv",
+test_what_is_wrong_is_said = refusals(read, "result.csv", [
     (WHOLE[:12], "no reader recognises its content"),
     (WHOLE[: WHOLE.index("401.beta") + 20], "is cut off in its 'Full Results Table': its last line is 9, and no 'Selected"),
     (spec_result([]), "has no time of any benchmark"),
@@ -132,7 +129,7 @@ test_what_is_wrong_is_said = refusals(
      "line 7: the time of the base run of '400.alpha' is 'fast'; expected a number above 0"),
     (spec_result(RATE) * 2, "holds two results, the second from line 50 on; split it"),
     (spec_result(RATE).replace("Run Time", "Duration"), "line 5: the head of the table needs run time, ratio or rate, and status"),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_cut_off_below_the_tables(tmp_path):

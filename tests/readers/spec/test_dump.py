@@ -49,8 +49,7 @@ HEADS = [
 TWICE = "Processor,Benchmark,HardwareVendor,System,Processor,400Peak,400Base,Result,Baseline,Price"
 RATES = ",Hardware Vendor\t,System,Peak Speed Result,Base Speed Result,Peak Rate Result,Base Rate Result,Published"
 
-test_what_is_read = readings(
-    lambda folder, lines: read(folder, *lines[1:], head=lines[0]).sel(tuning=["peak", "base"]),
+test_what_is_read = readings(lambda folder, lines: read(folder, *lines[1:], head=lines[0]).sel(tuning=["peak", "base"]), [
     ("Result is peak, Baseline is base; there is no repetition; scores are better high", [HEAD, ROWS[0]],
      {"score.dims": ("machine", "tuning"), "score": [[35.8, 32.8]], "score.attrs": {"units": "1", "better": "higher"},
       "metric": "score", "format": "spec_dump", "n_not_measured": 0}),
@@ -64,18 +63,16 @@ test_what_is_read = readings(
      [RATES, "0,Maker,Box,21.5,20.7,0.0,96.7,May-2025"],
      {"metrics": ["score_speed", "score_rate"], "score_speed": [[21.5, 20.7]], "score_rate": [[NAN, 96.7]], "vendor": "Maker",
       "system": "Box", "published": "May-2025", "coords": ["machine", "published", "system", "tuning", "vendor"]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
-test_broken_dumps = refusals(
-    lambda folder, rows: read(folder, *rows),
-    "dump.csv",
+test_broken_dumps = refusals(lambda folder, rows: read(folder, *rows), "dump.csv", [
     ((), "has a head and no rows"),
     ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
     ((ROWS[0].replace("35.8", "fast"),), "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none"),
     ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
     ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
-)
+])  # fmt: skip
 
 
 def test_a_table_that_is_no_dump(tmp_path):

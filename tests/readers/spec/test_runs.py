@@ -14,8 +14,7 @@ HEADED = "benchmark,time,ratio\n500.alpha_r,344,4.63\n503.gamma_r,211,12.42\nint
 read = reader("time.csv")
 
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     *((f"rows without a head are benchmark and seconds; decimals differ; the end is {end!r}",
        f"400.alpha,142.991572\n410.beta,97.6\n500.gamma_r,335{end}",
        {"time.dims": ("benchmark", "execution"), "time": [[142.991572], [97.6], [335.0]], "suite": ["int2006", "fp2006", "int2017"],
@@ -27,7 +26,7 @@ test_what_is_read = readings(
      {"time": [[NAN], [211]], "ratio": [[NAN], [NAN]]}),
     ("of a benchmark that occurs twice both are kept; one of no known suite is read", "benchmark,time,ratio\nown,1.5,2\nown,2.5,3\n",
      {"benchmark": ["own", "own#2"], "suite": ["unknown", "unknown"]}, "occur more than once"),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_one_run_says_nothing_of_variance(tmp_path):
@@ -40,11 +39,10 @@ def test_one_run_says_nothing_of_variance(tmp_path):
     assert parts["coefficient_of_variation"].isnull().all()
 
 
-test_executions_are_in_the_path = readings(
-    read_placed,
+test_executions_are_in_the_path = readings(read_placed, [
     ("by a layout", ("{machine}-{execution}.csv", {"box-001.csv": HEADED, "box-002.csv": HEADED.replace("344", "350")}),
      {"time.dims": ("benchmark", "machine", "execution"), "time": [[[344, 350]], [[211, 211]]]}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_reference_times_are_no_measurements(tmp_path):
@@ -56,16 +54,14 @@ def test_reference_times_are_no_measurements(tmp_path):
     assert read(tmp_path, text)["time"].count() == 2
 
 
-test_broken_files = refusals(
-    read,
-    "time.csv",
+test_broken_files = refusals(read, "time.csv", [
     ("400.alpha,1.5\n401.be", r"line 2 has 1 cells \('401.be'\); expected benchmark, time$"),
     ("400.alpha,1.5\n401.beta,fast\n", "line 2: 'fast' of '401.beta' is not a number above 0"),
     ("400.alpha,1.5\n401.beta,0\n", "line 2: '0' of '401.beta'"),
     ("benchmark,time,ratio\n500.alpha_r,344\n", "line 2 has 2 cells .* expected benchmark, time, ratio$"),
     ("benchmark,time,ratio\n500.alpha_r,344,4.63\nbenchmark,time,ratio\n", "line 3: 'time' of 'benchmark' is not a number"),
     ("benchmark,time,ratio\n500.alpha_r,,\n", "has no time of any benchmark in 2 lines"),
-)
+])  # fmt: skip
 
 
 @needs_archives

@@ -36,8 +36,7 @@ UNKNOWN = {"cpu": "unknown", **dict.fromkeys(("cores", "chips", "threads_per_cor
 MULTIPLE = "\nSystem Info:\nCPU Name: Multiple\nEnabled: -1 cores, number of chips enabled chips, (?) threads/core\nMemory: \n"
 UNNAMED = "\nSystem Info:\nMemory: 1x Not Specified Not Specified 16 GB\nCPU Name: X CPU @ 2.50GHz\n"
 
-test_what_is_read = readings(
-    read,
+test_what_is_read = readings(read, [
     ("rows are executions of one session; the ratio is a variable of its own; attributes hold no data for joining alone", spec_report(*TWO),
      {"time.dims": ("benchmark", "machine", "compiler", "flags", "session", "execution"), "tuning": "base",
       "time": seconds([136, 137, 137], [97.4, 98.1, 97.4]), "ratio": seconds([11.71, 11.62, 11.62], [16.34, 16.23, 16.34]),
@@ -60,7 +59,7 @@ test_what_is_read = readings(
     ("a failed run is NaN and marked; a benchmark that was not run keeps its place", spec_report(*FAILED),
      {"benchmark": ["500.alpha_r", "548.gamma_r"], "failed": seconds([False, True], [False, False]),
       "time": seconds([100.0, NAN], [NAN, NAN])}),
-)  # fmt: skip
+])  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "machine", "flags"), [
@@ -103,29 +102,25 @@ def test_the_suite_is_a_coordinate_along_benchmark(tmp_path, score, copies, suit
     assert ("copies" in times.coords) == (copies > 1)
 
 
-test_a_row_that_is_none = refusals(
-    lambda folder, row: read(folder, spec_report(TWO[0], row)),
-    NAME,
+test_a_row_that_is_none = refusals(lambda folder, row: read(folder, spec_report(TWO[0], row)), NAME, [
     ("500.alpha_r  1  100", "line 7: '500.alpha_r  1  100'; expected a benchmark, then copies, run time"),
     *((row, "line 7") for row in ("500.alpha_r  1  0  10.0  S", "500.alpha_r  1  fast  10.0  S", "500.alpha_r", "500.")),
     ("500.alpha_r  1  1  1  S  1  1  1  S  1  1  1  S", "line 7"),
-)
+])  # fmt: skip
 
 WHOLE = spec_report(*TWO, selected=[TWO[1], TWO[4]], after=SPEC_SYSTEM)
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    NAME,
+test_what_is_wrong_is_said = refusals(read, NAME, [
     (WHOLE[: WHOLE.index(TWO[2])], "is cut off: its last line is 7, and no line of ="),
     (WHOLE[: WHOLE.index(" Est.")], "is cut off: its last line is 14, and no score"),
     (WHOLE[:60], "no reader recognises its content"),
     (spec_report(), "has no run of any benchmark"),
     (spec_report(*TWO) * 2, "holds two results, the second ends or begins at line 26; split the file"),
     (spec_report(*TWO) + WHOLE[: WHOLE.index(TWO[2])], "holds two results, the second ends or begins at line 17"),
-)
-test_told_the_format = refusals(
-    lambda folder, text: read(folder, text, format="spec_text"), NAME, ("hello", "is not a SPEC text report: it has no line 'Benchmarks")
-)
+])  # fmt: skip
+test_told_the_format = refusals(lambda folder, text: read(folder, text, format="spec_text"), NAME, [
+    ("hello", "is not a SPEC text report: it has no line 'Benchmarks"),
+])  # fmt: skip
 
 
 def test_cut_off_below_the_score(tmp_path):
