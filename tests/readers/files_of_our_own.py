@@ -71,9 +71,10 @@ def check(times, rtol=0.0, **expected):
     for name, values in expected.items():
         variable, _, part = name.rpartition(".")
         if name in times.variables:
-            found = times[name].values if np.ndim(values) else times[name].item()
+            found, kind = times[name].values if np.ndim(values) else times[name].item(), np.asarray(values).dtype.kind
             assert np.shape(found) == np.shape(values), name
-            if rtol and np.asarray(values).dtype.kind == "f":
+            assert times[name].dtype == {"b": bool, "U": object}.get(kind, times[name].dtype), f"{name} is {times[name].dtype}"
+            if rtol and kind == "f":
                 np.testing.assert_allclose(found, values, rtol=rtol, err_msg=name)
             else:
                 np.testing.assert_array_equal(found, values, err_msg=name)
