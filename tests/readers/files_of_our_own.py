@@ -66,7 +66,7 @@ def readings(read, cases):
 
 def check(times, rtol=0.0, **expected):
     """Check what a Dataset holds: values of variables and coordinates, with their shape (a single value may have any dims of length one);
-    attributes; `time.dims` or `time.units` of a variable; the names of all `metrics` and `coords`; the codes of `notes`; what is `absent`.
+    attributes; `time.dims` or `time.units` of a variable; all `metrics`, `coords` and `sizes`; the codes of `notes`; what is `absent`.
     """
     for name, values in expected.items():
         variable, _, part = name.rpartition(".")
@@ -80,9 +80,9 @@ def check(times, rtol=0.0, **expected):
                 np.testing.assert_array_equal(found, values, err_msg=name)
         elif name == "absent":
             assert not {*values} & {*times.variables}
-        elif name in ("metrics", "notes", "coords"):
-            names = {"metrics": list(times), "notes": [note.code for note in times.perf.notes()], "coords": sorted(times.coords)}[name]
-            assert names == values
+        elif name in ("metrics", "notes", "coords", "sizes"):
+            whole = {"metrics": list(times), "coords": sorted(times.coords), "sizes": dict(times.sizes)}
+            assert values == (whole | {"notes": [note.code for note in times.perf.notes()]})[name]
         elif variable:
             assert values == (getattr(times[variable], part) if part in ("attrs", "dims") else times[variable].attrs[part]), name
         else:

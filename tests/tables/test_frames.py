@@ -18,10 +18,6 @@ def long_table():
     return frame.assign(cpu="epyc", suite=frame["benchmark"].map({"fft": "num", "sort": "int"}))
 
 
-def sizes(frame, **keywords):
-    return dict(frame.perf.to_timings(**keywords).sizes)
-
-
 def of_table(columns):
     """Return the timings of a table of these columns; those with a colon are keywords."""
     keywords = {name[1:]: value for name, value in columns.items() if name[0] == ":"}
@@ -32,6 +28,11 @@ LONG = dict(long_table())
 RAGGED = {"benchmark": ["a", "a", "b"], "time": [1.0, 2.0, 3.0]}
 LOAD = {"benchmark": ["a"] * 4, "execution": [0, 0, 1, 1], "iteration": [0, 1, 0, 1], "time": 1.0, "load": [0.5, 0.5, 0.7, 0.7]}
 ENERGY = {"benchmark": ["a", "a"], "ms": [10, 20], "joules": [1.5, NAN]}
+SCRIPT = {"program": ["a", "b"] * 4, "compiler": ["gcc"] * 4 + ["clang"] * 4, "seconds": range(1, 9)}
+TWELVE = {"benchmark": ["a"] * 6 + ["b"] * 6, "time": np.linspace(1, 2, 12)}
+GRID = {"sizes": {"benchmark": 2, "size": 2, "execution": 3}}
+RUNS = TWELVE | {"run": [0, 0, 1, 1, 2, 2] * 2}
+BUILDS = {"benchmark": ["a", "a", "a", "b", "b"], "binary": [1, 2, 3, 2, 3], "execution": 0, "time": [1.0, 2.0, 3.0, 20.0, 30.0]}
 MARKS = {"execution": range(4), "time": 1.0, "warmup": ["true", "False", None, "yes"], "failed": [1, 0, 0, NAN]}
 
 test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
@@ -56,6 +57,21 @@ test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
      {"rate.better": "higher"}),
     ("marks become boolean coordinates: words and numbers are understood, and what is missing is False", MARKS,
      {"warmup": [True, False, False, True], "failed": [True, False, False, False]}),
+    ("a column claimed under another name is not a dim of its own (third script of SCRIPTS.md)",
+     SCRIPT | {":value": "seconds", ":benchmark": "program", ":version": "compiler"},
+     {"sizes": {"benchmark": 2, "version": 2, "execution": 2}}),
+    ("numbers that recur are labels", TWELVE | {"size": [10, 1000] * 6}, GRID),
+    ("numbers that recur are labels, whatever else numbers the rows",
+     TWELVE | {"size": [10, 1000] * 6, "execution": [0, 0, 1, 1, 2, 2] * 2}, GRID),
+    ("a load average and a time stamp are known for every row", TWELVE | {"load": np.linspace(0.1, 0.2, 12), "stamp": range(12)},
+     {"sizes": {"benchmark": 2, "execution": 6}}),
+    ("a column that may number repetitions is a dim, which no answer averages over, and is named", RUNS,
+     {"sizes": {"benchmark": 2, "run": 3, "execution": 2}}, r"column 'run' is a dim.*to_timings\(\.\.\., execution='run'\)"),
+    ("a column that numbers repetitions is a level if that is said", RUNS | {":execution": "run"},
+     {"sizes": {"benchmark": 2, "execution": 3, "iteration": 2}}),
+    ("labels of levels that are not shared are numbered", BUILDS, {"time": [[[1.0], [2.0], [3.0]], [[20.0], [30.0], [NAN]]]}),
+    ("a shared level keeps the place of its labels, even where a benchmark lacks one", BUILDS | {":shared": "binary"},
+     {"time": [[[1.0], [2.0], [3.0]], [[NAN], [20.0], [30.0]]], "time.shared_levels": "binary"}),
     ("a machine nobody wrote down is a machine of that name, not a lost row", {"machine": ["m1", None], "time": [1.0, 2.0]},
      {"machine": ["m1", "unknown"]}),
 ])  # fmt: skip
@@ -70,28 +86,10 @@ def test_tables_are_read_whatever_their_index():
         of_table({"benchmark": "a", "execution": [0, 0], "iteration": [3, 3], "time": [1.0, 2.0]})
 
 
-def test_a_column_claimed_under_another_name_is_not_a_dim_of_its_own():
-    """`version="compiler"` takes the column, although `compiler` is a usual dim (third script of SCRIPTS.md)."""
-    frame = pd.DataFrame({"program": ["a", "b"] * 4, "compiler": ["gcc"] * 4 + ["clang"] * 4, "seconds": range(1, 9)})
-    found = sizes(frame, value="seconds", benchmark="program", version="compiler")
-    assert found == {"benchmark": 2, "version": 2, "execution": 2}
-
-
-def test_numbers_that_recur_are_labels_and_quantities_are_not():
-    """`size` is compared, whatever else numbers the rows; a load average and a time stamp are known for every row."""
-    frame = pd.DataFrame({"benchmark": ["a"] * 6 + ["b"] * 6, "size": [10, 1000] * 6, "time": np.linspace(1, 2, 12)})
-    for each in (frame, frame.assign(execution=[0, 0, 1, 1, 2, 2] * 2)):
-        assert sizes(each) == {"benchmark": 2, "size": 2, "execution": 3}
-    measured = frame.drop(columns="size").assign(load=np.linspace(0.1, 0.2, 12), stamp=range(12))
-    assert sizes(measured) == {"benchmark": 2, "execution": 6}
-
-
-def test_a_column_that_may_number_repetitions_is_named():
-    """It is a dim, which no answer averages over; one warning says how to make it a level."""
-    frame = pd.DataFrame({"benchmark": ["a"] * 6 + ["b"] * 6, "run": [0, 0, 1, 1, 2, 2] * 2, "time": np.linspace(1, 2, 12)})
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"column 'run' is a dim.*to_timings\(\.\.\., execution='run'\)"):
-        assert sizes(frame) == {"benchmark": 2, "run": 3, "execution": 2}
-    assert sizes(frame, execution="run") == {"benchmark": 2, "execution": 3, "iteration": 2}
+def test_shared_levels_may_be_told_by_the_table():
+    frame = pd.DataFrame(BUILDS)
+    frame.attrs["shared_levels"] = "binary"
+    assert frame.perf.to_timings()["time"].attrs["shared_levels"] == "binary"
 
 
 def test_a_column_named_after_another_unit_is_said():
@@ -132,18 +130,6 @@ def test_units_that_do_not_fit_the_name():
     with pytest.warns(perfarray.PerfarrayWarning, match="'time' is in 'cycles', which is no unit of time") as caught:
         assert of_table({"time": [1.0], ":units": "cycles"})["time"].attrs["units"] == "cycles"
     assert [note.code for note in caught[0].message.notes] == ["unknown_unit"]
-
-
-def test_shared_levels_keep_the_place_of_their_labels():
-    """Build 2 is build 2 for every benchmark, even where one of them lacks build 1."""
-    columns = {"benchmark": ["a", "a", "a", "b", "b"], "binary": [1, 2, 3, 2, 3], "execution": 0, "time": [1.0, 2.0, 3.0, 20.0, 30.0]}
-    frame = pd.DataFrame(columns)
-    check(frame.perf.to_timings().sel(benchmark="b", execution=0), time=[20.0, 30.0, NAN])
-    shared = frame.perf.to_timings(shared="binary")
-    check(shared.sel(benchmark="b", execution=0), time=[NAN, 20.0, 30.0])
-    assert shared["time"].attrs["shared_levels"] == "binary"
-    frame.attrs["shared_levels"] = "binary"
-    assert frame.perf.to_timings()["time"].attrs["shared_levels"] == "binary"
 
 
 STOPPED = {"process": range(6), "censored": True}
