@@ -51,14 +51,15 @@ def refusals(read, name, cases):
 
 
 def readings(read, cases):
-    """Return a test: what is read of each content is what `check` is told of it; a case is a fact, content, what to check, any warning."""
+    """Return a test: what is read of each content is what `check` is told of it; a case is a fact, content, what to check, and its one warning."""
 
     @pytest.mark.parametrize(
         ("content", "expected", "warning"), [pytest.param(*case, *[None] * (3 - len(case)), id=fact) for fact, *case in cases]
     )
     def test(tmp_path, content, expected, warning):
-        with pytest.warns(perfarray.PerfarrayWarning, match=warning) if warning else nullcontext():
+        with pytest.warns(perfarray.PerfarrayWarning, match=warning) if warning else nullcontext([]) as caught:
             times = read(tmp_path, content)
+        assert len(caught) == bool(warning)
         check(times, **expected)
 
     return test
