@@ -51,7 +51,7 @@ def refusals(read, name, cases):
 
 
 def readings(read, cases):
-    """Return a test: what is read of each content is what `check` is told of it; a case is a fact, content, what to check, and its one warning."""
+    """Return a test of cases of a fact, content, what `check` finds in what is read of it, and the one warning there is, if any."""
 
     @pytest.mark.parametrize(
         ("content", "expected", "warning"), [pytest.param(*case, *[None] * (3 - len(case)), id=fact) for fact, *case in cases]
