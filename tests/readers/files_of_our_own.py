@@ -5,12 +5,15 @@ import gzip
 import json
 import lzma
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
+
+NAN = float("nan")
 
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -28,7 +31,15 @@ def reader(name):
     return lambda folder, content, name=name, **options: perfarray.read(write(folder / name, content), **options)
 
 
-def refusals(read, name, *cases):
+def read_placed(folder, given):
+    """Write files, given by their names after a layout, and read the folder with it."""
+    layout, files = given
+    for name, content in files.items():
+        write(folder / name, content)
+    return perfarray.read_archive(folder, layout=layout)
+
+
+def refusals(read, name, cases):
     """Return a test: what is read of each content raises, and the message begins with the path of the file and what is said of it."""
 
     @pytest.mark.parametrize(("content", "message"), cases)
@@ -39,13 +50,44 @@ def refusals(read, name, *cases):
     return test
 
 
+def readings(read, cases):
+    """Return a test of cases of a fact, content, what `check` finds in what is read of it, and the one warning there is, if any."""
+
+    @pytest.mark.parametrize(
+        ("content", "expected", "warning"), [pytest.param(*case, *[None] * (3 - len(case)), id=fact) for fact, *case in cases]
+    )
+    def test(tmp_path, content, expected, warning):
+        with pytest.warns(perfarray.PerfarrayWarning, match=warning) if warning else nullcontext([]) as caught:
+            times = read(tmp_path, content)
+        assert len(caught) == bool(warning)
+        check(times, **expected)
+
+    return test
+
+
 def check(times, rtol=0.0, **expected):
-    """Check the values that variables and coordinates hold, and their shape; a single value may have any dims of length one."""
+    """Check what a Dataset holds: values of variables and coordinates, with their shape (a single value may have any dims of length one);
+    attributes; `time.dims` or `time.units` of a variable; all `metrics`, `coords` and `sizes`; the codes of `notes`; what is `absent`.
+    """
     for name, values in expected.items():
-        found = times[name].values if np.ndim(values) else times[name].item()
-        assert np.shape(found) == np.shape(values), name
-        compare = np.testing.assert_allclose if rtol else np.testing.assert_array_equal
-        compare(found, values, err_msg=name, **({"rtol": rtol} if rtol else {}))
+        variable, _, part = name.rpartition(".")
+        if name in times.variables:
+            found, kind = times[name].values if np.ndim(values) else times[name].item(), np.asarray(values).dtype.kind
+            assert np.shape(found) == np.shape(values), name
+            assert times[name].dtype == {"b": bool, "U": object}.get(kind, times[name].dtype), f"{name} is {times[name].dtype}"
+            if rtol and kind == "f":
+                np.testing.assert_allclose(found, values, rtol=rtol, err_msg=name)
+            else:
+                np.testing.assert_array_equal(found, values, err_msg=name)
+        elif name == "absent":
+            assert not {*values} & {*times.variables}
+        elif name in ("metrics", "notes", "coords", "sizes"):
+            whole = {"metrics": list(times), "coords": sorted(times.coords), "sizes": dict(times.sizes)}
+            assert values == (whole | {"notes": [note.code for note in times.perf.notes()]})[name]
+        elif variable:
+            assert values == (getattr(times[variable], part) if part in ("attrs", "dims") else times[variable].attrs[part]), name
+        else:
+            assert times.attrs[name] == values, name
 
 
 def run(*values, warmups=(), **metadata):

@@ -3,11 +3,10 @@
 import gc
 import json
 
-import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import bench, check, entry, run, small_suite, suite, write
+from readers.files_of_our_own import NAN, bench, check, entry, readings, run, small_suite, suite, write
 
 CUT_OFF = json.dumps(small_suite(1.0))[:-30]
 
@@ -90,6 +89,7 @@ class TestWhatIsLeftOut:
          "format='perf' is not known; choose one of: .*jmh, .*pyperf, .*spec_csv, .*speedup_test, tidy_csv"),
         (lambda mixed: [mixed / "good.json"], {"format": "jmh"},
          r"good\.json: is not as jmh writes it: the document is .*; expected a list"),
+        (lambda mixed: mixed, {"layout": "run.json", "on_error": "skip"}, "layout='run.json' must name dims in braces"),
     ])  # fmt: skip
     def test_what_is_refused(self, mixed, files, options, message):
         with pytest.raises(ValueError, match=message):
@@ -122,90 +122,72 @@ class TestWhatIsLeftOut:
             assert list(perfarray.read_archive(tmp_path, format="tidy_csv")) == ["cycles"]
 
 
-@pytest.fixture
-def archive(tmp_path):
-    """Return a function that writes a, b, c, of text or JSON, and reads the folder."""
-
-    def read(*contents, **options):
-        for name, content in zip("abc", contents, strict=False):
-            write(tmp_path / f"{name}.{'csv' if isinstance(content, str) else 'json'}", content)
-        return perfarray.read_archive(tmp_path, **options)
-
-    return read
+def archive(folder, contents, **options):
+    """Write a, b, c, of text or JSON, and read the folder."""
+    for name, content in zip("abc", contents, strict=False):
+        write(folder / f"{name}.{'csv' if isinstance(content, str) else 'json'}", content)
+    return perfarray.read_archive(folder, **options)
 
 
 FFT = suite(bench("fft", run(1.0)))
 TWO_HOSTS = suite(bench("fft", run(1.0, hostname="h1"), run(2.0, hostname="h2")))
 
 
-class TestJoins:
-    def test_marks_are_bool_everywhere(self, archive):
-        """A mark that a file lacks is False there."""
-        times = archive(suite(bench("fft", run(1.0, warmups=[(1, 2.0)]))), "benchmark,failed,time\nfft,1,3\nfft,0,4\n")
-        assert times["warmup"].dtype == times["failed"].dtype == bool
-        assert times["warmup"].sum() == times["failed"].sum() == 1
+LINUX = [small_suite(1.0, python_version="3.13", platform="Linux", cpu_count=4), small_suite(1.0, python_version="3.14", platform="Linux")]
+OPS_PER_MS, OPS_PER_US = ([entry(unit=unit, mode="thrpt")] for unit in ("ops/ms", "ops/us"))
+FOUR_HOSTS = suite(bench("fft", run(1.0), run(2.0)), bench("sort", run(1.0), hostname="h4"), hostname="h3")
 
-    def test_a_benchmark_one_file_lacks_is_nan(self, archive):
-        times = archive(suite(bench("fft", run(1.0)), bench("sort", run(1.0))), FFT)
-        check(times.sel(file="b.json", benchmark="sort"), time=np.nan)
+test_joins = readings(archive, [
+    ("a mark that a file lacks is False there",
+     [suite(bench("fft", run(1.0, warmups=[(1, 2.0)]))), "benchmark,failed,time\nfft,1,3\nfft,0,4\n"],
+     {"time": [[[[2.0, 1.0], [NAN, NAN]], [[3.0, NAN], [4.0, NAN]]]], "warmup": [[[[True, False], [False] * 2], [[False] * 2] * 2]],
+      "failed": [[[[False] * 2] * 2, [[True, False], [False] * 2]]]}),
+    ("a benchmark one file lacks is NaN", [suite(bench("fft", run(1.0)), bench("sort", run(1.0))), FFT],
+     {"file": ["a.json", "b.json"], "time": [[[[1.0]], [[1.0]]], [[[1.0]], [[NAN]]]]}),
+    ("descriptors lie on as few dims as they need", LINUX,
+     {"os.dims": (), "os": "Linux", "python_version.dims": ("file",), "logical_cores": [4.0, NAN]}),
+    ("missing descriptors are unknown", [*LINUX, small_suite(1.0)],
+     {"python_version": ["3.13", "3.14", "unknown"], "os": ["Linux", "Linux", "unknown"]}),
+    ("a single unit of rates stays", [OPS_PER_MS], {"throughput.units": "ops/ms"}),
+    ("rates of several units are per second", [OPS_PER_MS, OPS_PER_US],
+     {"throughput.attrs": {"units": "ops/s", "better": "higher"}, "throughput": [[[[1e3, 2e3]], [[1e6, 2e6]]]]}),
+    ("rates of other things are other variables", [f"# units: {unit}\nbenchmark,throughput\nfft,1\n" for unit in ("MB/s", "ops/ms")],
+     {"metrics": ["throughput_MB_s", "throughput"], "throughput_MB_s.units": "MB/s", "throughput.units": "ops/s", "metric": "throughput"}),
+    ("a host name and a column `machine` are the same dim",
+     [small_suite(1.0, hostname="h1"), FFT, "benchmark,machine,time\nfft,h1,1\nfft,h2,1\n"],
+     {"machine": ["h1", "unknown", "h2"], "time.dims": ("benchmark", "machine", "file", "execution", "iteration"),
+      "time": [[[[[3.0, 1.0, 2.0]], [[NAN] * 3], [[1.0, NAN, NAN]]], [[[NAN] * 3], [[1.0, NAN, NAN]], [[NAN] * 3]],
+                [[[NAN] * 3], [[NAN] * 3], [[1.0, NAN, NAN]]]]]}),
+    ("a descriptor of executions can not become a dim", [TWO_HOSTS, "benchmark,machine,time\nfft,h1,1\n"], {"machine": ["unknown", "h1"]}),
+])  # fmt: skip
 
-    def test_descriptors_lie_on_as_few_dims_as_they_need(self, archive):
-        """Missing descriptors are `unknown`."""
-        files = [small_suite(1.0, python_version="3.13", platform="Linux", cpu_count=4)]
-        files += [small_suite(1.0, python_version="3.14", platform="Linux")]
-        times = archive(*files)
-        assert (times["os"].dims, times["python_version"].dims) == ((), ("file",))
-        check(times, logical_cores=[4.0, np.nan])
-        check(archive(*files, small_suite(1.0)), python_version=["3.13", "3.14", "unknown"], os=["Linux", "Linux", "unknown"])
 
-    def test_metrics_of_several_files(self, archive):
-        """Each file's metric is NaN in the others; time is the main one."""
-        found = archive(FFT, suite(bench("fft", run(4096.0)), unit="byte"), [entry("fft", unit="ops/s", mode="thrpt")])
-        assert found.attrs["metric"] == "time"
-        assert "format" not in found.attrs
-        assert {name: int(variable.count()) for name, variable in found.items()} == {"time": 1, "memory": 1, "throughput": 2}
+def test_metrics_of_several_files(tmp_path):
+    """Each file's metric is NaN in the others; time is the main one."""
+    found = archive(tmp_path, [FFT, suite(bench("fft", run(4096.0)), unit="byte"), [entry("fft", unit="ops/s", mode="thrpt")]])
+    assert (found.attrs["metric"], "format" in found.attrs) == ("time", False)
+    assert {name: int(variable.count()) for name, variable in found.items()} == {"time": 1, "memory": 1, "throughput": 2}
 
-    def test_rates_of_several_units_are_per_second(self, archive):
-        """ops/ms in one file and ops/us in the next meet in ops/s; a single unit stays."""
-        old, new = ([entry(unit=unit, mode="thrpt")] for unit in ("ops/ms", "ops/us"))
-        assert archive(old)["throughput"].attrs["units"] == "ops/ms"
-        found = archive(old, new).isel(execution=0, iteration=0)
-        assert found["throughput"].attrs == {"units": "ops/s", "better": "higher"}
-        check(found.squeeze(), throughput=[1e3, 1e6])
 
-    def test_rates_of_other_things_are_other_variables(self, archive):
-        found = archive(*(f"# units: {unit}\nbenchmark,throughput\nfft,1\n" for unit in ("MB/s", "ops/ms")))
-        assert {name: variable.attrs["units"] for name, variable in found.items()} == {"throughput_MB_s": "MB/s", "throughput": "ops/s"}
-        assert found.attrs["metric"] == "throughput"
+def test_a_column_named_like_a_dim_of_the_place(tmp_path):
+    times = archive(tmp_path, ["benchmark,site,time\nfft,x,1\nsort,y,1\n"], layout="{site}.csv")
+    check(times, site=["a"])
+    check(times.sel(benchmark="sort"), site_recorded="y")
 
-    def test_a_dim_of_one_file_that_describes_another(self, archive):
-        """A host name and a column `machine` are the same dim."""
-        times = archive(small_suite(1.0, hostname="h1"), FFT, "benchmark,machine,time\nfft,h1,1\nfft,h2,1\n")
-        check(times, machine=["h1", "unknown", "h2"])
-        assert times["time"].count() == 3 + 1 + 2
 
-    def test_a_column_named_like_a_dim_of_the_place(self, archive):
-        times = archive("benchmark,site,time\nfft,x,1\nsort,y,1\n", layout="{site}.csv")
-        check(times, site=["a"])
-        check(times.sel(benchmark="sort"), site_recorded="y")
+def test_files_of_one_place_may_complete_each_other(tmp_path):
+    """Files that share no cell need no further dim."""
+    write(tmp_path / "a.csv", "benchmark,version,time\nfft,old,1\nsort,new,2\n")
+    write(tmp_path / "b.csv", "benchmark,version,time\nfft,new,3\nsort,old,4\n")
+    times = perfarray.read_archive({"m": tmp_path}, dim="machine")
+    assert times["time"].sizes == {"benchmark": 2, "version": 2, "machine": 1, "execution": 1}
+    assert times["time"].notnull().all()
 
-    def test_files_of_one_place_may_complete_each_other(self, tmp_path):
-        """Files that share no cell need no further dim."""
-        write(tmp_path / "a.csv", "benchmark,version,time\nfft,old,1\nsort,new,2\n")
-        write(tmp_path / "b.csv", "benchmark,version,time\nfft,new,3\nsort,old,4\n")
-        times = perfarray.read_archive({"m": tmp_path}, dim="machine")
-        assert times["time"].sizes == {"benchmark": 2, "version": 2, "machine": 1, "execution": 1}
-        assert times["time"].notnull().all()
 
-    def test_a_machine_that_varies_between_runs_stays_beside_the_dim(self, archive):
-        """A descriptor of executions can not become a dim."""
-        times = archive(TWO_HOSTS, "benchmark,machine,time\nfft,h1,1\n")
-        check(times, machine=["unknown", "h1"])
-        assert {"h1", "h2"} <= set(times["machine_recorded"].values.ravel())
-
-    def test_what_runs_say_in_one_file_and_the_file_in_another(self, archive):
-        """The coordinate lies along executions, and is the same for all of them where the file says it."""
-        stated = suite(bench("fft", run(1.0), run(2.0)), bench("sort", run(1.0), hostname="h4"), hostname="h3")
-        times = archive(TWO_HOSTS, stated, FFT).transpose("file", "execution", ...)
-        check(times.sel(benchmark="fft"), machine=[["h1", "h2"], ["h3", "h3"], ["unknown", "unknown"]])
-        assert times["machine"].sel(benchmark="sort", file="b.json").values.tolist()[0] == "h4"
+def test_machines_of_runs_and_of_files(tmp_path):
+    """The coordinate lies along executions, and is the same for all of them where the file says it; it stays beside a dim `machine`."""
+    times = archive(tmp_path / "all", [TWO_HOSTS, FOUR_HOSTS, FFT]).transpose("file", "execution", ...)
+    check(times.sel(benchmark="fft"), machine=[["h1", "h2"], ["h3", "h3"], ["unknown", "unknown"]])
+    assert times["machine"].sel(benchmark="sort", file="b.json").values.tolist()[0] == "h4"
+    times = archive(tmp_path / "two", [TWO_HOSTS, "benchmark,machine,time\nfft,h1,1\n"])
+    assert {"h1", "h2"} <= set(times["machine_recorded"].values.ravel())

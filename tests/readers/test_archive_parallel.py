@@ -130,9 +130,3 @@ def test_notes_come_in_the_order_of_the_paths_in_one_warning(tmp_path):
 def test_progress(many, capsys):
     perfarray.read_archive(many, progress=True)
     assert "13/13" in capsys.readouterr().err
-
-
-def test_a_wrong_layout_is_no_fault_of_a_file(many):
-    """It is raised with `on_error="skip"` too."""
-    with pytest.raises(ValueError, match=r"layout='run.json' must name dims in braces"):
-        perfarray.read_archive(many, layout="run.json", on_error="skip")

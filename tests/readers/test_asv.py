@@ -1,10 +1,9 @@
 """asv's results: versions of the format, parameters, failures, samples, and the folder of a project."""
 
-import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, refusals, write
+from readers.files_of_our_own import NAN, check, read_placed, readings, refusals, write
 
 
 def results(own, commit="0123456789abcdef", machine="box", **more):
@@ -16,51 +15,43 @@ def read(tmp_path, own, name="01234567-py3.14.json", **more):
     return perfarray.read(write(tmp_path / name, results(own, **more)))
 
 
-def test_the_first_version(tmp_path):
-    """A result is a number, or has parameters, which make a benchmark each, in row-major order."""
-    own = {"a.time_sort": 0.5, "a.mem_list": 100, "a.T.time_q": {"params": [["1", "inf"], ["'x'", "None"]], "result": [1.0, 2.0, 3.0, 4.0]}}
-    found = read(tmp_path, own)
-    assert dict(found.sizes) == {"benchmark": 6, "machine": 1, "commit": 1, "execution": 1, "iteration": 1}
-    check(found.squeeze(), time=[0.5, np.nan, 1.0, 2.0, 3.0, 4.0], memory=[np.nan, 100, *[np.nan] * 4])
-    assert found["memory"].attrs == {"units": "B", "better": "lower"}
-    names = ["a.T.time_q(1, 'x')", "a.T.time_q(1, None)", "a.T.time_q(inf, 'x')", "a.T.time_q(inf, None)"]
-    check(found.isel(benchmark=slice(2, None)), benchmark=names, benchmark_name=["a.T.time_q"] * 4)
-    check(found, machine="box", commit="01234567", commit_date="2023-11-14T22:13:20+00:00", environment="py3.14")
-    assert "numpy" not in found.coords
+COMBINATIONS = {"params": [["1", "inf"], ["'x'", "None"]], "result": [1.0, 2.0, 3.0, 4.0]}
+FIRST = {"a.time_sort": 0.5, "a.mem_list": 100, "a.T.time_q": COMBINATIONS}
+FAILED = {
+    "time_a": None, "time_b": NAN, "time_c": {"params": [["1", "2"]], "result": None},
+    "time_d": {"params": [["1", "2"]], "result": [1.0, None]}, "track_n": 7,
+}  # fmt: skip
+COLUMNS = ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_number", "samples"]
+SECOND = {"a.time_sort": [[0.5], [], "hash", 1, 2.0, [0.4], [10], [[0.5, 0.6]]], "a.time_q": [[1.0, 2.0], [["1", "2"]], "hash"]}
 
 
-def test_what_failed_and_what_was_skipped(tmp_path):
-    """null failed, NaN was not measured; one null may stand for all combinations."""
-    own = {
-        "time_a": None, "time_b": float("nan"), "time_c": {"params": [["1", "2"]], "result": None},
-        "time_d": {"params": [["1", "2"]], "result": [1.0, None]}, "track_n": 7,
-    }  # fmt: skip
-    found = read(tmp_path, own)
-    failed = found["failed"].any(("execution", "iteration")).squeeze()
-    assert failed.values.tolist() == [True, False, True, True, False, True, False]
-    assert int(found["time"].count()) == 1
-    check(found.sel(benchmark="track_n"), track=7)
+def single(*values):
+    """Return values of benchmarks of one machine, commit, execution and iteration."""
+    return [[[[[value]]]] for value in values]
 
 
-def test_the_second_version(tmp_path):
-    """Results are lists with the columns of the file and may end early; samples are iterations."""
-    sort = [[0.5], [], "hash", 1, 2.0, [0.4], [10], [[0.5, 0.6]]]
-    columns = ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_number", "samples"]
-    own = {"a.time_sort": sort, "a.time_q": [[1.0, 2.0], [["1", "2"]], "hash"]}
-    found = read(tmp_path, own, version=2, result_columns=columns).squeeze()
-    check(found, time=[[0.5, 0.6], [1.0, np.nan], [2.0, np.nan]])
-    check(found.isel(benchmark=0), loops=[10, 10])
-
-
-@pytest.mark.parametrize("value", [2.0, float("nan")])
-@pytest.mark.parametrize("second", [False, True])
-def test_a_result_without_a_list(tmp_path, value, second):
-    """asv itself reads a number, and a single object of statistics, where a list belongs."""
-    first = [value, [], {"number": 5}] if second else {"result": value, "stats": {"number": 5}}
-    more = {"version": 2, "result_columns": ["result", "params", "stats"]} if second else {}
-    found = read(tmp_path, {"time_a": first, "time_b": [3.0] if second else 3.0}, **more)
-    check(found.squeeze(), time=[value, 3.0])
-    assert "failed" not in found or not found["failed"].any()
+test_what_is_read = readings(lambda folder, content: perfarray.read(write(folder / "a.json", content)), [
+    ("a result is a number, or has parameters, which make a benchmark each, in row-major order", results(FIRST),
+     {"time.dims": ("benchmark", "machine", "commit", "execution", "iteration"), "time": single(0.5, NAN, 1.0, 2.0, 3.0, 4.0),
+      "memory": single(NAN, 100, NAN, NAN, NAN, NAN), "memory.attrs": {"units": "B", "better": "lower"},
+      "benchmark": ["a.time_sort", "a.mem_list", "a.T.time_q(1, 'x')", "a.T.time_q(1, None)", "a.T.time_q(inf, 'x')",
+                    "a.T.time_q(inf, None)"],
+      "benchmark_name": ["a.time_sort", "a.mem_list", *["a.T.time_q"] * 4], "machine": "box", "commit": "01234567",
+      "commit_date": "2023-11-14T22:13:20+00:00", "environment": "py3.14", "absent": ["numpy"]}),
+    ("null failed, NaN was not measured; one null may stand for all combinations", results(FAILED),
+     {"failed": single(True, False, True, True, False, True, False), "time": single(*[NAN] * 4, 1.0, NAN, NAN),
+      "track": single(*[NAN] * 6, 7)}),
+    ("results of the second version are lists with the columns of the file and may end early; samples are iterations",
+     results(SECOND, version=2, result_columns=COLUMNS),
+     {"time": [[[[[0.5, 0.6]]]], [[[[1.0, NAN]]]], [[[[2.0, NAN]]]]], "loops": [[[10, 10]], [[NAN, NAN]], [[NAN, NAN]]]}),
+    *((f"{value} stands where a list belongs: version {more.get('version', 1)}", results({"time_a": own, "time_b": other}, **more),
+       {"time": single(value, 3.0), **missing})
+      for value, missing in ((2.0, {"absent": ["failed"]}), (NAN, {"failed": single(False, False)})) for own, other, more in (
+        ({"result": value, "stats": {"number": 5}}, 3.0, {}),
+        ([value, [], {"number": 5}], [3.0], {"version": 2, "result_columns": ["result", "params", "stats"]}))),
+    ("a file may have neither parameters nor date nor environment", {"commit_hash": "c" * 40, "results": {"time_a": 1.0}},
+     {"machine": "unknown", "commit": "cccccccc", "time": 1.0}),
+])  # fmt: skip
 
 
 def test_the_folder_of_a_project(tmp_path):
@@ -79,18 +70,9 @@ def test_the_folder_of_a_project(tmp_path):
         perfarray.read_archive(tmp_path)
 
 
-def test_a_file_that_leaves_out_what_it_can(tmp_path):
-    """Neither parameters nor date: the machine is unknown, the commit is all there is; the name of an old file has the environment."""
-    found = perfarray.read(write(tmp_path / "cccccccc.json", {"commit_hash": "c" * 40, "results": {"time_a": 1.0}}))
-    check(found, machine="unknown", commit="cccccccc", time=1.0)
+def test_old_files_have_the_environment_in_their_name(tmp_path):
     content = {key: value for key, value in results({"time_sort": 1.0}).items() if key != "env_name"}
     check(perfarray.read(write(tmp_path / "01234567-py2.7-numpy.json", content)), environment="py2.7-numpy")
-
-
-def test_several_environments_are_a_dim(tmp_path):
-    for python, value in (("py3.13", 1.0), ("py3.14", 2.0)):
-        read(tmp_path, {"time_sort": value}, f"01234567-{python}.json", env_name=python)
-    check(perfarray.read_archive(tmp_path).squeeze(), environment=["py3.13", "py3.14"], time=[1.0, 2.0])
 
 
 def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
@@ -109,25 +91,24 @@ def test_what_files_say_lies_along_the_dims_they_differ_in(tmp_path):
     check(perfarray.read_archive(sorted(tmp_path.glob("*/*.json"))), commit=["aaaaaaaa", "bbbbbbbb", "cccccccc"])
 
 
-def test_a_machine_that_changed_between_commits(tmp_path):
-    for commit, os in (("b" * 40, "Linux 6"), ("a" * 40, "Linux 7")):
-        content = results({"time_sort": 1.0}, commit)
-        content["params"]["os"] = os
-        write(tmp_path / f"{commit[:8]}-py3.14.json", content)
-    found = perfarray.read_archive(tmp_path)
-    assert found["os"].dims == ("commit",)
-    check(found.sel(commit="bbbbbbbb"), os="Linux 6")
+CHANGED = {f"{commit}.json": results({"time_sort": 1.0}, commit * 8) for commit in "ba"}
+CHANGED["b.json"]["params"]["os"] = "Linux 6"
 
-
-test_what_is_wrong_is_said = refusals(
-    read,
-    "01234567-py3.14.json",
+test_folders = readings(read_placed, [
+    ("several environments are a dim",
+     (None, {f"{python}.json": results({"time_sort": value}, env_name=python) for python, value in (("py3.13", 1.0), ("py3.14", 2.0))}),
+     {"environment": ["py3.13", "py3.14"], "time.dims": ("benchmark", "machine", "commit", "environment", "execution", "iteration"),
+      "time": [[[[[[1.0]], [[2.0]]]]]]}),
+    ("the system of a machine that changed between commits lies along them", (None, CHANGED),
+     {"commit": ["aaaaaaaa", "bbbbbbbb"], "os.dims": ("commit",), "os": ["Linux", "Linux 6"]}),
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "01234567-py3.14.json", [
     ({"time_a": 0}, "'time_a': result 0: value 0 is 0; expected a number above 0"),
     ({"time_a": {"params": [["1", "2"]], "result": [1.0]}}, "'time_a' has 1 results and 2 combinations"),
     ({"time_a": {"params": [["1"] * 3000] * 3, "result": None}}, "'time_a' has 27000000000 combinations"),
     ({"time_a": {"params": [["1"] * 1000, ["2"] * 100], "result": None}}, "'time_a' has 100000 combinations of parameters; 65536 are"),
     ({}, "holds no measurement"),
-)
+])  # fmt: skip
 
 
 def test_units_and_names_of_parameters(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, refusals, write
+from readers.files_of_our_own import readings, refusals, write
 
 MEAN = '<mean value="1.5e3" lowerBound="1" upperBound="2" ci="0.95"/>'
 
@@ -19,20 +19,17 @@ def read(tmp_path, *test_cases, root="Catch2TestRun", name="file.xml"):
     return perfarray.read(write(tmp_path / name, f'<?xml version="1.0"?>\n<{root} name="tests">{cases}</{root}>'))
 
 
-@pytest.mark.parametrize("root", ["Catch2TestRun", "Catch"])
-def test_the_mean_is_the_value_of_an_execution(tmp_path, root):
-    """In versions 2 and 3; the note says how there are more."""
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 benchmarks have no values but their mean.*; Catch2 writes no samples: run"):
-        times = read(tmp_path, benchmark(), root=root)
-    assert dict(times.sizes) == {"benchmark": 1, "execution": 1, "iteration": 1}
-    check(times, time=1.5e-6, loops=2000, test_case="case 0")
+NOTE = r"1 benchmarks have no values but their mean.*; Catch2 writes no samples: run"
+MEANS = {"time": [[[1.5e-6]]], "loops": [[[2000]]], "test_case": "case 0", "time.dims": ("benchmark", "execution", "iteration")}
 
-
-@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
-def test_names_and_failures(tmp_path):
-    check(read(tmp_path, benchmark(), benchmark()), benchmark=["sort[test_case=case 0]", "sort[test_case=case 1]"])
-    times = read(tmp_path, benchmark() + benchmark("throws", '<failed message="out of range"/>')).squeeze()
-    check(times, failed=[False, True], error_message=["unknown", "out of range"])
+test_what_is_read = readings(lambda folder, cases: read(folder, *cases), [
+    ("the mean is the value of an execution", [benchmark()], MEANS, NOTE),
+    ("a name is that of a test case", [benchmark(), benchmark()],
+     {"benchmark": ["sort[test_case=case 0]", "sort[test_case=case 1]"]}, "no values but their mean"),
+    ("an exception is a failed run", [benchmark() + benchmark("throws", '<failed message="out of range"/>')],
+     {"failed": [[[False]], [[True]]], "error_message": ["unknown", "out of range"]}, "no values but their mean"),
+])  # fmt: skip
+test_what_version_2_wrote = readings(lambda folder, cases: read(folder, *cases, root="Catch"), [("the same", [benchmark()], MEANS, NOTE)])
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -43,11 +40,9 @@ def test_files_are_executions(tmp_path):
     assert perfarray.read_archive(tmp_path, layout="{execution}.xml").sizes["execution"] == 2
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.xml",
+test_what_is_wrong_is_said = refusals(read, "file.xml", [
     ('<OverallResult success="true"/>', "no reader recognises its content"),
     (benchmark(content=""), "benchmark 'sort' of test case 'case 0' has no mean"),
     (benchmark(content='<mean value="0"/>'), "benchmark 'sort': mean: value 0 is '0'; expected a number above 0"),
     (benchmark(content='<mean value="1">'), "is not well-formed XML"),
-)
+])  # fmt: skip

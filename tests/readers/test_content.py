@@ -52,9 +52,7 @@ def test_compression_that_is_cut_off(tmp_path, suffix):
             perfarray.read_archive(tmp_path / "cut")
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "a.json",
+test_what_is_wrong_is_said = refusals(read, "a.json", [
     (b"", "is empty"),
     (b" \n", "is empty"),
     (b"\x89PNG\r\n\x1a\n", "is not UTF-8 text: byte 0 is 0x89"),
@@ -63,7 +61,7 @@ test_what_is_wrong_is_said = refusals(
     (b"[1,\n 2,, 3]", "is not valid JSON: Expecting value at line 2, column 4"),
     (b'{"a": ' + b"9" * 5000 + b"}", "is not JSON that can be read: Exceeds the limit"),
     (b"[" * 100_000, "is not (JSON that can be read|valid JSON)"),
-)
+])  # fmt: skip
 
 
 @pytest.mark.parametrize("format", sorted(formats()))

@@ -69,13 +69,11 @@ def test_the_folder_of_a_project(tmp_path):
     assert not copied.sel(baseline="new").any()
 
 
-test_what_is_wrong_is_said = refusals(
-    lambda folder, more: perfarray.read(sample(folder, **more)),
-    "sample.json",
+test_what_is_wrong_is_said = refusals(lambda folder, more: perfarray.read(sample(folder, **more)), "sample.json", [
     ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
     ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
     ({"times": [1.0, None]}, "'times': value 1 is None; expected a number above 0"),
-)
+])  # fmt: skip
 
 
 def test_a_broken_name_is_an_error(tmp_path):

@@ -1,11 +1,10 @@
 """What the caller says of a file: settings and columns that are dims, CSV without a header, patterns of home-grown files."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, entry, reader, write
+from readers.files_of_our_own import NAN, check, entry, reader, readings, write
 
 read = reader("a.csv")
 read_json = reader("a.json")
@@ -39,35 +38,49 @@ def test_a_setting_becomes_a_level(tmp_path):
     assert times.values.ravel().tolist() == [3.0, 5.0, 7.0]
 
 
-@pytest.mark.parametrize(("text", "dims"), [
-    ("fft,2,10\nfft,4,6\nsort,2,1\nsort,4,1.5\n", {"benchmark": 0, "threads": 1, "time_ms": 2}),
-    ("program;n;ms\nfft;2;10\nfft;4;6\nsort;2;1\nsort;4;1.5\n", {"benchmark": "program", "threads": "n", "time_ms": "ms"}),
+NAMED = {"benchmark": "program", "threads": "n", "time_ms": "ms"}
+DUMP = '"2009-12-14"\t"00:52"\t5\t"us-east-1d\\"\n"2009-12-14"\t"01:52"\t\\N\t"us-east-1d\\"\n12/14/09\t02:52\t7\t"us-east-1c\\"\n'
+R = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'
+GRID = {"benchmark": ["fft", "sort"], "threads": [2, 4], "time": [[[0.01], [0.006]], [[0.001], [0.0015]]], "rtol": 1e-7}
+
+test_columns_of_a_table = readings(lambda folder, given: read(folder, given[0], dims=given[1]), [
+    ("columns are named by their places in a table without a header",
+     ("fft,2,10\nfft,4,6\nsort,2,1\nsort,4,1.5\n", {"benchmark": 0, "threads": 1, "time_ms": 2}), GRID),
+    ("columns are named by their heads", ("program;n;ms\nfft;2;10\nfft;4;6\nsort;2;1\nsort;4;1.5\n", NAMED), GRID),
+    ("`metric` names the column of another value; a column `time` beside it is no time, and `NULL` of a database is missing",
+     ("# a history\ntime,svs\n2023-04-07,59.5\n2023-04-08,NaN\n", {"date": "time", "metric": "svs"}),
+     {"svs": [[59.5], [NAN]], "date": ["2023-04-07", "2023-04-08"]}),
+    ("a value without a name", ("fft,5\n", {"benchmark": 0, "metric": 1}), {"value": 5}),
+    ("a score beside times is a label", ("benchmark,mix,time\nfft,0.5,1\nfft,0.7,2\n", {"ratio": "mix"}), {"time": [[[1], [2]]]}),
+    ("of a database: tabs and no header, a quoted text that ends in a backslash, `\\N` for what is missing",
+     (DUMP, {"zone": 3, "date": 0, "execution": 1, "metric": 2}),
+     {"zone": ["us-east-1d\\", "us-east-1c\\"], "date": ["2009-12-14", "12/14/09"],
+      "value": [[[5.0, NAN], [NAN] * 2], [[NAN] * 2, [7.0, NAN]]]}),
+    ("of R: row numbers in a column without a name", (R, {"benchmark": "test", "time_us": "time", "iteration": "rank"}),
+     {"time": [[[554.08e-6, 36e-6]]], "rtol": 1e-7}),
 ])  # fmt: skip
-def test_columns_of_a_table(tmp_path, text, dims):
-    """Columns are named by their heads, or by their places in a table without a header."""
-    found = read(tmp_path, text, dims=dims)
-    assert found["time"].sizes == {"benchmark": 2, "threads": 2, "execution": 1}
-    check(found.squeeze(), rtol=1e-7, time=[[0.01, 0.006], [0.001, 0.0015]])
 
 
-def test_a_value_of_another_kind(tmp_path):
-    """`metric` names its column; a column `time` beside it is then no time, and `NULL` of a database is missing."""
-    found = read(tmp_path, "# a history\ntime,svs\n2023-04-07,59.5\n2023-04-08,NaN\n", dims={"date": "time", "metric": "svs"})
-    check(found.squeeze("execution"), svs=[59.5, np.nan], date=["2023-04-07", "2023-04-08"])
-    check(read(tmp_path, "fft,5\n", dims={"benchmark": 0, "metric": 1}), value=5)
+PHASES = {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}}
+ROWS = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}]}
+COLUMNS = "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n"
+NOTE = "1 rows have text where numbers are expected.*passed over"
 
-
-def test_a_pattern_of_json(tmp_path):
-    """Names in a pattern become dims, plain keys select, values beside the numbers are metadata."""
-    content = {"new": {"warmup": [9.0], "runs": [1.0, 2.0]}, "old": {"warmup": [], "runs": [3.0]}}
-    times = read_json(tmp_path, content, pattern="{version}/runs/{iteration} = time_ms")
-    check(times, rtol=1e-7, time=[[[1e-3, 2e-3]], [[3e-3, np.nan]]])
-    both = read_json(tmp_path, content, pattern="{version}/{phase}/{iteration}")["time"]
-    assert both.sizes == {"version": 2, "phase": 2, "execution": 1, "iteration": 2}
-    rows = {"host": "h", "results": [{"name": "fft", "n": 8, "s": [1.0]}, {"name": "sort", "n": 9, "s": [2.0, 4.0]}]}
-    found = read_json(tmp_path, rows, pattern="results/{place}/s/{execution}", dims={"benchmark": "name"})
-    check(found, benchmark=["fft", "sort"])
-    assert set(found["host"].values.ravel()) == {"h"}
+test_patterns = readings(lambda folder, given: read(folder, given[0], **given[1]), [
+    ("names in a pattern become dims, plain keys select", (PHASES, {"pattern": "{version}/runs/{iteration} = time_ms"}),
+     {"time": [[[1e-3, 2e-3]], [[3e-3, NAN]]], "rtol": 1e-7}),
+    ("every name is a dim", (PHASES, {"pattern": "{version}/{phase}/{iteration}"}),
+     {"time.dims": ("version", "phase", "execution", "iteration"), "time": [[[[9.0, NAN]], [[1.0, 2.0]]], [[[NAN] * 2], [[3.0, NAN]]]]}),
+    ("values beside the numbers are metadata", (ROWS, {"pattern": "results/{place}/s/{execution}", "dims": {"benchmark": "name"}}),
+     {"benchmark": ["fft", "sort"], "host": "h"}),
+    ("columns are repetitions; lines above the heads and rows of text are passed over",
+     (COLUMNS, {"pattern": "r{execution} = time_ms", "dims": {"benchmark": 0}}),
+     {"benchmark": ["Time"], "time": [[[0.005, 0.007], [0.006, NAN]]], "rtol": 1e-7}, NOTE),
+    ("a column without a head has a name", (COLUMNS, {"pattern": "r{execution} = time_ms"}), {"column_0": "Time", "absent": ["0"]}, NOTE),
+    ("a column that `dims` names holds no values",
+     ("program,old,new\nfft,5,6\n", {"pattern": "{version} = time_ms", "dims": {"benchmark": "program"}}),
+     {"version": ["old", "new"], "time": [[[5e-3], [6e-3]]], "rtol": 1e-7}),
+])  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["score", "ratio", "score_rate"])
@@ -104,12 +117,6 @@ def test_which_direction_is_good(tmp_path, head, dims, name, units, better):
     assert found.attrs["metric"] == name
 
 
-def test_a_score_beside_times_is_a_label(tmp_path):
-    """In a table with a column of times, a column that the caller names `ratio` is a dim."""
-    found = read(tmp_path, "benchmark,mix,time\nfft,0.5,1\nfft,0.7,2\n", dims={"ratio": "mix"})
-    assert found["time"].sizes["ratio"] == 2
-
-
 VALUES = {"old": [1.0, 1.1, 1.05, 0.95], "new": [2.0, 2.1, 2.05, 1.95]}
 
 
@@ -124,31 +131,6 @@ def test_iterations_of_one_execution(tmp_path, content, options):
     with pytest.warns(perfarray.PerfarrayWarning):
         found = times.perf.compare("old", dim="version")
     check(found, verdict="inconclusive", n=1)
-
-
-def test_a_pattern_of_heads(tmp_path):
-    """Columns are repetitions, rows are numbered inside them; lines above the heads and rows of text are passed over."""
-    content, pattern = "gzip,,\n ,r1, r10\ncpu,X,X\nTime,5,6\nTime,7,\n", "r{execution} = time_ms"
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 rows have text where numbers are expected"):
-        times = read(tmp_path, content, pattern=pattern, dims={"benchmark": 0})
-    check(times.sel(benchmark="Time"), rtol=1e-7, time=[[0.005, 0.007], [0.006, np.nan]])
-    with pytest.warns(perfarray.PerfarrayWarning, match="passed over"):
-        found = read(tmp_path, content, pattern=pattern)
-    assert "column_0" in found.coords
-    assert "0" not in found.coords
-    times = read(tmp_path, "program,old,new\nfft,5,6\n", pattern="{version} = time_ms", dims={"benchmark": "program"})
-    assert times.sizes == {"benchmark": 1, "version": 2, "execution": 1}  # `dims` names no values
-
-
-def test_tables_of_databases_and_of_r(tmp_path):
-    """Tabs and no header, a quoted text that ends in a backslash, `\\N` for what is missing; row numbers in a column without a name."""
-    text = '"2009-12-14"\t"00:52"\t5\t"us-east-1d\\"\n"2009-12-14"\t"01:52"\t\\N\t"us-east-1d\\"\n12/14/09\t02:52\t7\t"us-east-1c\\"\n'
-    found = read(tmp_path, text, dims={"zone": 3, "date": 0, "execution": 1, "metric": 2})
-    check(found, zone=["us-east-1d\\", "us-east-1c\\"], date=["2009-12-14", "12/14/09"])
-    assert sorted(found["value"].values[found["value"].notnull().values].tolist()) == [5.0, 7.0]
-    text = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'
-    found = read(tmp_path, text, dims={"benchmark": "test", "time_us": "time", "iteration": "rank"})
-    check(found, rtol=1e-7, time=[[[554.08e-6, 36e-6]]])
 
 
 def test_a_pattern_in_a_folder(tmp_path):

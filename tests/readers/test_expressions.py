@@ -25,30 +25,9 @@ MOST = 0.08
 """Seconds of CPU that one may take; a linear expression takes some milliseconds."""
 
 RUNS = (
-    "1",
-    " ",
-    "\t \n",
-    "a",
-    "A1",
-    "1 ",
-    "1.",
-    "1 x 1 ",
-    "a b ",
-    "a=",
-    "a/",
-    "a-",
-    "#:",
-    "(",
-    "[a]",
-    '"',
-    ",",
-    "1e",
-    "-",
-    ".",
-    "\n",
-    "a\n",
+    "1", " ", "\t \n", "a", "A1", "1 ", "1.", "1 x 1 ", "a b ", "a=", "a/", "a-", "#:", "(", "[a]", '"', ",", "1e", "-", ".", "\n", "a\n",
     "/",
-)
+)  # fmt: skip
 
 HEADS = ("#a:", "#a:b", "a:", "a=", "a: ", "[", "(", '"', "1 ", "a,")
 """What an expression may want before it comes to a run."""

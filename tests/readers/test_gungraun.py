@@ -5,7 +5,7 @@ import json
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, reader, refusals, write
+from readers.files_of_our_own import reader, readings, refusals, write
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*counts of instructions have no noise")
 
@@ -32,26 +32,18 @@ def older(diff):
     return {"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {"Callgrind": {"Ir": {"metrics": diff}}}}}}
 
 
-def test_counts_are_variables_of_one_execution(tmp_path):
-    """The new run is read; a note says that counts have no noise."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="no noise: there is one of each, a difference is exact") as caught:
-        counts = read(tmp_path, summary())
-    assert [note.code for note in caught[0].message.notes] == ["no_noise"]
-    check(counts, benchmark=["file::group::bench::short"])
-    assert {name: counts[name].item() for name in counts} == {"instructions": 56, "estimated_cycles": 184}
-    assert (counts.attrs["metric"], counts["instructions"].attrs["better"]) == ("instructions", "lower")
+LABELS = {"benchmark": ["file::group::bench::short", "file::group::bench::long"]}
+NOTE = "no noise: there is one of each, a difference is exact"
 
-
-@pytest.mark.parametrize("diff", [{"Left": 56}, {"Both": [56, 99]}, {"Both": [{"Int": 56}, {"Int": 99}]}])
-def test_versions_3_to_6(tmp_path, diff):
-    """Before, new counts were `Left` or the first of `Both`, and had a type since version 4."""
-    check(read(tmp_path, summary(profiles=[older(diff)])), instructions=56)
-
-
-@pytest.mark.parametrize("text", [json.dumps([summary(), summary("long")]), "\n".join(map(json.dumps, (summary(), summary("long"))))])
-def test_several_in_one_file(tmp_path, text):
-    """A list of them, and what `--output-format=json` prints."""
-    check(read(tmp_path, text, "all.json"), benchmark=["file::group::bench::short", "file::group::bench::long"])
+test_what_is_read = readings(read, [
+    ("the new run is read; a note says that counts have no noise", summary(),
+     {"benchmark": "file::group::bench::short", "metrics": ["instructions", "estimated_cycles"], "instructions": 56,
+      "estimated_cycles": 184, "metric": "instructions", "instructions.better": "lower", "notes": ["no_noise"]}, NOTE),
+    *((f"versions 3 to 6: {diff}", summary(profiles=[older(diff)]), {"instructions": 56}, NOTE)
+      for diff in ({"Left": 56}, {"Both": [56, 99]}, {"Both": [{"Int": 56}, {"Int": 99}]})),
+    ("several in a list", json.dumps([summary(), summary("long")]), LABELS, NOTE),
+    ("several that --output-format=json prints", "\n".join(map(json.dumps, (summary(), summary("long")))), LABELS, NOTE),
+])  # fmt: skip
 
 
 def test_a_folder_is_one_result(tmp_path):
@@ -64,10 +56,8 @@ def test_a_folder_is_one_result(tmp_path):
     assert counts.attrs["n_files_skipped"] == 0
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "summary.json",
+test_what_is_wrong_is_said = refusals(read, "summary.json", [
     (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
     (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
     (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
-)
+])  # fmt: skip

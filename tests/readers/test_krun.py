@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, write
+from readers.files_of_our_own import check, reader, refusals, write
 
 TIMES = {"fft:CPython:default": [[2.0, 1.0], [3.0]], "fft:Java:default": [[4.0], []], "hard work:Java:default": [[5.0], [6.0]]}
 
@@ -25,8 +25,9 @@ def test_every_age_of_the_format(tmp_path, age):
     assert age == "bare" or (found["cpu"].item(), found["os"].item()) == ("A CPU", "Linux")
 
 
-def test_what_is_wrong_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"results\.json: 'a:b:c': execution 1: value 0 is -1; expected a number above 0"):
-        perfarray.read(write(tmp_path / "results.json", {"a:b:c": [[1.0], [-1]]}))
-    with pytest.raises(ValueError, match=r"other\.json: is not Krun's"):
-        perfarray.read(write(tmp_path / "other.json", {"a:b": [[1.0]]}), format="krun")
+test_what_is_wrong_is_said = refusals(reader("results.json"), "results.json", [
+    ({"a:b:c": [[1.0], [-1]]}, "'a:b:c': execution 1: value 0 is -1; expected a number above 0"),
+])  # fmt: skip
+test_told_the_format = refusals(lambda folder, content: perfarray.read(write(folder / "a.json", content), format="krun"), "a.json", [
+    ({"a:b": [[1.0]]}, "is not Krun's"),
+])  # fmt: skip

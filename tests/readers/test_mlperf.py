@@ -2,11 +2,8 @@
 
 import json
 
-import numpy as np
-import pytest
-
 import perfarray
-from readers.files_of_our_own import check, reader, refusals, write
+from readers.files_of_our_own import NAN, check, reader, readings, refusals, write
 
 read = reader("result_0.txt")
 
@@ -19,35 +16,23 @@ def log(start="1500.25", stop="1600.5", outcome=': {"success": true}', name="ncf
     return "\n".join([*lines, f":::MLPv0.5.0 {name} 9999.0 (ncf.py:462) run_final"])
 
 
-def test_the_time_is_that_from_start_to_stop(tmp_path):
-    """The time is that between `run_start` and `run_stop`; success may be written as text."""
-    found = read(tmp_path, log(outcome=': {"success": "true"}'))
-    assert found["time"].dims == ("benchmark", "machine", "execution", "iteration")
-    check(found, time=100.25, benchmark="ncf")
-    with pytest.warns(perfarray.PerfarrayWarning, match="line 4 does not say whether the run reached its target"):
-        check(read(tmp_path, log(outcome="")), time=100.25)
+V6 = ':::MLL 10.5 run_start: {"value": null}\n:::MLL 12.5 run_stop: {"value": null, "metadata": {"status": "success"}}\n'
+EVENTS = [("submission_benchmark", "bert", 1), ("run_start", None, 2000), ("run_stop", None, 5500)]
+V7 = "\n".join(f":::MLLOG {json.dumps({'key': k, 'value': v, 'time_ms': t, 'metadata': {'status': 'success'}})}" for k, v, t in EVENTS)
+FAILED = {"failed": True, "time": NAN}
 
-
-@pytest.mark.filterwarnings("ignore:.*logs no 'run_stop'")
-@pytest.mark.parametrize("text", [log(outcome=': {"success": false}'), log(outcome=': {"success": "false"}'), log(stop=None)])
-def test_a_run_that_failed_has_no_time(tmp_path, text):
-    """A run fails if it missed its target, or its log does not end, which is noted."""
-    check(read(tmp_path, text), failed=True, time=np.nan)
-
-
-def test_a_log_that_does_not_end_is_noted(tmp_path):
-    with pytest.warns(perfarray.PerfarrayWarning, match="logs no 'run_stop'"):
-        read(tmp_path, log(stop=None))
-
-
-def test_later_versions(tmp_path):
-    """Version 0.6 has the seconds in front; from 0.7 on all is JSON, in milliseconds."""
-    text = ':::MLL 10.5 run_start: {"value": null}\n:::MLL 12.5 run_stop: {"value": null, "metadata": {"status": "success"}}\n'
-    check(read(tmp_path, text, "gnmt/result_0.txt"), time=2.0)
-    events = [("submission_benchmark", "bert", 1), ("run_start", None, 2000), ("run_stop", None, 5500)]
-    lines = [f":::MLLOG {json.dumps({'key': k, 'value': v, 'time_ms': t, 'metadata': {'status': 'success'}})}" for k, v, t in events]
-    check(read(tmp_path, "\n".join(lines)), benchmark="bert", time=3.5)
-    check(read(tmp_path, "\n".join(lines).replace('"success"', '"aborted"')), failed=True)
+test_what_is_read = readings(read, [
+    ("the time is that between `run_start` and `run_stop`; success may be written as text", log(outcome=': {"success": "true"}'),
+     {"time": 100.25, "time.dims": ("benchmark", "machine", "execution", "iteration"), "benchmark": "ncf"}),
+    ("a log may not say whether the run reached its target", log(outcome=""), {"time": 100.25},
+     "line 4 does not say whether the run reached its target"),
+    ("a run that missed its target failed", log(outcome=': {"success": false}'), FAILED),
+    ("a run that missed its target as a text failed", log(outcome=': {"success": "false"}'), FAILED),
+    ("a run whose log does not end failed", log(stop=None), FAILED, "logs no 'run_stop'"),
+    ("version 0.6 has the seconds in front", V6, {"time": 2.0}),
+    ("from version 0.7 on all is JSON, in milliseconds", V7, {"benchmark": "bert", "time": 3.5}),
+    ("a run that was aborted failed", V7.replace('"success"', '"aborted"'), {"failed": True}),
+])  # fmt: skip
 
 
 def test_a_submission(tmp_path):
@@ -62,9 +47,7 @@ def test_a_submission(tmp_path):
     assert "accelerator" not in found.coords
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "result_0.txt",
+test_what_is_wrong_is_said = refusals(read, "result_0.txt", [
     (log(stop="1400"), ".*line 4: the run ends at 1400, and begins at 1500.25"),
     (log(start="x"), ".*the time of 'run_start' is 'x'"),
-)
+])  # fmt: skip

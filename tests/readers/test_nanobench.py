@@ -1,7 +1,7 @@
 """nanobench's JSON: epochs, the batch of an iteration, counters, settings in labels."""
 
 import perfarray
-from readers.files_of_our_own import check, refusals, write
+from readers.files_of_our_own import read_placed, readings, refusals, write
 
 
 def result(name="sort", elapsed=(1e-6, 2e-6), batch=1, size=-1, **more):
@@ -16,42 +16,26 @@ def read(tmp_path, *results):
     return perfarray.read(write(tmp_path / "file.json", {"results": list(results)}))
 
 
-def test_epochs_are_iterations_of_one_execution(tmp_path):
-    """`elapsed` is the time of an iteration, `loops` how many an epoch has; a counter that is 0 everywhere was not available."""
-    times = read(tmp_path, result())
-    assert times["time"].dims == ("benchmark", "execution", "iteration")
-    check(times, time=[[[1e-6, 2e-6]]], loops=[[[10.0, 11.0]]])
-    assert times.attrs == {"format": "nanobench", "metric": "time"}
-    assert set(times.data_vars) == {"time", "instructions"}
-    assert (times["instructions"].attrs["better"], times["instructions"].values.max()) == ("lower", 50.0)
+test_what_is_read = readings(lambda folder, results: read(folder, *results), [
+    ("`elapsed` is the time of an iteration, `loops` how many an epoch has; a counter that is 0 everywhere was not available", [result()],
+     {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[1e-6, 2e-6]]], "loops": [[[10.0, 11.0]]], "format": "nanobench",
+      "metric": "time", "metrics": ["time", "instructions"], "instructions": [[[50.0, 50.0]]], "instructions.better": "lower"}),
+    ("of a template of its own, a name and epochs are enough", [{"name": "sort", "measurements": [{"iterations": 3, "elapsed": 1e-6}]}],
+     {"time": 1e-6, "loops": 3, "format": "nanobench"}),
+    ("the time is that of an iteration, whatever its batch", [result(batch=64, unit="byte")],
+     {"batch": 64, "unit": "byte", "title": "benchmark", "time": [[[1e-6, 2e-6]]], "absent": ["complexityN"]}),
+    ("sizes are in labels that need them", [result(size=10), result(size=100)],
+     {"benchmark": ["sort[complexityN=10]", "sort[complexityN=100]"]}),
+    ("a benchmark without epochs is left out", [result(), result("skipped", elapsed=())], {"benchmark": ["sort"]}),
+])  # fmt: skip
 
 
-def test_a_template_of_its_own(tmp_path):
-    """A name and epochs are enough."""
-    times = read(tmp_path, {"name": "sort", "measurements": [{"iterations": 3, "elapsed": 1e-6}]})
-    check(times, time=1e-6, loops=3)
-    assert times.attrs["format"] == "nanobench"
-
-
-def test_settings_of_an_iteration(tmp_path):
-    """A time stays that of an iteration, whatever its batch; sizes are in labels that need them; what has no epochs is left out."""
-    times = read(tmp_path, result(batch=64, unit="byte"))
-    check(times, batch=64, unit="byte", title="benchmark", time=[[[1e-6, 2e-6]]])
-    assert "complexityN" not in times.coords
-    check(read(tmp_path, *(result(size=size) for size in (10, 100))), benchmark=["sort[complexityN=10]", "sort[complexityN=100]"])
-    check(read(tmp_path, result(), result("skipped", elapsed=())), benchmark=["sort"])
-
-
-def test_files_are_executions(tmp_path):
-    for execution, time in enumerate((1e-6, 3e-6)):
-        write(tmp_path / f"{execution}.json", {"results": [result(elapsed=(time,))]})
-    check(perfarray.read_archive(tmp_path, layout="{execution}.json"), time=[[[1e-6], [3e-6]]])
-
-
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+test_files_are_executions = readings(read_placed, [
+    ("by a layout", ("{execution}.json", {f"{i}.json": {"results": [result(elapsed=(time,))]} for i, time in enumerate((1e-6, 3e-6))}),
+     {"time": [[[1e-6], [3e-6]]]}),
+])  # fmt: skip
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     (result(elapsed=(1e-6, 0.0)), r"results\[0\]: 'elapsed': value 1 is 0\.0; expected a number above 0"),
     (result(measurements=[{"iterations": 1}]), r"no reader .*as nanobench does, but results\[0\]\.measurements\[0\] has no 'elapsed'"),
     (result(elapsed=()), "no reader recognises its content"),
-)
+])  # fmt: skip

@@ -15,19 +15,18 @@ import perfarray
 from perfarray.readers.numbers import checked, number, numbers, positive
 from perfarray.readers.opening import FileError, Source
 from readers.files_of_our_own import (
+    NAN,
     bench,
-    check,
     entry,
     reader,
+    readings,
     refusals,
     run,
-    secondary,
     spec_pair,
     spec_report,
     spec_result,
     spec_rows,
     suite,
-    write,
 )
 
 read = reader("a.json")
@@ -59,12 +58,9 @@ def test_many_numbers_are_each_a_number(texts):
     assert numbers(texts) == (None if None in each else each)
 
 
-def test_above_zero():
-    assert [positive(text) for text in ("2.5", "0", "-1", "x")] == [2.5, None, None, None]
-
-
 def test_values_of_a_file():
     """Numbers and texts of numbers, NaN where a text stands for no value; the first that is none is named."""
+    assert [positive(text) for text in ("2.5", "0", "-1", "x")] == [2.5, None, None, None]
     source = Source(Path("a.json"))
     np.testing.assert_array_equal(checked([1, 2.5, "3", "NaN"], str, source, missing=("NaN",)), [1, 2.5, 3, np.nan])
     for wrong in (True, None, [], 10**400, float("inf"), "NaN", "1_0"):
@@ -94,10 +90,9 @@ FORMATS = {
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     name, content, place = FORMATS[format]
-    path = write(tmp_path / name, content(text))
     with pytest.raises(FileError, match=place) as error:
-        perfarray.read(path, format=format)
-    assert str(error.value).startswith(str(path))
+        read(tmp_path, content(text), name, format=format)
+    assert str(error.value).startswith(str(tmp_path / name))
     shown = str(pd.read_csv(io.StringIO(f"time\n{text}\n"))["time"][0]) if format == "tidy_csv" else text  # pandas reads them before we do
     assert re.search(rf"(?<![\w.-]){re.escape(shown)}(?![\w.])", str(error.value))
 
@@ -107,7 +102,7 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
 def test_times_are_above_zero(tmp_path, format, text):
     name, content, place = FORMATS[format]
     with pytest.raises(FileError, match=f"{place}.*{text}"):
-        perfarray.read(write(tmp_path / name, content(text)), format=format)
+        read(tmp_path, content(text), name, format=format)
 
 
 @pytest.mark.parametrize("value", [0, -1.5, float("inf"), float("nan")])
@@ -122,39 +117,33 @@ def test_times_in_json_are_above_zero(tmp_path, value):
 
 CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "real_time": 1.5, "time_unit": "us"}
 
-test_what_cannot_have_been_measured = refusals(
-    read,
-    "a.json",
+test_what_cannot_have_been_measured = refusals(read, "a.json", [
     ({"context": {}, "benchmarks": [{**CPU, "cpu_time": -1}]}, ".*cpu_time of benchmark=a, execution=0, .* is -1e-06"),
     ("benchmark,throughput\nfft,5\nfft,-1\n", ".*throughput of benchmark=fft, execution=1 is -1.0"),
     ("benchmark,time\nfft,\nfft,NaN\n", "holds no measurement"),
     ([entry(data=[["NaN"]])], "holds no measurement"),
     *(([entry(primaryMetric={"scoreUnit": "s/op", "rawDataHistogram": [[[[1.0, 2], [2.0, bad]]]]})], f".*: count 1 is {said}")
       for bad, said in ((-1, "negative"), (float("inf"), "inf"), ("x", "'x'"))),
-)  # fmt: skip
+])  # fmt: skip
 
 
-def test_nothing_measured_because_it_failed(tmp_path):
-    """A file of which every run failed or was stopped is read."""
-    for mark in ("failed", "censored"):
-        assert read(tmp_path, f"benchmark,{mark},time\nfft,1,\n")[mark].item() is True
+SECONDARY = {"gc": {"score": 1.0, "scoreUnit": "ms", "rawData": [[0.0, "+INF"]]}}
 
-
-def test_other_quantities_may_be_zero(tmp_path):
-    """A rate, a profiler's count, time on a processor, the time of a run that failed."""
-    check(read(tmp_path, {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}), cpu_time=0.0)
-    check(read(tmp_path, [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])]), throughput=[[[0.0, 1.0]]])
-    check(read(tmp_path, [entry(secondaryMetrics={"gc": secondary("ms", [0.0, "+INF"])})]), gc=[[[0.0, np.nan]]])
-    check(read(tmp_path, "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n"), time=[[1.5, 0.0]])
+test_what_is_read = readings(read, [
+    *((f"a file of which every run {mark} is read", f"benchmark,{mark},time\nfft,1,\n", {mark: True}) for mark in ("failed", "censored")),
+    ("time on a processor may be zero", {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}, {"cpu_time": 0.0}),
+    ("a rate may be zero", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])], {"throughput": [[[0.0, 1.0]]]}),
+    ("a profiler's count may be zero", [entry(secondaryMetrics=SECONDARY)], {"gc": [[[0.0, NAN]]]}),
+    ("the time of a run that failed may be zero", "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n", {"time": [[1.5, 0.0]]}),
+])  # fmt: skip
 
 
 def test_a_sample_of_the_speedup_test(tmp_path):
     """A sample that is not numbers is left out; the note names the place and the text."""
-    write(tmp_path / "a.txt", "1.5\n1.6\n")
-    write(tmp_path / "b.txt", "1.5\n1_6\n")
-    config = write(tmp_path / "c.cfg", "Name,Sample1,Sample2,ConfLevel,Coef\nfft,a.txt,b.txt,,\n")
+    (tmp_path / "a.txt").write_text("1.5\n1.6\n")
+    (tmp_path / "b.txt").write_text("1.5\n1_6\n")
     message = r"sample file 'b\.txt' is missing, empty or not numbers.*value 2 is '1_6'"
     with pytest.warns(perfarray.PerfarrayWarning, match=message) as caught:
-        times = perfarray.read(config)
+        times = read(tmp_path, "Name,Sample1,Sample2,ConfLevel,Coef\nfft,a.txt,b.txt,,\n", "c.cfg")
     assert [note.code for note in caught[0].message.notes] == ["unreadable_sample"]
     assert times["time"].values.ravel().tolist() == [1.5, 1.6]

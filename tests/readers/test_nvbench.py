@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, refusals, write
+from readers.files_of_our_own import check, readings, refusals, write
 
 
 def summary(tag, **values):
@@ -27,11 +27,16 @@ def read(tmp_path, *states):
     return perfarray.read(write(tmp_path / "file.json", content))
 
 
-@pytest.mark.parametrize(("prefix", "unit"), [("nv/cold", "gpu"), ("nv/cpu_only", "cpu")])
-def test_a_mean_alone_is_one_value(tmp_path, prefix, unit):
-    with pytest.warns(perfarray.PerfarrayWarning, match="no values but their mean.*; --jsonbin writes the samples"):
-        times = read(tmp_path, state(prefix=prefix, unit=unit))
-    check(times, time=1.5, loops=3, gpu="GPU A", n=1)
+NOTE = "no values but their mean.*; --jsonbin writes the samples"
+
+test_what_is_read = readings(lambda folder, states: read(folder, *states), [
+    *((f"a mean alone is one value: {prefix}", [state(prefix=prefix, unit=unit)], {"time": 1.5, "loops": 3, "gpu": "GPU A", "n": 1}, NOTE)
+      for prefix, unit in (("nv/cold", "gpu"), ("nv/cpu_only", "cpu"))),
+    ("axes and devices are in labels that need them, and a state without a time is counted",
+     [state(n=1), state(n=2), state(n=2, device=1), SKIPPED],
+     {"benchmark": ["sort[n=1,device=0]", "sort[n=2,device=0]", "sort[n=2,device=1]"], "gpu": ["GPU A", "GPU A", "GPU B"], "n_skipped": 1},
+     NOTE),
+])  # fmt: skip
 
 
 @pytest.mark.parametrize("filename", ["file.json-bin/0.bin", "/where/it/ran/file.json-bin/0.bin"])
@@ -41,14 +46,6 @@ def test_samples_are_iterations(tmp_path, filename):
     check(times, time=[[[1.5, 2.0, 2.5]]])
     assert "loops" not in times.coords
     assert perfarray.read_archive(tmp_path).attrs["n_files_skipped"] == 0
-
-
-@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
-def test_axes_and_devices_are_in_labels_that_need_them(tmp_path):
-    """A state without a time is counted."""
-    times = read(tmp_path, state(n=1), state(n=2), state(n=2, device=1), SKIPPED)
-    check(times, benchmark=["sort[n=1,device=0]", "sort[n=2,device=0]", "sort[n=2,device=1]"], gpu=["GPU A", "GPU A", "GPU B"])
-    assert times.attrs["n_skipped"] == 1
 
 
 @pytest.mark.parametrize(("filename", "size", "message"), [
@@ -64,9 +61,7 @@ def test_samples_that_do_not_match_are_refused(tmp_path, filename, size, message
         read(tmp_path, state(more=[summary("nv/json/bin:nv/cold/sample_times", filename=filename, size=size)]))
 
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     (state(mean=-1), "benchmark 'sort', state 'Device=0 n=1': nv/cold/time/gpu/mean: value 0 is '-1'"),
     (SKIPPED, "holds no measurement: it names 1 benchmarks, 'sort' is the first"),
-)
+])  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import bench, check, run, small_suite, suite, write
+from readers.files_of_our_own import NAN, bench, check, read_placed, readings, run, small_suite, suite, write
 
 SAME = "the same measurement stands under version='a' and version='b'; both are kept, and to compare them .*: 'm1_9.json'"
 
@@ -83,10 +83,50 @@ class TestPaths:
             read(tmp_path)
 
 
-def csv_files(folder, *names):
-    """Write tables of one time, which is 1 and the last figure of the file's name; a folder names the benchmark."""
-    for name in names:
-        write(folder / f"{name}.csv", f"benchmark,time\n{name.partition('/')[0] if '/' in name else 'fft'},{1 + int(name[-1])}\n")
+def tables(*names, benchmark="fft"):
+    """Return tables of one time, which is 1 and the last figure of the name of the file."""
+    return {f"{name}.csv": f"benchmark,time\n{benchmark},{1 + int(name[-1])}\n" for name in names}
+
+
+DAYS = {("old", "05-01"): 1, ("old", "05-02"): 2, ("new", "05-02"): 3, ("new", "05-10"): 4}
+SHARED = {"version": ["new", "old"], "session_label": ["05-01", "05-02", "05-10"], "session_label.dims": ("session",)}
+TIMES = [[[NAN], [3], [4]], [[1], [2], [NAN]]]
+MAIN = {f"{name}.json": suite(bench("main", run(1.0), cpu_model_name=name)) for name in ("fft", "sort")}
+BUILDS = {f"s{session}_b{binary}.json": small_suite(10.0 * binary + session) for binary, session in ((1, 1), (1, 2), (2, 1))}
+
+test_layouts = readings(read_placed, [
+    ("levels are numbered inside their parent, in the order of the numbers in their labels",
+     ("{machine}_{session}.csv", tables("a_1", "a_2", "b_run7", "b_run30")),
+     {"session_label.dims": ("machine", "session"), "session_label": [["1", "2"], ["run7", "run30"]], "time": [[[[2], [3]], [[8], [1]]]]}),
+    ("labels that equal their numbers give no coordinate", ("{machine}_{session}.csv", tables("a_1", "a_0")),
+     {"time": [[[[1], [2]]]], "absent": ["session_label"]}),
+    ("a session two versions share is one number, so that `paired` can match it",
+     ("{version}/{session}.csv", {f"{version}/{day}.csv": f"benchmark,time\nfft,{mean}\n" for (version, day), mean in DAYS.items()}),
+     SHARED | {"time": [TIMES]}),
+    ("a session two versions share is one number where the files say their version",
+     ("{version}/{session}.csv",
+      {f"{version}/{day}.csv": f"benchmark,version,time\nfft,{version},{mean}\n" for (version, day), mean in DAYS.items()}),
+     SHARED | {"time": [TIMES]}),
+    ("a benchmark that was not measured in a session is NaN there, even if the two have none in common",
+     ("{benchmark}/{session}.csv", tables("fft/05-01") | tables("sort/05-02", "sort/05-03", benchmark="sort")),
+     {"session_label": ["05-01", "05-02", "05-03"], "time": [[[2], [NAN], [NAN]], [[NAN], [3], [4]]]}),
+    ("sessions that would leave most of the array empty are numbered inside each machine",
+     ("{machine}_{session}.csv", tables(*(f"m{machine}_{day}" for machine in range(6) for day in (machine, machine + 1)))),
+     {"session_label": [[str(day), str(day + 1)] for day in range(6)], "notes": ["numbered_apart"]},
+     r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'"),
+    ("sessions of different builds differ, even if their names are equal",
+     ("{machine}_{binary}_{session}.csv", tables("a_1_1", "a_1_2", "b_7_2", "b_7_3")), {"time": [[[[[2], [3]]], [[[3], [4]]]]]}),
+    ("binaries lie above sessions wherever they stand", ("s{session}_b{binary}.json", BUILDS),
+     {"time.dims": ("benchmark", "binary", "session", "execution", "iteration"),
+      "time": [[[[[13, 11, 12]], [[14, 12, 13]]], [[[23, 21, 22]], [[NAN] * 3]]]]}),
+    ("folders tell files apart if they can", ("{what}.json", {f"{day}/fft.json": small_suite(1.0) for day in ("monday", "tuesday")}),
+     {"file": ["monday", "tuesday"]}),
+    ("the path gives the label of a benchmark; the name in the file is a coordinate", ("{benchmark}.json", MAIN),
+     {"benchmark": ["fft", "sort"], "cpu": ["fft", "sort"], "benchmark_recorded": "main"}),
+    ("the path gives a dim to files that lack it",
+     ("{version}.csv", {"old.csv": "benchmark,version,time\nfft,v1,1\n", "new.csv": "benchmark,time\nfft,2\n"}),
+     {"version": ["new", "old"], "time": [[[2], [1]]], "version_recorded": ["unknown", "v1"]}),
+])  # fmt: skip
 
 
 class TestLayout:
@@ -98,68 +138,10 @@ class TestLayout:
         assert [value(times, version="old", machine="m2", session=session) for session in (0, 1)] == [119.0, 120.0]
         assert (times["machine_recorded"].dims, times["cpu"].dims) == (("machine",), ())
 
-    def test_levels_are_numbered_inside_their_parent(self, tmp_path):
-        """In the order of the numbers in them, which labels give a coordinate if they are others; the array does not grow by them."""
-        csv_files(tmp_path / "a", "a_1", "a_2", "b_run7", "b_run30")
-        times = perfarray.read_archive(tmp_path / "a", layout="{machine}_{session}.csv")
-        assert times["session_label"].dims == ("machine", "session")
-        check(times, session_label=[["1", "2"], ["run7", "run30"]])
-        check(times.squeeze(), time=[[2.0, 3.0], [8.0, 1.0]])
-        csv_files(tmp_path / "b", "a_1", "a_0")
-        assert "session_label" not in perfarray.read_archive(tmp_path / "b", layout="{machine}_{session}.csv").coords
-
-    @pytest.mark.parametrize("given", [False, True])
-    def test_a_session_two_versions_share_is_one_number(self, tmp_path, given):
-        """A session of two versions has one number, so that `paired` can match it."""
-        for version, day, mean in (("old", "05-01", 1.0), ("old", "05-02", 2.0), ("new", "05-02", 3.0), ("new", "05-10", 4.0)):
-            row = f"benchmark,version,time\nfft,{version},{mean}\n" if given else f"benchmark,time\nfft,{mean}\n"
-            write(tmp_path / version / f"{day}.csv", row)
-        times = perfarray.read_archive(tmp_path, layout="{version}/{session}.csv")
-        assert times["session_label"].dims == ("session",)
-        check(times, session_label=["05-01", "05-02", "05-10"])
-        check(times.sel(version=["old", "new"]).squeeze(), time=[[1.0, 2.0, np.nan], [np.nan, 3.0, 4.0]])
-
-    def test_a_session_is_one_number_for_every_benchmark(self, tmp_path):
-        """A benchmark that was not measured in a session is NaN there, even if the two have none in common."""
-        csv_files(tmp_path, "fft/05-01", "sort/05-02", "sort/05-03")
-        times = perfarray.read_archive(tmp_path, layout="{benchmark}/{session}.csv")
-        check(times, session_label=["05-01", "05-02", "05-03"])
-        check(times.sel(benchmark="sort").squeeze(), time=[np.nan, 3.0, 4.0])
-
-    def test_sessions_that_would_leave_most_of_the_array_empty(self, tmp_path):
-        """They are numbered inside each machine, with a note."""
-        csv_files(tmp_path, *(f"m{machine}_{day}" for machine in range(6) for day in (machine, machine + 1)))
-        message = r"name 7 different labels of 'session', .* 2 of them in one place: .* inside 'machine'"
-        with pytest.warns(UserWarning, match=message) as told:
-            times = perfarray.read_archive(tmp_path, layout="{machine}_{session}.csv")
-        assert [note.code for note in told[0].message.notes] == ["numbered_apart"]
-        assert times.sizes["session"] == 2
-        check(times.sel(machine="m3"), session_label=["3", "4"])
-
-    def test_a_level_inside_one_that_is_numbered_apart(self, tmp_path):
-        """Sessions of different builds differ, even if their names are equal."""
-        csv_files(tmp_path, "a_1_1", "a_1_2", "b_7_2", "b_7_3")
-        times = perfarray.read_archive(tmp_path, layout="{machine}_{binary}_{session}.csv")
-        assert times.sizes["session"] == 2
-        check(times.sel(machine="b", binary=0).squeeze(), time=[3.0, 4.0])
-
-    def test_binary_above_session(self, tmp_path):
-        for binary, session in ((1, 1), (1, 2), (2, 1)):
-            write(tmp_path / f"s{session}_b{binary}.json", small_suite(10.0 * binary + session))
-        times = perfarray.read_archive(tmp_path, layout="s{session}_b{binary}.json")
-        assert times["time"].dims == ("benchmark", "binary", "session", "execution", "iteration")
-        assert value(times, binary=1, session=0) == 21.0
-
     def test_files_of_one_cell_get_a_dim_and_never_a_level(self, folder):
         assert "run" in perfarray.read_archive(folder, layout="{version}/{machine}_{run}.json").dims
         times = perfarray.read_archive({"all": folder}, dim="version")
         assert times["time"].dims == ("benchmark", "version", "file", "execution", "iteration")
-
-    def test_folders_tell_files_apart_if_they_can(self, tmp_path):
-        for day in ("monday", "tuesday"):
-            write(tmp_path / day / "fft.json", small_suite(1.0))
-        times = perfarray.read_archive(tmp_path, layout="{what}.json")
-        check(times, file=["monday", "tuesday"])
 
     def test_files_of_other_benchmarks_share_a_cell_of_their_place(self, tmp_path):
         """Files that share no cell get no dim `file`."""
@@ -176,21 +158,6 @@ class TestLayout:
         """A mapping with dim `file` cannot label files that share a cell; mapping and layout must not name the same dim."""
         with pytest.raises(ValueError, match=message):
             perfarray.read_archive({"old": folder / "old"}, **options)
-
-    def test_a_benchmark_named_by_its_path(self, tmp_path):
-        """The path gives the label; the name in the file is a coordinate."""
-        for name in ("fft", "sort"):
-            write(tmp_path / f"{name}.json", suite(bench("main", run(1.0), cpu_model_name=name)))
-        times = perfarray.read_archive(tmp_path, layout="{benchmark}.json")
-        check(times, benchmark=["fft", "sort"], cpu=["fft", "sort"], benchmark_recorded="main")
-
-    def test_a_dim_some_files_have_themselves(self, tmp_path):
-        """The path gives the dim to files that lack it."""
-        write(tmp_path / "old.csv", "benchmark,version,time\nfft,v1,1\n")
-        write(tmp_path / "new.csv", "benchmark,time\nfft,2\n")
-        times = perfarray.read_archive(tmp_path, layout="{version}.csv")
-        check(times.sel(version="old"), time=1.0, version_recorded="v1")
-        check(times.sel(version="new"), time=2.0)
 
     @pytest.mark.parametrize(("layout", "message"), [
         ("{a}/{b}_{c}_{d}.json", "its path does not match layout="),

@@ -6,28 +6,61 @@ import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import CALIBRATION, bench, check, reader, refusals, run, small_suite, suite, write
+from readers.files_of_our_own import CALIBRATION, NAN, bench, check, reader, readings, refusals, run, small_suite, suite, write
 from shared_material import ARCHIVES, needs_archives
 
 read = reader("file.json")
 
 
-def test_runs_are_executions_and_values_iterations(tmp_path):
-    """Warm-ups come first, are marked, and are times per loop as the values are."""
-    times = read(tmp_path, small_suite(10.0, 20.0))
-    assert times["time"].dims == ("benchmark", "execution", "iteration")
-    check(times, time=[[[12.0, 10.0, 11.0], [22.0, 20.0, 21.0]]], warmup=[[[True, False, False]] * 2])
-    assert times["warmup"].dtype == bool
-    assert times["time"].attrs == {"units": "s", "better": "lower"}
-    assert times.attrs == {"format": "pyperf", "metric": "time", "n_calibration_runs": 1}
+def old(version, *runs, **metadata):
+    """Return a file of a version before "1.0": `common_metadata` in the benchmark up to version 5."""
+    if version == 6:
+        return suite({"runs": runs}, version=6, name="telco", **metadata)
+    return {"version": version, "benchmarks": [{"common_metadata": {"name": "telco"} | metadata, "runs": runs}]}
 
 
-def test_calibration_and_recalibration_runs_are_no_executions(tmp_path):
-    """Runs without values are counted wherever they stand."""
-    recalibration = run(warmups=[(4, 0.3)], recalibrate_loops=4)
-    times = read(tmp_path, suite(bench("fft", CALIBRATION, recalibration, run(1.0), recalibration, run(2.0))))
-    check(times, time=[[[1.0], [2.0]]])
-    assert times.attrs["n_calibration_runs"] == 3
+RECALIBRATION = run(warmups=[(4, 0.3)], recalibrate_loops=4)
+REPEATED = suite(bench("a", run(1.0)), bench("a", run(2.0)), bench("a#2", run(3.0)))
+OWN = bench("a", run(1.0, hostname="h2"), run(2.0), cpu_model_name="own", tags=["x", "y"])
+COMMON = {"hostname": "h1", "cpu_model_name": "common", "cpu_count": 8, "python_version": "3.14"}
+UNITS = suite(bench("a", run(1.0)), bench("b", run(4096.0), unit="byte"), bench("c", run(7), unit="integer"))
+
+test_what_is_read = readings(read, [
+    ("runs are executions, values iterations; warm-ups come first, are marked, and are times per loop as the values are",
+     small_suite(10.0, 20.0),
+     {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[12.0, 10.0, 11.0], [22.0, 20.0, 21.0]]],
+      "warmup": [[[True, False, False]] * 2], "time.attrs": {"units": "s", "better": "lower"}, "format": "pyperf", "metric": "time",
+      "n_calibration_runs": 1}),
+    ("runs without values are counted wherever they stand",
+     suite(bench("fft", CALIBRATION, RECALIBRATION, run(1.0), RECALIBRATION, run(2.0))),
+     {"time": [[[1.0], [2.0]]], "n_calibration_runs": 3}),
+    ("ragged runs are padded, and the rest is not marked",
+     suite(bench("a", run(1.0, 2.0, 3.0), run(4.0, warmups=[(1, 9.0)])), bench("b", run(5.0))),
+     {"time": [[[1.0, 2.0, 3.0], [9.0, 4.0, NAN]], [[5.0, NAN, NAN], [NAN, NAN, NAN]]],
+      "warmup": [[[False] * 3, [True, False, False]], [[False] * 3] * 2]}),
+    ("the second of two benchmarks of one name becomes `#2`", REPEATED,
+     {"benchmark": ["a", "a#3", "a#2"], "time": [[[1.0]], [[2.0]], [[3.0]]]}, "1 benchmark names occur more than once"),
+    ("metadata of a benchmark override those of the file, those of a run both; what a benchmark does not say is unknown",
+     suite(OWN, bench("b", run(3.0), run(4.0)), **COMMON),
+     {"cpu": ["own", "common"], "machine": [["h2", "h1"], ["h1", "h1"]], "tags": ["x, y", "unknown"], "logical_cores": 8,
+      "python_version": "3.14", "cpu.dims": ("benchmark",), "machine.dims": ("benchmark", "execution"), "logical_cores.dims": ()}),
+    ("other units are other variables", UNITS,
+     {"metrics": ["time", "memory", "count"], "time.units": "s", "memory.units": "B", "count.units": "1",
+      "memory": [[[NAN]], [[4096.0]], [[NAN]]], "time": [[[1.0]], [[NAN]], [[NAN]]], "count": [[[NAN]], [[NAN]], [[7]]]}),
+    ("a file of bytes has no time", suite(bench("a", run(4096.0)), unit="byte"), {"metrics": ["memory"], "metric": "memory"}),
+    ("the number of cores may be text", old(3, {"samples": [0.5]}, cpu_count="2"), {"logical_cores": 2}),
+    *((f"what old versions wrote: {kind}", content, {"time": [[times]]}) for kind, content, times in (
+        ("samples and bare warm-ups are per loop",
+         old(3, {"samples": [0.5, 0.6], "warmups": [0.7]}, loops=4, inner_loops=2), [0.7, 0.5, 0.6]),
+        ("raw samples, and bare warm-ups beside them, are times of all loops",
+         old(3, {"raw_samples": [4.0, 8.0], "warmups": [16.0]}, loops=4, inner_loops=2), [2.0, 0.5, 1.0]),
+        ("loops of a run count more than those of the benchmark",
+         old(3, {"raw_samples": [4.0], "metadata": {"loops": 2}}, loops=4), [2.0]),
+        *((f"warm-ups with loops are times of all loops in version {version}",
+           old(version, {values: [0.5], "warmups": [[4, 8.0]]}, inner_loops=2), [1.0, 0.5])
+          for version, values in ((4, "samples"), (5, "samples"), (6, "values"))),
+        ("the current version divides before it writes", suite(bench("a", run(0.5, warmups=[(4, 0.7)])), inner_loops=2), [0.7, 0.5]))),
+])  # fmt: skip
 
 
 def test_the_first_run_dates_the_file(tmp_path):
@@ -40,21 +73,14 @@ def test_the_first_run_dates_the_file(tmp_path):
     check(times, commit=["bb", "aa"], date=["2026-03-01 02:00:00", "2026-03-02 02:00:00"])
 
 
-@pytest.mark.parametrize(("duration", "iteration", "execution"), [(3.5, np.nan, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)])
+@pytest.mark.parametrize(("duration", "iteration", "execution"), [(3.5, NAN, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)])
 def test_costs(tmp_path, duration, iteration, execution):
     """The gap between runs is the start of a process; a run that takes more than 1.25 times its loops sets up each value."""
     metadata = [{"date": f"2026-01-01 00:00:{second:02}", "duration": duration, "loops": 1} for second in (0, 10, 20, 30)]
     times = read(tmp_path, suite(bench("fft", *(run(1.0, 1.0, warmups=[(2, 1.0)], **stated) for stated in metadata))))
     np.testing.assert_allclose(times["execution_seconds"], execution)
     assert ("iteration_seconds" in times.coords) == (duration == 4.0)
-    np.testing.assert_allclose(times.coords.get("iteration_seconds", np.nan), iteration)
-
-
-def test_ragged_runs_are_padded(tmp_path):
-    """The number of values and warm-ups may differ between runs and benchmarks; the rest is NaN and not marked."""
-    times = read(tmp_path, suite(bench("a", run(1.0, 2.0, 3.0), run(4.0, warmups=[(1, 9.0)])), bench("b", run(5.0))))
-    check(times, time=[[[1.0, 2.0, 3.0], [9.0, 4.0, np.nan]], [[5.0, np.nan, np.nan], [np.nan, np.nan, np.nan]]])
-    assert times["warmup"].sum() == 1
+    np.testing.assert_allclose(times.coords.get("iteration_seconds", NAN), iteration)
 
 
 @pytest.mark.parametrize("level", ["file", "benchmark", "run", "none"])
@@ -66,70 +92,9 @@ def test_name_is_found_at_every_level(tmp_path, level):
     check(read(tmp_path, content, "sorting.v2.json"), benchmark=["sorting" if level == "none" else "telco"])
 
 
-def test_names_that_repeat_both_stay(tmp_path):
-    """The second of two benchmarks of one name becomes `#2`, and one warning says so."""
-    content = suite(bench("a", run(1.0)), bench("a", run(2.0)), bench("a#2", run(3.0)))
-    with pytest.warns(UserWarning, match="1 benchmark names occur more than once") as caught:
-        times = read(tmp_path, content)
-    assert len(caught) == 1
-    check(times, benchmark=["a", "a#3", "a#2"], time=[[[1.0]], [[2.0]], [[3.0]]])
-
-
-def test_metadata_are_merged_downwards(tmp_path):
-    """Metadata of a benchmark override those of the file, those of a run override both; what a benchmark does not say is `unknown`."""
-    common = {"hostname": "h1", "cpu_model_name": "common", "cpu_count": 8, "python_version": "3.14"}
-    one = bench("a", run(1.0, hostname="h2"), run(2.0), cpu_model_name="own", tags=["x", "y"])
-    times = read(tmp_path, suite(one, bench("b", run(3.0), run(4.0)), **common))
-    check(times, cpu=["own", "common"], machine=[["h2", "h1"], ["h1", "h1"]], tags=["x, y", "unknown"])
-    assert (times["cpu"].dims, times["machine"].dims) == (("benchmark",), ("benchmark", "execution"))
-    check(times, logical_cores=8, python_version="3.14")
-    assert times["logical_cores"].dims == ()
-
-
-def test_other_units_are_other_variables(tmp_path):
-    """A file of bytes has no time."""
-    content = suite(bench("a", run(1.0)), bench("b", run(4096.0), unit="byte"), bench("c", run(7), unit="integer"))
-    found = read(tmp_path, content)
-    assert {name: variable.attrs["units"] for name, variable in found.items()} == {"time": "s", "memory": "B", "count": "1"}
-    check(found.squeeze(), memory=[np.nan, 4096.0, np.nan], time=[1.0, np.nan, np.nan], count=[np.nan, np.nan, 7])
-    found = read(tmp_path, suite(bench("a", run(4096.0)), unit="byte"))
-    assert (list(found), found.attrs["metric"]) == (["memory"], "memory")
-
-
-def old(version, *runs, **metadata):
-    """Return a file of a version before "1.0": `common_metadata` in the benchmark up to version 5."""
-    if version == 6:
-        return suite({"runs": runs}, version=6, name="telco", **metadata)
-    return {"version": version, "benchmarks": [{"common_metadata": {"name": "telco"} | metadata, "runs": runs}]}
-
-
-@pytest.mark.parametrize(("content", "times"), [
-    (old(3, {"samples": [0.5, 0.6], "warmups": [0.7]}, loops=4, inner_loops=2), [0.7, 0.5, 0.6]),
-    (old(3, {"raw_samples": [4.0, 8.0], "warmups": [16.0]}, loops=4, inner_loops=2), [2.0, 0.5, 1.0]),
-    (old(3, {"raw_samples": [4.0], "metadata": {"loops": 2}}, loops=4), [2.0]),
-    (old(4, {"samples": [0.5], "warmups": [[4, 8.0]]}, inner_loops=2), [1.0, 0.5]),
-    (old(5, {"samples": [0.5], "warmups": [[4, 8.0]]}, inner_loops=2), [1.0, 0.5]),
-    (old(6, {"values": [0.5], "warmups": [[4, 8.0]]}, inner_loops=2), [1.0, 0.5]),
-    (suite(bench("a", run(0.5, warmups=[(4, 0.7)])), inner_loops=2), [0.7, 0.5]),
-])  # fmt: skip
-def test_what_old_versions_wrote(tmp_path, content, times):
-    """Raw samples and bare warm-ups beside them, and warm-ups with loops in versions 4 to 6, are times of all loops; the rest is per loop.
-
-    Loops of a run count more than those of the benchmark.
-    """
-    check(read(tmp_path, content), time=[[times]])
-
-
-def test_the_number_of_cores_may_be_text(tmp_path):
-    check(read(tmp_path, old(3, {"samples": [0.5]}, cpu_count="2")), logical_cores=2)
-
-
-test_what_is_wrong_is_said = refusals(
-    read,
-    "file.json",
+test_what_is_wrong_is_said = refusals(read, "file.json", [
     ({"version": "1.0", "benchmarks": []}, "'benchmarks' is an empty list"),
     (suite(bench("fft", run(1.0)), bench("sort", CALIBRATION)), r"benchmark 'sort' \(benchmarks\[1\]\) has 1 runs and no values"),
-    (suite(bench("a", run("fast"))), "value 0 of execution 0 of 'a' is 'fast'; expected a number above 0"),
     (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number above 0"),
     (suite(bench("a", run(1.0)), unit="furlong"), ".*unit 'furlong' is not one pyperf knows"),
     (suite(bench("a", {"values": 3.0})), r"is not as pyperf writes it: benchmarks\[0\]\.runs\[0\]\.values is 3\.0; expected a list$"),
@@ -138,13 +103,11 @@ test_what_is_wrong_is_said = refusals(
     (json.dumps(small_suite(1.0), indent=1)[:150], r"is not valid JSON: the file is cut off at line \d+, column \d+"),
     *((suite(bench("a", run(1.0)), version=version), r"has version .* that can be read are 3, 4, 5, 6, '1\.0'")
       for version in (2, "2.0", None, True, [1])),
-)  # fmt: skip
-test_a_forced_format_must_fit = refusals(
-    lambda folder, content: read(folder, content, format="pyperf"),
-    "file.json",
+])  # fmt: skip
+test_a_forced_format_must_fit = refusals(lambda folder, content: read(folder, content, format="pyperf"), "file.json", [
     ([], r"is not as pyperf writes it: the document is \[\]; expected an object$"),
     ({"version": "1.0", "benchmarks": 3}, "is not as pyperf writes it: benchmarks is 3; expected a list$"),
-)
+])  # fmt: skip
 
 
 def test_the_file_name_may_lie(tmp_path):

@@ -2,11 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, refusals, write
+from readers.files_of_our_own import NAN, check, readings, refusals, write
 
 
 def old(value, stamp="10:00:00", unit="ms", criterion="total", name="Sort", vm="SOM", args="10 0", warmup="5", cores="1"):
@@ -23,30 +22,22 @@ def read(tmp_path, text):
     return perfarray.read(write(tmp_path / "bench.data", "#!/usr/local/bin/rebench -d bench.conf all\n" + text))
 
 
-def test_a_time_stamp_is_an_invocation(tmp_path):
-    """Lines are iterations in the order they come; a run that went on after an abort is another invocation, of another length."""
-    found = read(tmp_path, old("10.0") + old("11.0") + "#!/usr/local/bin/rebench again\n" + old("12.0", "11:00:00"))
-    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, np.nan]]])
-    check(found, benchmark="Sort", vm="SOM", suite="suite", extra_args="10 0", cores=1, warmup_iterations=5)
-    assert "input_size" not in found.coords
-
-
-def test_settings_tell_benchmarks_apart(tmp_path):
-    """They are in the label where one name has several, blanks and all."""
-    found = read(tmp_path, old("1.0") + old("2.0", vm="Java 8") + old("3.0", name="Compose Hard Light"))
-    check(found, benchmark=["Sort[vm=SOM]", "Sort[vm=Java 8]", "Compose Hard Light[vm=SOM]"])
-    assert found.set_index(benchmark=["vm", "extra_args"]).sizes["benchmark"] == 3
-
-
-def test_criteria_and_units(tmp_path):
-    """`total` is a time or a throughput, in one file both; a size is a variable of its own."""
-    found = read(tmp_path, old("100", unit="byte", criterion="trace size") + old("10.0") + old("5.0", unit="ops/ms", name="Rate"))
-    attrs = {name: (found[name].attrs["units"], found[name].attrs["better"]) for name in found}
-    assert attrs == {"time": ("s", "lower"), "throughput": ("ops/ms", "higher"), "trace size": ("byte", "lower")}
-    assert (found.attrs["metric"], found["throughput"].sel(benchmark="Rate").item()) == ("time", 5.0)
-    rates = read(tmp_path, old("5.0", unit="ops/ms") + old("5.0", unit="ops/s"))
-    assert rates["throughput"].attrs["units"] == "ops/s"
-    check(rates.squeeze(), rtol=1e-15, throughput=[5000.0, 5.0])
+test_what_is_read = readings(read, [
+    ("lines are iterations in their order, a time stamp is an invocation, and a run that went on after an abort another",
+     old("10.0") + old("11.0") + "#!/usr/local/bin/rebench again\n" + old("12.0", "11:00:00"),
+     {"time": [[[0.01, 0.011], [0.012, NAN]]], "benchmark": "Sort", "vm": "SOM", "suite": "suite", "extra_args": "10 0", "cores": 1,
+      "warmup_iterations": 5, "absent": ["input_size"], "rtol": 1e-15}),
+    ("settings are in the label where one name has several", old("1.0") + old("2.0", vm="Java 8") + old("3.0", name="Compose Hard Light"),
+     {"benchmark": ["Sort[vm=SOM]", "Sort[vm=Java 8]", "Compose Hard Light[vm=SOM]"], "vm": ["SOM", "Java 8", "SOM"],
+      "extra_args": ["10 0"] * 3}),
+    ("`total` is a time or a throughput, in one file both; a size is a variable of its own",
+     old("100", unit="byte", criterion="trace size") + old("10.0") + old("5.0", unit="ops/ms", name="Rate"),
+     {"metrics": ["time", "throughput", "trace size"], "metric": "time", "throughput": [[[NAN]], [[5.0]]],
+      **{f"{name}.attrs": {"units": units, "better": better} for name, units, better in (
+          ("time", "s", "lower"), ("throughput", "ops/ms", "higher"), ("trace size", "byte", "lower"))}}),
+    ("rates of several units are per second", old("5.0", unit="ops/ms") + old("5.0", unit="ops/s"),
+     {"throughput": [[[5000.0, 5.0]]], "throughput.units": "ops/s", "rtol": 1e-15}),
+])  # fmt: skip
 
 
 def test_new_files_number_invocations_and_iterations(tmp_path):
@@ -56,8 +47,8 @@ def test_new_files_number_invocations_and_iterations(tmp_path):
     header = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tsuite\textraArgs\tcores\tinputSize\tvarValue\n"
     lines = new("7", 1, 2, "byte", "size") + new("10.0", 1, 1) + new("11.0", 1, 2) + new("12.0", 2, 1) + new("13.0", 2, 1)
     found = read(tmp_path, head + header + lines)
-    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, np.nan], [0.013, np.nan]]])
-    check(found.isel(benchmark=0, execution=0), size=[np.nan, 7.0])
+    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, NAN], [0.013, NAN]]])
+    check(found.isel(benchmark=0, execution=0), size=[NAN, 7.0])
     check(found, machine="box", cpu="A CPU", os="Linux", memory_gb=16, cpu_mhz=2800, commit="abc")
 
 
@@ -72,8 +63,8 @@ def test_what_is_sent_to_rebenchdb(tmp_path, compact):
         points = [{"in": 1, "m": [[0.0], [10.0, 11.0]]}, {"in": 2, "m": [None, [12.0]]}]
     content = {"env": {"hostName": "box"}, "source": {"commitId": "abc"}, "criteria": criteria, "data": [{"runId": run, "d": points}]}
     found = perfarray.read(write(tmp_path / "sent.json", content))
-    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, np.nan]]])
-    check(found, size=[[[0.0, np.nan], [np.nan, np.nan]]], machine="box", commit="abc", cores=4)
+    check(found, rtol=1e-15, time=[[[0.01, 0.011], [0.012, NAN]]])
+    check(found, size=[[[0.0, NAN], [NAN, NAN]]], machine="box", commit="abc", cores=4)
 
 
 def test_a_profile_is_no_measurement(tmp_path):
@@ -82,10 +73,8 @@ def test_a_profile_is_no_measurement(tmp_path):
         perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))
 
 
-test_what_is_wrong_is_said = refusals(
-    lambda folder, line: read(folder, old("1.0") + line),
-    "bench.data",
+test_what_is_wrong_is_said = refusals(lambda folder, line: read(folder, old("1.0") + line), "bench.data", [
     (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
     ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
     (new("1.0", "x", 1), "line 3 begins with 'x'"),
-)
+])  # fmt: skip

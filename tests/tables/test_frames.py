@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check
+from readers.files_of_our_own import NAN, check, readings
 
 
 def long_table():
@@ -18,71 +18,78 @@ def long_table():
     return frame.assign(cpu="epyc", suite=frame["benchmark"].map({"fft": "num", "sort": "int"}))
 
 
-def timings(units="s", *, to=None, **columns):
-    """Return the timings of a table of these columns, with the keywords `to`."""
-    return pd.DataFrame(columns).perf.to_timings(units=units, **(to or {}))
+def of_table(columns):
+    """Return the timings of a table of these columns; those with a colon are keywords."""
+    keywords = {name[1:]: value for name, value in columns.items() if name[0] == ":"}
+    return pd.DataFrame({name: value for name, value in columns.items() if name[0] != ":"}).perf.to_timings(**keywords)
 
 
-def sizes(frame, **keywords):
-    return dict(frame.perf.to_timings(**keywords).sizes)
+LONG = dict(long_table())
+RAGGED = {"benchmark": ["a", "a", "b"], "time": [1.0, 2.0, 3.0]}
+LOAD = {"benchmark": ["a"] * 4, "execution": [0, 0, 1, 1], "iteration": [0, 1, 0, 1], "time": 1.0, "load": [0.5, 0.5, 0.7, 0.7]}
+ENERGY = {"benchmark": ["a", "a"], "ms": [10, 20], "joules": [1.5, NAN]}
+SCRIPT = {"program": ["a", "b"] * 4, "compiler": ["gcc"] * 4 + ["clang"] * 4, "seconds": range(1, 9)}
+TWELVE = {"benchmark": ["a"] * 6 + ["b"] * 6, "time": np.linspace(1, 2, 12)}
+GRID = {"sizes": {"benchmark": 2, "size": 2, "execution": 3}}
+RUNS = TWELVE | {"run": [0, 0, 1, 1, 2, 2] * 2}
+BUILDS = {"benchmark": ["a", "a", "a", "b", "b"], "binary": [1, 2, 3, 2, 3], "execution": 0, "time": [1.0, 2.0, 3.0, 20.0, 30.0]}
+MARKS = {"execution": range(4), "time": 1.0, "warmup": ["true", "False", None, "yes"], "failed": [1, 0, 0, NAN]}
+
+test_what_a_table_says = readings(lambda _, columns: of_table(columns), [
+    ("repetitions are renumbered within their parent: 10 and 12 become 0 and 1, an iteration labelled 5 becomes 0",
+     LONG | {":binary": "build", ":execution": "process"},
+     {"time.dims": ("benchmark", "binary", "execution", "iteration"),
+      "time": [[[[1.0, 1.1], [1.2, NAN]], [[1.3, NAN], [NAN] * 2]], [[[2.0, NAN], [NAN] * 2], [[2.1, NAN], [NAN] * 2]]],
+      "suite": ["num", "int"], "suite.dims": ("benchmark",), "cpu.dims": (), "cpu": "epyc"}),
+    ("what describes an execution is a coordinate along everything down to it", LOAD,
+     {"load": [[0.5, 0.7]], "load.dims": ("benchmark", "execution")}),
+    ("rows nothing tells apart are numbered", RAGGED, {"time.dims": ("benchmark", "execution"), "time": [[1.0, 2.0], [3.0, NAN]]}),
+    ("rows nothing tells apart are numbered along the level that is named", RAGGED | {":level": "session"},
+     {"time.dims": ("benchmark", "session")}),
+    ("rows of one execution are iterations", {"execution": [0, 0, 1], "time": [1.0, 2.0, 3.0]},
+     {"time.dims": ("execution", "iteration"), "time": [[1.0, 2.0], [3.0, NAN]]}),
+    ("a table without repetitions gets one", {"benchmark": ["a", "b"], "time": [1.0, 2.0]},
+     {"time.dims": ("benchmark", "execution"), "time": [[1.0], [2.0]]}),
+    ("several metrics have units; times become seconds, other units stay; the first is the main one",
+     ENERGY | {":value": {"time": "ms", "energy": "joules"}, ":units": {"time": "ms", "energy": "J"}},
+     {"time": [[0.01, 0.02]], "time.attrs": {"units": "s", "better": "lower"}, "energy.units": "J", "metric": "time"}),
+    ("better is kept", {"benchmark": ["a"], "rate": [10.0], ":value": "rate", ":units": "ops/s", ":better": "higher"},
+     {"rate.better": "higher"}),
+    ("marks become boolean coordinates: words and numbers are understood, and what is missing is False", MARKS,
+     {"warmup": [True, False, False, True], "failed": [True, False, False, False]}),
+    ("a column claimed under another name is not a dim of its own (third script of SCRIPTS.md)",
+     SCRIPT | {":value": "seconds", ":benchmark": "program", ":version": "compiler"},
+     {"sizes": {"benchmark": 2, "version": 2, "execution": 2}}),
+    ("numbers that recur are labels", TWELVE | {"size": [10, 1000] * 6}, GRID),
+    ("numbers that recur are labels, whatever else numbers the rows",
+     TWELVE | {"size": [10, 1000] * 6, "execution": [0, 0, 1, 1, 2, 2] * 2}, GRID),
+    ("a load average and a time stamp are known for every row", TWELVE | {"load": np.linspace(0.1, 0.2, 12), "stamp": range(12)},
+     {"sizes": {"benchmark": 2, "execution": 6}}),
+    ("a column that may number repetitions is a dim, which no answer averages over, and is named", RUNS,
+     {"sizes": {"benchmark": 2, "run": 3, "execution": 2}}, r"column 'run' is a dim.*to_timings\(\.\.\., execution='run'\)"),
+    ("a column that numbers repetitions is a level if that is said", RUNS | {":execution": "run"},
+     {"sizes": {"benchmark": 2, "execution": 3, "iteration": 2}}),
+    ("labels of levels that are not shared are numbered", BUILDS, {"time": [[[1.0], [2.0], [3.0]], [[20.0], [30.0], [NAN]]]}),
+    ("a shared level keeps the place of its labels, even where a benchmark lacks one", BUILDS | {":shared": "binary"},
+     {"time": [[[1.0], [2.0], [3.0]], [[NAN], [20.0], [30.0]]], "time.shared_levels": "binary"}),
+    ("a machine nobody wrote down is a machine of that name, not a lost row", {"machine": ["m1", None], "time": [1.0, 2.0]},
+     {"machine": ["m1", "unknown"]}),
+])  # fmt: skip
 
 
-def test_repetitions_are_renumbered_within_their_parent():
-    """Labels 10 and 12 become executions 0 and 1; an iteration labelled 5 becomes 0; index levels are columns."""
-    frame = long_table()
-    times = frame.perf.to_timings(binary="build", execution="process")
-    assert dict(times.sizes) == {"benchmark": 2, "binary": 2, "execution": 2, "iteration": 2}
-    check(times.sel(benchmark="fft", binary=0), time=[[1.0, 1.1], [1.2, np.nan]])
-    check(times.sel(benchmark="sort", binary=1), time=[[2.1, np.nan], [np.nan] * 2])
-    assert int(times["time"].notnull().sum()) == 6
-    indexed = frame.set_index(["benchmark", "build"])
-    assert indexed.perf.to_timings(binary="build", execution="process").equals(times)
-
-
-def test_columns_that_describe_lie_along_the_dims_they_vary_over():
-    """Along the benchmark, nothing, or everything down to the execution; text is object dtype."""
-    times = long_table().perf.to_timings(binary="build", execution="process")
-    check(times, suite=["num", "int"])
-    assert (times["suite"].dims, times["suite"].dtype, times["cpu"].dims, times["cpu"].item()) == (("benchmark",), object, (), "epyc")
-    times = timings(benchmark=["a"] * 4, execution=[0, 0, 1, 1], iteration=[0, 1, 0, 1], time=1.0, load=[0.5, 0.5, 0.7, 0.7])
-    check(times, load=[[0.5, 0.7]])
-    assert times["load"].dims == ("benchmark", "execution")
-
-
-def test_rows_nothing_tells_apart_are_numbered():
-    """Duplicates are repetitions as long as one is unnamed, without any there is one; else they raise, and the message shows the first."""
-    frame = pd.DataFrame({"benchmark": ["a", "a", "b"], "time": [1.0, 2.0, 3.0]})
-    check(frame.perf.to_timings(), time=[[1.0, 2.0], [3.0, np.nan]])
-    assert frame.perf.to_timings(level="session")["time"].dims == ("benchmark", "session")
-    assert sizes(frame.iloc[1:]) == {"benchmark": 2, "execution": 1}
-    assert sizes(pd.DataFrame({"execution": [0, 0, 1], "time": [1.0, 2.0, 3.0]})) == {"execution": 2, "iteration": 2}
+def test_tables_are_read_whatever_their_index():
+    """Index levels are columns; repeated cells raise, and the message shows the first."""
+    frame, keywords = long_table(), {"binary": "build", "execution": "process"}
+    assert frame.set_index(["benchmark", "build"]).perf.to_timings(**keywords).equals(frame.perf.to_timings(**keywords))
     message = "1 rows repeat a cell that already has a value, the first at benchmark=a, execution=0, iteration=0"
     with pytest.raises(ValueError, match=message):
-        timings(benchmark="a", execution=[0, 0], iteration=[3, 3], time=[1.0, 2.0])
+        of_table({"benchmark": "a", "execution": [0, 0], "iteration": [3, 3], "time": [1.0, 2.0]})
 
 
-def test_a_column_claimed_under_another_name_is_not_a_dim_of_its_own():
-    """`version="compiler"` takes the column, although `compiler` is a usual dim (third script of SCRIPTS.md)."""
-    frame = pd.DataFrame({"program": ["a", "b"] * 4, "compiler": ["gcc"] * 4 + ["clang"] * 4, "seconds": range(1, 9)})
-    found = sizes(frame, value="seconds", benchmark="program", version="compiler")
-    assert found == {"benchmark": 2, "version": 2, "execution": 2}
-
-
-def test_numbers_that_recur_are_labels_and_quantities_are_not():
-    """`size` is compared, whatever else numbers the rows; a load average and a time stamp are known for every row."""
-    frame = pd.DataFrame({"benchmark": ["a"] * 6 + ["b"] * 6, "size": [10, 1000] * 6, "time": np.linspace(1, 2, 12)})
-    for each in (frame, frame.assign(execution=[0, 0, 1, 1, 2, 2] * 2)):
-        assert sizes(each) == {"benchmark": 2, "size": 2, "execution": 3}
-    measured = frame.drop(columns="size").assign(load=np.linspace(0.1, 0.2, 12), stamp=range(12))
-    assert sizes(measured) == {"benchmark": 2, "execution": 6}
-
-
-def test_a_column_that_may_number_repetitions_is_named():
-    """It is a dim, which no answer averages over; one warning says how to make it a level."""
-    frame = pd.DataFrame({"benchmark": ["a"] * 6 + ["b"] * 6, "run": [0, 0, 1, 1, 2, 2] * 2, "time": np.linspace(1, 2, 12)})
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"column 'run' is a dim.*to_timings\(\.\.\., execution='run'\)"):
-        assert sizes(frame) == {"benchmark": 2, "run": 3, "execution": 2}
-    assert sizes(frame, execution="run") == {"benchmark": 2, "execution": 3, "iteration": 2}
+def test_shared_levels_may_be_told_by_the_table():
+    frame = pd.DataFrame(BUILDS)
+    frame.attrs["shared_levels"] = "binary"
+    assert frame.perf.to_timings()["time"].attrs["shared_levels"] == "binary"
 
 
 def test_a_column_named_after_another_unit_is_said():
@@ -93,15 +100,6 @@ def test_a_column_named_after_another_unit_is_said():
     check(frame.perf.to_timings(value="time_ms", units="ms"), time_ms=[0.01, 0.011])
     with pytest.raises(ValueError, match="units=None: give a unit such as 's'"):
         frame.perf.to_timings(value="time_ms", units=None)
-
-
-def test_several_metrics_with_units():
-    """A mapping names them; times become seconds, other units stay; the first is the main one."""
-    units = {"time": "ms", "energy": "J"}
-    times = timings(units, to={"value": {"time": "ms", "energy": "joules"}}, benchmark=["a", "a"], ms=[10, 20], joules=[1.5, np.nan])
-    check(times, time=[[0.01, 0.02]])
-    assert times["time"].attrs == {"units": "s", "better": "lower"}
-    assert (times["energy"].attrs["units"], times.attrs["metric"]) == ("J", "time")
 
 
 def test_units_that_are_known():
@@ -118,8 +116,8 @@ def test_units_that_look_like_time_are_refused(unit):
     """None of them was known, and the values stayed as they were, without a word."""
     for call in (
         lambda: perfarray.from_samples({"a": [1.0]}, units=unit),
-        lambda: timings(unit, time=[1.0]),
-        lambda: timings({"throughput": unit}, throughput=[2.0], to={"value": "throughput"}),
+        lambda: of_table({"time": [1.0], ":units": unit}),
+        lambda: of_table({"throughput": [2.0], ":value": "throughput", ":units": {"throughput": unit}}),
     ):
         with pytest.raises(ValueError, match="which is no unit that is known; of time these are ns, us, ms"):
             call()
@@ -128,39 +126,10 @@ def test_units_that_look_like_time_are_refused(unit):
 def test_units_that_do_not_fit_the_name():
     """A throughput is no time; a time in anything else is noted."""
     with pytest.raises(ValueError, match="'throughput' is in 'ms', which is a time"):
-        timings("ms", throughput=[2.0], to={"value": "throughput"})
+        of_table({"throughput": [2.0], ":value": "throughput", ":units": "ms"})
     with pytest.warns(perfarray.PerfarrayWarning, match="'time' is in 'cycles', which is no unit of time") as caught:
-        assert timings("cycles", time=[1.0])["time"].attrs["units"] == "cycles"
+        assert of_table({"time": [1.0], ":units": "cycles"})["time"].attrs["units"] == "cycles"
     assert [note.code for note in caught[0].message.notes] == ["unknown_unit"]
-
-
-def test_better_is_kept():
-    rate = timings("ops/s", benchmark=["a"], rate=[10.0], to={"value": "rate", "better": "higher"})["rate"]
-    assert rate.attrs["better"] == "higher"
-
-
-def test_shared_levels_keep_the_place_of_their_labels():
-    """Build 2 is build 2 for every benchmark, even where one of them lacks build 1."""
-    columns = {"benchmark": ["a", "a", "a", "b", "b"], "binary": [1, 2, 3, 2, 3], "execution": 0, "time": [1.0, 2.0, 3.0, 20.0, 30.0]}
-    frame = pd.DataFrame(columns)
-    check(frame.perf.to_timings().sel(benchmark="b", execution=0), time=[20.0, 30.0, np.nan])
-    shared = frame.perf.to_timings(shared="binary")
-    check(shared.sel(benchmark="b", execution=0), time=[np.nan, 20.0, 30.0])
-    assert shared["time"].attrs["shared_levels"] == "binary"
-    frame.attrs["shared_levels"] = "binary"
-    assert frame.perf.to_timings()["time"].attrs["shared_levels"] == "binary"
-
-
-def test_marks_become_boolean_coordinates():
-    """Words and numbers are understood, and what is missing is False."""
-    times = timings(execution=range(4), time=1.0, warmup=["true", "False", None, "yes"], failed=[1, 0, 0, np.nan])
-    check(times, warmup=[True, False, False, True], failed=[True, False, False, False])
-    assert times["warmup"].dtype == bool
-
-
-def test_missing_labels_are_unknown():
-    """A machine nobody wrote down is a machine of that name, not a lost row."""
-    check(timings(machine=["m1", None], time=[1.0, 2.0]), machine=["m1", "unknown"])
 
 
 STOPPED = {"process": range(6), "censored": True}
@@ -189,17 +158,17 @@ def test_empty_large_and_wrong_kinds():
     with pytest.raises(TypeError, match="expected a pandas DataFrame, got list"):
         perfarray.to_timings([1, 2])
     with pytest.raises(ValueError, match=r"3000 measurements would need an array of 27000000000 cells \(benchmark: 3000, machine: 3000"):
-        timings(**dict.fromkeys(("benchmark", "machine", "version"), range(3000)), time=1.0)
+        of_table(dict.fromkeys(("benchmark", "machine", "version"), range(3000)) | {"time": 1.0})
 
 
 def test_from_samples_pads_ragged_lists():
     """Flat and nested lists, arrays too; milliseconds become seconds."""
     flat = perfarray.from_samples({"old": [1.0, 2.0], "new": np.array([3.0])})
     assert flat["time"].dims == ("version", "execution")
-    check(flat, time=[[1.0, 2.0], [3.0, np.nan]])
+    check(flat, time=[[1.0, 2.0], [3.0, NAN]])
     nested = perfarray.from_samples({"a": [[1, 2], [3]], "b": [[4.0]]}, dim="benchmark", level=("execution", "iteration"), units="ms")
     assert dict(nested.sizes) == {"benchmark": 2, "execution": 2, "iteration": 2}
-    check(nested.sel(benchmark="a"), time=[[0.001, 0.002], [0.003, np.nan]])
+    check(nested.sel(benchmark="a"), time=[[0.001, 0.002], [0.003, NAN]])
     assert nested["time"].attrs == {"units": "s", "better": "lower"}
 
 

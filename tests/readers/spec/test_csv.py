@@ -5,7 +5,7 @@ import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
-from readers.files_of_our_own import SPEC_HARDWARE, check, reader, refusals, spec_pair, spec_result, write
+from readers.files_of_our_own import NAN, SPEC_HARDWARE, check, reader, readings, refusals, spec_pair, spec_result, write
 from shared_material import ARCHIVES, needs_archives
 
 RATE = [
@@ -18,17 +18,68 @@ RATE = [
 read = reader("result.csv")
 
 
-def test_base_and_peak_lie_along_tuning(tmp_path):
-    """Iterations of the suite are executions; the rate is a variable of its own; selected runs repeat rows of the full table."""
-    times = read(tmp_path, spec_result(RATE, selected=[RATE[1], RATE[4]]))
-    assert dict(times.sizes) == {"benchmark": 2, "machine": 1, "tuning": 2, "execution": 3}
-    assert times["time"].count() == 12
-    check(times.sel(benchmark="400.alpha", tuning="peak").squeeze(), time=[9.5, 9.6, 9.7])
-    assert times["time"].attrs == {"units": "s", "better": "lower"}
-    assert times["ratio"].attrs == {"units": "1", "better": "higher"}
-    np.testing.assert_allclose(times["ratio"] * times["time"] / 24, 1000.0, rtol=1e-6)
-    assert times["copies"].item() == 24
-    assert (times.attrs["metric"], times.attrs["format"]) == ("ratio", "spec_csv")
+FLAGS = (
+    '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n\n"Peak Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
+    '\n"Base Other Flags"\n400.alpha," No flags used"\n401.beta," -L/x"\n'
+)
+HARDWARE = {
+    "machine": "Box 1 (Model 7, 2.10 GHz)", "vendor": "Maker Ltd", "cpu": "Model 7", "cpu_mhz": 2100.0, "cores": 12, "chips": 2,
+    "cores_per_chip": 6, "threads_per_core": 2, "l2_kb": 256.0, "l3_kb": 15360.0, "memory_gb": 128.0, "other_cache": "None",
+    "memory": "128 GB (16 x 8 GB 2Rx4, ECC, running at 1600 MHz)", "os": "Some Linux release 6 (Codename)", "cpu_max_mhz": NAN,
+    "compiler": "C/C++: Version 14 of Compiler for Linux", "file_system": "ext4", "base_pointers": "unknown", "run_number": "007",
+}  # fmt: skip
+HARDWARE_2017 = (
+    '"Hardware Model:",\n\nHARDWARE\n\n"CPU Name","Model 8"\n"  Max MHz.",3400\n"  Nominal",2200\n'
+    'Enabled," cores, 2 chips,  threads/core"\n'
+    '"Cache L1"," "\n"  L2","1 MB I+D"\n"  L3",None\n"  Other"," "\nMemory,"4 TB (128 x 32 GB)"\nStorage,"1 TB"\nOther,None\n'
+    "\nSOFTWARE\n\n"
+    'OS,"Some Linux"\n,6.8.0\nParallel,No\nFirmware," "\nOther," "\n'
+)
+EQUAL = [[10.5, 11.5, 12.5], [9.5, 9.6, 9.7]], [[20.25, 21.25, 22.25]] * 2
+
+
+def runs(*benchmarks):
+    """Return values of benchmarks of one machine."""
+    return [[values] for values in benchmarks]
+
+
+test_what_is_read = readings(read, [
+    ("base and peak lie along tuning, iterations of the suite are executions; selected runs repeat rows of the full table",
+     spec_result(RATE, selected=[RATE[1], RATE[4]]),
+     {"time.dims": ("benchmark", "machine", "tuning", "execution"), "time": runs(*EQUAL), "copies": 24, "metric": "ratio",
+      "time.attrs": {"units": "s", "better": "lower"}, "ratio.attrs": {"units": "1", "better": "higher"}, "format": "spec_csv",
+      "ratio": [[[[24000 / time for time in times] for times in sides]] for sides in EQUAL], "valid": [1], "estimated": [0],
+      "rtol": 1e-6}),
+    ("peak runs copied from base were not measured again, and are marked", spec_result(RATE),
+     {"copied": runs([[False] * 3] * 2, [[False] * 3, [True] * 3])}),
+    ("a single equal run may be chance",
+     spec_result([spec_pair("400.alpha", 1, 10.5, 10.5, 1), spec_pair("400.alpha", 1, 11.5, 11.25, 2)]),
+     {"copied": runs([[False, False]] * 2)}),
+    ("flags lie along benchmark and tuning; an empty list means no flags", spec_result(RATE) + FLAGS,
+     {"optimization_flags.dims": ("benchmark", "tuning"), "optimization_flags": [["-O3 -ipo", "-O2"], ["-O3", "none"]],
+      "other_flags": ["none", "-L/x"], "absent": ["portability_flags"]}),
+    ("empty peak cells are no peak", spec_result([spec_pair("400.alpha", 2, 10.5, None), spec_pair("401.beta", 2, 20.5, None)]),
+     {"tuning": ["base"], "time": runs([[10.5]], [[20.5]])}),
+    ("rows that were not run end early: the benchmark keeps its place, without a time",
+     spec_result([spec_pair("500.alpha_r", 1, 10.5, None), "548.beta_r,,,,,NR,,,,,NR"], est="Est. ", valid=0),
+     {"benchmark": ["500.alpha_r", "548.beta_r"], "time": runs([[10.5]], [[NAN]]), "failed": runs([[False]], [[False]]),
+      "ref_time": [1000.0, NAN]}),
+    ("any other status than S says how a run failed",
+     spec_result([spec_pair("400.alpha", 1, 10.5, None), '400.alpha,1,7.5,9.0,0,VE,,,,,,"ref iteration #2"']),
+     {"time": runs([[10.5, NAN]]), "failed": runs([[False, True]])}),
+    *((f"reference times are whole seconds but for rounding: {reference}",
+       spec_result([spec_pair("400.alpha", 2, 10.5, 9.5, reference=reference)]), {"ref_time": expected, "rtol": 1e-6})
+      for reference, expected in ((1000.01, 1000.0), (1000.5, 1000.5))),
+    ("a file may state that it is valid although its runs are estimated", spec_result(RATE, est="Est. ", valid=1),
+     {"valid": [1], "estimated": [1], "time": runs(*EQUAL)}),
+    ("texts of hardware and software become numbers, those of several rows are joined, and missing fields are unknown",
+     spec_result(RATE), {name: [value] for name, value in HARDWARE.items()} | {f"{name}.dims": ("machine",) for name in HARDWARE}),
+    ("of 2017, fields of the third level are indented, blanks say nothing, and a machine without a name is unknown",
+     spec_result(RATE, after=HARDWARE_2017),
+     {"cpu_max_mhz": 3400.0, "cpu_mhz": 2200.0, "chips": 2, "l2_kb": 1024.0, "l3_kb": 0.0, "memory_gb": 4096.0, "cores": NAN,
+      "threads_per_core": NAN, "machine": "unknown", "l1_cache": "unknown", "firmware": "unknown", "os": "Some Linux 6.8.0",
+      "storage": "1 TB"}),
+])  # fmt: skip
 
 
 def test_the_published_ratio_is_the_main_metric(tmp_path):
@@ -41,44 +92,6 @@ def test_the_published_ratio_is_the_main_metric(tmp_path):
     assert (alone.attrs["metric"], alone.perf.mean_interval()["estimate"].item()) == ("time", 11.0)
     both = perfarray.read_archive({"a": tmp_path / "result.csv", "b": tmp_path / "without.csv"}, dim="version")
     assert both.attrs["metric"] == "time"
-
-
-def test_peak_runs_copied_from_base_are_marked(tmp_path):
-    """A peak that used the binary of base was not measured again; a single equal run may be chance."""
-    times = read(tmp_path, spec_result(RATE))
-    assert times["copied"].sel(benchmark="401.beta", tuning="peak").all()
-    assert int(times["copied"].sum()) == 3
-    chance = [spec_pair("400.alpha", 1, 10.5, 10.5, 1), spec_pair("400.alpha", 1, 11.5, 11.25, 2)]
-    assert not read(tmp_path, spec_result(chance))["copied"].any()
-
-
-def test_flags_lie_along_what_they_are_of(tmp_path):
-    """Flags lie along benchmark and tuning; an empty list means no flags, a missing one unknown flags."""
-    base = '\n"Base Optimization Flags"\n400.alpha," -O3"," -ipo"\n401.beta," -O3"\n'
-    peak = '\n"Peak Optimization Flags"\n400.alpha," -O2"\n401.beta\n'
-    other = '\n"Base Other Flags"\n400.alpha," No flags used"\n401.beta," -L/x"\n'
-    times = read(tmp_path, spec_result(RATE) + base + peak + other)
-    flags = times["optimization_flags"].squeeze()
-    assert [flags.sel(benchmark="400.alpha", tuning=tuning).item() for tuning in ("base", "peak")] == ["-O3 -ipo", "-O2"]
-    assert flags.sel(benchmark="401.beta", tuning="peak").item() == "none"
-    assert times["other_flags"].sel(benchmark="400.alpha").squeeze().item() == "none"
-    assert "portability_flags" not in times
-
-
-def test_runs_that_were_not_made(tmp_path):
-    """Empty peak cells are no peak; `NR` rows end early: the benchmark keeps its place, without a time."""
-    times = read(tmp_path, spec_result([spec_pair("400.alpha", 2, 10.5, None), spec_pair("401.beta", 2, 20.5, None)]))
-    check(times, tuning=["base"])
-    assert times["time"].count() == 2
-    times = read(tmp_path, spec_result([spec_pair("500.alpha_r", 1, 10.5, None), "548.beta_r,,,,,NR,,,,,NR"], est="Est. ", valid=0))
-    check(times.squeeze(), benchmark=["500.alpha_r", "548.beta_r"], time=[10.5, np.nan], failed=[False, False])
-    assert np.isnan(times["ref_time"].values).tolist() == [False, True]
-
-
-def test_runs_that_failed(tmp_path):
-    """Any other status than S says how a run failed: no time, marked."""
-    times = read(tmp_path, spec_result([spec_pair("400.alpha", 1, 10.5, None), '400.alpha,1,7.5,9.0,0,VE,,,,,,"ref iteration #2"']))
-    check(times.squeeze(), time=[10.5, np.nan], failed=[False, True])
 
 
 @pytest.mark.parametrize(("kind", "ratio", "score", "suite", "setting"), [
@@ -99,54 +112,9 @@ def test_kinds_of_results(tmp_path, kind, ratio, score, suite, setting):
     assert {name: times[name].item() for name in ("copies", "threads") if name in times.coords} == ({setting: 8} if setting else {})
 
 
-@pytest.mark.parametrize(("reference", "ref_time"), [(1000.01, 1000.0), (1000.5, 1000.5)])
-def test_reference_times_are_whole_seconds_but_for_rounding(tmp_path, reference, ref_time):
-    times = read(tmp_path, spec_result([spec_pair("400.alpha", 2, 10.5, 9.5, reference=reference)]))
-    assert times["ref_time"].item() == pytest.approx(ref_time, rel=1e-6)
-
-
-def test_estimated_and_valid(tmp_path):
-    """A file may state that it is valid although its runs are estimated; both are coordinates."""
-    check(read(tmp_path, spec_result(RATE)), valid=[1], estimated=[0])
-    estimated = read(tmp_path, spec_result(RATE, est="Est. ", valid=1))
-    check(estimated, valid=[1], estimated=[1])
-    assert estimated["time"].count() == 12
-
-
-def test_hardware_and_software_lie_along_machine(tmp_path):
-    """Plain texts become numbers, texts of several rows are joined, and missing fields are unknown."""
-    times = read(tmp_path, spec_result(RATE))
-    expected = {
-        "machine": "Box 1 (Model 7, 2.10 GHz)", "vendor": "Maker Ltd", "cpu": "Model 7", "cpu_mhz": 2100.0, "cores": 12, "chips": 2,
-        "cores_per_chip": 6, "threads_per_core": 2, "l2_kb": 256.0, "l3_kb": 15360.0, "memory_gb": 128.0, "other_cache": "None",
-        "memory": "128 GB (16 x 8 GB 2Rx4, ECC, running at 1600 MHz)", "os": "Some Linux release 6 (Codename)", "cpu_max_mhz": np.nan,
-        "compiler": "C/C++: Version 14 of Compiler for Linux", "file_system": "ext4", "base_pointers": "unknown", "run_number": "007",
-    }  # fmt: skip
-    check(times, **{name: [value] for name, value in expected.items()})
-    assert all(times[name].dims == ("machine",) for name in expected)
-    assert all(times[name].dtype == object for name, value in expected.items() if isinstance(value, str))
-
-
-def test_hardware_of_2017(tmp_path):
-    """Fields of the third level are indented, blanks say nothing, and a machine without a name is unknown."""
-    after = (
-        '"Hardware Model:",\n\nHARDWARE\n\n"CPU Name","Model 8"\n"  Max MHz.",3400\n"  Nominal",2200\n'
-        'Enabled," cores, 2 chips,  threads/core"\n'
-        '"Cache L1"," "\n"  L2","1 MB I+D"\n"  L3",None\n"  Other"," "\nMemory,"4 TB (128 x 32 GB)"\nStorage,"1 TB"\nOther,None\n'
-        "\nSOFTWARE\n\n"
-        'OS,"Some Linux"\n,6.8.0\nParallel,No\nFirmware," "\nOther," "\n'
-    )
-    times = read(tmp_path, spec_result(RATE, after=after))
-    check(times, cpu_max_mhz=3400.0, cpu_mhz=2200.0, chips=2, l2_kb=1024.0, l3_kb=0.0, memory_gb=4096.0)
-    check(times, cores=np.nan, threads_per_core=np.nan)
-    check(times, machine="unknown", l1_cache="unknown", firmware="unknown", os="Some Linux 6.8.0", storage="1 TB")
-
-
 WHOLE = spec_result(RATE, selected=[RATE[1]])
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    "result.csv",
+test_what_is_wrong_is_said = refusals(read, "result.csv", [
     (WHOLE[:12], "no reader recognises its content"),
     (WHOLE[: WHOLE.index("401.beta") + 20], "is cut off in its 'Full Results Table': its last line is 9, and no 'Selected"),
     (spec_result([]), "has no time of any benchmark"),
@@ -156,7 +124,7 @@ test_what_is_wrong_is_said = refusals(
      "line 7: the time of the base run of '400.alpha' is 'fast'; expected a number above 0"),
     (spec_result(RATE) * 2, "holds two results, the second from line 50 on; split it"),
     (spec_result(RATE).replace("Run Time", "Duration"), "line 5: the head of the table needs run time, ratio or rate, and status"),
-)  # fmt: skip
+])  # fmt: skip
 
 
 def test_cut_off_below_the_tables(tmp_path):

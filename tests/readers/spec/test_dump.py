@@ -1,11 +1,10 @@
 """Dumps of published SPEC results: one row per result, zeros that are none, heads of many hands."""
 
-import numpy as np
 import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError
-from readers.files_of_our_own import check, refusals, write
+from readers.files_of_our_own import NAN, check, readings, refusals, write
 from shared_material import ARCHIVES, needs_archives
 
 HEAD = 'Benchmark,"Hardware Vendor",System,Result,Baseline,"Cores","Processor MHz","1st Level Cache",Memory,"HW Avail"'
@@ -23,15 +22,6 @@ def read(tmp_path, *rows, head=HEAD, name="dump.csv", **options):
 BOX = "Maker | Box 1 (CPU, 2 GHz) | "
 
 
-def test_scores_lie_along_machine_and_tuning(tmp_path):
-    """Result is peak, Baseline is base; there is no repetition; scores are better high."""
-    found = read(tmp_path, ROWS[0])
-    assert found["score"].dims == ("machine", "tuning")
-    check(found.sel(tuning=["peak", "base"]), score=[[35.8, 32.8]])
-    assert found["score"].attrs == {"units": "1", "better": "higher"}
-    assert (found.attrs["metric"], found.attrs["format"], found.attrs["n_not_measured"]) == ("score", "spec_dump", 0)
-
-
 def test_several_results_of_one_system(tmp_path):
     """A second result of one suite, vendor and system gets `#2`, with one warning; suites of one system are machines of their own.
 
@@ -41,51 +31,48 @@ def test_several_results_of_one_system(tmp_path):
         found = read(tmp_path, *ROWS)
     assert len(caught) == 1
     check(found, machine=[f"{BOX}CINT2006", f"{BOX}CFP2006", f"{BOX}CFP2006#2"], suite=["CINT2006", "CFP2006", "CFP2006"])
-    check(found.sel(tuning=["peak", "base"]), score=[[35.8, 32.8], [np.nan, 30.5], [np.nan, np.nan]])
+    check(found.sel(tuning=["peak", "base"]), score=[[35.8, 32.8], [NAN, 30.5], [NAN, NAN]])
     assert found.attrs["n_not_measured"] == 3
-    check(found, cpu_mhz=[2000, np.nan, 2500], l1_cache=["32 KB I + 32 KB D on chip per core", "None", "unknown"])
+    check(found, cpu_mhz=[2000, NAN, 2500], l1_cache=["32 KB I + 32 KB D on chip per core", "None", "unknown"])
     check(found, memory=["96 GB (6 x 16 GB, ECC)", "96 GB", "96 GB"], hardware_available=["May-2012", "03/01/12", "unknown"])
     assert found["cores"].dtype.kind == "i"
     assert all(found[name].dims == ("machine",) for name in ("cores", "memory", "suite"))
 
 
-@pytest.mark.parametrize("head", [
+HEADS = [
     "Benchmark,Hardware Vendor\t,System,# Cores,# Chips ,Processor ,3rd Level Cache,Result,Baseline",
     'Benchmark,"HardwareVendor     ",System,#Cores,#Chips,Processor,3rdLevelCache,Result,Baseline',
     "Benchmark,Hardware.Vendor,System,X..Cores,X..Chips,Processor,X3rd.Level.Cache,Result,Baseline",
+]
+"""Names of columns with trailing blanks, without blanks, and as R writes them."""
+
+TWICE = "Processor,Benchmark,HardwareVendor,System,Processor,400Peak,400Base,Result,Baseline,Price"
+RATES = ",Hardware Vendor\t,System,Peak Speed Result,Base Speed Result,Peak Rate Result,Base Rate Result,Published"
+
+test_what_is_read = readings(lambda folder, lines: read(folder, *lines[1:], head=lines[0]).sel(tuning=["peak", "base"]), [
+    ("Result is peak, Baseline is base; there is no repetition; scores are better high", [HEAD, ROWS[0]],
+     {"score.dims": ("machine", "tuning"), "score": [[35.8, 32.8]], "score.attrs": {"units": "1", "better": "higher"},
+      "metric": "score", "format": "spec_dump", "n_not_measured": 0}),
+    *((f"heads of many hands: {head}", [head, "CINT2006,Maker,Box,4,1,CPU 7,8 MB,20,10"],
+       {"cores": 4, "chips": 1, "vendor": "Maker", "system": "Box", "cpu": "CPU 7", "l3_cache": "8 MB", "suite": "CINT2006",
+        "coords": ["chips", "cores", "cpu", "l3_cache", "machine", "suite", "system", "tuning", "vendor"]})
+      for head in HEADS),
+    ("the first of two columns of one name counts; a median of 0 is missing, a price of 0 is not",
+     [TWICE, "A,CINT2006rate,Maker,Box,B,50.5,0,20,10,0"], {"cpu": "A", "peak_400": 50.5, "base_400": NAN, "price": 0}),
+    ("speed and rate are two variables; a column without a name is left out; 0.0 was not measured",
+     [RATES, "0,Maker,Box,21.5,20.7,0.0,96.7,May-2025"],
+     {"metrics": ["score_speed", "score_rate"], "score_speed": [[21.5, 20.7]], "score_rate": [[NAN, 96.7]], "vendor": "Maker",
+      "system": "Box", "published": "May-2025", "coords": ["machine", "published", "system", "tuning", "vendor"]}),
 ])  # fmt: skip
-def test_heads_of_many_hands(tmp_path, head):
-    """Names of columns with trailing blanks, without blanks, and as R writes them are the same."""
-    found = read(tmp_path, "CINT2006,Maker,Box,4,1,CPU 7,8 MB,20,10", head=head)
-    assert {"vendor", "system", "cores", "chips", "cpu", "l3_cache", "suite"} == set(found.coords) - {"machine", "tuning"}
-    check(found, cores=4, chips=1)
 
 
-def test_two_columns_of_one_name(tmp_path):
-    """The first of two columns counts; a median of 0 is missing, a price of 0 is not."""
-    head = "Processor,Benchmark,HardwareVendor,System,Processor,400Peak,400Base,Result,Baseline,Price"
-    found = read(tmp_path, "A,CINT2006rate,Maker,Box,B,50.5,0,20,10,0", head=head)
-    check(found, cpu="A", peak_400=50.5, base_400=np.nan, price=0)
-
-
-def test_speed_and_rate_in_one_row(tmp_path):
-    """Speed and rate are two variables; a column without a name is left out; 0.0 was not measured."""
-    head = ",Hardware Vendor\t,System,Peak Speed Result,Base Speed Result,Peak Rate Result,Base Rate Result,Published"
-    found = read(tmp_path, "0,Maker,Box,21.5,20.7,0.0,96.7,May-2025", head=head)
-    assert list(found) == ["score_speed", "score_rate"]
-    check(found.sel(tuning=["base", "peak"]), score_rate=[[96.7, np.nan]])
-    assert set(found.coords) == {"machine", "tuning", "vendor", "system", "published"}
-
-
-test_broken_dumps = refusals(
-    lambda folder, rows: read(folder, *rows),
-    "dump.csv",
+test_broken_dumps = refusals(lambda folder, rows: read(folder, *rows), "dump.csv", [
     ((), "has a head and no rows"),
     ((ROWS[0], "CINT2006,Maker,Box,35"), "is cut off: row 2, its last, has 4 cells of 10"),
     ((ROWS[0].replace("35.8", "fast"),), "line 2, column 'Result': 'fast' is no score; expected a number, or 0 for none"),
     ((ROWS[0].replace("35.8", "-1"),), "line 2, column 'Result': '-1' is no score"),
     ((ROWS[0], ROWS[1] + ",x,y,z"), "is not a table"),
-)
+])  # fmt: skip
 
 
 def test_a_table_that_is_no_dump(tmp_path):

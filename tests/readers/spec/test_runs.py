@@ -1,12 +1,11 @@
 """SPEC runs, one per file: rows without a head, sums and scores among the rows, fields left empty."""
 
-import numpy as np
 import pytest
 
 import perfarray
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.recognising import recognise
-from readers.files_of_our_own import check, reader, refusals, write
+from readers.files_of_our_own import NAN, read_placed, reader, readings, refusals, write
 from shared_material import ARCHIVES, needs_archives
 
 HEADED = "benchmark,time,ratio\n500.alpha_r,344,4.63\n503.gamma_r,211,12.42\nint_rate,555,7.58\n"
@@ -15,27 +14,19 @@ HEADED = "benchmark,time,ratio\n500.alpha_r,344,4.63\n503.gamma_r,211,12.42\nint
 read = reader("time.csv")
 
 
-@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-def test_rows_without_a_head(tmp_path, end):
-    """Benchmark and seconds; decimals differ, and the last line may have no end."""
-    times = read(tmp_path, f"400.alpha,142.991572\n410.beta,97.6\n500.gamma_r,335{end}")
-    check(times, time=[[142.991572], [97.6], [335.0]], suite=["int2006", "fp2006", "int2017"])
-    assert times["time"].dims == ("benchmark", "execution")
-    assert times["time"].attrs == {"units": "s", "better": "lower"}
-    assert times.attrs["metric"] == "time"
-
-
-def test_sums_and_scores_are_left_out(tmp_path):
-    """`int_rate` is no benchmark; an attribute counts such rows."""
-    found = read(tmp_path, HEADED)
-    check(found, benchmark=["500.alpha_r", "503.gamma_r"], ratio=[[4.63], [12.42]])
-    assert found["ratio"].attrs == {"units": "1", "better": "higher"}
-    assert (found.attrs["n_summary_rows"], found.attrs["format"], found.attrs["metric"]) == (1, "spec_runs", "ratio")
-
-
-def test_empty_fields_are_not_measured(tmp_path):
-    found = read(tmp_path, "benchmark,time,ratio\n500.alpha_r,,\n503.gamma_r,211,\nint_rate,,\n")
-    check(found, time=[[np.nan], [211]], ratio=[[np.nan], [np.nan]])
+test_what_is_read = readings(read, [
+    *((f"rows without a head are benchmark and seconds; decimals differ; the end is {end!r}",
+       f"400.alpha,142.991572\n410.beta,97.6\n500.gamma_r,335{end}",
+       {"time.dims": ("benchmark", "execution"), "time": [[142.991572], [97.6], [335.0]], "suite": ["int2006", "fp2006", "int2017"],
+        "time.attrs": {"units": "s", "better": "lower"}, "metric": "time"}) for end in ("", "\n", "\r\n")),
+    ("sums and scores are left out and counted", HEADED,
+     {"benchmark": ["500.alpha_r", "503.gamma_r"], "ratio": [[4.63], [12.42]], "ratio.attrs": {"units": "1", "better": "higher"},
+      "n_summary_rows": 1, "format": "spec_runs", "metric": "ratio"}),
+    ("empty fields are not measured", "benchmark,time,ratio\n500.alpha_r,,\n503.gamma_r,211,\nint_rate,,\n",
+     {"time": [[NAN], [211]], "ratio": [[NAN], [NAN]]}),
+    ("of a benchmark that occurs twice both are kept; one of no known suite is read", "benchmark,time,ratio\nown,1.5,2\nown,2.5,3\n",
+     {"benchmark": ["own", "own#2"], "suite": ["unknown", "unknown"]}, "occur more than once"),
+])  # fmt: skip
 
 
 def test_one_run_says_nothing_of_variance(tmp_path):
@@ -48,12 +39,10 @@ def test_one_run_says_nothing_of_variance(tmp_path):
     assert parts["coefficient_of_variation"].isnull().all()
 
 
-def test_executions_are_in_the_path(tmp_path):
-    for number, time in (("001", 344), ("002", 350)):
-        write(tmp_path / f"box-{number}.csv", HEADED.replace("344", str(time)))
-    found = perfarray.read_archive(tmp_path, layout="{machine}-{execution}.csv")
-    assert dict(found.sizes) == {"benchmark": 2, "machine": 1, "execution": 2}
-    check(found.sel(benchmark="500.alpha_r").squeeze(), time=[344, 350])
+test_executions_are_in_the_path = readings(read_placed, [
+    ("by a layout", ("{machine}-{execution}.csv", {"box-001.csv": HEADED, "box-002.csv": HEADED.replace("344", "350")}),
+     {"time.dims": ("benchmark", "machine", "execution"), "time": [[[344, 350]], [[211, 211]]]}),
+])  # fmt: skip
 
 
 def test_reference_times_are_no_measurements(tmp_path):
@@ -65,23 +54,14 @@ def test_reference_times_are_no_measurements(tmp_path):
     assert read(tmp_path, text)["time"].count() == 2
 
 
-test_broken_files = refusals(
-    read,
-    "time.csv",
+test_broken_files = refusals(read, "time.csv", [
     ("400.alpha,1.5\n401.be", r"line 2 has 1 cells \('401.be'\); expected benchmark, time$"),
     ("400.alpha,1.5\n401.beta,fast\n", "line 2: 'fast' of '401.beta' is not a number above 0"),
     ("400.alpha,1.5\n401.beta,0\n", "line 2: '0' of '401.beta'"),
     ("benchmark,time,ratio\n500.alpha_r,344\n", "line 2 has 2 cells .* expected benchmark, time, ratio$"),
     ("benchmark,time,ratio\n500.alpha_r,344,4.63\nbenchmark,time,ratio\n", "line 3: 'time' of 'benchmark' is not a number"),
     ("benchmark,time,ratio\n500.alpha_r,,\n", "has no time of any benchmark in 2 lines"),
-)
-
-
-def test_a_benchmark_that_occurs_twice(tmp_path):
-    """Both are kept, with a warning; a benchmark of no known suite is read."""
-    with pytest.warns(UserWarning, match="occur more than once"):
-        found = read(tmp_path, "benchmark,time,ratio\nown,1.5,2\nown,2.5,3\n")
-    check(found, benchmark=["own", "own#2"], suite=["unknown", "unknown"])
+])  # fmt: skip
 
 
 @needs_archives

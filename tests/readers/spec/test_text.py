@@ -8,7 +8,7 @@ import pytest
 import perfarray
 from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats, read_table, recognise
-from readers.files_of_our_own import SPEC_SYSTEM, check, reader, refusals, spec_report, spec_rows, write
+from readers.files_of_our_own import NAN, SPEC_SYSTEM, check, reader, readings, refusals, spec_report, spec_rows, write
 from shared_material import ARCHIVES, needs_archives
 
 TWO = [*spec_rows(), *spec_rows("502.beta_r", ("97.4", "98.1", "97.4"))]
@@ -23,31 +23,43 @@ def archive(tmp_path, files):
     return perfarray.read_archive([write(tmp_path / name, text) for name, text in files.items()], format="spec_text")
 
 
-def test_rows_are_executions(tmp_path):
-    """Three rows are three executions of one session; the ratio is a variable of its own; attributes hold no data for joining alone."""
-    times = read(tmp_path, spec_report(*TWO))
-    assert dict(times.sizes) == {"benchmark": 2, "machine": 1, "compiler": 1, "flags": 1, "session": 1, "execution": 3}
-    check(times.squeeze(), time=[[136, 137, 137], [97.4, 98.1, 97.4]], tuning="base")
-    check(times.isel(benchmark=0).squeeze(), ratio=[11.71, 11.62, 11.62])
-    assert times["time"].attrs == {"units": "s", "better": "lower"}
-    assert times["ratio"].attrs == {"units": "1", "better": "higher"}
-    counts = {"n_tied": 0, "n_partly_tied": 2, "n_without_system_info": 1}
-    assert times.attrs == {"metric": "ratio", "format": "spec_text", **counts}
+def seconds(*benchmarks):
+    """Return times of benchmarks of one machine, compiler, flags and session."""
+    return [[[[[times]]]] for times in benchmarks]
 
 
-def test_selected_rows_are_read_where_there_are_no_others(tmp_path):
-    """They repeat rows of the table; alone they are one execution."""
-    whole = read(tmp_path, spec_report(*TWO, selected=[TWO[1], TWO[4]]))
-    assert (whole["time"].count(), whole.sizes["execution"]) == (6, 3)
-    check(read(tmp_path, spec_report(selected=[TWO[1], TWO[4]])).squeeze(), time=[137.0, 98.1])
+TIES = {"500.a_r": ("10.1", "10.1", "10.1"), "502.b_r": ("20.1", "20.2", "20.1"), "503.c_r": ("1.1", "1.2"), "505.d_r": ("7.0",)}
+PEAK = ["500.alpha_r  1  100  10.0  S  1  90.5  11.0  *", "500.alpha_r  1  101  9.9  *  1  91.5  10.9  S"]
+FAILED = ["500.alpha_r  1  100  10.0  *", "500.alpha_r  1  --  --  RE", "548.gamma_r  NR"]
+KNOWN = {"cpu": "Vendor Model 7", "cpu_mhz": 3100.5, "cores": 8, "chips": 1, "threads_per_core": 2, "memory_gb": 64.0, "l3_kb": NAN}
+UNKNOWN = {"cpu": "unknown", **dict.fromkeys(("cores", "chips", "threads_per_core", "memory_gb", "cpu_mhz"), NAN)}
+MULTIPLE = "\nSystem Info:\nCPU Name: Multiple\nEnabled: -1 cores, number of chips enabled chips, (?) threads/core\nMemory: \n"
+UNNAMED = "\nSystem Info:\nMemory: 1x Not Specified Not Specified 16 GB\nCPU Name: X CPU @ 2.50GHz\n"
 
-
-def test_ties_stay_and_are_counted(tmp_path):
-    """Rounded runs may be equal; attributes count the benchmarks whose runs are all equal, and those with some equal runs."""
-    runs = {"500.a_r": ("10.1", "10.1", "10.1"), "502.b_r": ("20.1", "20.2", "20.1"), "503.c_r": ("1.1", "1.2"), "505.d_r": ("7.0",)}
-    times = read(tmp_path, spec_report(*(row for name, own in runs.items() for row in spec_rows(name, own))))
-    assert (times.attrs["n_tied"], times.attrs["n_partly_tied"]) == (1, 1)
-    check(times.sel(benchmark="500.a_r").squeeze(), time=[10.1] * 3)
+test_what_is_read = readings(read, [
+    ("rows are executions of one session; the ratio is a variable of its own; attributes hold no data for joining alone", spec_report(*TWO),
+     {"time.dims": ("benchmark", "machine", "compiler", "flags", "session", "execution"), "tuning": "base",
+      "time": seconds([136, 137, 137], [97.4, 98.1, 97.4]), "ratio": seconds([11.71, 11.62, 11.62], [16.34, 16.23, 16.34]),
+      "time.attrs": {"units": "s", "better": "lower"}, "ratio.attrs": {"units": "1", "better": "higher"}, "metric": "ratio",
+      "format": "spec_text", "n_tied": 0, "n_partly_tied": 2, "n_without_system_info": 1}),
+    ("selected rows repeat rows of the table", spec_report(*TWO, selected=[TWO[1], TWO[4]]),
+     {"time": seconds([136, 137, 137], [97.4, 98.1, 97.4])}),
+    ("selected rows alone are one execution", spec_report(selected=[TWO[1], TWO[4]]), {"time": seconds([137.0], [98.1])}),
+    ("benchmarks whose runs are equal, or some of them, are counted",
+     spec_report(*(row for name, own in TIES.items() for row in spec_rows(name, own))),
+     {"n_tied": 1, "n_partly_tied": 1, "time": seconds([10.1] * 3, [20.1, 20.2, 20.1], [1.1, 1.2, NAN], [7.0, NAN, NAN])}),
+    ("System Info gives typed coordinates along machine; the clock is the median of the counters, without their `all`",
+     spec_report(*TWO, after=SPEC_SYSTEM),
+     {name: [value] for name, value in KNOWN.items()} | {f"{name}.dims": ("machine",) for name in KNOWN}),
+    ("`Multiple`, -1 cores and modules without a name are unknown", spec_report(*TWO, after=MULTIPLE), UNKNOWN),
+    ("counters and System Info may be absent", spec_report(*TWO), UNKNOWN),
+    ("a clock may be in the name of the processor", spec_report(*TWO, after=UNNAMED), {"memory_gb": 16.0, "cpu_mhz": 2500.0}),
+    ("peak runs stand beside the base runs and lie along `tuning`", spec_report(*PEAK),
+     {"tuning": ["base", "peak"], "time": [[[[[[[100, 101]], [[90.5, 91.5]]]]]]]}),
+    ("a failed run is NaN and marked; a benchmark that was not run keeps its place", spec_report(*FAILED),
+     {"benchmark": ["500.alpha_r", "548.gamma_r"], "failed": seconds([False, True], [False, False]),
+      "time": seconds([100.0, NAN], [NAN, NAN])}),
+])  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "machine", "flags"), [
@@ -75,24 +87,6 @@ def test_the_first_lines_name_compiler_and_system(tmp_path, built, compiler, sys
     assert times["os"].dims == ("machine",)
 
 
-def test_the_machine_is_described_by_numbers(tmp_path):
-    """System Info gives typed coordinates along machine; the clock is the median of the counters, without their `all`."""
-    times = read(tmp_path, spec_report(*TWO, after=SPEC_SYSTEM))
-    known = {"cpu": "Vendor Model 7", "cpu_mhz": 3100.5, "cores": 8, "chips": 1, "threads_per_core": 2, "memory_gb": 64.0, "l3_kb": np.nan}
-    check(times, **{name: [value] for name, value in known.items()})
-    assert all(times[name].dims == ("machine",) for name in known)
-
-
-def test_what_is_not_known_of_a_machine(tmp_path):
-    """`Multiple`, -1 cores and modules without a name are unknown; counters and System Info may be absent."""
-    info = "\nSystem Info:\nCPU Name: Multiple\nEnabled: -1 cores, number of chips enabled chips, (?) threads/core\nMemory: \n"
-    for after in (info, ""):
-        unknown = dict.fromkeys(("cores", "chips", "threads_per_core", "memory_gb", "cpu_mhz"), np.nan)
-        check(read(tmp_path, spec_report(*TWO, after=after)), cpu="unknown", **unknown)
-    named = "\nSystem Info:\nMemory: 1x Not Specified Not Specified 16 GB\nCPU Name: X CPU @ 2.50GHz\n"
-    check(read(tmp_path, spec_report(*TWO, after=named)), memory_gb=16.0, cpu_mhz=2500.0)
-
-
 @pytest.mark.parametrize(("score", "copies", "suite"), [
     ("SPECrate(R)2017_int_base", 1, "int2017_rate1"),
     ("SPECrate(R)2026_fp_base", 1, "fp2026_rate1"),
@@ -108,49 +102,31 @@ def test_the_suite_is_a_coordinate_along_benchmark(tmp_path, score, copies, suit
     assert ("copies" in times.coords) == (copies > 1)
 
 
-def test_base_and_peak(tmp_path):
-    rows = ["500.alpha_r  1  100  10.0  S  1  90.5  11.0  *", "500.alpha_r  1  101  9.9  *  1  91.5  10.9  S"]
-    times = read(tmp_path, spec_report(*rows))
-    check(times, tuning=["base", "peak"])
-    check(times.sel(tuning="peak").squeeze(), time=[90.5, 91.5])
-
-
-def test_runs_that_failed_or_were_not_made(tmp_path):
-    """A failed run is NaN and marked; a benchmark that was not run keeps its place."""
-    times = read(tmp_path, spec_report("500.alpha_r  1  100  10.0  *", "500.alpha_r  1  --  --  RE", "548.gamma_r  NR")).squeeze()
-    check(times, benchmark=["500.alpha_r", "548.gamma_r"], failed=[[False, True], [False, False]])
-    check(times, time=[[100.0, np.nan], [np.nan, np.nan]])
-
-
-test_a_row_that_is_none = refusals(
-    lambda folder, row: read(folder, spec_report(TWO[0], row)),
-    NAME,
+test_a_row_that_is_none = refusals(lambda folder, row: read(folder, spec_report(TWO[0], row)), NAME, [
     ("500.alpha_r  1  100", "line 7: '500.alpha_r  1  100'; expected a benchmark, then copies, run time"),
     *((row, "line 7") for row in ("500.alpha_r  1  0  10.0  S", "500.alpha_r  1  fast  10.0  S", "500.alpha_r", "500.")),
     ("500.alpha_r  1  1  1  S  1  1  1  S  1  1  1  S", "line 7"),
-)
+])  # fmt: skip
 
 WHOLE = spec_report(*TWO, selected=[TWO[1], TWO[4]], after=SPEC_SYSTEM)
 
-test_what_is_wrong_is_said = refusals(
-    read,
-    NAME,
+test_what_is_wrong_is_said = refusals(read, NAME, [
     (WHOLE[: WHOLE.index(TWO[2])], "is cut off: its last line is 7, and no line of ="),
     (WHOLE[: WHOLE.index(" Est.")], "is cut off: its last line is 14, and no score"),
     (WHOLE[:60], "no reader recognises its content"),
     (spec_report(), "has no run of any benchmark"),
     (spec_report(*TWO) * 2, "holds two results, the second ends or begins at line 26; split the file"),
     (spec_report(*TWO) + WHOLE[: WHOLE.index(TWO[2])], "holds two results, the second ends or begins at line 17"),
-)
-test_told_the_format = refusals(
-    lambda folder, text: read(folder, text, format="spec_text"), NAME, ("hello", "is not a SPEC text report: it has no line 'Benchmarks")
-)
+])  # fmt: skip
+test_told_the_format = refusals(lambda folder, text: read(folder, text, format="spec_text"), NAME, [
+    ("hello", "is not a SPEC text report: it has no line 'Benchmarks"),
+])  # fmt: skip
 
 
 def test_cut_off_below_the_score(tmp_path):
     """Only descriptions are lost."""
     short = read(tmp_path, WHOLE[: WHOLE.index("Enabled")])
-    check(short, cores=np.nan)
+    check(short, cores=NAN)
     assert (short["time"].count(), short.attrs["n_without_system_info"]) == (6, 0)
     assert read(tmp_path, WHOLE[: WHOLE.index("System Info")]).attrs["n_without_system_info"] == 1
 
@@ -165,7 +141,7 @@ def test_the_number_in_the_name_is_the_session(tmp_path):
     assert times.sizes["session"] == 2
     found = times.sel(benchmark="500.alpha_r", compiler="GCC 13.2.0", flags="O3")
     np.testing.assert_array_equal(found.sel(machine="A"), [[136, 137, 137], [138, 139, 140]])
-    np.testing.assert_array_equal(found.sel(machine="B"), [[138, 139, 140], [np.nan] * 3])
+    np.testing.assert_array_equal(found.sel(machine="B"), [[138, 139, 140], [NAN] * 3])
     assert times.perf.merge_level("session").sizes["execution"] == 6
 
 
@@ -197,7 +173,7 @@ def test_reports_of_one_machine_say_the_same_of_it(tmp_path):
     with pytest.warns(UserWarning, match="differently is taken as unknown: cpu of 'A'; cores of 'A'$") as caught:
         found = archive(tmp_path, files | {"A_O3-flto_001.txt": spec_report(*OTHER, after=other)})
     assert len(caught) == 1
-    check(found, cpu=["unknown"], cores=[np.nan], cpu_mhz=[3101.5], memory_gb=[64.0])
+    check(found, cpu=["unknown"], cores=[NAN], cpu_mhz=[3101.5], memory_gb=[64.0])
 
 
 def runs_of(path):
