@@ -10,6 +10,7 @@ from comparisons.arrays import in_seconds
 from strategies import experiments
 
 EXPERIMENTS = experiments(10_000)
+pytestmark = pytest.mark.slow
 
 
 def error_of(rate: float, count: int) -> float:
@@ -21,7 +22,6 @@ def covered(found, truth=1.0, row=""):
     return float(((found[f"{row}lower"] <= truth) & (found[f"{row}upper"] >= truth)).mean())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("units", [5, 8, 20])
 def test_fieller_satterthwaite_covers_95_percent(units):
     """94.4 to 95.7 % at 5 or more units a side under normality, within two Monte Carlo errors."""
@@ -31,7 +31,6 @@ def test_fieller_satterthwaite_covers_95_percent(units):
     assert 0.944 - error <= float(found["estimate"]) <= 0.957 + error
 
 
-@pytest.mark.slow
 def test_shared_builds_cover_95_percent_where_independence_covers_67():
     """Twelve benchmarks linked into one build whose effects correlate at 0.3: 95 % where that is known, 67 where it is not."""
     count = experiments(3000)
@@ -43,14 +42,12 @@ def test_shared_builds_cover_95_percent_where_independence_covers_67():
     assert abs(covered(independent, row="suite_") - 0.67) < 0.03
 
 
-@pytest.mark.slow
 def test_mean_interval_covers_ragged_nests():
     nest = {"sizes": {"execution": 8, "iteration": (1, 12)}, "variances": {"execution": 1e-4, "iteration": 4e-4}}
     found = perfarray.coverage("mean_interval", **nest, n_experiments=EXPERIMENTS, rng=3)
     assert abs(float(found["estimate"]) - 0.95) < min(error_of(0.95, EXPERIMENTS), 0.01)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dims", "ask", "alone"),
     [
@@ -72,7 +69,6 @@ def test_corrections_keep_the_family_at_5_percent(dims, ask, alone):
     assert max(rates["holm"], rates["bh"]) < 0.05 + error_of(0.05, count)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 0.8])
 def test_a_paired_suite_row_covers_95_percent_whatever_moves_together(correlation):
     """Thirteen benchmarks in five sessions: 95 % with effects of the sessions that the benchmarks share, or do not."""
@@ -87,7 +83,6 @@ def test_a_paired_suite_row_covers_95_percent_whatever_moves_together(correlatio
     assert abs(covered(found, row="suite_") - 0.95) < error_of(0.95, count)
 
 
-@pytest.mark.slow
 def test_verdicts_of_positive_data_are_given_wherever_p_allows():
     """Three runs a side, coefficient of variation 0.5, three times as long: a verdict in 37 % of comparisons, wherever p <= 0.05."""
     rng, count = np.random.default_rng(8), EXPERIMENTS
@@ -108,7 +103,6 @@ def drawn(rng, law, shape):
     return rng.exponential(size=shape) - 1 if law == "exponential" else rng.normal(size=shape)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 def test_printed_coverage_holds():
     """Every cell of the table in the how-to, of 20,000 experiments, agrees with others of another seed within Monte Carlo error."""

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "docs" / "scripts" / "false_alarms.py"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,6 @@ def printed(page):
     return rows[0], {row[0]: [tuple(map(float, re.findall(r"[\d.]+", cell))) for cell in row[1:]] for row in rows[2:]}
 
 
-@pytest.mark.slow
 def test_respecting_the_nest_keeps_the_error_rate(rates):
     """The verdicts of `compare` err in 5 % of comparisons whatever the number of iterations, and in fewer with three units."""
     ours = rates.sel(rule="perfarray")
@@ -43,7 +43,6 @@ def test_respecting_the_nest_keeps_the_error_rate(rates):
     assert ours.sel(design="3 x 100").item() > 0.02
 
 
-@pytest.mark.slow
 def test_pooled_alarms_follow_from_the_share(script, rates):
     """The rate is that of a normal test whose error is too small by the square root of 1 + (m - 1) share."""
     for executions, iterations in script.DESIGNS:
@@ -52,7 +51,6 @@ def test_pooled_alarms_follow_from_the_share(script, rates):
         assert abs(rates.sel(design=design, rule="pooled t (pyperf)").item() - known) < 0.06
 
 
-@pytest.mark.slow
 def test_the_printed_table_holds(script, rates):
     heading, rows = printed("docs/why.md")
     assert heading[1:] == list(script.RULES)

@@ -443,7 +443,7 @@ def test_bad_input(change, keywords, message):
 
 
 def test_tables_that_cannot_be_used():
-    """One row; two columns of one name; rows of two suites, unless the suite is a predictor."""
+    """One row; two columns of one name; rows of two suites, unless the suite is a predictor; something else than a table."""
     table = made(40, 31)
     with pytest.raises(ValueError, match="the table has 1 rows"):
         table[:1].perf.explain_variation()
@@ -454,6 +454,8 @@ def test_tables_that_cannot_be_used():
     with pytest.raises(ValueError, match=r"rows of several suites \('int: 20', 'fp: 20'\).*table\['suite'\] == 'int'"):
         least_squares(suites)
     assert least_squares(suites, predictors=["cores", "suite"], splits=1).correlation > 0
+    with pytest.raises(TypeError, match="expected a table of machines or timings, got list"):
+        perfarray.explain_variation([1, 2])
 
 
 def test_many_rows_are_permuted_once(monkeypatch):

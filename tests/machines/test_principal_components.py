@@ -124,7 +124,7 @@ def test_clusters_of_the_paper(medians):
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"samples": "computer"}, "'computer' not found.*two dims that are no repetitions, and samples= names the one whose labels are"),
+        ({"samples": "computer"}, "samples 'computer' not found.*are no repetitions, and samples= names the one whose labels are points"),
         ({"features": "machine"}, "are the same dim"),
         ({"statistic": "mode"}, "statistic='mode' is not known"),
         ({"impute": "zero"}, "impute='zero' is not known"),

@@ -47,6 +47,9 @@ def of_suite(pilot):
     return plan_suite(pilot, costs=COSTS, budget=6000)
 
 
+IN_JOULES = "energy is in 'J', not seconds"
+
+
 def with_energy(pilot):
     return pilot.assign(energy=(pilot["time"] * 3).assign_attrs(pilot["time"].attrs | {"units": "J"}))
 
@@ -415,8 +418,11 @@ class TestSuite:
             ({"paired": "execution", "baseline": "old"}, "paired='execution' is not known; choose one of 'binary'"),
             ({"paired": "binary", "baseline": "old", "shared": ("binary", "execution")}, "with several shared levels"),
             ({"shared": ("execution", "binary")}, "is not the outermost level 'binary'"),
-            ({"metric": ["time", "energy"]}, "energy is in 'J', not seconds; say in costs= what one iteration takes"),
-            ({"metric": "energy", "costs": {"execution": 1}}, "'binary'.*energy is in 'J', not seconds, so that 'iteration' needs a price"),
+            ({"metric": ["time", "energy"]}, f"{IN_JOULES}; say in costs= what one iteration takes"),
+            (
+                {"metric": "energy", "costs": {"execution": 1}},
+                f"no price for 'binary'.*{IN_JOULES}, so that 'iteration' needs a price, too",
+            ),
         ],
     )
     def test_bad_input(self, pilot, keywords, message):

@@ -205,6 +205,14 @@ def plan(*systems, costs=None, **keywords):
     return plan_repetitions(*systems, costs=costs or {}, **keywords)
 
 
+def only(level):
+    return from_components({level: 1.0})
+
+
+def labelled(benchmark):
+    return components().expand_dims(benchmark=[benchmark])
+
+
 BOTH = {"binary": 1, "execution": 1}
 
 
@@ -213,10 +221,7 @@ BOTH = {"binary": 1, "execution": 1}
     [
         (lambda: plan(components(), baseline_costs={}), "name the baseline too"),
         (lambda: plan(components(), components(), baseline_costs=7), "baseline_costs=7: give a mapping"),
-        (
-            lambda: plan(components(), from_components({"iteration": 1.0}), baseline_costs={"binary": 3}),
-            "names 'binary', which the baseline",
-        ),
+        (lambda: plan(components(), only("iteration"), baseline_costs={"binary": 3}), "names 'binary', which the baseline does not have"),
         (lambda: from_components({}), "give a mapping of levels to variances"),
         (lambda: from_components({"binary": -1.0}), r"components\['binary'\] holds -1 to -1"),
         (lambda: from_components({"binary": np.inf}), "zero or more, and finite"),
@@ -226,8 +231,8 @@ BOTH = {"binary": 1, "execution": 1}
         (lambda: from_components([components()]), "have negative 'unknown'; pooling needs the estimates themselves"),
         (lambda: from_components([one.perf.variance_components() for one in (pilot(1), pilot(2, "binary"))]), "needs the same nest"),
         (lambda: plan(components(), "old"), "planned with those of a baseline, not str"),
-        (lambda: plan(components(), from_components({"session": 1.0})), "one nest is no part of the other"),
-        (lambda: plan(*(components().expand_dims(benchmark=[name]) for name in ("fft", "lu"))), "labels along 'benchmark': 'fft' and 'lu'"),
+        (lambda: plan(components(), only("session")), "one nest is no part of the other"),
+        (lambda: plan(*map(labelled, ("fft", "lu"))), "different labels along 'benchmark': 'fft' and 'lu'"),
         (lambda: plan(pilot(1, "binary"), pilot(2)), "plan from the components of both"),
         (lambda: plan(components(), costs={"binary": 1}, budget=100), "costs= has no price for 'execution'"),
         (lambda: plan(components(), costs=BOTH, budget=100, variances="biased"), "do not tell"),
