@@ -62,7 +62,7 @@ CALLS = [
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("name", "keywords"), CALLS)
 def test_all_paths_agree(suite, name, keywords):
-    """Any order of dims or repetitions, chunked, or one cell alone: numbers equal up to rounding, texts exactly; attrs are text and numbers."""
+    """Any order of dims, chunks, or one cell alone: numbers equal up to rounding, texts exactly; attrs are text and numbers."""
     found = ask(name, suite, **keywords)
     lazy = ask(name, suite.chunk({"machine": 1, "version": 1}), **keywords)
     assert lazy["n" if "n" in lazy else next(iter(lazy.data_vars))].chunks is not None
@@ -396,7 +396,7 @@ def test_the_unit_is_named_where_there_is_one():
         times.perf.speedup_test("old", confidence_level=0.95)
 
 
-ACROSS = dict.fromkeys(KEYWORDS, {}) | {
+ACROSS = {name: {} for name in KEYWORDS} | {
     "required_runs": {"width": 0.1}, "compare": {}, "pairwise": {"dim": "version"}, "machine_table": {},
     "plan_suite": {"costs": {"execution": 1.0}, "budget": 1e6, "shared": "execution"},
 }  # fmt: skip
