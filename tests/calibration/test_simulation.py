@@ -67,6 +67,5 @@ def test_means_broadcast_by_name():
     ],
 )
 def test_bad_arguments(change, message):
-    """What came and what is needed."""
     with pytest.raises(ValueError, match=message):
         perfarray.simulate(**{"sizes": {"execution": 2}, "variances": {"execution": 1.0}, **change})

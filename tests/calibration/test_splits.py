@@ -199,7 +199,6 @@ def test_a_threshold_is_for_every_rule():
     ],
 )
 def test_bad_input(change, message):
-    """What came, and what is needed."""
     with pytest.raises(ValueError, match=message):
         drawn(benchmarks=2).perf.calibrate(**change)
 

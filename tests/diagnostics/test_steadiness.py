@@ -136,7 +136,6 @@ def test_of_executions_in_order():
     ],
 )
 def test_bad_input(keywords, message):
-    """Messages say what came and what is needed."""
     with pytest.raises(ValueError, match=message):
         timings([LEVELS["flat"]]).perf.steady_state(**keywords)
 

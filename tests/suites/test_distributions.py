@@ -87,12 +87,8 @@ def test_all_paths_agree(machines):
     """Function, method, transposed, chunked, other order of runs: the same scores, in the order of the dims."""
     pytest.importorskip("dask")
     expected = perfarray.score_distribution(machines, rng=4)
-    for times in (
-        machines,
-        machines.transpose("execution", "machine", "benchmark"),
-        machines.chunk(machine=1),
-        machines.isel(execution=[2, 0, 1]),
-    ):
+    turned, other_order = machines.transpose("execution", "machine", "benchmark"), machines.isel(execution=[2, 0, 1])
+    for times in (machines, turned, machines.chunk(machine=1), other_order):
         xr.testing.assert_allclose(times.perf.score_distribution(rng=4).compute(), expected, rtol=1e-12)
 
 
