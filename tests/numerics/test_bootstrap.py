@@ -191,14 +191,10 @@ def test_bca_and_percentile_of_scipy():
         found, _ = sample_bootstrap(sample, np.array(0), draws, "mean", method)
         np.testing.assert_allclose(limits_of(found, 0.95), theirs, atol=0.03 * sample.std() / np.sqrt(40) * 2)
     theirs = stats.bootstrap((sample,), np.median, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1))
+    theirs = stats.bootstrap((sample,), np.median, confidence_level=0.9, bootstrap_result=theirs, n_resamples=0, method="percentile")
     found, _ = sample_bootstrap(sample, np.array(0), draws._replace(n_resamples=20_000), "median", "percentile")
-    np.testing.assert_allclose(
-        limits_of(found, 0.9),
-        stats.bootstrap(
-            (sample,), np.median, confidence_level=0.9, bootstrap_result=theirs, n_resamples=0, method="percentile"
-        ).confidence_interval,
-        rtol=1e-12,  # both are values of the sample, or lie halfway between two of them
-    )
+    # Both are values of the sample, or lie halfway between two of them.
+    np.testing.assert_allclose(limits_of(found, 0.9), theirs.confidence_interval, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["percentile", "basic", "bca", "studentized"])
@@ -309,9 +305,8 @@ def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
     draws = Draws((True, False), 20, (1, 2))
 
     def limits():
-        return ratio_by_draws(
-            new, old[:1], np.arange(12).reshape(3, 4), levels=2, draws=draws, flat=False, paired=False, method="bca", level=0.9
-        )
+        how = {"levels": 2, "draws": draws, "flat": False, "paired": False, "method": "bca", "level": 0.9}
+        return ratio_by_draws(new, old[:1], np.arange(12).reshape(3, 4), **how)
 
     whole = limits()
     monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 100)
