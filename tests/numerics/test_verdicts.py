@@ -43,7 +43,6 @@ def test_adjusted_p_values_are_those_of_statsmodels(correction, name):
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
 def test_a_missing_p_value_is_no_member_of_the_family(correction):
-    """NaN stays NaN and does not count."""
     pvalues = np.array([0.01, np.nan, 0.04, 0.03])
     found = adjust(pvalues, correction)
     assert np.isnan(found[1])
