@@ -244,10 +244,7 @@ def test_influence_of_a_ratio(golden):
 def test_statistics_of_ragged_cells():
     """Units count alike: the weighted median; the minimum of what was measured; a function sees measured values only."""
     values = np.array([[[1.0, 2.0, 3.0, 4.0], [10.0, np.nan, np.nan, np.nan]]])
-    assert evaluate(values, "mean")[0] == 6.25
-    assert evaluate(values, "median")[0] == 7.0
-    assert evaluate(values, "min")[0] == 1.0
-    assert evaluate(values, np.sum)[0] == 20.0
+    assert [evaluate(values, statistic)[0] for statistic in ("mean", "median", "min", np.sum)] == [6.25, 7.0, 1.0, 20.0]
     assert weighted_median(np.array([3.0, 1.0, 2.0]), np.full(3, 1 / 3)) == 2.0
     assert weighted_median(np.array([3.0, 1.0, 2.0, 4.0]), np.full(4, 0.25)) == 2.5
 
@@ -288,12 +285,10 @@ def test_memory_is_a_block_s(monkeypatch, statistic, complete):
 @pytest.mark.parametrize("gaps", [(slice(0, 0),), (2, 1, slice(2, None)), (slice(3, None),)])
 def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
     """A large cell is drawn in blocks, and that changes no number; nor does it how many replicates are drawn."""
-    import perfarray.numerics.bootstrap as module
-
     values = np.random.default_rng(0).normal(size=(5, 4, depth))
     values[gaps] = np.nan
     whole = replicates_of(values, statistic, Draws(drawn, 100, (1, 2)))
-    monkeypatch.setattr(module, "BLOCK", 2_000)
+    monkeypatch.setattr("perfarray.numerics.bootstrap.BLOCK", 2_000)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 100, (1, 2))), whole)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 37, (1, 2))), whole[:37])
 

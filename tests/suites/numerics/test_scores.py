@@ -101,8 +101,7 @@ def test_other_means_have_the_standard_error_of_simulation(mean):
 
 def test_t_over_benchmarks_is_r_s(golden):
     """Random benchmarks, geometric mean of ratios of medians: R's paired t interval on log ratios."""
-    cases = golden("ci_and_empirical")["log_t"]
-    for case in cases:
+    for case in golden("ci_and_empirical")["log_t"]:
         new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
         expected = case["output"]
         found = interval(new, old, PLAIN._replace(random_benchmarks=True, statistic="median"))
