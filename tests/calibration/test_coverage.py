@@ -294,7 +294,6 @@ def test_an_unbounded_interval_covers_and_none_is_counted_apart():
     ],
 )  # fmt: skip
 def test_bad_input(change, message):
-    """What came, and what is needed."""
     method, given = change.get("method", "ratio_interval"), {name: value for name, value in change.items() if name != "method"}
     with pytest.raises(ValueError, match=message):
         perfarray.coverage(method, **{"n_experiments": 4, **NEST, **given})
@@ -311,7 +310,6 @@ def test_bad_input(change, message):
     ],
 )
 def test_bad_decisions(method, change, message):
-    """What has none, and what it does not know."""
     with pytest.raises(ValueError, match=message):
         perfarray.false_alarm_rate(method, **{"n_experiments": 4, **NEST, **change})
 

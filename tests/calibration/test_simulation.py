@@ -11,9 +11,8 @@ import perfarray
 def test_true_components(distribution):
     """The ANOVA finds the variances that went in, within 10 %."""
     truth = {"binary": 4.0, "execution": 1.0, "iteration": 2.0}
-    times = perfarray.simulate(
-        sizes={"binary": 400, "execution": 20, "iteration": 10}, variances=truth, mean=100.0, distribution=distribution, rng=1
-    )
+    sizes = {"binary": 400, "execution": 20, "iteration": 10}
+    times = perfarray.simulate(sizes=sizes, variances=truth, mean=100.0, distribution=distribution, rng=1)
     found = times.perf.variance_components()
     limit = 0.6 if distribution == "lognormal" else 0.25
     for level, value in truth.items():
@@ -67,6 +66,5 @@ def test_means_broadcast_by_name():
     ],
 )
 def test_bad_arguments(change, message):
-    """What came and what is needed."""
     with pytest.raises(ValueError, match=message):
         perfarray.simulate(**{"sizes": {"execution": 2}, "variances": {"execution": 1.0}, **change})

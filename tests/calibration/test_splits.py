@@ -23,25 +23,25 @@ def drawn(benchmarks=40, executions=10, iterations=20, **options):
     )["time"]  # fmt: skip
 
 
-class TestHalves:
-    """Every split once, in whatever number."""
+def splits_of(n, number):
+    """Return splits as sets of two sets."""
+    first, second = halves(n, number, np.random.default_rng(1))
+    return [frozenset({frozenset(a), frozenset(b)}) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
 
-    @pytest.mark.parametrize("n", [2, 3, 4, 7, 8])
-    def test_few_are_enumerated(self, n):
-        """As sets of two sets, each way once."""
-        first, second = halves(n, 10_000, np.random.default_rng(1))
-        expected = {frozenset({frozenset(one), frozenset(range(n)) - set(one)}) for one in combinations(range(n), n // 2)}
-        found = [frozenset({frozenset(a), frozenset(b)}) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
-        assert set(found) == expected
-        assert len(found) == len(expected) == number_of_splits(n)
 
-    @pytest.mark.parametrize("n", [8, 9, 20])
-    def test_many_are_drawn(self, n):
-        """Distinct ones, all units used, each as often on either side of an even number."""
-        first, second = halves(n, 30, np.random.default_rng(1))
-        whole = {frozenset({frozenset(a), frozenset(b)}) for a, b in zip(first.tolist(), second.tolist(), strict=True)}
-        assert len(whole) == 30
-        assert all(frozenset().union(*both) == set(range(n)) for both in whole)
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 8])
+def test_few_splits_are_enumerated_each_once(n):
+    found = splits_of(n, 10_000)
+    expected = {frozenset({frozenset(one), frozenset(range(n)) - set(one)}) for one in combinations(range(n), n // 2)}
+    assert set(found) == expected
+    assert len(found) == len(expected) == number_of_splits(n)
+
+
+@pytest.mark.parametrize("n", [8, 9, 20])
+def test_many_splits_are_drawn_distinct_and_of_all_units(n):
+    found = set(splits_of(n, 30))
+    assert len(found) == 30
+    assert all(frozenset().union(*both) == set(range(n)) for both in found)
 
 
 def test_rules_of_other_tools_are_scipys():
@@ -199,7 +199,6 @@ def test_a_threshold_is_for_every_rule():
     ],
 )
 def test_bad_input(change, message):
-    """What came, and what is needed."""
     with pytest.raises(ValueError, match=message):
         drawn(benchmarks=2).perf.calibrate(**change)
 

@@ -79,7 +79,6 @@ def test_a_time_stamp_gives_the_order():
     ],
 )
 def test_bad_input(keywords, message):
-    """Messages say what came and what there is."""
     with pytest.raises(ValueError, match=message):
         timings(ALIKE).perf.autocorrelation(**keywords)
 

@@ -52,11 +52,16 @@ def law_of(cell: xr.Dataset, component: int = 0):
     return LAWS[family](*(own if SHAPES[family] else own[1:]))
 
 
+def fitted(sample, family: str | list[str], n_components: int = 1, **options) -> perfarray.GaussianMixture:
+    """Return the mixture of one sample."""
+    return timings(sample).perf.fit_mixture(distribution=family, n_components=n_components, **options).isel(benchmark=0)
+
+
 @pytest.mark.parametrize("family", LAWS)
 def test_one_component_is_scipys_fit(family):
     """Parameters are the most likely ones: the likelihood is SciPy's at its own fit, or larger where that stops short."""
     x = drawn(family)
-    fit = timings(x).perf.fit_mixture(n_components=1, distribution=family).to_dataset().isel(benchmark=0)
+    fit = fitted(x, family).to_dataset()
     theirs = LAWS[family].fit(x, **({} if family == "extreme" else {"floc": 0}))
     gap = fit["loglik"].item() - LAWS[family].logpdf(x, *theirs).sum()
     assert -1e-9 < gap < 1e-6
@@ -71,7 +76,7 @@ def test_one_component_is_scipys_fit(family):
 def test_weibull_is_at_its_maximum():
     """The slopes of the likelihood vanish at the fit, which SciPy's search only comes near."""
     x = drawn("weibull")
-    fit = timings(x).perf.fit_mixture(n_components=1, distribution="weibull").to_dataset().isel(benchmark=0, component=0)
+    fit = fitted(x, "weibull").to_dataset().isel(component=0)
     c, powers = fit["shape_parameter"].item(), x ** fit["shape_parameter"].item()
     assert (powers @ np.log(x)) / powers.sum() - 1 / c == pytest.approx(np.log(x).mean(), rel=1e-9)
     assert fit["scale"].item() == pytest.approx(powers.mean() ** (1 / c), rel=1e-9)
@@ -81,11 +86,11 @@ def test_weibull_is_at_its_maximum():
 def test_two_components_are_found_and_described(family):
     """What is said is what SciPy's components say, weighted; the fit is near the truth."""
     x = two(family)
-    fit = timings(x).perf.fit_mixture(n_components=2, distribution=family, tolerance=1e-6)
-    cell = fit.to_dataset().isel(benchmark=0)
+    own = fitted(x, family, 2, tolerance=1e-6)
+    cell = own.to_dataset()
     assert_allclose(cell["weight"], [0.6, 0.4], atol=0.06)
     assert (np.diff(cell["mean"]) > 0).all()
-    laws, own, places = [law_of(cell, k) for k in (0, 1)], fit.isel(benchmark=0), np.quantile(x, [0.01, 0.3, 0.7, 0.99])
+    laws, places = [law_of(cell, k) for k in (0, 1)], np.quantile(x, [0.01, 0.3, 0.7, 0.99])
     for ours, name in ((own.pdf, "pdf"), (own.cdf, "cdf")):
         wanted = sum(w * getattr(law, name)(places) for w, law in zip(cell["weight"].values, laws, strict=True))
         assert_allclose(ours(places), wanted, rtol=1e-9)
@@ -104,27 +109,20 @@ def test_two_components_are_found_and_described(family):
 @pytest.mark.parametrize("family", LAWS)
 def test_modes_are_the_peaks_of_the_density(family):
     """As many as are seen on a fine grid; an exponential's is at 0, a Pareto's at its edge."""
-    fit = timings(two(family, 200)).perf.fit_mixture(n_components=2, distribution=family, tolerance=1e-5).isel(benchmark=0)
-    found = fit.modes().dropna("mode").values
-    if family == "exponential":
-        assert found.tolist() == [0.0]
-        return
-    if family == "pareto":
-        assert_allclose(found, np.sort(fit.to_dataset()["scale"].values))
-        return
+    fit = fitted(two(family, 200), family, 2, tolerance=1e-5)
     x = np.linspace(0.3, 160, 200_001)
     density = fit.pdf(x).values
-    assert_allclose(found, x[1:-1][(density[1:-1] > density[:-2]) & (density[1:-1] > density[2:])], atol=8e-4)
+    expected = x[1:-1][(density[1:-1] > density[:-2]) & (density[1:-1] > density[2:])]
+    expected = {"exponential": [0.0], "pareto": np.sort(fit.to_dataset()["scale"].values)}.get(family, expected)
+    assert_allclose(fit.modes().dropna("mode").values, expected, rtol=1e-7, atol=0.0 if family in ("exponential", "pareto") else 8e-4)
 
 
 def test_a_density_that_falls_from_the_start_has_its_mode_at_0():
     """Gamma and Weibull values of shapes below 1 are densest at 0; another component adds a mode of its own."""
     rng = np.random.default_rng(2)
     x = np.r_[rng.gamma(0.5, 1.0, 150), rng.gamma(400, 0.05, 100)]
-    fit = timings(x).perf.fit_mixture(n_components=2, distribution="gamma", tolerance=1e-6)
-    assert fit.modes().values[0] == pytest.approx([0.0, 20.0], abs=0.3)
-    one = timings(rng.weibull(0.6, 100)).perf.fit_mixture(n_components=1, distribution="weibull")
-    assert one.modes().values.tolist() == [[0.0]]
+    assert fitted(x, "gamma", 2, tolerance=1e-6).modes().values == pytest.approx([0.0, 20.0], abs=0.3)
+    assert fitted(rng.weibull(0.6, 100), "weibull").modes().values.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("family", ["normal", *LAWS])
@@ -132,7 +130,7 @@ def test_a_density_that_falls_from_the_start_has_its_mode_at_0():
 def test_sizes_that_square_to_nothing_or_infinity_are_fitted(family, size):
     """Moments, modes and the test of deviations never square values of the data."""
     x = drawn("gamma", 40)
-    one, other = (timings(values).perf.fit_mixture(distribution=family, n_components=1) for values in (x, size * x))
+    one, other = (fitted(values, family) for values in (x, size * x))
     for name in ("mean", "std", "modes"):
         assert_allclose(getattr(other, name)() / size, getattr(one, name)(), rtol=1e-9)
 
@@ -150,14 +148,10 @@ def test_narrow_weibull_values_have_a_deviation(relative):
 
 def test_heavy_tails_have_no_moments():
     """A Pareto mean is infinite up to shape 1, its deviation up to shape 2; quantiles are not."""
-    x = 1 + np.random.default_rng(1).pareto(0.6, 300)
-    fit = timings(x).perf.fit_mixture(n_components=1, distribution="pareto")
-    assert fit.to_dataset()["shape_parameter"].item() < 1
-    assert np.isposinf([fit.mean().item(), fit.std().item()]).all()
-    assert np.isfinite(fit.quantile(0.999).item())
-    middle = timings(1 + np.random.default_rng(1).pareto(1.5, 300)).perf.fit_mixture(n_components=1, distribution="pareto")
-    assert np.isfinite(middle.mean().item())
-    assert np.isposinf(middle.std().item())
+    heavy, middle = (fitted(1 + np.random.default_rng(1).pareto(shape, 300), "pareto") for shape in (0.6, 1.5))
+    assert heavy.to_dataset()["shape_parameter"].item() < 1
+    assert np.isposinf([heavy.mean().item(), heavy.std().item(), middle.std().item()]).all()
+    assert np.isfinite([heavy.quantile(0.999).item(), middle.mean().item()]).all()
 
 
 def test_edges_of_classes_are_where_values_begin():
@@ -167,20 +161,14 @@ def test_edges_of_classes_are_where_values_begin():
     starts = edged_classes(sample[None], np.ones((1, 1200)), np.array([1200]), 3)
     assert starts.tolist() == [[0, 500, 900, 1200]]
     assert edged_classes(np.array([[1.0, 1.0, 2.0]]), np.ones((1, 3)), np.array([3]), 2).tolist() == [[0, 2, 3]]
-    fit = timings(np.exp(sample)).perf.fit_mixture(n_components=3, distribution="pareto", covariance="unequal").to_dataset()
-    assert_allclose(np.log(fit["scale"].values[0]), sample[[0, 500, 900]])
+    fit = fitted(np.exp(sample), "pareto", 3, covariance="unequal").to_dataset()
+    assert_allclose(np.log(fit["scale"].values), sample[[0, 500, 900]])
     assert fit["bic"].item() == pytest.approx(2 * fit["loglik"].item() - (8 + 2) * np.log(1200))
 
 
 def test_best_chooses_family_and_number():
     """Families compete by BICs of the runs themselves; the answer is that of the family asked for alone."""
-    samples = {
-        "extreme": two("extreme", 200),
-        "exponential": drawn("exponential", 300, 3),
-        "pareto": drawn("pareto", 200),
-        "weibull": 9 - 2 * drawn("extreme", 300) / 10,
-    }
-    times = timings(*samples.values())
+    times = timings(two("extreme", 200), drawn("exponential", 300, 3), drawn("pareto", 200), 9 - 2 * drawn("extreme", 300) / 10)
     options = {"max_components": 2, "tolerance": 1e-6}
     best = times.perf.fit_mixture(distribution="best", **options).to_dataset()
     assert best["family"].values[:3].tolist() == ["extreme", "exponential", "pareto"]
@@ -250,12 +238,10 @@ def test_the_test_of_fit_refits_the_family():
     """Gamma runs are described by gamma components and not by exponential ones; families are chosen anew where they were chosen."""
     times = timings(drawn("gamma", 80))
     options = {"n_resamples": 20, "rng": 1}
-    found = [
-        times.perf.goodness_of_fit(times.perf.fit_mixture(distribution=name, n_components=1), **options)
-        for name in ("gamma", "exponential")
-    ]
+    fits = [times.perf.fit_mixture(distribution=name, n_components=1) for name in ("gamma", "exponential")]
+    found = [times.perf.goodness_of_fit(fit, **options) for fit in fits]
     assert found[0]["pvalue"].item() > 0.05 >= found[1]["pvalue"].item()
-    law = law_of(times.perf.fit_mixture(distribution="exponential", n_components=1).to_dataset().isel(benchmark=0))
+    law = law_of(fits[1].to_dataset().isel(benchmark=0))
     assert found[1]["statistic"].item() == pytest.approx(stats.kstest(times["time"].values[0], law.cdf).statistic)
     chosen = times.perf.fit_mixture(distribution=["normal", "weibull"], n_components=1, tolerance=1e-5)
     assert 0 <= times.perf.goodness_of_fit(chosen, **options | {"n_resamples": 3})["pvalue"].item() <= 1
@@ -291,10 +277,13 @@ def three() -> list[perfarray.GaussianMixture]:
     return every
 
 
-def chance(law, *others, shift=0.0):
-    """Return the probability that a value is less than those of all others, shifted, by SciPy."""
-    survive = [lambda x, other=other: other.sf(x - shift) for other in others]
-    return integrate.quad(lambda x: law.pdf(x) * np.prod([own(x) for own in survive]), 0.0, 12.0, limit=300, epsabs=1e-11)[0]
+def chance(law, *others, shift=0.0, greatest=False):
+    """Return the probability that a value is less than those of all others, shifted, or greater, by SciPy."""
+
+    def density(x):
+        return law.pdf(x) * np.prod([other.cdf(x) if greatest else other.sf(x - shift) for other in others])
+
+    return integrate.quad(density, 0.0, 14.0, limit=300, epsabs=1e-11)[0]
 
 
 def test_families_are_compared_with_each_other(three):
@@ -306,18 +295,20 @@ def test_families_are_compared_with_each_other(three):
             assert found["estimate"].item() == pytest.approx(chance(*laws, shift=shift), abs=1e-9)
             assert found["tied"] == 0
         high = [perfarray.GaussianMixture(dataset=own.to_dataset().assign_attrs(better="higher")) for own in (x, y)]
-        assert perfarray.prob_faster(*high, shift=0.3, n_resamples=0)["estimate"].item() == pytest.approx(
-            chance(*laws[::-1], shift=0.3), abs=1e-9
-        )
+        higher = perfarray.prob_faster(*high, shift=0.3, n_resamples=0)["estimate"].item()
+        assert higher == pytest.approx(chance(*laws[::-1], shift=0.3), abs=1e-9)
         apart = integrate.quad(lambda t, one=laws[0], two=laws[1]: one.cdf(t) * two.sf(t) + one.sf(t) * two.cdf(t), 0.0, 14.0, limit=300)[0]
         assert perfarray.mean_difference(x, y, n_resamples=0)["estimate"].item() == pytest.approx(apart, rel=1e-8)
     constant = {"mean": ("component", [3.0]), "standard_deviation": ("component", [0.0]), "family": np.array("normal", object)}
     point = perfarray.GaussianMixture(dataset=three[0].to_dataset().assign(constant))
-    assert perfarray.prob_faster(three[0], point, n_resamples=0)["estimate"].item() == pytest.approx(gamma.cdf(3.0))
-    assert perfarray.prob_faster(point, three[0], n_resamples=0)["estimate"].item() == pytest.approx(gamma.sf(3.0))
-    assert perfarray.mean_difference(point, three[0], n_resamples=0)["estimate"].item() == pytest.approx(
-        integrate.quad(lambda t: abs(t - 3.0) * gamma.pdf(t), 0, 14)[0], rel=1e-7
+    asked = (
+        (perfarray.prob_faster, three[0], point),
+        (perfarray.prob_faster, point, three[0]),
+        (perfarray.mean_difference, point, three[0]),
     )
+    found = [function(x, y, n_resamples=0)["estimate"].item() for function, x, y in asked]
+    apart = integrate.quad(lambda t: abs(t - 3.0) * gamma.pdf(t), 0, 14)[0]
+    assert found == [pytest.approx(gamma.cdf(3.0)), pytest.approx(gamma.sf(3.0)), pytest.approx(apart, rel=1e-7)]
 
 
 @pytest.mark.parametrize("better", ["lower", "higher"])
@@ -328,12 +319,7 @@ def test_the_fastest_of_several_families(three, better):
     laws = list(THREE.values())
     for place, law in enumerate(laws):
         others = [other for other in laws if other is not law]
-        wanted = (
-            chance(law, *others)
-            if better == "lower"
-            else integrate.quad(lambda x, own=law, rest=others: own.pdf(x) * np.prod([other.cdf(x) for other in rest]), 0, 14, limit=300)[0]
-        )
-        assert found[place] == pytest.approx(wanted, abs=1e-9)
+        assert found[place] == pytest.approx(chance(law, *others, greatest=better == "higher"), abs=1e-9)
     assert found.sum() == pytest.approx(1.0)
 
 
@@ -349,9 +335,8 @@ def test_limits_of_other_families_refit_them(three):
 
 def test_pictures_name_the_family():
     """The curve is the density, heavy tails do not squeeze it."""
-    times = timings(drawn("pareto"))
-    fit = times.perf.fit_mixture(distribution="pareto", n_components=1)
-    ax = fit.plot(times=times)
+    fit = fitted(drawn("pareto"), "pareto")
+    ax = fit.plot(times=timings(drawn("pareto")).isel(benchmark=0))
     assert ax.get_title(loc="left").startswith("Mixture of 1 Pareto component")
     whole = next(line for line in ax.lines if line.get_label() == "mixture")
     assert_allclose(whole.get_ydata(), fit.pdf(whole.get_xdata()).squeeze())
@@ -361,7 +346,7 @@ def test_moments_are_integrals():
     """Mean and deviation of a mixture are those of its density; of normal components the spread inside and the distance between add up."""
     plain = perfarray.GaussianMixture.from_parameters([0.5, 0.5], [1.0, 3.0], [0.6, 0.6])
     assert (plain.mean().item(), plain.std().item()) == (2.0, pytest.approx(np.hypot(0.6, 1.0)))
-    fit = timings(two("weibull", 100)).perf.fit_mixture(n_components=2, distribution="weibull", tolerance=1e-4).isel(benchmark=0)
+    fit = fitted(two("weibull", 100), "weibull", 2, tolerance=1e-4)
     x = np.linspace(0, 12, 100_001)
     first, second = (integrate.simpson(x**power * fit.pdf(x).values, x=x) for power in (1, 2))
     assert fit.mean().item() == pytest.approx(first, rel=1e-4)

@@ -93,10 +93,8 @@ def test_a_given_mixture_is_the_one_tested():
     one = times.perf.goodness_of_fit(times.perf.fit_mixture(n_components=1), n_resamples=40, rng=1)
     assert (one["pvalue"] < 0.05).all()
     assert (one["pvalue_error"] > 0).all()  # also where no draw exceeds, and p is 0
-    far = perfarray.GaussianMixture.from_parameters([1.0], [9.0], [1.0])
-    assert times.perf.goodness_of_fit(far, n_resamples=5, rng=1)["statistic"].values == pytest.approx(
-        1 - norm.cdf(times["time"].max("execution"), 9, 1), abs=1e-12
-    )
+    far = times.perf.goodness_of_fit(perfarray.GaussianMixture.from_parameters([1.0], [9.0], [1.0]), n_resamples=5, rng=1)
+    assert far["statistic"].values == pytest.approx(1 - norm.cdf(times["time"].max("execution"), 9, 1), abs=1e-12)
 
 
 def test_rounded_data_need_rounded_draws():
@@ -166,16 +164,14 @@ def test_a_bar_appears_in_a_terminal_when_a_test_takes_long(monkeypatch, capsys)
     ],
 )
 def test_wrong_arguments_are_refused(options, message):
-    """The message says what came."""
     with pytest.raises(ValueError, match=message):
         two_modes(10).perf.goodness_of_fit(**options)
 
 
 def test_what_has_no_test_is_said_apart():
     """Runs that are not positive have no lognormal mixture; constant ones have one, and no distance to be tested."""
-    times = perfarray.from_samples(
-        {"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}, dim="benchmark", units="1"
-    )
+    samples = {"zero": [0.0, 1.0, 2.0, 4.0], "constant": [2.0] * 4, "some": [1.0, 2.0, 3.0, 5.0]}
+    times = perfarray.from_samples(samples, dim="benchmark", units="1")
     with pytest.warns(UserWarning, match="not positive: they have no fit"):
         fit = times.perf.fit_mixture(distribution="lognormal", n_components=1)
     with pytest.warns(UserWarning, match="1 of 3 cells .* have no mixture, and no test") as said:

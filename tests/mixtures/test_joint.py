@@ -13,57 +13,58 @@ from perfarray.mixtures.numerics.joint import fit_joint
 TOGETHER = {"metric": ["time", "energy"], "joint": True, "max_components": 2}
 
 
-def runs(n: int = 60) -> xr.Dataset:
-    """Return two benchmarks of two modes each that time or energy alone would hardly tell apart, with labels of the modes."""
+def runs(n: int = 60) -> tuple[xr.Dataset, np.ndarray]:
+    """Return two benchmarks of two modes each that time or energy alone would hardly tell apart, and which runs are in the second mode."""
     rng = np.random.default_rng(1)
     high = rng.random((2, n)) < 0.4
     along = 0.1 * rng.standard_normal((2, n))
     time, energy = 2.0 + along, 20.0 + 10 * along + np.where(high, 1.0, 0.0) + 0.1 * rng.standard_normal((2, n))
     dims = ("benchmark", "execution")
-    return xr.Dataset(
-        {"time": (dims, time, {"units": "s"}), "energy": (dims, energy, {"units": "J"})},
-        coords={"benchmark": ["a", "b"], "high": (dims, high)},
-    )
+    return xr.Dataset({"time": (dims, time, {"units": "s"}), "energy": (dims, energy, {"units": "J"})}, {"benchmark": ["a", "b"]}), high
 
 
 @pytest.fixture(scope="module")
 def times() -> xr.Dataset:
-    """The runs."""
-    return runs()
+    return runs()[0]
 
 
 @pytest.fixture(scope="module")
 def fit(times) -> perfarray.GaussianMixture:
-    """Their mixture."""
-    return times.drop_vars("high").perf.fit_mixture(**TOGETHER)
+    return times.perf.fit_mixture(**TOGETHER)
+
+
+@pytest.fixture
+def faithful(golden):
+    """Return what mclust found in two metrics, and a function that fits them: so many components, of one model."""
+    found = golden("faithful")
+    x = np.column_stack([found["eruptions"], found["waiting"]])
+    return found, lambda number, model="unequal", **how: fit_joint(x, np.ones(len(x)), FitRequest(numbers=[number], models=[model], **how))[
+        0
+    ]
 
 
 @pytest.mark.parametrize(("model", "name", "most"), [("equal", "EEE", 3), ("unequal", "VVV", 2)])
-def test_likelihoods_are_mclusts(golden, model, name, most):
+def test_likelihoods_are_mclusts(faithful, model, name, most):
     """Log-likelihood and BIC of faithful at the maximum, where both programs arrive at the same one."""
-    found = golden("faithful")
-    x = np.column_stack([found["eruptions"], found["waiting"]])
+    found, fitted = faithful
     for number in range(1, most + 1):
-        ours, _ = fit_joint(x, np.ones(len(x)), FitRequest(numbers=[number], models=[model]))
+        ours = fitted(number, model)
         assert_allclose(ours.loglik, found["loglik"][name][number - 1], rtol=1e-9)
-        assert_allclose(ours.bic(len(x)), found["bic"][name][number - 1], rtol=1e-9)
+        assert_allclose(ours.bic(len(found["waiting"])), found["bic"][name][number - 1], rtol=1e-9)
 
 
-def test_no_likelihood_is_below_mclusts(golden):
+def test_no_likelihood_is_below_mclusts(faithful):
     """Where both arrive elsewhere, ours is the larger, and with a component more it is larger still."""
-    found = golden("faithful")
-    x = np.column_stack([found["eruptions"], found["waiting"]])
-    fits = [fit_joint(x, np.ones(len(x)), FitRequest(numbers=[number], models=["unequal"], tolerance=1e-5))[0] for number in (5, 6)]
-    assert fits[0].loglik > found["VVV 5 and 6"][0]
-    assert fits[1].loglik > max(found["VVV 5 and 6"][1], fits[0].loglik)
+    found, fitted = faithful
+    five, six = (fitted(number, tolerance=1e-5).loglik for number in (5, 6))
+    assert five > found["VVV 5 and 6"][0]
+    assert six > max(found["VVV 5 and 6"][1], five)
 
 
-def test_parameters_are_mclusts(golden):
+def test_parameters_are_mclusts(faithful):
     """Of two components with covariances of their own; of all models the same is chosen."""
-    found = golden("faithful")
-    x = np.column_stack([found["eruptions"], found["waiting"]])
-    ours, _ = fit_joint(x, np.ones(len(x)), FitRequest(numbers=[2], models=["unequal"]))
-    for part, wanted in zip(ours[:3], found["VVV 2"].values(), strict=True):
+    found, fitted = faithful
+    for part, wanted in zip(fitted(2)[:3], found["VVV 2"].values(), strict=True):
         assert_allclose(part, wanted, rtol=1e-4)
     times = xr.Dataset({name: ("execution", found[name]) for name in ("eruptions", "waiting")})
     chosen = times.perf.fit_mixture(metric=["eruptions", "waiting"], joint=True, max_components=3).to_dataset()
@@ -75,15 +76,13 @@ def test_modes_are_told_apart_together(times, fit, capsys):
     """Neither metric shows two modes that both show together; runs are assigned to them, and correlations are those inside."""
     found = fit.to_dataset()
     assert found["n_components"].values.tolist() == [2, 2]
-    alone = times.drop_vars("high").perf.fit_mixture(metric=["time", "energy"], max_components=2)
-    assert (alone.n_modes() == 1).all()
+    assert (times.perf.fit_mixture(metric=["time", "energy"], max_components=2).n_modes() == 1).all()
     low = found["mean"].sel(metric="energy").isel(component=slice(2)).argmin("component") + 1
-    agree = (fit.assign(times.drop_vars("high")) != low) == times["high"]
-    assert agree.mean() > 0.97
+    assert ((fit.assign(times) != low).transpose("benchmark", "execution") == runs()[1]).mean() > 0.97
     inside = found["correlation"].sel(metric="time", metric_2="energy").isel(component=slice(2))
     assert ((inside > 0.95) & (inside < 1)).all()
     assert_array_equal(found["units"], ["s", "J"])
-    xr.testing.assert_identical(times.drop_vars("high").perf.fit_mixture(**TOGETHER, progress=True).to_dataset(), found)
+    xr.testing.assert_identical(times.perf.fit_mixture(**TOGETHER, progress=True).to_dataset(), found)
     assert "2/2" in capsys.readouterr().err
 
 
@@ -101,23 +100,21 @@ def test_draws_are_of_all_metrics(fit):
 
 def test_units_and_chunks_do_not_matter(times, fit):
     """Milliseconds have means a thousand times as large; lazy timings the same mixture; a file keeps what was found."""
-    plain = times.drop_vars("high")
-    other = plain.assign(time=1000 * plain["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
+    other = times.assign(time=1000 * times["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
     assert_allclose(other["mean"].sel(metric="time"), 1000 * fit.to_dataset()["mean"].sel(metric="time"), rtol=1e-6)
     pytest.importorskip("dask")
-    lazy = plain.chunk({"benchmark": 1}).perf.fit_mixture(**TOGETHER).to_dataset()
+    lazy = times.chunk({"benchmark": 1}).perf.fit_mixture(**TOGETHER).to_dataset()
     assert_array_equal(lazy["bic"].compute(), fit.to_dataset()["bic"])
 
 
 def test_runs_without_one_metric_are_left_out_and_counted(times):
     """The fit is that of the complete runs; without a gap there is nothing to say."""
-    plain = times.drop_vars("high")
-    lacking = plain.assign(energy=plain["energy"].where((plain["execution"] > 9) | (plain["benchmark"] == "b")))
+    lacking = times.assign(energy=times["energy"].where((times["execution"] > 9) | (times["benchmark"] == "b")))
     with pytest.warns(UserWarning, match="1 of 2 cells .'a'. have runs without time and energy together, which are left out"):
         found = lacking.perf.fit_mixture(**TOGETHER).to_dataset()
     assert found["n"].values.tolist() == [50, 60]
     assert found["n_incomplete"].values.tolist() == [10, 0]
-    whole = plain.isel(benchmark=[0], execution=slice(10, None)).perf.fit_mixture(**TOGETHER).to_dataset()
+    whole = times.isel(benchmark=[0], execution=slice(10, None)).perf.fit_mixture(**TOGETHER).to_dataset()
     assert found["bic"].values[0] == whole["bic"].values[0]
 
 
@@ -129,15 +126,14 @@ def test_iterations_are_averaged_where_both_were_measured():
     gap = times.assign(energy=times["energy"].where((times["execution"] > 5) | (times["iteration"] > 0)))
     found = gap.perf.fit_mixture(**TOGETHER | {"max_components": 1}).to_dataset()
     assert (found["n"].item(), found["n_incomplete"].item()) == (30, 0)
-    assert found["mean"].sel(metric="time").values[0] == pytest.approx(
-        gap["time"].where(gap["energy"].notnull()).mean("iteration").mean().item()
-    )
+    expected = gap["time"].where(gap["energy"].notnull()).mean("iteration").mean()
+    assert found["mean"].sel(metric="time").values[0] == pytest.approx(expected.item())
 
 
 @pytest.mark.filterwarnings("ignore:.*cells:UserWarning")
 def test_what_has_no_fit():
     """Constant metrics, one run, metrics that are proportional: unknown, with a note; other cells keep theirs."""
-    plain = runs(20).drop_vars("high")
+    plain, _ = runs(20)
     constant = plain.assign(time=plain["time"].where(plain["benchmark"] == "b", 2.0))
     found = constant.perf.fit_mixture(**TOGETHER).to_dataset()
     assert [note.code for note in found.perf.notes()] == ["untested_modes", "no_joint_fit"]
@@ -150,7 +146,7 @@ def test_what_has_no_fit():
 
 def test_contours_hold_what_they_say(times, fit):
     """Ellipses hold 50 and 95 % of what is drawn from a component, and the runs have the colour of theirs."""
-    cell, plain = fit.sel(benchmark="a"), times.drop_vars("high").sel(benchmark="a")
+    cell, plain = fit.sel(benchmark="a"), times.sel(benchmark="a")
     curves = mixture_curves(cell.to_dataset(), times=plain)
     own = cell.to_dataset().isel(component=0)
     spread = own["standard_deviation"].values
@@ -166,17 +162,14 @@ def test_contours_hold_what_they_say(times, fit):
 
 
 def test_wrong_arguments_are_refused(times, fit):
-    """The message says what is needed."""
-    plain = times.drop_vars("high")
     for metric in (None, "time", ["time"]):
         with pytest.raises(ValueError, match="joint=True fits several metrics of a Dataset together"):
-            plain.perf.fit_mixture(metric=metric, joint=True)
+            times.perf.fit_mixture(metric=metric, joint=True)
     with pytest.raises(ValueError, match="distribution='gamma': joint=True fits normal components"):
-        plain.perf.fit_mixture(**TOGETHER, distribution="gamma")
+        times.perf.fit_mixture(**TOGETHER, distribution="gamma")
     with pytest.raises(ValueError, match="no test of fit"):
-        plain.perf.goodness_of_fit(fit, metric="time")
+        times.perf.goodness_of_fit(fit, metric="time")
     with pytest.raises(ValueError, match="the mixture is of time, energy together"):
-        fit.assign(plain["time"])
-    other = plain.assign(energy=plain["energy"].expand_dims(iteration=2))
+        fit.assign(times["time"])
     with pytest.raises(ValueError, match="energy has the levels execution, iteration and time has execution"):
-        other.perf.fit_mixture(**TOGETHER)
+        times.assign(energy=times["energy"].expand_dims(iteration=2)).perf.fit_mixture(**TOGETHER)

@@ -157,13 +157,14 @@ def test_what_does_not_change_the_answer():
 def test_bad_input():
     """Names that are no factors, texts that differ inside a run, corrections that are unknown."""
     array = timings(BINARIES)
-    with pytest.raises(ValueError, match="is nothing that runs differ in; there is 'binary', 'binary_order', 'execution_order'"):
-        array.perf.modes_by(by="nothing")
-    with pytest.raises(ValueError, match="every run is of another execution; ask for 'execution_order'"):
-        array.perf.modes_by(by="execution")
+    for keywords, message in (
+        ({"by": "nothing"}, "is nothing that runs differ in; there is 'binary', 'binary_order', 'execution_order'"),
+        ({"by": "execution"}, "every run is of another execution; ask for 'execution_order'"),
+        ({"correction": "bonferroni"}, "correction='bonferroni'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            array.perf.modes_by(**keywords)
     inside = array.expand_dims(iteration=2).transpose(..., "iteration").assign_coords(core=("iteration", ["x", "y"]))
     with pytest.raises(ValueError, match=r"by='core' differs among the iterations of a run.*give value='iteration'"):
         inside.perf.modes_by(by="core")
     assert "core" not in inside.perf.modes_by(rng=1, n_resamples=1)["factor"]
-    with pytest.raises(ValueError, match="correction='bonferroni'"):
-        array.perf.modes_by(correction="bonferroni")

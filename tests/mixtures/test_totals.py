@@ -73,17 +73,12 @@ def test_totals_of_mixtures(monkeypatch):
     wide = perfarray.GaussianMixture.from_parameters([1.0], [1.01], [0.2])
     assert_allclose(perfarray.prob_faster(one, wide, runs=7, shift=0.03)["estimate"], ndtr(0.1 / np.sqrt(7 * 0.05)))
     # Two runs: 0.09, 0.42 and 0.49 of means 2, 2.5 and 3.
-    exact = sum(
-        share * ndtr((mean - 2.6) / np.sqrt(variance + 0.02))
-        for share, mean, variance in ((0.09, 2, 0.02), (0.42, 2.5, 0.05), (0.49, 3, 0.08))
+    shares, means, variances = np.array([[0.09, 0.42, 0.49], [2, 2.5, 3], [0.02, 0.05, 0.08]])
+    exact = shares @ ndtr((means - 2.6) / np.sqrt(variances + 0.02))
+    assert_allclose(perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"], exact)
+    both = perfarray.GaussianMixture(
+        dataset=xr.concat([one.to_dataset(), two.to_dataset()], "version", join="outer").fillna({"weight": 0.0})
     )
-    found = perfarray.prob_faster(one, two, runs=2, shift=-0.6)["estimate"]
-    assert_allclose(found, exact)
-    weights, means, deviations = (
-        xr.DataArray(part, dims=("version", "component"), coords={"version": ["one", "two"]})
-        for part in ([[1.0, 0.0], [0.3, 0.7]], [[1.0, 1.0], [1.0, 1.5]], [[0.1, 0.1], [0.1, 0.2]])
-    )
-    both = perfarray.GaussianMixture.from_parameters(weights, means, deviations)
     fastest = perfarray.prob_fastest(both, dim="version", runs=5)
     assert_allclose(fastest["estimate"][0], perfarray.prob_faster(one, two, runs=5)["estimate"], atol=1e-9)
     monkeypatch.setattr(totals, "COMPONENTS", 0)
@@ -114,11 +109,9 @@ def test_a_total_with_a_stopped_run_never_ends():
 
 
 def test_bad_input():
-    """No runs, too many, logarithms."""
-    with pytest.raises(ValueError, match="runs"):
-        asked(NEW, OLD, runs=0)
-    with pytest.raises(ValueError, match="totals are of up to 1000 runs"):
-        asked(NEW, OLD, runs=1001)
+    for runs, message in ((0, "runs"), (1001, "totals are of up to 1000 runs")):
+        with pytest.raises(ValueError, match=message):
+            asked(NEW, OLD, runs=runs)
     logs = perfarray.from_samples({"a": NEW, "b": OLD}).perf.fit_mixture(distribution="lognormal")
     with pytest.raises(ValueError, match="runs=2: totals are of normal mixtures, and these are lognormal; give the timings"):
         perfarray.prob_faster(logs, "b", runs=2)
@@ -134,11 +127,9 @@ def test_limits_of_totals_take_fewer_experiments():
 def test_totals_of_more_runs_than_units_are_noted():
     """Limits of a total that was hardly seen cover too little, and a note says so; without limits, or of few runs, there is none."""
     times = perfarray.from_samples({"a": NEW, "b": OLD})
-    codes = [
-        [note.code for note in perfarray.notes(times.perf.prob_faster("b", runs=runs, n_resamples=number, rng=1))]
-        for runs, number in ((4, 99), (3, 99), (4, 0))
-    ]
-    assert codes == [["few_units_for_total"], [], []]
+    for runs, number, codes in ((4, 99, ["few_units_for_total"]), (3, 99, []), (4, 0, [])):
+        found = times.perf.prob_faster("b", runs=runs, n_resamples=number, rng=1)
+        assert [note.code for note in found.perf.notes()] == codes
 
 
 def test_limits_of_totals_that_are_apart_do_not_depend_on_rounding():

@@ -191,14 +191,10 @@ def test_bca_and_percentile_of_scipy():
         found, _ = sample_bootstrap(sample, np.array(0), draws, "mean", method)
         np.testing.assert_allclose(limits_of(found, 0.95), theirs, atol=0.03 * sample.std() / np.sqrt(40) * 2)
     theirs = stats.bootstrap((sample,), np.median, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1))
+    theirs = stats.bootstrap((sample,), np.median, confidence_level=0.9, bootstrap_result=theirs, n_resamples=0, method="percentile")
     found, _ = sample_bootstrap(sample, np.array(0), draws._replace(n_resamples=20_000), "median", "percentile")
-    np.testing.assert_allclose(
-        limits_of(found, 0.9),
-        stats.bootstrap(
-            (sample,), np.median, confidence_level=0.9, bootstrap_result=theirs, n_resamples=0, method="percentile"
-        ).confidence_interval,
-        rtol=1e-12,  # both are values of the sample, or lie halfway between two of them
-    )
+    # Both are values of the sample, or lie halfway between two of them.
+    np.testing.assert_allclose(limits_of(found, 0.9), theirs.confidence_interval, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["percentile", "basic", "bca", "studentized"])
@@ -248,10 +244,7 @@ def test_influence_of_a_ratio(golden):
 def test_statistics_of_ragged_cells():
     """Units count alike: the weighted median; the minimum of what was measured; a function sees measured values only."""
     values = np.array([[[1.0, 2.0, 3.0, 4.0], [10.0, np.nan, np.nan, np.nan]]])
-    assert evaluate(values, "mean")[0] == 6.25
-    assert evaluate(values, "median")[0] == 7.0
-    assert evaluate(values, "min")[0] == 1.0
-    assert evaluate(values, np.sum)[0] == 20.0
+    assert [evaluate(values, statistic)[0] for statistic in ("mean", "median", "min", np.sum)] == [6.25, 7.0, 1.0, 20.0]
     assert weighted_median(np.array([3.0, 1.0, 2.0]), np.full(3, 1 / 3)) == 2.0
     assert weighted_median(np.array([3.0, 1.0, 2.0, 4.0]), np.full(4, 0.25)) == 2.5
 
@@ -292,12 +285,10 @@ def test_memory_is_a_block_s(monkeypatch, statistic, complete):
 @pytest.mark.parametrize("gaps", [(slice(0, 0),), (2, 1, slice(2, None)), (slice(3, None),)])
 def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
     """A large cell is drawn in blocks, and that changes no number; nor does it how many replicates are drawn."""
-    import perfarray.numerics.bootstrap as module
-
     values = np.random.default_rng(0).normal(size=(5, 4, depth))
     values[gaps] = np.nan
     whole = replicates_of(values, statistic, Draws(drawn, 100, (1, 2)))
-    monkeypatch.setattr(module, "BLOCK", 2_000)
+    monkeypatch.setattr("perfarray.numerics.bootstrap.BLOCK", 2_000)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 100, (1, 2))), whole)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 37, (1, 2))), whole[:37])
 
@@ -309,9 +300,8 @@ def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
     draws = Draws((True, False), 20, (1, 2))
 
     def limits():
-        return ratio_by_draws(
-            new, old[:1], np.arange(12).reshape(3, 4), levels=2, draws=draws, flat=False, paired=False, method="bca", level=0.9
-        )
+        how = {"levels": 2, "draws": draws, "flat": False, "paired": False, "method": "bca", "level": 0.9}
+        return ratio_by_draws(new, old[:1], np.arange(12).reshape(3, 4), **how)
 
     whole = limits()
     monkeypatch.setattr("perfarray.numerics.bootstrap_samples.REPLICATES_AT_ONCE", 100)

@@ -153,7 +153,6 @@ def test_zero_variance_is_a_point():
 
 
 def test_a_zero_baseline_has_no_ratio():
-    """The estimate is NaN and the set the whole line or its outside, never an error."""
     ratio = ratio_of(np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.0, 1.0]), paired=False)
     assert np.isnan(ratio.estimate)
 

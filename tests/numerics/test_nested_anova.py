@@ -84,8 +84,7 @@ def test_general_formulas_agree_with_the_short_ones_on_balanced_data():
 
 def test_anova_of_r(golden):
     """golden/varcomp_nested: eleven designs, balanced and not, to 1e-9."""
-    cases = golden("varcomp_nested")["cases"]
-    for case in cases:
+    for case in golden("varcomp_nested")["cases"]:
         data = case["input"]
         frame = pd.DataFrame({"time": data["y"], **{name: data[name] for name in data["factors_high_to_low"]}})
         names = {"binary": "A", "execution": "B"} if "B" in data else {"execution": "A"}

@@ -32,15 +32,10 @@ def config(tmp_path):
     return path
 
 
-@pytest.fixture
-def cells():
-    """Return a function that reads the written table: name to cells."""
-
-    def read(path):
-        lines = Path(path).read_text().splitlines()
-        return {line.split(",")[0].strip('"'): line.split(",")[1:] for line in lines[1:]}
-
-    return read
+def cells(path):
+    """Read a written table: name to cells."""
+    lines = [line.split(",") for line in Path(path).read_text().splitlines()]
+    return {name.strip('"'): row for name, *row in lines[1:]}
 
 
 def test_the_tools_own_output(shared, tmp_path, monkeypatch):
@@ -60,26 +55,25 @@ def test_the_tools_own_output(shared, tmp_path, monkeypatch):
 def test_the_four_benchmarks_of_the_paper(golden, tmp_path):
     """Section 6.3: table, gains, proportions, the number of benchmarks, and three warnings."""
     data = golden("speedup_software_example")
-    rows = [
-        write_samples(tmp_path, one["name"], one["input"]["x_initial"], one["input"]["y_optimised"]) + "," for one in data["benchmarks"]
-    ]
-    (tmp_path / "bench.cfg").write_text("\n".join([HEAD, *(f"{row}," for row in rows)]))
+    sides = {one["name"]: (one["input"]["x_initial"], one["input"]["y_optimised"]) for one in data["benchmarks"]}
+    rows = [write_samples(tmp_path, name, *both) + ",," for name, both in sides.items()]
+    (tmp_path / "bench.cfg").write_text("\n".join([HEAD, *rows]))
     perfarray.speedup_report(tmp_path / "bench.cfg")
-    table = (tmp_path / "bench.cfg.out").read_text().splitlines()
-    expected = [
+    assert (tmp_path / "bench.cfg.out").read_text().splitlines()[1:] == [
         '"first benchmark",1.971,1.276,FALSE,NA,1.098,TRUE,0.76,1,1,1',
         '"second benchmark",4.861,1.957,TRUE,0.98,1.956,TRUE,0.99,1,1,1',
         '"third benchmark",1.365,1.167,TRUE,0.99,1.127,TRUE,0.99,1,1,1',
         '"fourth benchmark",1.457,1.112,TRUE,0.83,1.13,TRUE,0.81,1,1,1',
     ]
-    assert table[1:] == expected
     report = (tmp_path / "bench.cfg.report").read_text().splitlines()
-    assert "Overall gain (ExecutionTime=min) = 0.371" in report
-    assert "Overall speedup (ExecutionTime=mean) = 1.216" in report
-    assert "The observed proportion of accelerated benchmarks (speedup of the mean) a/b = 3/4 = 0.75" in report
-    assert "Proportion confidence interval (speedup of the mean) = [0.219; 0.987]" in report
-    assert "Proportion confidence interval (speedup of the median) = [0.396; 1]" in report
-    assert "The minimal needed number of randomly selected benchmarks is 289 (in order to have a precision r=0.05)." in report
+    assert {
+        "Overall gain (ExecutionTime=min) = 0.371",
+        "Overall speedup (ExecutionTime=mean) = 1.216",
+        "The observed proportion of accelerated benchmarks (speedup of the mean) a/b = 3/4 = 0.75",
+        "Proportion confidence interval (speedup of the mean) = [0.219; 0.987]",
+        "Proportion confidence interval (speedup of the median) = [0.396; 1]",
+        "The minimal needed number of randomly selected benchmarks is 289 (in order to have a precision r=0.05).",
+    } <= set(report)
     assert sum(line.startswith("The minimal needed") for line in report) == 1  # not for 4 of 4
     small = "\tSample{} too small for applying the Student's t-test (speedup of the mean). "
     small += "Please do more than 30 observations of the executions times."
@@ -92,35 +86,29 @@ def test_the_four_benchmarks_of_the_paper(golden, tmp_path):
     ]
 
 
-def test_levels_and_weights_of_the_configuration(config, cells):
+def test_levels_and_weights_of_the_configuration(config):
     """A benchmark's own level wins over the call's; incomplete weights are replaced by equal ones, and that is noted."""
     result = perfarray.speedup_report(config, confidence_level=0.95)
     table = cells(f"{config}.out")
     assert table["fast"][2:4] == ["TRUE", "0.95"]
-    assert table["slow"][2:4] == ["FALSE", "0.9"]
-    assert table["slow"][-3:] == ["1", "1", "1"]
+    assert table["slow"][2:4] + table["slow"][-3:] == ["FALSE", "0.9", "1", "1", "1"]
     assert Path(f"{config}.error").read_text().startswith("Illegal user-defined weights, using equal weights instead.\n")
     assert result["confidence_level"].sel(benchmark="slow", statistic="mean").item() == 0.9
     assert result["overall_speedup"].sel(statistic="mean").item() == pytest.approx(1.0)
     assert result["accelerated_speedup"].sel(statistic="mean").item() == pytest.approx(sum(OLD) / sum(NEW))
 
 
-def test_corrected_reports(tmp_path, cells):
+def test_corrected_reports(tmp_path):
     """Corrected p-values decide in files, variables and on the command line, of means and medians apart; without them no byte changes."""
     rng = np.random.default_rng(1)
-    rows = [
-        write_samples(tmp_path, f"b{place}", 10 + 0.1 * rng.standard_normal(10), 9.93 + 0.1 * rng.standard_normal(10)) + ",,"
-        for place in range(8)
-    ]
+    rows = [write_samples(tmp_path, f"b{place}", *(rng.normal(mean, 0.1, 10) for mean in (10, 9.93))) + ",," for place in range(8)]
     path = tmp_path / "bench.cfg"
     path.write_text("\n".join([HEAD, *rows, ""]))
     plain = perfarray.speedup_report(path, confidence_level=0.95, output=tmp_path / "plain")
     found = perfarray.speedup_report(path, confidence_level=0.95, correction="holm", output=tmp_path / "holm")
-    times = perfarray.read(path)
+    times, options = perfarray.read(path), {"confidence_level": 0.95, "correction": "holm", "search": "tool"}
     for statistic, column in (("mean", 2), ("median", 5)):
-        own = times.perf.speedup_test("Sample1", statistic=statistic, confidence_level=0.95, correction="holm", search="tool").squeeze(
-            "version"
-        )
+        own = times.perf.speedup_test("Sample1", statistic=statistic, **options).squeeze("version")
         row = found.sel(statistic=statistic)
         assert row["significant"].values.tolist() == own["significant"].values.tolist()
         np.testing.assert_allclose(row["pvalue_adjusted"], own["pvalue_adjusted"])
@@ -138,7 +126,7 @@ def test_corrected_reports(tmp_path, cells):
         perfarray.speedup_report(path, correction="bh")
 
 
-def test_custom_and_fraction_weights(config, cells):
+def test_custom_and_fraction_weights(config):
     """The coefficients are used as they are; shares are those of the first program's time."""
     config.write_text(config.read_text().replace(",NA,", ",NA,3"))
     custom = perfarray.speedup_report(config)
@@ -151,7 +139,7 @@ def test_custom_and_fraction_weights(config, cells):
 
 
 @pytest.mark.parametrize("content", [None, "", "1.0\nfast\n", "1.0 inf"])
-def test_a_sample_that_cannot_be_read(config, cells, content):
+def test_a_sample_that_cannot_be_read(config, content):
     """A sample that is missing, empty or not numbers is a warning for its benchmark, NA in the table, and the others go on."""
     broken = config.parent / "slow.new"
     broken.unlink()
@@ -168,6 +156,9 @@ def test_a_sample_that_cannot_be_read(config, cells, content):
     assert "a/b = 1/1 = 1" in Path(f"{config}.report").read_text()
     assert result["benchmark"].values.tolist() == ["fast", "slow"]
     assert np.isnan(result["speedup"].sel(benchmark="slow")).all()
+    with pytest.warns(UserWarning, match="sample file 'slow.new' is missing, empty or not numbers"):
+        times = perfarray.read(config)
+    assert times["time"].sel(benchmark="slow", version="Sample2").isnull().all()
 
 
 def test_samples_are_looked_for_where_the_tool_does(config, tmp_path, monkeypatch):
@@ -185,18 +176,13 @@ def test_samples_are_looked_for_where_the_tool_does(config, tmp_path, monkeypatc
         assert found.sel(benchmark="fast").item() == pytest.approx(2 * sum(OLD) / sum(NEW))
 
 
-def outside(config):
-    """Return names that lead out of the folder of a configuration, all to a file of times."""
-    secret = config.parent.parent / "secret"
-    secret.write_text("1.5\n")
-    (config.parent / "link").symlink_to(secret)
-    return ["../secret", str(secret), "link"]
-
-
 def test_samples_are_files_of_the_folder(config):
     """A configuration reads regular files alone, and nothing outside its folder unless the caller allows it."""
     os.mkfifo(config.parent / "pipe")
-    names = outside(config)
+    secret = config.parent.parent / "secret"
+    secret.write_text("1.5\n")
+    (config.parent / "link").symlink_to(secret)
+    names = ["../secret", str(secret), "link"]
     for name in [*names, "/dev/zero", "pipe", "9" * 300, "."]:
         config.write_text(f"{HEAD}\nfast,fast.old,{name},,\n")
         with pytest.warns(perfarray.PerfarrayWarning, match="is missing, empty or not numbers") as caught:
@@ -241,7 +227,6 @@ def test_a_configuration_that_cannot_be_used(config, function, text, message):
     ],
 )
 def test_wrong_arguments(config, name, choices, message):
-    """Errors name what came and what is needed."""
     with pytest.raises(ValueError, match=message):
         perfarray.speedup_report(config.parent / name, **choices)
 
@@ -263,27 +248,17 @@ def test_reports_are_written_whole_or_not_at_all(config, monkeypatch):
     assert {path.name: path.read_bytes() for path in config.parent.iterdir()} == before
 
 
-class TestReader:
-    """The same configuration as timings."""
-
-    def test_read(self, config):
-        """Samples along version, levels and weights as coordinates; the functions give what the report gives."""
-        times = perfarray.read(config)
-        assert times.attrs["format"] == "speedup_test"
-        assert times["time"].sel(benchmark="fast", version="Sample1").values.tolist() == OLD
-        assert times["confidence_level"].values == pytest.approx([np.nan, 0.9], nan_ok=True)
-        assert times["weight"].values == pytest.approx([np.nan, 2.0], nan_ok=True)
-        found = times.perf.speedup_test("Sample1", statistic="median").squeeze()
-        report = perfarray.speedup_report(config).sel(statistic="median")
-        for name in ("speedup", "confidence_level", "pvalue", "warnings", "protocol"):
-            assert np.array_equal(found[name].values, report[name].values), name
-
-    def test_a_sample_that_is_missing(self, config):
-        """A warning names it."""
-        (config.parent / "slow.new").unlink()
-        with pytest.warns(UserWarning, match="sample file 'slow.new' is missing, empty or not numbers"):
-            times = perfarray.read(config)
-        assert times["time"].sel(benchmark="slow", version="Sample2").isnull().all()
+def test_a_configuration_read_as_timings(config):
+    """Samples along version, levels and weights as coordinates; the functions give what the report gives."""
+    times = perfarray.read(config)
+    assert times.attrs["format"] == "speedup_test"
+    assert times["time"].sel(benchmark="fast", version="Sample1").values.tolist() == OLD
+    assert times["confidence_level"].values == pytest.approx([np.nan, 0.9], nan_ok=True)
+    assert times["weight"].values == pytest.approx([np.nan, 2.0], nan_ok=True)
+    found = times.perf.speedup_test("Sample1", statistic="median").squeeze()
+    report = perfarray.speedup_report(config).sel(statistic="median")
+    for name in ("speedup", "confidence_level", "pvalue", "warnings", "protocol"):
+        assert np.array_equal(found[name].values, report[name].values), name
 
 
 def test_command_line(config, tmp_path):

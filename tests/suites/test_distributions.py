@@ -87,21 +87,14 @@ def test_all_paths_agree(machines):
     """Function, method, transposed, chunked, other order of runs: the same scores, in the order of the dims."""
     pytest.importorskip("dask")
     expected = perfarray.score_distribution(machines, rng=4)
-    for times in (
-        machines,
-        machines.transpose("execution", "machine", "benchmark"),
-        machines.chunk(machine=1),
-        machines.isel(execution=[2, 0, 1]),
-    ):
+    turned, other_order = machines.transpose("execution", "machine", "benchmark"), machines.isel(execution=[2, 0, 1])
+    for times in (machines, turned, machines.chunk(machine=1), other_order):
         xr.testing.assert_allclose(times.perf.score_distribution(rng=4).compute(), expected, rtol=1e-12)
 
 
 def test_memory_batches_change_nothing(machines, monkeypatch):
-    """Scores drawn one cell at a time are the same."""
-    from perfarray.suites.numerics import distributions as score_distribution
-
     expected = machines.perf.score_distribution(rng=1)
-    monkeypatch.setattr(score_distribution, "BATCH", 1)
+    monkeypatch.setattr("perfarray.suites.numerics.distributions.BATCH", 1)
     xr.testing.assert_identical(machines.perf.score_distribution(rng=1), expected)
 
 
@@ -109,9 +102,8 @@ def test_ragged_runs_weigh_units_alike():
     """Two binaries with one and two executions: the lone execution has half of the weight."""
     times = suite([[[1.0, np.nan], [2.0, 3.0]]], benchmark=0, binary=0, execution=0)
     scores = times.perf.score_distribution(n_resamples=20_000, rng=1)
-    np.testing.assert_allclose(
-        [(scores.round(9) == value).mean() for value in (1, 2, 3)], [0.5, 0.25, 0.25], atol=4 * np.sqrt(0.25 * 0.75 / 20_000)
-    )
+    shares = [(scores.round(9) == value).mean() for value in (1, 2, 3)]
+    np.testing.assert_allclose(shares, [0.5, 0.25, 0.25], atol=4 * np.sqrt(0.25 * 0.75 / 20_000))
     assert times.perf.five_number_summary(method="exact")["median"].item() == pytest.approx(1.0)
     averaged = times.perf.score_distribution(value="binary", n_resamples=2000, rng=1)
     assert np.unique(averaged.round(9)).tolist() == [1.0, 2.5]

@@ -55,15 +55,10 @@ def folder(request, place):
     return times
 
 
-CALLS = [
-    ("suite_score", {}),
-    ("five_number_summary", {"method": "exact"}),
-    ("relative_variation", {}),
-    ("score_distribution", {"rng": 1}),
-]
+CALLS = {"suite_score": {}, "five_number_summary": {"method": "exact"}, "relative_variation": {}, "score_distribution": {"rng": 1}}
 
 
-@pytest.mark.parametrize(("name", "choices"), CALLS)
+@pytest.mark.parametrize(("name", "choices"), CALLS.items())
 @pytest.mark.parametrize("by", [None, "suite"])
 def test_every_suite_has_the_answer_of_its_own_reports(folder, place, name, choices, by):
     """Along a dim `suite`, with the machines that ran it; what a machine did not run is NaN, and machines keep their descriptors."""
@@ -152,14 +147,9 @@ def test_the_genuine_folder_of_mixed_reports():
     times = perfarray.read_archive(ARCHIVES / "spec_csv", on_error="skip")
     times = times.sel(tuning=["base"])
     published = {
-        "int2006_rate": {416.443094, 35.27003},
-        "int2006_speed": {38.121805},
-        "fp2006_speed": {66.515561},
-        "int2017_rate": {317.548604},
-        "fp2017_rate": {315.95593},
-        "int2017_speed": {5.309293},
-        "int2017_rate1": {1.236422},
-    }
+        "int2006_rate": {416.443094, 35.27003}, "int2006_speed": {38.121805}, "fp2006_speed": {66.515561}, "int2017_rate": {317.548604},
+        "fp2017_rate": {315.95593}, "int2017_speed": {5.309293}, "int2017_rate1": {1.236422},
+    }  # fmt: skip
     table = times.perf.machine_table()
     for suite, scores in published.items():
         rows = table.loc[table["suite"] == suite, "performance"].tolist()

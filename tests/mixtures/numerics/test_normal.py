@@ -27,7 +27,6 @@ def mixtures(draw_one):
 
 
 def test_one_component_is_the_normal_distribution():
-    """Density, distribution and quantile are SciPy's."""
     own, x = mixture([1], [2], [3]), np.array([-4.0, 2.0, 5.0])
     normal = stats.norm(2, 3)
     assert np.allclose(density(own, x), normal.pdf(x))
@@ -54,7 +53,6 @@ def test_what_mclust_says(golden):
 @settings(max_examples=examples(50), deadline=None)
 @given(mixtures())
 def test_density_is_the_slope_of_the_distribution_and_quantiles_invert_it(own):
-    """The three functions are of one distribution."""
     probability = np.array([1e-6, 0.03, 0.5, 0.8, 1 - 1e-6])
     found = quantiles(own, probability)
     assert np.allclose(distribution(own, found), probability, rtol=1e-9)

@@ -34,6 +34,14 @@ def points(rows):
     return [[points_of(row[:, None]) for row in rows]]
 
 
+def on_a_lattice(parts, shares, **limits):
+    """Return the quartiles where so few sums are listed that a lattice is needed, with other limits of the module."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"LISTED": 1, **limits}.items():
+            patch.setattr(exact_quantiles, name, value)
+        return quantiles_of_sum(parts, shares, QUARTERS)
+
+
 @given(seed=st.integers(0, 2**32 - 1), benchmarks=st.integers(1, 7), runs=st.integers(1, 4), tied=st.booleans())
 @settings(max_examples=examples(60), deadline=None)
 def test_pairs_agree_with_brute_force(seed, benchmarks, runs, tied):
@@ -86,10 +94,7 @@ def test_grid_holds_its_bound(seed, scale):
     """The true quartile lies between the bounds, which are B h / 2 to each side at most, h the range over the number of steps."""
     rows = np.random.default_rng(seed).normal(3, scale, (6, 4))
     exact = by_definition(all_sums(rows))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_quantiles, "LISTED", 1)
-        patch.setattr(exact_quantiles, "POINTS", 200)
-        found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    found = on_a_lattice(points(rows), ONE, POINTS=200)
     assert (found.lower <= exact).all()
     assert (exact <= found.upper).all()
     step = np.ptp(rows, axis=1).sum() / 200
@@ -102,20 +107,14 @@ def test_values_on_the_lattice_are_not_moved():
     found = quantiles_of_sum([[coin] * 32], ONE, QUARTERS)
     np.testing.assert_allclose(found.values, [14, 16, 18], atol=1e-4)
     assert ((found.lower <= [14, 16, 18]) & (found.upper >= [14, 16, 18])).all()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_quantiles, "LISTED", 1)
-        patch.setattr(exact_quantiles, "POINTS", 200)
-        found = quantiles_of_sum([[coin], [points_of(np.array([[0.5364]]))]], [Fraction(1, 8), Fraction(7, 8)], QUARTERS)
+    found = on_a_lattice([[coin], [points_of(np.array([[0.5364]]))]], [Fraction(1, 8), Fraction(7, 8)], POINTS=200)
     assert ((found.lower <= 0.5364) & (found.upper >= 0.5364)).all()
 
 
 def test_shares_widen_the_bounds_by_their_rounding():
     """256 equally likely whole numbers, weighed by shares: F is 1/4 at 63 but for rounding, so that the bound above is 64."""
     rows = [np.arange(2.0) * 2**place for place in range(8)]
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("LISTED", 1), ("POINTS", 8 * 255), ("WHOLE", 1)):
-            patch.setattr(exact_quantiles, name, value)
-        found = quantiles_of_sum(points(rows), ONE, QUARTERS)
+    found = on_a_lattice(points(rows), ONE, POINTS=8 * 255, WHOLE=1)
     assert (found.lower <= [63, 127, 191]).all()
     assert (found.upper >= [63.99, 127.99, 191.99]).all()
 
@@ -175,11 +174,7 @@ def test_lattice_bounds_hold_for_mixtures(whole, seed):
     parts = [[(np.sort(row), rng.integers(1, 4, 5)) for row in rows] for rows in runs]
     shares = [Fraction(1, 3), Fraction(2, 3)]
     listed = quantiles_of_sum(parts, shares, QUARTERS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_quantiles, "LISTED", 1)
-        patch.setattr(exact_quantiles, "POINTS", 400)
-        patch.setattr(exact_quantiles, "WHOLE", whole)
-        found = quantiles_of_sum(parts, shares, QUARTERS)
+    found = on_a_lattice(parts, shares, POINTS=400, WHOLE=whole)
     assert (found.lower <= listed.values).all()
     assert (listed.values <= found.upper).all()
 

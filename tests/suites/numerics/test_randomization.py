@@ -59,10 +59,8 @@ def test_pairs_are_swapped_within(shared, statistic, mean):
         swapped = np.broadcast_to(np.reshape(swaps, (1, 3) if shared else (2, 3)), (2, 3))
         ratios.append(ratio(np.where(swapped, old, new), np.where(swapped, new, old), how))
     observed = ratio(new, old, how)
-    assert found == Tally(
-        pytest.approx(observed), sum(r >= observed * (1 - 1e-10) for r in ratios), sum(r <= observed * (1 + 1e-10) for r in ratios),
-        len(ratios), len(ratios),
-    )  # fmt: skip
+    at_least, at_most = (sum(sign * r >= sign * observed - 1e-10 for r in ratios) for sign in (1, -1))
+    assert found == Tally(pytest.approx(observed), at_least, at_most, len(ratios), len(ratios))
 
 
 def test_shared_units_are_exchanged_for_all_benchmarks():

@@ -76,8 +76,7 @@ def test_units_of_several_runs_are_redrawn_whole(mean):
     np.testing.assert_allclose(found, np.sqrt(3 / 16))
 
 
-def test_redraws_are_all_of_them():
-    """Four units: 35 ways without order, probabilities that add to one."""
+def test_redraws_of_four_units_are_35_ways_without_order():
     drawn, probability = redraws(4)
     assert drawn.shape == (35, 4)
     np.testing.assert_allclose(probability.sum(), 1)

@@ -31,6 +31,11 @@ def interval(new, old, score=PLAIN):
     return t_interval(sides, sides.matched, score)
 
 
+def covered(found, truth):
+    """Return the share of intervals that hold the truth."""
+    return ((found.lower <= truth) & (found.upper >= truth)).mean()
+
+
 def test_means_are_those_of_scipy():
     """Geometric, harmonic and arithmetic means; and the statistics within."""
     values = np.random.default_rng(0).uniform(1, 9, (4, 7))
@@ -96,8 +101,7 @@ def test_other_means_have_the_standard_error_of_simulation(mean):
 
 def test_t_over_benchmarks_is_r_s(golden):
     """Random benchmarks, geometric mean of ratios of medians: R's paired t interval on log ratios."""
-    cases = golden("ci_and_empirical")["log_t"]
-    for case in cases:
+    for case in golden("ci_and_empirical")["log_t"]:
         new, old = (np.array(case["input"][side], dtype=float)[None] for side in "AB")
         expected = case["output"]
         found = interval(new, old, PLAIN._replace(random_benchmarks=True, statistic="median"))
@@ -210,13 +214,8 @@ def test_suites_have_random_numbers_of_their_own(monkeypatch, score):
 
     def intervals(which):
         sides = match_sides(new[which], old[which], shared=score.shared, paired=score.paired)
-        return np.concatenate(
-            [
-                np.array(bootstrap_interval(drawn, drawn.sides.matched, score, draws, "percentile"))
-                for drawn in draw_scores(sides, cells[which], draws, score)
-            ],
-            axis=1,
-        )
+        drawn = draw_scores(sides, cells[which], draws, score)
+        return np.concatenate([np.array(bootstrap_interval(one, one.sides.matched, score, draws, "percentile")) for one in drawn], axis=1)
 
     whole = intervals(np.arange(6))
     assert np.isfinite(whole[1]).all()
@@ -305,9 +304,7 @@ def test_nothing_varies():
 def test_coverage_of_t(runs, expected):
     """13 benchmarks: 95.0, 95.7 and 95.0 % at 3, 5 and 10 runs were found; here within 3 standard errors of 4,000 experiments."""
     new, old = units(runs, 0.9, suites=4000, benchmarks=13, runs=runs, spread=0.03)
-    found = interval(new, old)
-    covered = ((found.lower <= 0.9) & (found.upper >= 0.9)).mean()
-    assert covered == pytest.approx(expected, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+    assert covered(interval(new, old), 0.9) == pytest.approx(expected, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
 
 
 @pytest.mark.parametrize("mean", MEANS)
@@ -335,8 +332,7 @@ def test_coverage_of_linearised_joint_units(shared, paired):
     common = rng.normal(size=(1 if paired else 2, 4000, 1 if shared else 8, 6))
     new, old = 1 + 0.05 * (np.sqrt(0.8) * common + np.sqrt(0.2) * rng.normal(size=(2, 4000, 8, 6)))
     found = interval(new, old, PLAIN._replace(shared=shared, paired=paired))
-    covered = ((found.lower <= 1) & (found.upper >= 1)).mean()
-    assert covered == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+    assert covered(found, 1) == pytest.approx(0.95, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
 
 
 @pytest.mark.slow
@@ -346,9 +342,6 @@ def test_coverage_where_builds_are_shared():
     shape = (2, 3000, 13, 5)
     effect = np.sqrt(0.3) * rng.normal(size=(2, 3000, 1, 5)) + np.sqrt(0.7) * rng.normal(size=shape)
     new, old = 1 + 0.02 * effect
-    rates = []
-    for shared in (True, False):
-        found = interval(new, old, PLAIN._replace(shared=shared))
-        rates.append(((found.lower <= 1) & (found.upper >= 1)).mean())
-    assert rates[0] == pytest.approx(0.95, abs=0.012)
-    assert rates[1] < 0.75
+    joint, apart = (covered(interval(new, old, PLAIN._replace(shared=shared)), 1) for shared in (True, False))
+    assert joint == pytest.approx(0.95, abs=0.012)
+    assert apart < 0.75
