@@ -1,0 +1,273 @@
+"""Limits of comparisons of single runs by placements: a run's placement is the metric given that run, such as P[x < Y].
+
+A metric is a mean of placements over the units of each system, so that its variance is the sum over systems of the variance of their units'
+mean placements, divided by their number (DeLong and others 1988; Brunner and Munzel 2000). All cells are sorted at once: O(n log n) for
+each, and nothing is redrawn.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from perfarray.mixtures.numerics.empirical import ROUNDING, Drawing, Limits, wilson_limits
+from perfarray.numerics.types import Floats, Integers
+
+# Values of cells that are ranked at once.
+BLOCK = 1 << 18
+
+
+class Ranked(NamedTuple):
+    """Runs of several systems (cell, run) in ascending order, those not measured last, and where the runs that tie begin and end."""
+
+    order: Integers
+    first: Integers
+    end: Integers
+
+    def sorted(self, values: Floats) -> Floats:
+        """Return values of runs in ascending order of the runs."""
+        return np.take_along_axis(values, self.order, axis=-1)
+
+    def unsorted(self, values: Floats) -> Floats:
+        """Return values of sorted runs in the order of the data."""
+        result = np.empty_like(values)
+        np.put_along_axis(result, np.broadcast_to(self.order, values.shape), values, axis=-1)
+        return result
+
+
+class Shares(NamedTuple):
+    """Values of placements of two systems: the metric, the placements of each system's runs, and the probability of a tie."""
+
+    estimate: Floats
+    new: Floats
+    old: Floats
+    tied: Floats
+
+
+def ranked(values: Floats) -> Ranked:
+    """Sort runs (cell, run)."""
+    order = np.argsort(values, axis=-1)
+    ascending = np.take_along_axis(values, order, axis=-1)
+    position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
+    differs = ascending[:, 1:] != ascending[:, :-1]
+    if differs.all():
+        return Ranked(order, position, position + 1)
+    first, end = position.copy(), position + 1
+    first[:, 1:][~differs] = 0
+    end[:, :-1][~differs] = values.shape[-1]
+    return Ranked(order, np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(end[:, ::-1], axis=-1)[:, ::-1])
+
+
+def weights_of(runs: Floats) -> Floats:
+    """Return the weight of every run, shape (..., unit, run), of units with equal weight: they sum to 1, or to 0 without runs."""
+    measured = ~np.isnan(runs)
+    inside = measured.sum(axis=-1, keepdims=True)
+    units = (inside > 0).sum(axis=-2, keepdims=True)
+    return np.asarray(measured / np.maximum(inside * units, 1))
+
+
+def cumulative(values: Floats) -> Floats:
+    """Return cumulative sums along the last axis that start at 0."""
+    sums = np.empty((*values.shape[:-1], values.shape[-1] + 1))
+    sums[..., 0] = 0.0
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float) -> Shares:
+    """Return P[X < Y + shift] + ties P[X = Y + shift], and placements, of runs (cell, run): equation 9 of Worms and Touati (2016)."""
+    ranks = ranked(np.concatenate([new, old + shift], axis=-1))
+    is_new = ranks.order < new.shape[-1]
+    mass = ranks.sorted(np.concatenate(weights, axis=-1))
+    x, y = (cumulative(np.where(side, mass, 0.0)) for side in (is_new, ~is_new))
+    # Sums of weights are rounded: a run that beats all has P = 1 and not 1 - 1e-16.
+    x_below, x_reached = (np.take_along_axis(x, index, axis=-1) / np.maximum(x[:, -1:], 0.5) for index in (ranks.first, ranks.end))
+    y_below, y_reached = (np.take_along_axis(y, index, axis=-1) / np.maximum(y[:, -1:], 0.5) for index in (ranks.first, ranks.end))
+    tie = np.where(is_new, y_reached - y_below, x_reached - x_below)
+    placements = ranks.unsorted(np.where(is_new, 1 - y_reached, x_below) + ties * tie)
+    placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
+    estimate = np.clip((weights[0] * placed_new).sum(axis=-1), 0.0, 1.0)
+    return Shares(estimate, placed_new, placed_old, (np.where(is_new, mass, 0.0) * tie).sum(axis=-1))
+
+
+def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Shares:
+    """Return E|X - Y| and placements of runs (cell, run): equation 5."""
+    runs, mass = np.concatenate([new, old], axis=-1), np.concatenate(weights, axis=-1)
+    runs = runs - np.nanmin(np.where(np.isnan(runs), np.inf, runs), axis=-1, keepdims=True)
+    ranks = ranked(runs)
+    is_new, mass = ranks.order < new.shape[-1], ranks.sorted(mass)
+    values = np.nan_to_num(ranks.sorted(runs))
+    # E|v - X| = v (2 F(v) - 1) + E[X] - 2 E[X; X <= v]; runs that tie with v add nothing, so that their order does not matter.
+    distances = []
+    for side in (~is_new, is_new):
+        others = np.where(side, mass, 0.0)
+        reached, moment = np.cumsum(others, axis=-1), np.cumsum(others * values, axis=-1)
+        distances.append(values * (2 * reached - reached[:, -1:]) + moment[:, -1:] - 2 * moment)
+    placements = ranks.unsorted(np.where(is_new, *distances))
+    placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
+    return Shares((weights[0] * placed_new).sum(axis=-1), placed_new, placed_old, np.full(len(new), np.nan))
+
+
+def _unit_means(placements: Floats, runs: Floats) -> Floats:
+    """Return the mean placement of every unit (..., unit), NaN without runs, of runs (..., unit, run)."""
+    measured = ~np.isnan(runs)
+    with np.errstate(invalid="ignore"):
+        means = np.where(measured, placements.reshape(runs.shape), 0.0).sum(axis=-1) / measured.sum(axis=-1)
+    return np.asarray(means)
+
+
+def _variance(means: Floats) -> tuple[Floats, Floats]:
+    """Return the variance of the mean of units (..., unit), and their number; NaN for fewer than two."""
+    measured = ~np.isnan(means)
+    n = measured.sum(axis=-1).astype(float)
+    values = np.where(measured, means, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = np.where(measured, values - (values.sum(axis=-1) / n)[..., None], 0.0)
+        return np.where(n > 1, (deviations**2).sum(axis=-1) / (n * (n - 1)), np.nan), n
+
+
+def _paired(runs: Sequence[Floats], paired: bool) -> list[Floats]:
+    """Return the runs (..., unit, run) of the units that all systems measured, if units are paired."""
+    if not paired:
+        return list(runs)
+    matched = np.logical_and.reduce([(~np.isnan(values)).any(axis=-1) for values in runs])
+    return [np.where(matched[..., None], values, np.nan) for values in runs]
+
+
+def two_systems(
+    runs: Sequence[Floats], shape: tuple[int, ...], shares: Callable[..., Shares], drawing: Drawing, *, score: bool
+) -> tuple[Limits, Floats]:
+    """Return a metric of two systems with limits, and the probability of a tie, all of a shape; runs are (..., unit, run).
+
+    Limits are Wilson's with `score`, else Student's with the degrees of freedom of Satterthwaite (1946).
+    """
+    rows = [np.broadcast_to(values, (*shape, *values.shape[-2:])).reshape(-1, *values.shape[-2:]) for values in runs]
+    size = sum(values[0].size for values in rows) if rows[0].size and rows[1].size else 1
+    answers = np.full((4, len(rows[0])), np.nan)
+    for start in range(0, len(rows[0]), max(1, BLOCK // size)):
+        block = slice(start, start + max(1, BLOCK // size))
+        answers[:, block] = _two_systems([values[block] for values in rows], shares, drawing, score)
+    estimate, lower, upper, tied = (answer.reshape(shape) for answer in answers)
+    return Limits(estimate, lower, upper), tied
+
+
+def _two_systems(runs: Sequence[Floats], shares: Callable[..., Shares], drawing: Drawing, score: bool) -> tuple[Floats, ...]:
+    runs = _paired(runs, drawing.paired)
+    weights = [weights_of(values).reshape(len(values), -1) for values in runs]
+    answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
+    measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
+    means = [_unit_means(placements, values) for placements, values in zip((answer.new, answer.old), runs, strict=True)]
+    if drawing.paired:
+        means = [means[0] + means[1]]
+    variances, numbers = zip(*(_variance(values) for values in means), strict=True)
+    variance = np.sum(variances, axis=0)
+    estimate = np.where(measured, answer.estimate, np.nan)
+    if score:
+        limits = _score_limits(estimate, variance, np.minimum.reduce(numbers), drawing)
+    else:
+        limits = _student_limits(estimate, variances, numbers, drawing.confidence_level)
+    return *limits, np.where(measured, answer.tied, np.nan)
+
+
+def _score_limits(estimate: Floats, variance: Floats, n: Floats, drawing: Drawing) -> Limits:
+    """Return Wilson's limits for the number of units that has a variance; NaN for fewer than two units."""
+    spread = estimate * (1 - estimate)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        number = np.where(spread < ROUNDING, np.nan, spread / variance)
+    return wilson_limits(estimate, number, np.where(n > 1, n, np.nan), drawing)
+
+
+def _student_limits(estimate: Floats, variances: Sequence[Floats], numbers: Sequence[Floats], level: float) -> Limits:
+    """Return limits of a positive mean of independent parts, each with the variance of its mean and its number of units."""
+    variance = np.sum(variances, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        degrees = variance**2 / np.sum([own**2 / (n - 1) for own, n in zip(variances, numbers, strict=True)], axis=0)
+        half = np.where(variance > 0, stdtrit(degrees, 0.5 + 0.5 * level) * np.sqrt(variance), variance)
+    return Limits(estimate, np.maximum(estimate - half, 0.0), estimate + half)
+
+
+def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, drawing: Drawing) -> tuple[Limits, Floats]:
+    """Return the probability of every system to be the least, shape (..., system), with Wilson's limits, and that of a tie for the least.
+
+    `runs` are (..., unit, run) of every system. With `ties`, those that tie for the least share its probability alike (equation 12).
+    """
+    values = np.stack([np.broadcast_to(system, (*shape, *system.shape[-2:])) for system in runs], axis=-3)
+    rows = values.reshape(-1, *values.shape[-3:])
+    answers, tied = np.full((3, *rows.shape[:2]), np.nan), np.full(len(rows), np.nan)
+    step = max(1, BLOCK // max(rows[:1].size * rows.shape[1], 1))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        systems = np.stack(_paired(list(np.moveaxis(rows[block], 1, 0)), drawing.paired), axis=1)
+        answers[:, block], tied[block] = _several_systems(systems, ties, drawing)
+    return Limits(*answers.reshape(3, *shape, rows.shape[1])), tied.reshape(shape)
+
+
+def _several_systems(runs: Floats, ties: bool, drawing: Drawing) -> tuple[Limits, Floats]:
+    """Return what `several_systems` does, of runs (cell, system, unit, run)."""
+    cells, systems = runs.shape[:2]
+    weights = weights_of(runs)
+    ranks = ranked(runs.reshape(cells, -1))
+    system = ranks.order // runs[0, 0].size
+    mass = ranks.sorted(weights.reshape(cells, -1))
+    sums = cumulative(np.where(system[:, None] == np.arange(systems)[:, None], mass[:, None], 0.0))
+    sums /= np.maximum(sums[..., -1:], 0.5)
+    reached = np.take_along_axis(sums, ranks.end[:, None], axis=-1)
+    tie = reached - np.take_along_axis(sums, ranks.first[:, None], axis=-1)
+    itself = system[:, None] == np.arange(systems)[:, None]
+    measured = (weights > 0).any(axis=(-2, -1))
+    wins, variance = _least(runs, ranks, mass, np.where(itself, 1.0, 1 - reached), np.where(itself, 0.0, tie), itself, ties, drawing)
+    strict = wins if not ties else np.where(itself, (mass * np.where(itself, 1.0, 1 - reached).prod(axis=1))[:, None], 0.0).sum(axis=-1)
+    n = (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float)
+    least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
+    estimate = np.where(measured, np.clip(wins, 0.0, 1.0), np.nan)
+    limits = _score_limits(estimate, variance, least, drawing)
+    tied = np.where(measured.any(axis=-1), np.clip(1 - np.where(measured, strict, 0.0).sum(axis=-1), 0.0, 1.0), np.nan)
+    return limits, tied
+
+
+def _least(
+    runs: Floats, ranks: Ranked, mass: Floats, above: Floats, tie: Floats, itself: Floats, ties: bool, drawing: Drawing
+) -> tuple[Floats, Floats]:
+    """Return the probability of every system to be the least, and its variance, (cell, system).
+
+    `above` and `tie` (cell, rival, run) are the probabilities that a rival's run is more than a run, or ties with it; 1 and 0 for its own
+    system. As a tie is broken by lot, a product of both is averaged over the lot by a Gauss rule that is exact.
+    """
+    cells, systems = runs.shape[:2]
+    size = runs[0, 0].size
+    nodes, shares = np.polynomial.legendre.leggauss((systems + 1) // 2) if ties else (np.array([-1.0]), np.array([2.0]))
+    wins, placed = np.zeros((cells, systems)), np.zeros((systems, cells, systems, size))
+    # Runs of every system in ascending order, as positions among all; how many of them precede each run, and its ties.
+    positions = np.sort(np.argsort(ranks.order, axis=-1).reshape(cells, systems, size), axis=-1)
+    counts = np.zeros((cells, systems, systems * size + 1), int)
+    np.cumsum(itself, axis=-1, out=counts[..., 1:])
+    first, end = (ranks.unsorted(index).reshape(cells, -1) for index in (ranks.first, ranks.end))
+    for node, share in zip(nodes, shares / 2, strict=True):
+        lot = (1 + node) / 2
+        factors = above + lot * tie
+        # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
+        ahead, behind = np.ones_like(factors), np.ones_like(factors)
+        np.cumprod(factors[:, :-1], axis=1, out=ahead[:, 1:])
+        behind[:, :-1] = np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+        others = mass[:, None] * ahead * behind
+        own = ranks.unsorted(factors.prod(axis=1)).reshape(cells, systems, size)
+        for number in range(systems):  # arrays over pairs of systems and runs would be too large
+            wanted = np.take_along_axis(others, positions[:, number, None], axis=-1)
+            sums = cumulative(wanted)
+            below, upto = (
+                np.take_along_axis(sums, np.take_along_axis(counts[:, number], index, axis=-1).reshape(cells, systems, size), axis=-1)
+                for index in (first, end)
+            )
+            placements = below + lot * (upto - below)
+            placements[:, number] = own[:, number]
+            placed[number] += share * placements
+    variance = np.empty((cells, systems))
+    weights = weights_of(runs).reshape(cells, systems, size)
+    for number in range(systems):
+        means = _unit_means(placed[number], runs)
+        variance[:, number] = (
+            _variance(means.sum(axis=1))[0] if drawing.paired else np.nan_to_num(_variance(means)[0]).sum(axis=-1)
+        )
+        wins[:, number] = (weights[:, number] * placed[number][:, number]).sum(axis=-1)
+    return wins, variance
