@@ -256,10 +256,11 @@ def unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 @check("run_percentiles")
 def percentile_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells whose percentile limits rest on few units."""
-    n = result["n"].values
+    """Name the cells whose limits by percentiles, or by Student's t of placements, rest on few units."""
+    n, placed = result["n"].values, "limits" in result.attrs
     text = f"{{cells}} rest on fewer than {FEW} units ({result.attrs.get('unit', 'run')}): their limits are too narrow"
-    return (cells_note("few_units", text, result["n"], (n > 1) & (n < FEW)) if int(result.attrs.get("n_resamples", 0)) else None,)
+    text += " if runs are skewed" if placed else ""
+    return (cells_note("few_units", text, result["n"], (n > 1) & (n < FEW)) if placed or int(result.attrs["n_resamples"]) else None,)
 
 
 @check("run_totals")

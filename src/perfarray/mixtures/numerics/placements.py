@@ -19,11 +19,12 @@ BLOCK = 1 << 18
 
 
 class Ranked(NamedTuple):
-    """Runs of several systems (cell, run) in ascending order, those not measured last, and where the runs that tie begin and end."""
+    """Runs of several systems (cell, run) in ascending order, those not measured last, where the runs that tie begin and end, and whether any do."""
 
     order: Integers
     first: Integers
     end: Integers
+    tied: bool
 
     def sorted(self, values: Floats) -> Floats:
         """Return values of runs in ascending order of the runs."""
@@ -52,11 +53,11 @@ def ranked(values: Floats) -> Ranked:
     position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
     differs = ascending[:, 1:] != ascending[:, :-1]
     if differs.all():
-        return Ranked(order, position, position + 1)
+        return Ranked(order, position, position + 1, False)
     first, end = position.copy(), position + 1
     first[:, 1:][~differs] = 0
     end[:, :-1][~differs] = values.shape[-1]
-    return Ranked(order, np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(end[:, ::-1], axis=-1)[:, ::-1])
+    return Ranked(order, np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(end[:, ::-1], axis=-1)[:, ::-1], True)
 
 
 def weights_of(runs: Floats) -> Floats:
@@ -80,12 +81,15 @@ def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: floa
     ranks = ranked(np.concatenate([new, old + shift], axis=-1))
     is_new = ranks.order < new.shape[-1]
     mass = ranks.sorted(np.concatenate(weights, axis=-1))
-    x, y = (cumulative(np.where(side, mass, 0.0)) for side in (is_new, ~is_new))
+    sums = cumulative(np.stack([np.where(side, mass, 0.0) for side in (is_new, ~is_new)], axis=1))
     # Sums of weights are rounded: a run that beats all has P = 1 and not 1 - 1e-16.
-    x_below, x_reached = (np.take_along_axis(x, index, axis=-1) / np.maximum(x[:, -1:], 0.5) for index in (ranks.first, ranks.end))
-    y_below, y_reached = (np.take_along_axis(y, index, axis=-1) / np.maximum(y[:, -1:], 0.5) for index in (ranks.first, ranks.end))
-    tie = np.where(is_new, y_reached - y_below, x_reached - x_below)
-    placements = ranks.unsorted(np.where(is_new, 1 - y_reached, x_below) + ties * tie)
+    sums = (sums / np.maximum(sums[..., -1:], 0.5)).reshape(len(new), -1)
+    others = np.where(is_new, sums.shape[-1] // 2, 0)  # where the sums of the other system begin
+    strict = np.take_along_axis(sums, others + np.where(is_new, ranks.end, ranks.first), axis=-1)
+    tie = np.zeros_like(strict)
+    if ranks.tied:
+        tie = np.abs(np.take_along_axis(sums, others + np.where(is_new, ranks.first, ranks.end), axis=-1) - strict)
+    placements = ranks.unsorted(np.where(is_new, 1 - strict, strict) + ties * tie)
     placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
     estimate = np.clip((weights[0] * placed_new).sum(axis=-1), 0.0, 1.0)
     return Shares(estimate, placed_new, placed_old, (np.where(is_new, mass, 0.0) * tie).sum(axis=-1))
