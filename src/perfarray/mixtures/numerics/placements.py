@@ -6,7 +6,7 @@ each, and nothing is redrawn.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -19,7 +19,7 @@ BLOCK = 1 << 18
 
 
 class Ranked(NamedTuple):
-    """Runs of several systems (cell, run) in ascending order, those not measured last, where the runs that tie begin and end, and whether any do."""
+    """Runs of several systems (cell, run) in ascending order, not measured ones last; where ties begin and end; whether any runs tie."""
 
     order: Integers
     first: Integers
@@ -30,7 +30,7 @@ class Ranked(NamedTuple):
         """Return values of runs in ascending order of the runs."""
         return np.take_along_axis(values, self.order, axis=-1)
 
-    def unsorted(self, values: Floats) -> Floats:
+    def unsorted(self, values: Any) -> Any:
         """Return values of sorted runs in the order of the data."""
         result = np.empty_like(values)
         np.put_along_axis(result, np.broadcast_to(self.order, values.shape), values, axis=-1)
@@ -117,7 +117,7 @@ def _unit_means(placements: Floats, runs: Floats) -> Floats:
     """Return the mean placement of every unit (..., unit), NaN without runs, of runs (..., unit, run)."""
     measured = ~np.isnan(runs)
     with np.errstate(invalid="ignore"):
-        means = np.where(measured, placements.reshape(runs.shape), 0.0).sum(axis=-1) / measured.sum(axis=-1)
+        means = np.where(measured, placements, 0.0).sum(axis=-1) / measured.sum(axis=-1)
     return np.asarray(means)
 
 
@@ -161,7 +161,7 @@ def _two_systems(runs: Sequence[Floats], shares: Callable[..., Shares], drawing:
     weights = [weights_of(values).reshape(len(values), -1) for values in runs]
     answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
     measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
-    means = [_unit_means(placements, values) for placements, values in zip((answer.new, answer.old), runs, strict=True)]
+    means = [_unit_means(placed.reshape(values.shape), values) for placed, values in zip((answer.new, answer.old), runs, strict=True)]
     if drawing.paired:
         means = [means[0] + means[1]]
     variances, numbers = zip(*(_variance(values) for values in means), strict=True)
@@ -231,7 +231,7 @@ def _several_systems(runs: Floats, ties: bool, drawing: Drawing) -> tuple[Limits
 
 
 def _least(
-    runs: Floats, ranks: Ranked, mass: Floats, above: Floats, tie: Floats, itself: Floats, ties: bool, drawing: Drawing
+    runs: Floats, ranks: Ranked, mass: Floats, above: Floats, tie: Floats, itself: Integers, ties: bool, drawing: Drawing
 ) -> tuple[Floats, Floats]:
     """Return the probability of every system to be the least, and its variance, (cell, system).
 
@@ -241,37 +241,31 @@ def _least(
     cells, systems = runs.shape[:2]
     size = runs[0, 0].size
     nodes, shares = np.polynomial.legendre.leggauss((systems + 1) // 2) if ties else (np.array([-1.0]), np.array([2.0]))
-    wins, placed = np.zeros((cells, systems)), np.zeros((systems, cells, systems, size))
-    # Runs of every system in ascending order, as positions among all; how many of them precede each run, and its ties.
+    # Runs of every system in ascending order, as positions among all; how many of them precede each run (cell, rival, system, run), or are
+    # at most as large.
     positions = np.sort(np.argsort(ranks.order, axis=-1).reshape(cells, systems, size), axis=-1)
     counts = np.zeros((cells, systems, systems * size + 1), int)
     np.cumsum(itself, axis=-1, out=counts[..., 1:])
-    first, end = (ranks.unsorted(index).reshape(cells, -1) for index in (ranks.first, ranks.end))
+    preceding = [
+        np.take_along_axis(counts, index[:, None], axis=-1).reshape(cells, systems, systems, size).swapaxes(1, 2)
+        for index in (ranks.unsorted(ranks.first), ranks.unsorted(ranks.end))
+    ]
+    placed, diagonal = np.zeros(preceding[0].shape), np.arange(systems)
     for node, share in zip(nodes, shares / 2, strict=True):
         lot = (1 + node) / 2
         factors = above + lot * tie
         # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
-        ahead, behind = np.ones_like(factors), np.ones_like(factors)
-        np.cumprod(factors[:, :-1], axis=1, out=ahead[:, 1:])
-        behind[:, :-1] = np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
-        others = mass[:, None] * ahead * behind
-        own = ranks.unsorted(factors.prod(axis=1)).reshape(cells, systems, size)
-        for number in range(systems):  # arrays over pairs of systems and runs would be too large
-            wanted = np.take_along_axis(others, positions[:, number, None], axis=-1)
-            sums = cumulative(wanted)
-            below, upto = (
-                np.take_along_axis(sums, np.take_along_axis(counts[:, number], index, axis=-1).reshape(cells, systems, size), axis=-1)
-                for index in (first, end)
-            )
-            placements = below + lot * (upto - below)
-            placements[:, number] = own[:, number]
-            placed[number] += share * placements
-    variance = np.empty((cells, systems))
-    weights = weights_of(runs).reshape(cells, systems, size)
-    for number in range(systems):
-        means = _unit_means(placed[number], runs)
-        variance[:, number] = (
-            _variance(means.sum(axis=1))[0] if drawing.paired else np.nan_to_num(_variance(means)[0]).sum(axis=-1)
-        )
-        wins[:, number] = (weights[:, number] * placed[number][:, number]).sum(axis=-1)
+        others = np.repeat(mass[:, None], systems, axis=1)
+        others[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
+        others[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+        sums = np.take_along_axis(others, positions.reshape(cells, 1, -1), axis=-1).reshape(cells, systems, systems, size)
+        sums = cumulative(sums)
+        placements = np.take_along_axis(sums, preceding[0], axis=-1)
+        if lot:
+            placements += lot * (np.take_along_axis(sums, preceding[1], axis=-1) - placements)
+        placements[:, diagonal, diagonal] = ranks.unsorted(factors.prod(axis=1)).reshape(cells, systems, size)
+        placed += share * placements
+    means = _unit_means(placed.reshape(cells, systems, systems, *runs.shape[2:]).swapaxes(1, 2), runs[:, None])
+    wins = (weights_of(runs).reshape(cells, systems, size) * placed[:, diagonal, diagonal]).sum(axis=-1)
+    variance = _variance(means.sum(axis=2))[0] if drawing.paired else np.nan_to_num(_variance(means)[0]).sum(axis=-1)
     return wins, variance
