@@ -209,19 +209,16 @@ def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, 
 
 def _several_systems(runs: Floats, ties: bool, drawing: Drawing) -> tuple[Limits, Floats]:
     """Return what `several_systems` does, of runs (cell, system, unit, run)."""
-    cells, systems = runs.shape[:2]
+    race = _race(runs, ties)
+    placed = _placements(race, runs.shape[1])
+    winners = np.diagonal(placed, axis1=1, axis2=2)
     weights = weights_of(runs)
-    ranks = ranked(runs.reshape(cells, -1))
-    system = ranks.order // runs[0, 0].size
-    mass = ranks.sorted(weights.reshape(cells, -1))
-    sums = cumulative(np.where(system[:, None] == np.arange(systems)[:, None], mass[:, None], 0.0))
-    sums /= np.maximum(sums[..., -1:], 0.5)
-    reached = np.take_along_axis(sums, ranks.end[:, None], axis=-1)
-    tie = reached - np.take_along_axis(sums, ranks.first[:, None], axis=-1)
-    itself = system[:, None] == np.arange(systems)[:, None]
+    wins = np.einsum("csr,crs->cs", weights.reshape(*weights.shape[:2], -1), winners)
+    strict = wins if not ties else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
+    # Units of every rival (cell, system, rival, unit): all of them vary the probability of a system.
+    means = _unit_means(placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None])
+    variance = _variance(means.sum(axis=2))[0] if drawing.paired else np.nan_to_num(_variance(means)[0]).sum(axis=-1)
     measured = (weights > 0).any(axis=(-2, -1))
-    wins, variance = _least(runs, ranks, mass, np.where(itself, 1.0, 1 - reached), np.where(itself, 0.0, tie), itself, ties, drawing)
-    strict = wins if not ties else np.where(itself, (mass * np.where(itself, 1.0, 1 - reached).prod(axis=1))[:, None], 0.0).sum(axis=-1)
     n = (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float)
     least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
     estimate = np.where(measured, np.clip(wins, 0.0, 1.0), np.nan)
@@ -230,42 +227,70 @@ def _several_systems(runs: Floats, ties: bool, drawing: Drawing) -> tuple[Limits
     return limits, tied
 
 
-def _least(
-    runs: Floats, ranks: Ranked, mass: Floats, above: Floats, tie: Floats, itself: Integers, ties: bool, drawing: Drawing
-) -> tuple[Floats, Floats]:
-    """Return the probability of every system to be the least, and its variance, (cell, system).
+class Race(NamedTuple):
+    """The runs of several systems in ascending order, with their weights, and whether each is a run of a system (cell, system, run).
 
-    `above` and `tie` (cell, rival, run) are the probabilities that a rival's run is more than a run, or ties with it; 1 and 0 for its own
-    system. As a tie is broken by lot, a product of both is averaged over the lot by a Gauss rule that is exact.
+    `above` and, where ties are shared, `tie` (cell, rival, run) are the probabilities that a run of the rival is more, or ties; 1 and 0 for
+    a run of its own.
     """
+
+    ranks: Ranked
+    mass: Floats
+    itself: Integers
+    above: Floats
+    tie: Floats | None
+
+
+def _race(runs: Floats, ties: bool) -> Race:
+    """Compare every run of (cell, system, unit, run) with the runs of every rival."""
     cells, systems = runs.shape[:2]
-    size = runs[0, 0].size
-    nodes, shares = np.polynomial.legendre.leggauss((systems + 1) // 2) if ties else (np.array([-1.0]), np.array([2.0]))
-    # Runs of every system in ascending order, as positions among all; how many of them precede each run (cell, rival, system, run), or are
-    # at most as large.
-    positions = np.sort(np.argsort(ranks.order, axis=-1).reshape(cells, systems, size), axis=-1)
-    counts = np.zeros((cells, systems, systems * size + 1), int)
-    np.cumsum(itself, axis=-1, out=counts[..., 1:])
-    preceding = [
-        np.take_along_axis(counts, index[:, None], axis=-1).reshape(cells, systems, systems, size).swapaxes(1, 2)
-        for index in (ranks.unsorted(ranks.first), ranks.unsorted(ranks.end))
-    ]
-    placed, diagonal = np.zeros(preceding[0].shape), np.arange(systems)
-    for node, share in zip(nodes, shares / 2, strict=True):
+    ranks = ranked(runs.reshape(cells, -1))
+    itself = (ranks.order // runs[0, 0].size)[:, None] == np.arange(systems)[:, None]
+    mass = ranks.sorted(weights_of(runs).reshape(cells, -1))
+    sums = cumulative(np.where(itself, mass[:, None], 0.0))
+    sums /= np.maximum(sums[..., -1:], 0.5)
+    above = np.take_along_axis(sums, ranks.end[:, None], axis=-1)
+    tie = np.where(itself, 0.0, above - np.take_along_axis(sums, ranks.first[:, None], axis=-1)) if ties else None
+    np.subtract(1.0, above, out=above)
+    above[itself] = 1.0
+    return Race(ranks, mass, itself, above, tie)
+
+
+def _placements(race: Race, systems: int) -> Floats:
+    """Return the probability of every system to be the least given each run (cell, rival, system, run).
+
+    As a tie is broken by lot, a product over rivals is averaged over the lot by a Gauss rule that is exact.
+    """
+    ranks, cells = race.ranks, len(race.mass)
+    shape = (cells, systems, systems, race.mass.shape[-1] // systems)
+    # Runs of every system in ascending order, as positions among all; how many of them precede each run, or are at most as large.
+    positions = np.sort(np.argsort(ranks.order, axis=-1).reshape(cells, systems, -1), axis=-1).reshape(cells, 1, -1)
+    counts = np.zeros((cells, systems, race.mass.shape[-1] + 1), int)
+    np.cumsum(race.itself, axis=-1, out=counts[..., 1:])
+    preceding, reached = (
+        np.take_along_axis(counts, ranks.unsorted(index)[:, None], axis=-1).reshape(shape).swapaxes(1, 2)
+        for index in (ranks.first, ranks.end)
+    )
+    if race.tie is None:
+        return _given_lot(race, race.above, positions, preceding)
+    placed = np.zeros(shape)
+    for node, share in zip(*np.polynomial.legendre.leggauss((systems + 1) // 2), strict=True):
         lot = (1 + node) / 2
-        factors = above + lot * tie
-        # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
-        others = np.repeat(mass[:, None], systems, axis=1)
-        others[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
-        others[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
-        sums = np.take_along_axis(others, positions.reshape(cells, 1, -1), axis=-1).reshape(cells, systems, systems, size)
-        sums = cumulative(sums)
-        placements = np.take_along_axis(sums, preceding[0], axis=-1)
-        if lot:
-            placements += lot * (np.take_along_axis(sums, preceding[1], axis=-1) - placements)
-        placements[:, diagonal, diagonal] = ranks.unsorted(factors.prod(axis=1)).reshape(cells, systems, size)
-        placed += share * placements
-    means = _unit_means(placed.reshape(cells, systems, systems, *runs.shape[2:]).swapaxes(1, 2), runs[:, None])
-    wins = (weights_of(runs).reshape(cells, systems, size) * placed[:, diagonal, diagonal]).sum(axis=-1)
-    variance = _variance(means.sum(axis=2))[0] if drawing.paired else np.nan_to_num(_variance(means)[0]).sum(axis=-1)
-    return wins, variance
+        factors = race.above + lot * race.tie
+        below, upto = (_given_lot(race, factors, positions, numbers) for numbers in (preceding, reached))
+        placed += share / 2 * ((1 - lot) * below + lot * upto)
+    return placed
+
+
+def _given_lot(race: Race, factors: Floats, positions: Integers, preceding: Integers) -> Floats:
+    """Return placements for given probabilities (cell, rival, run) that a run of the rival comes after a run."""
+    systems = factors.shape[1]
+    # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
+    others = np.repeat(race.mass[:, None], systems, axis=1)
+    others[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
+    others[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+    sums = cumulative(np.take_along_axis(others, positions, axis=-1).reshape(preceding.shape))
+    placements = np.take_along_axis(sums, preceding, axis=-1)
+    diagonal = np.arange(systems)
+    placements[:, diagonal, diagonal] = race.ranks.unsorted(factors.prod(axis=1)).reshape(len(factors), systems, -1)
+    return np.asarray(placements)
