@@ -128,10 +128,21 @@ def test_replicates_are_by_name():
 
 
 def test_no_cells_and_no_runs():
-    """An empty archive has empty answers."""
+    """An empty archive has empty answers, cells without runs have none; one unit has no limits."""
     empty = [np.empty((0, 3, 1))] * 2
     assert placements.two_systems(empty, (0,), shares(), NONE, score=True)[0].estimate.shape == (0,)
     assert placements.several_systems(empty, (0,), False, NONE)[0].estimate.shape == (0, 2)
+    for units in (np.empty((2, 0, 1)), np.full((2, 3, 1), np.nan)):
+        for share, score in ((shares(), True), (placements.difference_shares, False)):
+            limits, tied = placements.two_systems([units, units], (2,), share, NONE, score=score)
+            assert np.isnan([*limits, tied]).all()
+    one, many = np.ones((1, 1, 3)), np.arange(4.0).reshape(1, 4, 1)
+    for limits in (
+        placements.two_systems([one, many], (1,), shares(), NONE, score=True)[0],
+        placements.two_systems([one, many], (1,), placements.difference_shares, NONE, score=False)[0],
+    ):
+        assert np.isfinite(limits.estimate).all()
+        assert np.isnan([limits.lower, limits.upper]).all()
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ each, and nothing is redrawn.
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,11 +85,11 @@ def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: floa
     sums = cumulative(np.stack([np.where(side, mass, 0.0) for side in (is_new, ~is_new)], axis=1))
     # Sums of weights are rounded: a run that beats all has P = 1 and not 1 - 1e-16.
     sums = (sums / np.maximum(sums[..., -1:], 0.5)).reshape(len(new), -1)
-    others = np.where(is_new, sums.shape[-1] // 2, 0)  # where the sums of the other system begin
-    strict = np.take_along_axis(sums, others + np.where(is_new, ranks.end, ranks.first), axis=-1)
+    offset = np.where(is_new, sums.shape[-1] // 2, 0)  # where the sums of the other system begin
+    strict = np.take_along_axis(sums, offset + np.where(is_new, ranks.end, ranks.first), axis=-1)
     tie = np.zeros_like(strict)
     if ranks.tied:
-        tie = np.abs(np.take_along_axis(sums, others + np.where(is_new, ranks.first, ranks.end), axis=-1) - strict)
+        tie = np.abs(np.take_along_axis(sums, offset + np.where(is_new, ranks.first, ranks.end), axis=-1) - strict)
     placements = ranks.unsorted(np.where(is_new, 1 - strict, strict) + ties * tie)
     placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
     estimate = np.clip((weights[0] * placed_new).sum(axis=-1), 0.0, 1.0)
@@ -98,15 +99,15 @@ def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: floa
 def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Shares:
     """Return E|X - Y| and placements of runs (cell, run): equation 5."""
     runs, mass = np.concatenate([new, old], axis=-1), np.concatenate(weights, axis=-1)
-    runs = runs - np.nanmin(np.where(np.isnan(runs), np.inf, runs), axis=-1, keepdims=True)
+    runs = runs - np.where(np.isnan(runs), np.inf, runs).min(axis=-1, keepdims=True, initial=np.inf)
     ranks = ranked(runs)
     is_new, mass = ranks.order < new.shape[-1], ranks.sorted(mass)
     values = np.nan_to_num(ranks.sorted(runs))
     # E|v - X| = v (2 F(v) - 1) + E[X] - 2 E[X; X <= v]; runs that tie with v add nothing, so that their order does not matter.
     distances = []
     for side in (~is_new, is_new):
-        others = np.where(side, mass, 0.0)
-        reached, moment = np.cumsum(others, axis=-1), np.cumsum(others * values, axis=-1)
+        weight = np.where(side, mass, 0.0)
+        reached, moment = np.cumsum(weight, axis=-1), np.cumsum(weight * values, axis=-1)
         distances.append(values * (2 * reached - reached[:, -1:]) + moment[:, -1:] - 2 * moment)
     placements = ranks.unsorted(np.where(is_new, *distances))
     placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
@@ -146,8 +147,8 @@ def two_systems(
 
     Limits are Wilson's with `score`, else Student's with the degrees of freedom of Satterthwaite (1946).
     """
-    rows = [np.broadcast_to(values, (*shape, *values.shape[-2:])).reshape(-1, *values.shape[-2:]) for values in runs]
-    size = sum(values[0].size for values in rows) if rows[0].size and rows[1].size else 1
+    rows = [np.broadcast_to(values, (*shape, *values.shape[-2:])).reshape(prod(shape), *values.shape[-2:]) for values in runs]
+    size = max(sum(prod(values.shape[1:]) for values in rows), 1)
     answers = np.full((4, len(rows[0])), np.nan)
     for start in range(0, len(rows[0]), max(1, BLOCK // size)):
         block = slice(start, start + max(1, BLOCK // size))
@@ -186,7 +187,7 @@ def _student_limits(estimate: Floats, variances: Sequence[Floats], numbers: Sequ
     """Return limits of a positive mean of independent parts, each with the variance of its mean and its number of units."""
     variance = np.sum(variances, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        degrees = variance**2 / np.sum([own**2 / (n - 1) for own, n in zip(variances, numbers, strict=True)], axis=0)
+        degrees = variance**2 / np.sum([share**2 / (n - 1) for share, n in zip(variances, numbers, strict=True)], axis=0)
         half = np.where(variance > 0, stdtrit(degrees, 0.5 + 0.5 * level) * np.sqrt(variance), variance)
     return Limits(estimate, np.maximum(estimate - half, 0.0), estimate + half)
 
@@ -197,9 +198,9 @@ def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, 
     `runs` are (..., unit, run) of every system. With `ties`, those that tie for the least share its probability alike (equation 12).
     """
     values = np.stack([np.broadcast_to(system, (*shape, *system.shape[-2:])) for system in runs], axis=-3)
-    rows = values.reshape(-1, *values.shape[-3:])
+    rows = values.reshape(prod(shape), *values.shape[-3:])
     answers, tied = np.full((3, *rows.shape[:2]), np.nan), np.full(len(rows), np.nan)
-    step = max(1, BLOCK // max(rows[:1].size * rows.shape[1], 1))
+    step = max(1, BLOCK // max(prod(rows.shape[1:]) * rows.shape[1], 1))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         systems = np.stack(_paired(list(np.moveaxis(rows[block], 1, 0)), drawing.paired), axis=1)
@@ -286,10 +287,10 @@ def _given_lot(race: Race, factors: Floats, positions: Integers, preceding: Inte
     """Return placements for given probabilities (cell, rival, run) that a run of the rival comes after a run."""
     systems = factors.shape[1]
     # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
-    others = np.repeat(race.mass[:, None], systems, axis=1)
-    others[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
-    others[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
-    sums = cumulative(np.take_along_axis(others, positions, axis=-1).reshape(preceding.shape))
+    chances = np.repeat(race.mass[:, None], systems, axis=1)
+    chances[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
+    chances[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+    sums = cumulative(np.take_along_axis(chances, positions, axis=-1).reshape(preceding.shape))
     placements = np.take_along_axis(sums, preceding, axis=-1)
     diagonal = np.arange(systems)
     placements[:, diagonal, diagonal] = race.ranks.unsorted(factors.prod(axis=1)).reshape(len(factors), systems, -1)
