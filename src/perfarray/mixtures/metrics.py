@@ -54,8 +54,8 @@ def mean_difference(
     confidence_level : float
         Between 0 and 1.
     n_resamples, rng : int; int, str or numpy.random.Generator, optional
-        Redrawn experiments for the limits (0 for none; default: 1000, for mixtures 200, each of which is a fit), and their seed or the
-        `rng_key` of an earlier result.
+        Redrawn experiments for the limits (0 for no limits), and their seed or the `rng_key` of an earlier result. By default nothing is
+        redrawn: limits of runs rest on placements. For mixtures the default is 200, each of which is a fit.
     value, levels, metric : optional
         As for `fit_mixture`.
 
@@ -72,15 +72,16 @@ def mean_difference(
 
     Notes
     -----
-    Every outermost unit has equal weight. Empirical limits are percentiles over redrawn units, too narrow below 10 units
-    (:doc:`/how-to/which_is_faster` has their coverage). Limits of mixtures refit samples drawn from the fit or, if units have several
-    runs, redrawn units whose runs are smoothed inside their component. Mixtures given without `n` have no limits. Mixtures may be of any
-    families.
+    Every outermost unit has equal weight. Empirical limits are Student's, of the variance of the units' placements (the placement of a run
+    is its mean difference from all runs of the other side); with `n_resamples`, percentiles over redrawn units. Both are too narrow for
+    skewed runs, percentiles below 10 units for any (:doc:`/how-to/which_is_faster` has the coverage). Limits of mixtures refit samples
+    drawn from the fit or, if units have several runs, redrawn units whose runs are smoothed inside their component. Mixtures given without
+    `n` have no limits. Mixtures may be of any families.
 
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, equations 4,
-    5 and 7.
+    5 and 7; F. E. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946.
 
     Examples
     --------
@@ -150,8 +151,9 @@ def prob_faster(
 
     Notes
     -----
-    Every outermost unit has equal weight. Empirical limits are score limits (Wilson) for the number of units that has the variance over
-    redrawn units, held between the smaller side's number and twice it. Limits of mixtures are percentiles over refitted samples, as for
+    Every outermost unit has equal weight. Empirical limits are score limits (Wilson) for the number of units that has the variance of the
+    units' placements (of a run X, P[X < Y + shift]), or over redrawn units with `n_resamples`, held between the smaller side's number and
+    twice it. Limits of mixtures are percentiles over refitted samples, as for
     `mean_difference`.
 
     A total is that of `runs` independent runs, each drawn from all that were measured, so that one run may count more than once: the
@@ -163,7 +165,8 @@ def prob_faster(
     References
     ----------
     J. Worms, S. Touati, "Parametric and non-parametric statistics for program performance analysis and comparison", 2016, equations 8
-    to 10. The paper's software counts ties one half; equation 9 does not.
+    to 10. The paper's software counts ties one half; equation 9 does not. E. R. DeLong and others, "Comparing the areas under two or more
+    correlated receiver operating characteristic curves", Biometrics 44, 1988 (the variance).
 
     Examples
     --------

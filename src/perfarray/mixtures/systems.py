@@ -27,6 +27,9 @@ from perfarray.timings.validation import check_choice, check_confidence_level, c
 
 PARAMETER = "parameter"
 
+# The attr `limits` of answers whose limits rest on placements.
+PLACEMENTS = "placements"
+
 # Units below which percentile limits cover clearly less than their level.
 FEW = 10
 
@@ -138,7 +141,8 @@ def _comparison(
     check_choice(method, "method", METHODS)
     level = check_confidence_level(confidence_level)
     method = MIXTURE if fitted else method
-    number = (1000 if method == EMPIRICAL else 200) if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
+    placed = method == EMPIRICAL and n_resamples is None
+    number = 0 if placed else 200 if n_resamples is None else check_count(n_resamples, "n_resamples", 0)
     if number == 1:
         raise ValueError("n_resamples=1: give 0 for no limits, or a number of at least 2")
     if paired is not None:
@@ -154,9 +158,11 @@ def _comparison(
         depth=0 if fitted else value_depth(data, value),
         drawing=Drawing(number, key_of(rng), paired is not None, level),
         sign=-1.0 if data.better == HIGHER else 1.0,
+        placed=placed,
     )
     attrs: dict[str, Hashable] = {"metric": str(data.array.name)} if fitted else describe_value(data, comparison.depth)
-    attrs |= {"method": method, "confidence_level": level, "n_resamples": number} | ({"paired": paired} if paired else {})
+    attrs |= {"method": method, "confidence_level": level} | ({"limits": PLACEMENTS} if placed else {"n_resamples": number})
+    attrs |= {"paired": paired} if paired else {}
     return comparison, attrs | (describe_key(comparison.drawing.key) if number else {})
 
 
@@ -238,22 +244,23 @@ def _between(least: xr.Dataset, most: xr.Dataset) -> xr.Dataset:
 @check("run_units")
 def unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells without limits, of no unit or one; and limits that are the extreme replicates."""
-    n, number = result["n"].values, int(result.attrs["n_resamples"])
+    n, number, placed = result["n"].values, int(result.attrs.get("n_resamples", 0)), "limits" in result.attrs
     text = f"{{cells}} rest on one {result.attrs.get('unit', 'run')}: their limits are NaN, since one unit shows no spread"
     text += f"; {more_units(result.attrs)}" if "levels" in result.attrs else ""
     return (
         cells_note("no_value", "{cells} have no measured value on one side; their answers are NaN", result["n"], n == 0),
-        cells_note("single_unit", text, result["n"], n == 1) if number else None,
+        cells_note("single_unit", text, result["n"], n == 1) if number or placed else None,
         few_replicates(number, "percentile", float(result.attrs["confidence_level"])) if number else None,
     )
 
 
 @check("run_percentiles")
 def percentile_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Name the cells whose percentile limits rest on few units."""
-    n = result["n"].values
+    """Name the cells whose limits by percentiles, or by Student's t of placements, rest on few units."""
+    n, placed = result["n"].values, "limits" in result.attrs
     text = f"{{cells}} rest on fewer than {FEW} units ({result.attrs.get('unit', 'run')}): their limits are too narrow"
-    return (cells_note("few_units", text, result["n"], (n > 1) & (n < FEW)) if int(result.attrs["n_resamples"]) else None,)
+    text += " if runs are skewed" if placed else ""
+    return (cells_note("few_units", text, result["n"], (n > 1) & (n < FEW)) if placed or int(result.attrs["n_resamples"]) else None,)
 
 
 @check("run_totals")

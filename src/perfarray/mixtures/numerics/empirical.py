@@ -96,22 +96,24 @@ def difference(systems: Sequence[Weighted]) -> Floats:
 
 def unit_differences(runs: Floats) -> Floats:
     """Return E|X - X'| of two runs of different units for every cell, runs of shape (..., units, runs)."""
-    rows = runs.reshape(-1, *runs.shape[-2:])
-    return np.array([_unit_difference(sample_of(row)) for row in rows]).reshape(runs.shape[:-2])
+    measured = ~np.isnan(runs)
+    inside = measured.sum(axis=-1, keepdims=True)
+    n_units = (inside > 0).sum(axis=(-2, -1)).astype(float)
+    shares = np.where(measured, 1 / np.maximum(inside, 1), 0.0)
+    lowest = np.where(measured, runs, np.inf).min(axis=(-2, -1), keepdims=True, initial=np.inf)
+    above = np.where(measured, runs - np.where(np.isfinite(lowest), lowest, 0.0), np.inf)
+    # Pairs inside a unit, which would make the difference too small, are taken away again.
+    pairs = _distances(above.reshape(*above.shape[:-2], -1), shares.reshape(*above.shape[:-2], -1)) - _distances(above, shares).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(n_units > 1, pairs / (n_units * (n_units - 1)), np.nan))
 
 
-def _unit_difference(sample: Sample) -> float:
-    """Return E|X - X'| of one cell: without the pairs inside a unit, which would make it too small."""
-    if sample.n_units < 2:
-        return np.nan
-    weighted = Weighted(sample.values, sample.shares[None] / sample.n_units)
-    all_pairs = float(difference([weighted, weighted])[0])
-    order = np.argsort(sample.units, kind="stable")
-    values, units, shares = sample.values[order], sample.units[order], sample.shares[order]
-    # Sorted x_1 <= ... <= x_m of one unit: the sum of |x_i - x_j| over all ordered pairs is 2 sum of (2 i - m - 1) x_i.
-    rank = np.arange(len(units)) - np.searchsorted(units, units) + 1
-    inside = float((2 * shares**2 * (2 * rank - 1 - 1 / shares) * values).sum())
-    return (all_pairs * sample.n_units**2 - inside) / (sample.n_units * (sample.n_units - 1))
+def _distances(values: Floats, weights: Floats) -> Floats:
+    """Return the weighted sum of |x_i - x_j| over all ordered pairs (..., run); values that count nothing are infinite."""
+    order = np.argsort(values, axis=-1)
+    x, w = (np.take_along_axis(array, order, axis=-1) for array in (values, weights))
+    reached = np.cumsum(w, axis=-1)
+    return np.asarray(2 * (w * np.where(w > 0, x, 0.0) * (2 * reached - w - reached[..., -1:])).sum(axis=-1))
 
 
 def less(shift: float, ties: float) -> Metric:
@@ -200,11 +202,16 @@ def score_limits(replicates: Floats, n: Floats, drawing: Drawing, runs: int = 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = replicates[..., 1:].var(axis=-1, ddof=1)
         number = np.where(variance < ROUNDING**2, np.nan, estimate * (1 - estimate) / variance)
-        number = np.clip(number, n / runs / (2 if drawing.paired else 1), 2 * n)
-        number = np.where(np.isnan(replicates[..., 1]), np.nan, np.where(np.isnan(number), n / runs, number))
-        z = ndtri(0.5 + 0.5 * drawing.confidence_level)
-        middle = (estimate + z**2 / (2 * number)) / (1 + z**2 / number)
-        half = z / (1 + z**2 / number) * np.sqrt(estimate * (1 - estimate) / number + (z / (2 * number)) ** 2)
+    return wilson_limits(estimate, number, np.where(np.isnan(replicates[..., 1]), np.nan, n), drawing, runs)
+
+
+def wilson_limits(estimate: Floats, number: Floats, n: Floats, drawing: Drawing, runs: int = 1) -> Limits:
+    """Return Wilson's limits for a number of units, held as `score_limits` says; n where the number is NaN, none where n is NaN."""
+    number = np.clip(number, n / runs / (2 if drawing.paired else 1), 2 * n)
+    number = np.where(np.isnan(number), n / runs, number)
+    z = ndtri(0.5 + 0.5 * drawing.confidence_level)
+    middle = (estimate + z**2 / (2 * number)) / (1 + z**2 / number)
+    half = z / (1 + z**2 / number) * np.sqrt(estimate * (1 - estimate) / number + (z / (2 * number)) ** 2)
     return Limits(estimate, np.clip(middle - half, 0.0, estimate), np.clip(middle + half, estimate, 1.0))
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from perfarray.mixtures.numerics import empirical, integrals, parametric, totals
+from perfarray.mixtures.numerics import empirical, integrals, parametric, placements, totals
 from perfarray.mixtures.numerics.empirical import Drawing, Limits
 from perfarray.mixtures.numerics.scale import Scaled, number_of_modes
 from perfarray.mixtures.numerics.valleys import SupportTest, supported_modes
@@ -26,6 +27,7 @@ class Comparison:
     depth: int  # that of the level whose repetitions are runs
     drawing: Drawing
     sign: float  # -1 where more is better
+    placed: bool = False  # limits of runs rest on placements: nothing is redrawn
 
     def systems(self, *arrays: Floats, sign: float = 1.0) -> list[Any]:
         """Return the arguments of the formulas: runs by unit, times the sign; mixtures fitted to them; or the given mixtures."""
@@ -33,6 +35,14 @@ class Comparison:
             return [parametric.from_parameters(array) for array in arrays]
         runs = [values_by_unit(sign * array, self.levels, self.depth) for array in arrays]
         return [parametric.fitted(values) for values in runs] if self.method == MIXTURE else runs
+
+    def at_once(self, runs: int) -> bool:
+        """Return whether totals of so many runs are computed by placements, all cells at once."""
+        return self.method == EMPIRICAL and runs == 1 and (self.placed or not self.drawing.n_resamples)
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return limits by placements; NaN where none were asked for."""
+        return limits if self.placed else Limits(limits.estimate, *[np.full_like(limits.estimate, np.nan)] * 2)
 
     def units(self, systems: list[Any], cells: Integers) -> list[Floats]:
         """Return the number of independent units of every system."""
@@ -45,7 +55,11 @@ class Comparison:
 def mean_differences(new: Floats, old: Floats, cells: Integers, *, comparison: Comparison) -> tuple[Floats, ...]:
     """Return E|X - Y| with limits, that of two runs of the baseline, and the units on the smaller side."""
     systems = comparison.systems(new, old)
+    units = np.minimum(*comparison.units(systems, cells))
     baseline: Any
+    if comparison.at_once(1):
+        limits, _ = placements.two_systems(systems, cells.shape, placements.difference_shares, comparison.drawing, score=False)
+        return *comparison.limits(limits), np.broadcast_to(empirical.unit_differences(systems[1]), cells.shape), units
     if comparison.method == EMPIRICAL:
         limits = empirical.resampled(systems, cells, empirical.difference, comparison.drawing)
         baseline = empirical.unit_differences(systems[1])
@@ -57,7 +71,7 @@ def mean_differences(new: Floats, old: Floats, cells: Integers, *, comparison: C
 
         limits = parametric.resampled(systems, cells, difference, comparison.drawing)
         baseline = difference([systems[1].scaled] * 2)
-    return *limits, np.broadcast_to(baseline, cells.shape), np.minimum(*comparison.units(systems, cells))
+    return *limits, np.broadcast_to(baseline, cells.shape), units
 
 
 def probabilities_faster(
@@ -65,6 +79,10 @@ def probabilities_faster(
 ) -> tuple[Floats, ...]:
     """Return P[X < Y + shift] of the totals of so many runs, ties counting `ties`, with limits, the probability of a tie, and the units."""
     systems = comparison.systems(new, old, sign=comparison.sign)
+    if comparison.at_once(runs):
+        shares = partial(placements.less_shares, shift=shift, ties=ties)
+        placed, tied = placements.two_systems(systems, cells.shape, shares, comparison.drawing, score=True)
+        return *comparison.limits(placed), tied, np.minimum(*comparison.units(systems, cells))
     normal = comparison.method == EMPIRICAL or parametric.are_normal(systems, runs)
     if normal and comparison.fitted and comparison.sign < 0:
         systems = parametric.negated(systems)
@@ -91,6 +109,9 @@ def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Compar
     """Return how likely every system, the axis before the nest, has the best total of so many runs, with limits, a tie, and their units."""
     arrays = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
     systems = comparison.systems(*arrays, sign=comparison.sign)
+    if comparison.at_once(runs):
+        placed, tied = placements.several_systems(systems, cells.shape, ties, comparison.drawing)
+        return *comparison.limits(placed), tied, np.stack(comparison.units(systems, cells), axis=-1)
     sign = comparison.sign if comparison.fitted else 1.0
     if comparison.method == MIXTURE and parametric.are_normal(systems, runs) and sign < 0:
         systems, sign = parametric.negated(systems), 1.0

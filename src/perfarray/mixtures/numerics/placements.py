@@ -1,0 +1,297 @@
+"""Limits of comparisons of single runs by placements: a run's placement is the metric given that run, such as P[x < Y].
+
+A metric is a mean of placements over the units of each system, so that its variance is the sum over systems of the variance of their units'
+mean placements, divided by their number (DeLong and others 1988; Brunner and Munzel 2000). All cells are sorted at once: O(n log n) for
+each, and nothing is redrawn.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from perfarray.mixtures.numerics.empirical import ROUNDING, Drawing, Limits, wilson_limits
+from perfarray.numerics.types import Floats, Integers
+
+# Values of cells that are ranked at once.
+BLOCK = 1 << 18
+
+
+class Ranked(NamedTuple):
+    """Runs of several systems (cell, run) in ascending order, not measured ones last; where ties begin and end; whether any runs tie."""
+
+    order: Integers
+    first: Integers
+    end: Integers
+    tied: bool
+
+    def sorted(self, values: Floats) -> Floats:
+        """Return values of runs in ascending order of the runs."""
+        return np.take_along_axis(values, self.order, axis=-1)
+
+    def unsorted(self, values: Any) -> Any:
+        """Return values of sorted runs in the order of the data."""
+        result = np.empty_like(values)
+        np.put_along_axis(result, np.broadcast_to(self.order, values.shape), values, axis=-1)
+        return result
+
+
+class Shares(NamedTuple):
+    """Values of placements of two systems: the metric, the placements of each system's runs, and the probability of a tie."""
+
+    estimate: Floats
+    new: Floats
+    old: Floats
+    tied: Floats
+
+
+def ranked(values: Floats) -> Ranked:
+    """Sort runs (cell, run)."""
+    order = np.argsort(values, axis=-1)
+    ascending = np.take_along_axis(values, order, axis=-1)
+    position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
+    differs = ascending[:, 1:] != ascending[:, :-1]
+    if differs.all():
+        return Ranked(order, position, position + 1, False)
+    first, end = position.copy(), position + 1
+    first[:, 1:][~differs] = 0
+    end[:, :-1][~differs] = values.shape[-1]
+    return Ranked(order, np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(end[:, ::-1], axis=-1)[:, ::-1], True)
+
+
+def weights_of(runs: Floats) -> Floats:
+    """Return the weight of every run, shape (..., unit, run), of units with equal weight: they sum to 1, or to 0 without runs."""
+    measured = ~np.isnan(runs)
+    inside = measured.sum(axis=-1, keepdims=True)
+    units = (inside > 0).sum(axis=-2, keepdims=True)
+    return np.asarray(measured / np.maximum(inside * units, 1))
+
+
+def cumulative(values: Floats) -> Floats:
+    """Return cumulative sums along the last axis that start at 0."""
+    sums = np.empty((*values.shape[:-1], values.shape[-1] + 1))
+    sums[..., 0] = 0.0
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float) -> Shares:
+    """Return P[X < Y + shift] + ties P[X = Y + shift], and placements, of runs (cell, run): equation 9 of Worms and Touati (2016)."""
+    ranks = ranked(np.concatenate([new, old + shift], axis=-1))
+    is_new = ranks.order < new.shape[-1]
+    mass = ranks.sorted(np.concatenate(weights, axis=-1))
+    sums = cumulative(np.stack([np.where(side, mass, 0.0) for side in (is_new, ~is_new)], axis=1))
+    # Sums of weights are rounded: a run that beats all has P = 1 and not 1 - 1e-16.
+    sums = (sums / np.maximum(sums[..., -1:], 0.5)).reshape(len(new), -1)
+    offset = np.where(is_new, sums.shape[-1] // 2, 0)  # where the sums of the other system begin
+    strict = np.take_along_axis(sums, offset + np.where(is_new, ranks.end, ranks.first), axis=-1)
+    tie = np.zeros_like(strict)
+    if ranks.tied:
+        tie = np.abs(np.take_along_axis(sums, offset + np.where(is_new, ranks.first, ranks.end), axis=-1) - strict)
+    placements = ranks.unsorted(np.where(is_new, 1 - strict, strict) + ties * tie)
+    placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
+    estimate = np.clip((weights[0] * placed_new).sum(axis=-1), 0.0, 1.0)
+    return Shares(estimate, placed_new, placed_old, (np.where(is_new, mass, 0.0) * tie).sum(axis=-1))
+
+
+def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Shares:
+    """Return E|X - Y| and placements of runs (cell, run): equation 5."""
+    runs, mass = np.concatenate([new, old], axis=-1), np.concatenate(weights, axis=-1)
+    runs = runs - np.where(np.isnan(runs), np.inf, runs).min(axis=-1, keepdims=True, initial=np.inf)
+    ranks = ranked(runs)
+    is_new, mass = ranks.order < new.shape[-1], ranks.sorted(mass)
+    values = np.nan_to_num(ranks.sorted(runs))
+    # E|v - X| = v (2 F(v) - 1) + E[X] - 2 E[X; X <= v]; runs that tie with v add nothing, so that their order does not matter.
+    distances = []
+    for side in (~is_new, is_new):
+        weight = np.where(side, mass, 0.0)
+        reached, moment = np.cumsum(weight, axis=-1), np.cumsum(weight * values, axis=-1)
+        distances.append(values * (2 * reached - reached[:, -1:]) + moment[:, -1:] - 2 * moment)
+    placements = ranks.unsorted(np.where(is_new, *distances))
+    placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
+    return Shares((weights[0] * placed_new).sum(axis=-1), placed_new, placed_old, np.full(len(new), np.nan))
+
+
+def _unit_means(placements: Floats, runs: Floats) -> Floats:
+    """Return the mean placement of every unit (..., unit), NaN without runs, of runs (..., unit, run)."""
+    measured = ~np.isnan(runs)
+    with np.errstate(invalid="ignore"):
+        means = np.where(measured, placements, 0.0).sum(axis=-1) / measured.sum(axis=-1)
+    return np.asarray(means)
+
+
+def _variance(means: Floats) -> tuple[Floats, Floats]:
+    """Return the variance of the mean of units (..., unit), and their number; NaN for fewer than two."""
+    measured = ~np.isnan(means)
+    n = measured.sum(axis=-1).astype(float)
+    values = np.where(measured, means, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = np.where(measured, values - (values.sum(axis=-1) / n)[..., None], 0.0)
+        return np.where(n > 1, (deviations**2).sum(axis=-1) / (n * (n - 1)), np.nan), n
+
+
+def _paired(runs: Sequence[Floats], paired: bool) -> list[Floats]:
+    """Return the runs (..., unit, run) of the units that all systems measured, if units are paired."""
+    if not paired:
+        return list(runs)
+    matched = np.logical_and.reduce([(~np.isnan(values)).any(axis=-1) for values in runs])
+    return [np.where(matched[..., None], values, np.nan) for values in runs]
+
+
+def two_systems(
+    runs: Sequence[Floats], shape: tuple[int, ...], shares: Callable[..., Shares], drawing: Drawing, *, score: bool
+) -> tuple[Limits, Floats]:
+    """Return a metric of two systems with limits, and the probability of a tie, all of a shape; runs are (..., unit, run).
+
+    Limits are Wilson's with `score`, else Student's with the degrees of freedom of Satterthwaite (1946).
+    """
+    rows = [np.broadcast_to(values, (*shape, *values.shape[-2:])).reshape(prod(shape), *values.shape[-2:]) for values in runs]
+    size = max(sum(prod(values.shape[1:]) for values in rows), 1)
+    answers = np.full((4, len(rows[0])), np.nan)
+    for start in range(0, len(rows[0]), max(1, BLOCK // size)):
+        block = slice(start, start + max(1, BLOCK // size))
+        answers[:, block] = _two_systems([values[block] for values in rows], shares, drawing, score)
+    estimate, lower, upper, tied = (answer.reshape(shape) for answer in answers)
+    return Limits(estimate, lower, upper), tied
+
+
+def _two_systems(runs: Sequence[Floats], shares: Callable[..., Shares], drawing: Drawing, score: bool) -> tuple[Floats, ...]:
+    runs = _paired(runs, drawing.paired)
+    weights = [weights_of(values).reshape(len(values), -1) for values in runs]
+    answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
+    measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
+    means = [_unit_means(placed.reshape(values.shape), values) for placed, values in zip((answer.new, answer.old), runs, strict=True)]
+    if drawing.paired:
+        means = [means[0] + means[1]]
+    variances, numbers = zip(*(_variance(values) for values in means), strict=True)
+    variance = np.sum(variances, axis=0)
+    estimate = np.where(measured, answer.estimate, np.nan)
+    if score:
+        limits = _score_limits(estimate, variance, np.minimum.reduce(numbers), drawing)
+    else:
+        limits = _student_limits(estimate, variances, numbers, drawing.confidence_level)
+    return *limits, np.where(measured, answer.tied, np.nan)
+
+
+def _score_limits(estimate: Floats, variance: Floats, n: Floats, drawing: Drawing) -> Limits:
+    """Return Wilson's limits for the number of units that has a variance; NaN for fewer than two units."""
+    spread = estimate * (1 - estimate)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        number = np.where(spread < ROUNDING, np.nan, spread / variance)
+    return wilson_limits(estimate, number, np.where(n > 1, n, np.nan), drawing)
+
+
+def _student_limits(estimate: Floats, variances: Sequence[Floats], numbers: Sequence[Floats], level: float) -> Limits:
+    """Return limits of a positive mean of independent parts, each with the variance of its mean and its number of units."""
+    variance = np.sum(variances, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        degrees = variance**2 / np.sum([share**2 / (n - 1) for share, n in zip(variances, numbers, strict=True)], axis=0)
+        half = np.where(variance > 0, stdtrit(degrees, 0.5 + 0.5 * level) * np.sqrt(variance), variance)
+    return Limits(estimate, np.maximum(estimate - half, 0.0), estimate + half)
+
+
+def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, drawing: Drawing) -> tuple[Limits, Floats]:
+    """Return the probability of every system to be the least, shape (..., system), with Wilson's limits, and that of a tie for the least.
+
+    `runs` are (..., unit, run) of every system. With `ties`, those that tie for the least share its probability alike (equation 12).
+    """
+    values = np.stack([np.broadcast_to(system, (*shape, *system.shape[-2:])) for system in runs], axis=-3)
+    rows = values.reshape(prod(shape), *values.shape[-3:])
+    answers, tied = np.full((3, *rows.shape[:2]), np.nan), np.full(len(rows), np.nan)
+    step = max(1, BLOCK // max(prod(rows.shape[1:]) * rows.shape[1], 1))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        systems = np.stack(_paired(list(np.moveaxis(rows[block], 1, 0)), drawing.paired), axis=1)
+        answers[:, block], tied[block] = _several_systems(systems, ties, drawing)
+    return Limits(*answers.reshape(3, *shape, rows.shape[1])), tied.reshape(shape)
+
+
+def _several_systems(runs: Floats, ties: bool, drawing: Drawing) -> tuple[Limits, Floats]:
+    """Return what `several_systems` does, of runs (cell, system, unit, run)."""
+    race = _race(runs, ties)
+    placed = _placements(race, runs.shape[1])
+    winners = np.diagonal(placed, axis1=1, axis2=2)
+    weights = weights_of(runs)
+    wins = np.einsum("csr,crs->cs", weights.reshape(*weights.shape[:2], -1), winners)
+    strict = wins if not ties else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
+    # Units of every rival (cell, system, rival, unit): all of them vary the probability of a system.
+    means = _unit_means(placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None])
+    variance = _variance(means.sum(axis=2))[0] if drawing.paired else np.nan_to_num(_variance(means)[0]).sum(axis=-1)
+    measured = (weights > 0).any(axis=(-2, -1))
+    n = (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float)
+    least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
+    estimate = np.where(measured, np.clip(wins, 0.0, 1.0), np.nan)
+    limits = _score_limits(estimate, variance, least, drawing)
+    tied = np.where(measured.any(axis=-1), np.clip(1 - np.where(measured, strict, 0.0).sum(axis=-1), 0.0, 1.0), np.nan)
+    return limits, tied
+
+
+class Race(NamedTuple):
+    """The runs of several systems in ascending order, with their weights, and whether each is a run of a system (cell, system, run).
+
+    `above` and, where ties are shared, `tie` (cell, rival, run) are the probabilities that a run of the rival is more, or ties; 1 and 0 for
+    a run of its own.
+    """
+
+    ranks: Ranked
+    mass: Floats
+    itself: Integers
+    above: Floats
+    tie: Floats | None
+
+
+def _race(runs: Floats, ties: bool) -> Race:
+    """Compare every run of (cell, system, unit, run) with the runs of every rival."""
+    cells, systems = runs.shape[:2]
+    ranks = ranked(runs.reshape(cells, -1))
+    itself = (ranks.order // runs[0, 0].size)[:, None] == np.arange(systems)[:, None]
+    mass = ranks.sorted(weights_of(runs).reshape(cells, -1))
+    sums = cumulative(np.where(itself, mass[:, None], 0.0))
+    sums /= np.maximum(sums[..., -1:], 0.5)
+    above = np.take_along_axis(sums, ranks.end[:, None], axis=-1)
+    tie = np.where(itself, 0.0, above - np.take_along_axis(sums, ranks.first[:, None], axis=-1)) if ties else None
+    np.subtract(1.0, above, out=above)
+    above[itself] = 1.0
+    return Race(ranks, mass, itself, above, tie)
+
+
+def _placements(race: Race, systems: int) -> Floats:
+    """Return the probability of every system to be the least given each run (cell, rival, system, run).
+
+    As a tie is broken by lot, a product over rivals is averaged over the lot by a Gauss rule that is exact.
+    """
+    ranks, cells = race.ranks, len(race.mass)
+    shape = (cells, systems, systems, race.mass.shape[-1] // systems)
+    # Runs of every system in ascending order, as positions among all; how many of them precede each run, or are at most as large.
+    positions = np.sort(np.argsort(ranks.order, axis=-1).reshape(cells, systems, -1), axis=-1).reshape(cells, 1, -1)
+    counts = np.zeros((cells, systems, race.mass.shape[-1] + 1), int)
+    np.cumsum(race.itself, axis=-1, out=counts[..., 1:])
+    preceding, reached = (
+        np.take_along_axis(counts, ranks.unsorted(index)[:, None], axis=-1).reshape(shape).swapaxes(1, 2)
+        for index in (ranks.first, ranks.end)
+    )
+    if race.tie is None:
+        return _given_lot(race, race.above, positions, preceding)
+    placed = np.zeros(shape)
+    for node, share in zip(*np.polynomial.legendre.leggauss((systems + 1) // 2), strict=True):
+        lot = (1 + node) / 2
+        factors = race.above + lot * race.tie
+        below, upto = (_given_lot(race, factors, positions, numbers) for numbers in (preceding, reached))
+        placed += share / 2 * ((1 - lot) * below + lot * upto)
+    return placed
+
+
+def _given_lot(race: Race, factors: Floats, positions: Integers, preceding: Integers) -> Floats:
+    """Return placements for given probabilities (cell, rival, run) that a run of the rival comes after a run."""
+    systems = factors.shape[1]
+    # Products over all rivals but one: up to it, and from it on, since a factor may be 0.
+    chances = np.repeat(race.mass[:, None], systems, axis=1)
+    chances[:, 1:] *= np.cumprod(factors[:, :-1], axis=1)
+    chances[:, :-1] *= np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
+    sums = cumulative(np.take_along_axis(chances, positions, axis=-1).reshape(preceding.shape))
+    placements = np.take_along_axis(sums, preceding, axis=-1)
+    diagonal = np.arange(systems)
+    placements[:, diagonal, diagonal] = race.ranks.unsorted(factors.prod(axis=1)).reshape(len(factors), systems, -1)
+    return np.asarray(placements)
