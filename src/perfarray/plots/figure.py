@@ -15,6 +15,7 @@ import numpy.typing as npt
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import EngFormatter, Formatter, Locator, LogLocator, MaxNLocator, NullLocator
@@ -294,6 +295,7 @@ def _line_width(text: str, size: float) -> float:
 def svg(ax: Axes) -> str:
     """Return the figure of some Axes as SVG whose letters are text, and close it; the same picture is the same text."""
     with plt.rc_context({"svg.hashsalt": "perfarray", "svg.fonttype": "none"}):
+        FigureCanvasSVG(ax.get_figure(root=True))  # by whose measures of texts the layout is made
         return _saved(ax, format="svg", metadata={"Date": None, "Creator": None}).decode()
 
 
@@ -305,6 +307,10 @@ def png(ax: Axes) -> bytes:
 def _saved(ax: Axes, **options: Any) -> bytes:
     figure, content = ax.get_figure(root=True), BytesIO()
     assert figure is not None
+    if (layout := figure.get_layout_engine()) is not None:
+        # Without a layout engine a figure is drawn once; with it once more before, to find out what its layout needs.
+        layout.execute(figure)
+        figure.set_layout_engine(None)
     figure.savefig(content, **options)
     plt.close(figure)
     return content.getvalue()

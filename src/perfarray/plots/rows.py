@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 from perfarray.conventions import BENCHMARK
 from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, Floats, Mask, axes_for, describe, label_text, shortened, text_width
@@ -43,7 +44,8 @@ class RowFrame:
 
     def values(self, array: xr.DataArray, **index: int) -> Floats:
         """Return the numbers of the rows, at one position along dims that the rows do not have."""
-        return np.array([float(array.isel({**row.cell, **index})) for row in self.rows])
+        cells = array.isel(index)
+        return np.array([cells.values[tuple(row.cell[str(dim)] for dim in cells.dims)] for row in self.rows], dtype=float)
 
     def note(self, mask: Mask, text: str = "not measured") -> None:
         """Write into rows without a number why there is none."""
@@ -56,7 +58,8 @@ class RowFrame:
             if widths.any():
                 bars = self.ax.barh(self.heights, widths, left=ends, height=0.72, color=colour, label=label, edgecolor=edge, linewidth=0.5)
                 text_colour = "white" if colour == COLOURS[0] else "black"
-                self.ax.bar_label(bars, list(map(text, widths)), label_type="center", fontsize=NOTE_SIZE, color=text_colour)
+                labels = self.ax.bar_label(bars, list(map(text, widths)), label_type="center", fontsize=NOTE_SIZE, color=text_colour)
+                exclude_from_layout(labels)
                 ends = ends + widths
         return ends
 
@@ -72,6 +75,7 @@ class RowFrame:
         ax, rows = self.ax, self.rows
         labels = [row.label for row in rows]
         ax.set_yticks(self.heights, labels, fontsize=LABEL_SIZE)
+        exclude_from_layout(sorted(ax.get_yticklabels(), key=lambda label: text_width([label.get_text()]))[:-1])
         ax.tick_params(axis="y", length=0, pad=8)
         ax.spines["left"].set_visible(False)
         ax.set_ylim(rows[-1].y + 0.8, rows[0].y - 0.8)
@@ -91,7 +95,8 @@ class RowFrame:
         width = text_width([*texts, *header.split("\n")])
         style: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": NOTE_SIZE, "annotation_clip": False}
         for y, text in zip(self.heights, texts, strict=True):
-            self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
+            beside = self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
+            exclude_from_layout([beside])  # the header ends where all of them end
         self.ax.annotate(header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style)
 
 
@@ -189,10 +194,17 @@ def named_cells(array: xr.DataArray, measured: Mask | None = None, limit: int = 
     return list(zip(cells, names, strict=True))
 
 
+def exclude_from_layout(texts: Iterable[Text]) -> None:
+    """Leave out texts that need no more room than others: to measure all would take most of the time of a picture."""
+    for text in texts:
+        text.set_in_layout(False)
+
+
 def note_rows(ax: Axes, heights: Iterable[float], text: str) -> None:
     """Write a text at some heights, at the left end of the Axes."""
     for y in heights:
-        ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+        note = ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
+        exclude_from_layout([note])
 
 
 def mark_border(ax: Axes, heights: Floats | Sequence[float], marker: str, colour: str, markersize: float = 6) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize.elementwise import find_root
 
 from perfarray.mixtures.numerics.laws import FARTHEST, NORMAL, Law
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -89,6 +88,8 @@ def quantiles(mixture: Mixture, probability: Floats, law: Law = NORMAL) -> Float
 
 def _root(function: Callable[[Floats, Integers], Floats], low: Floats, high: Floats, row: Integers) -> Floats:
     """Return roots inside brackets; where the signs at their ends agree by rounding, the end nearer to the root."""
+    from scipy.optimize.elementwise import find_root
+
     result = find_root(function, (low, high), args=(row,))
     low_value, high_value = result.f_bracket
     nearer = np.where(np.abs(low_value) <= np.abs(high_value), result.bracket[0], result.bracket[1])
