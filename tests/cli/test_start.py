@@ -56,17 +56,6 @@ def test_a_comparison_loads_no_package_that_it_does_not_use(tmp_path):
     path = tmp_path / "timings.csv"
     path.write_text("benchmark,execution,time\n" + "".join(f"{name},{number},{number + 9}.5\n" for name in "ab" for number in range(9)))
     unused = ["dask", "matplotlib", "numba", "patsy", "pyarrow.parquet", "scipy.optimize", "scipy.sparse", "scipy.stats", "statsmodels"]
-        "dask",
-        "matplotlib",
-        "numba",
-        "patsy",
-        "pyarrow.dataset",
-        "pyarrow.parquet",
-        "scipy.optimize",
-        "scipy.sparse",
-        "scipy.stats",
-        "statsmodels",
-    ]
     code = f"""
 import atexit, sys
 sys.argv[0] = "/usr/bin/perfarray"
