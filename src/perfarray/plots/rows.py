@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.text import Text
 
 from perfarray.conventions import BENCHMARK
 from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, Floats, Mask, axes_for, describe, label_text, shortened, text_width
@@ -58,8 +57,7 @@ class RowFrame:
             if widths.any():
                 bars = self.ax.barh(self.heights, widths, left=ends, height=0.72, color=colour, label=label, edgecolor=edge, linewidth=0.5)
                 text_colour = "white" if colour == COLOURS[0] else "black"
-                labels = self.ax.bar_label(bars, list(map(text, widths)), label_type="center", fontsize=NOTE_SIZE, color=text_colour)
-                exclude_from_layout(labels)
+                self.ax.bar_label(bars, list(map(text, widths)), label_type="center", fontsize=NOTE_SIZE, color=text_colour)
                 ends = ends + widths
         return ends
 
@@ -69,13 +67,17 @@ class RowFrame:
         if texts:
             self._write_texts(texts, header)
         self.ax.set_xlabel(label)
+        # The layout measures the widest text of each column: to measure all would take half of the time of a picture.
+        inside_and_beside = [[text for text in self.ax.texts if text.get_gid() == gid] for gid in (None, "group", "beside")]
+        for column in (self.ax.get_yticklabels(), *inside_and_beside):
+            for text in sorted(column, key=lambda text: text_width([text.get_text()]))[:-1]:
+                text.set_in_layout(False)
         return describe(self.ax, [*title_parts, *self.left_out])
 
     def _label_rows(self) -> None:
         ax, rows = self.ax, self.rows
         labels = [row.label for row in rows]
         ax.set_yticks(self.heights, labels, fontsize=LABEL_SIZE)
-        exclude_from_layout(sorted(ax.get_yticklabels(), key=lambda label: text_width([label.get_text()]))[:-1])
         ax.tick_params(axis="y", length=0, pad=8)
         ax.spines["left"].set_visible(False)
         ax.set_ylim(rows[-1].y + 0.8, rows[0].y - 0.8)
@@ -95,8 +97,7 @@ class RowFrame:
         width = text_width([*texts, *header.split("\n")])
         style: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": NOTE_SIZE, "annotation_clip": False}
         for y, text in zip(self.heights, texts, strict=True):
-            beside = self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
-            exclude_from_layout([beside])  # the header ends where all of them end
+            self.ax.annotate(text, (1, y), (width + 8, 0), ("axes fraction", "data"), va="center", gid="beside", **style)
         self.ax.annotate(header, (1, 1), (width + 8, 4), "axes fraction", va="bottom", gid="header", **style)
 
 
@@ -194,17 +195,10 @@ def named_cells(array: xr.DataArray, measured: Mask | None = None, limit: int = 
     return list(zip(cells, names, strict=True))
 
 
-def exclude_from_layout(texts: Iterable[Text]) -> None:
-    """Leave out texts that need no more room than others: to measure all would take most of the time of a picture."""
-    for text in texts:
-        text.set_in_layout(False)
-
-
 def note_rows(ax: Axes, heights: Iterable[float], text: str) -> None:
     """Write a text at some heights, at the left end of the Axes."""
     for y in heights:
-        note = ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
-        exclude_from_layout([note])
+        ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", color=DARK, fontsize=NOTE_SIZE)
 
 
 def mark_border(ax: Axes, heights: Floats | Sequence[float], marker: str, colour: str, markersize: float = 6) -> None:
