@@ -7,6 +7,8 @@ python tests/benchmarks/bench_import.py
 
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import gettempdir
 
 from interleaved import compared, interleaved, ratio, report
 
@@ -19,7 +21,7 @@ def importing(module: str):
 
 
 FIRST_ARRAY = "import xarray; xarray.DataArray([1.0])"
-HELP, COMPARE = "perfarray --help", "perfarray compare"
+HELP, COMPARE, REPORT = "perfarray --help", "perfarray compare", "perfarray report"
 
 
 def command(*words: object):
@@ -37,10 +39,11 @@ def main() -> None:
         FIRST_ARRAY: lambda: subprocess.run([sys.executable, "-c", FIRST_ARRAY], check=True),
         HELP: command("--help"),
         COMPARE: command("compare", folder / "malloc.json", folder / "pymalloc.json"),
+        REPORT: command("report", folder / "malloc.json", folder / "pymalloc.json", "-o", Path(gettempdir(), "perfarray_report.html")),
     }
     found = interleaved(calls, rounds=15, budget=0.0)
     report("command line", found)
-    for name in (HELP, COMPARE):
+    for name in (HELP, COMPARE, REPORT):
         compared(name, "a first DataArray", ratio(found, name, FIRST_ARRAY))
 
 

@@ -4,8 +4,11 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import perfarray
 from perfarray import _is_command
+from perfarray.cli.app import main
 
 LOADED = """
 import contextlib, json, runpy, sys
@@ -46,3 +49,28 @@ def test_what_the_command_is(monkeypatch):
         monkeypatch.setattr(sys, "argv", argv)
         monkeypatch.setattr(sys, "orig_argv", orig)
         assert _is_command() is command
+
+
+def test_a_comparison_loads_no_package_that_it_does_not_use(tmp_path):
+    """Imports take most of the time of a short command."""
+    path = tmp_path / "timings.csv"
+    path.write_text("benchmark,execution,time\n" + "".join(f"{name},{number},{number + 9}.5\n" for name in "ab" for number in range(9)))
+    unused = ["dask", "matplotlib", "numba", "patsy", "pyarrow.parquet", "scipy.optimize", "scipy.sparse", "scipy.stats", "statsmodels"]
+    code = f"""
+import atexit, sys
+sys.argv[0] = "/usr/bin/perfarray"
+atexit.register(lambda: print("loaded:", *(name for name in {unused} if sys.modules.get(name)), file=sys.stderr))
+from perfarray.cli.app import main
+main()
+"""
+    child = subprocess.run([sys.executable, "-c", code, "compare", path, path], capture_output=True, text=True, check=False)
+    assert (child.stdout[:3], child.stderr.splitlines()[-1]) == ("old", "loaded:")
+
+
+def test_main_leaves_the_modules_of_another_program_alone(monkeypatch, capsys):
+    """Only a process of its own is kept from importing dask."""
+    monkeypatch.setattr(sys, "argv", ["perfarray", "--version"])
+    with pytest.raises(SystemExit):
+        main()
+    assert sys.modules.get("dask", "not imported") is not None
+    assert capsys.readouterr().out == f"perfarray {perfarray.__version__}\n"

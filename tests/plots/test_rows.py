@@ -1,5 +1,8 @@
 """Rows: labels, groups, shortening, sizes."""
 
+from io import StringIO
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
@@ -134,3 +137,20 @@ def test_a_title_stays_clear_of_the_column_header():
     (header,) = (text for text in ax.texts if text.get_gid() == "header")
     assert ax.get_legend() is None
     assert ax._left_title.get_window_extent().y0 >= header.get_window_extent().y1
+
+
+def test_measuring_fewer_texts_changes_no_picture():
+    """The layout leaves out all but the widest text of a column, and a saved picture is what matplotlib saves when it measures all."""
+    names = [f"benchmark {'x' * (number % 7)}{number}" for number in range(12)]
+    runs = np.random.default_rng(5).normal(10, 1, (2, 12, 6))
+    labels = {"version": ["old", "new"], "benchmark": names}
+    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=labels, name="time", attrs={"units": "s"})
+    result = times.perf.compare("old")
+    measured, saved = result.perf.plot(), result.perf.plot.svg()
+    assert sum(text.get_in_layout() for text in measured.get_yticklabels()) == 1
+    for text in (*measured.texts, *measured.get_yticklabels()):
+        text.set_in_layout(True)
+    content = StringIO()
+    with plt.rc_context({"svg.hashsalt": "perfarray", "svg.fonttype": "none"}):
+        measured.figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
+    assert content.getvalue() == saved

@@ -43,7 +43,8 @@ class RowFrame:
 
     def values(self, array: xr.DataArray, **index: int) -> Floats:
         """Return the numbers of the rows, at one position along dims that the rows do not have."""
-        return np.array([float(array.isel({**row.cell, **index})) for row in self.rows])
+        cells = array.isel(index)
+        return np.array([cells.values[tuple(row.cell[str(dim)] for dim in cells.dims)] for row in self.rows], dtype=float)
 
     def note(self, mask: Mask, text: str = "not measured") -> None:
         """Write into rows without a number why there is none."""
@@ -66,6 +67,11 @@ class RowFrame:
         if texts:
             self._write_texts(texts, header)
         self.ax.set_xlabel(label)
+        # The layout measures the widest text of each column: to measure all would take half of the time of a picture.
+        inside_and_beside = [[text for text in self.ax.texts if text.get_gid() == gid] for gid in (None, "group", "beside")]
+        for column in (self.ax.get_yticklabels(), *inside_and_beside):
+            for text in sorted(column, key=lambda text: text_width([text.get_text()]))[:-1]:
+                text.set_in_layout(False)
         return describe(self.ax, [*title_parts, *self.left_out])
 
     def _label_rows(self) -> None:

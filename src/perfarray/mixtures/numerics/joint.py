@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from perfarray.mixtures.numerics.fit import EQUAL, MARGIN, STOPPED, FitRequest, Fits, unfitted
 from perfarray.mixtures.numerics.pool import FLOOR, LOG_2PI
@@ -111,6 +110,8 @@ def _candidates(x: Floats, weights: Floats, request: FitRequest, limit: float) -
 
 def _starts(x: Floats, weights: Floats, most: int) -> Iterator[tuple[int, list[Integers]]]:
     """Yield classes to start from, for every number of them: between quantiles of the first principal component, and Ward's clusters."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
     values, vectors = np.linalg.eigh((weights[:, None] * x).T @ x)
     sphered = x @ vectors[:, ::-1] / np.sqrt(np.maximum(values[::-1], FLOOR * values[-1]))
     order = np.argsort(sphered[:, 0], kind="stable")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize.elementwise import find_root
 
 from perfarray.mixtures.numerics.laws import FARTHEST, NORMAL, Law
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -89,17 +88,20 @@ def quantiles(mixture: Mixture, probability: Floats, law: Law = NORMAL) -> Float
 
 def _root(function: Callable[[Floats, Integers], Floats], low: Floats, high: Floats, row: Integers) -> Floats:
     """Return roots inside brackets; where the signs at their ends agree by rounding, the end nearer to the root."""
+    from scipy.optimize.elementwise import find_root
+
     result = find_root(function, (low, high), args=(row,))
     low_value, high_value = result.f_bracket
     nearer = np.where(np.abs(low_value) <= np.abs(high_value), result.bracket[0], result.bracket[1])
     return np.asarray(np.where(result.success, result.x, nearer))
 
 
-def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0) -> Floats:
+def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, counted: bool = False) -> Floats:
     """Return the local maxima of the density times exp(tilt x), ascending, shape (..., component); NaN past the last.
 
     All of them lie between the least and the greatest mode of a component. A mixture of normals in one dimension has no more modes than
-    components (Carreira-Perpinan and Williams 2003); of other laws no more than these are returned.
+    components (Carreira-Perpinan and Williams 2003); of other laws no more than these are returned. Where modes are only counted,
+    points next to them do.
     """
     shape = np.shape(mixture.weights)
     rows = mixture.rows(shape[:-1])
@@ -107,11 +109,11 @@ def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0) -> Floats:
     measured = np.flatnonzero(rows.measured)
     for start in range(0, len(measured), CELLS):
         block = measured[start : start + CELLS]
-        peaks[block] = _modes_of_rows(rows.take(block), law, tilt)
+        peaks[block] = _modes_of_rows(rows.take(block), law, tilt, counted)
     return peaks.reshape(shape)
 
 
-def _modes_of_rows(mixture: Mixture, law: Law, tilt: int) -> Floats:
+def _modes_of_rows(mixture: Mixture, law: Law, tilt: int, counted: bool) -> Floats:
     """Find falling signs of the slope on a grid fine for every component, and solve for each root."""
     weights, means, deviations = mixture
     present = weights > 0
@@ -134,7 +136,9 @@ def _modes_of_rows(mixture: Mixture, law: Law, tilt: int) -> Floats:
     few = order < weights.shape[-1]
     row, column, order = row[few], column[few], order[few]
     brackets = grid[row, column], grid[row, column + 1]
-    peaks[row, order] = _root(lambda x, owner: _slope(mixture.take(owner), x[:, None], law, tilt)[:, 0], *brackets, row)
+    peaks[row, order] = (
+        brackets[0] if counted else _root(lambda x, owner: _slope(mixture.take(owner), x[:, None], law, tilt)[:, 0], *brackets, row)
+    )
     return peaks
 
 

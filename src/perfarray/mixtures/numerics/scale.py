@@ -158,10 +158,11 @@ def classes(scaled: Scaled, x: Floats) -> Floats:
     return scaled.each(answer)
 
 
-def modes(scaled: Scaled) -> Floats:
+def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
     """Return the local maxima of the density of the values, ascending, shape (..., component); NaN past the last.
 
     With y = log x the density of x is that of y times exp(-y). Exponential components all have theirs at 0, Pareto's each at its edge.
+    Where modes are only counted, points next to them do.
     """
 
     def answer(family: Family, mixture: Mixture) -> Floats:
@@ -169,7 +170,7 @@ def modes(scaled: Scaled) -> Floats:
             peaks = np.sort(np.where(mixture.weights > 0, mixture.means, np.nan), axis=-1)
             peaks[..., 1:][peaks[..., 1:] == peaks[..., :-1]] = np.nan
         else:
-            peaks = normal.modes(mixture, family.law, -family.logs)
+            peaks = normal.modes(mixture, family.law, -family.logs, counted=counted)
         return np.sort(family.from_scale(peaks), axis=-1)
 
     return scaled.each(answer, 1)
@@ -177,7 +178,7 @@ def modes(scaled: Scaled) -> Floats:
 
 def number_of_modes(scaled: Scaled) -> Floats:
     """Count the modes, shape (...); NaN where no component is present."""
-    return np.where(scaled.mixture.measured, (~np.isnan(modes(scaled))).sum(axis=-1), np.nan)
+    return np.where(scaled.mixture.measured, (~np.isnan(modes(scaled, counted=True))).sum(axis=-1), np.nan)
 
 
 def mean(scaled: Scaled) -> Floats:
