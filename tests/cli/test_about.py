@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import SHIPPED, run, write_rows
+from cli.commands import SHIPPED, refused, run, write_rows
 from perfarray.cli.app import with_command
 
 
@@ -88,3 +88,14 @@ def test_files_that_cannot_be_read(tmp_path):
     assert "1 benchmark: 'fft'" in done.output
     assert "bad.csv" in run("about", "bad.csv", code=2).output
     assert "a.json" in run("about", write_rows("a.json", "{}", []), code=2).output
+
+
+def test_a_store_is_described_and_not_a_side(tmp_path):
+    """What `convert` wrote has content; compared are the labels in it."""
+    pytest.importorskip("zarr")
+    store = str(tmp_path / "runs.zarr")
+    run("convert", SHIPPED, store, code=0)
+    assert "6 benchmarks" in about(store)[0].output
+    error = refused("compare", store, store)
+    assert "was written by perfarray convert" in error
+    assert "--dim NAME" in error

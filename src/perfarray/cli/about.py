@@ -12,7 +12,7 @@ from perfarray.cli.compare import MORE
 from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, quoted, reporting
-from perfarray.cli.reading import read_archive
+from perfarray.cli.reading import STORES, read_archive
 from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, METRIC, SUITE, UNKNOWN, plural
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def about(archive: options.Archive, *, reading: options.Reading) -> None:
 
     Example: perfarray results.json
     """
-    skipping = {"on_error": "warn"} if Path(archive).is_dir() else {}
+    skipping = {"on_error": "warn"} if Path(archive).is_dir() and not archive.endswith(STORES) else {}
     with reporting(options=options.SPOKEN):
         times = read_archive(archive, reading | skipping)
     show([*_content(archive, times), "", "What can be asked:", *_questions(archive, times, reading)])

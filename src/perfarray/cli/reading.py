@@ -90,6 +90,11 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
         return _labels_compared(places[0], selected, sentences)
     if selected.dim is not None:
         raise ValueError("several inputs are compared with each other; options such as --dim are for the labels in one file or folder")
+    if stores := [place for place in places if place.endswith(STORES)]:
+        raise ValueError(
+            f"{stores[0]} was written by perfarray convert, and sides that are compared are results of benchmark tools; give these, or "
+            f"write all into one store and compare its labels: perfarray compare {stores[0]} --dim NAME"
+        )
     labels = [OLD, NEW] if len(places) == 2 and selected.baseline is None else place_names(places)
     baseline = labels[0] if selected.baseline is None else matching_label(selected.baseline, labels, "input")
     times = perfarray.read_archive(dict(zip(labels, places, strict=True)), dim=SIDE, **selected.reading)
