@@ -3,7 +3,7 @@
 import pickle
 import re
 from functools import cache
-from itertools import cycle
+from itertools import cycle, islice
 
 import numpy as np
 import pandas as pd
@@ -54,13 +54,14 @@ def test_names_of_answers_are_listed(name):
     assert own - {*ANSWER_NAMES.get(name, "").split()} <= {"execution", "iteration", "confidence_level"}
 
 
+@pytest.mark.parametrize("shift", range(3))
 @each
-def test_descriptors_called_as_any_variable_of_any_answer(name):
+def test_descriptors_called_as_any_variable_of_any_answer(name, shift):
     """Descriptors of benchmarks, of machines and of the whole with all names that answers have: no number changes, each has its table."""
     times = given(name)
     places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine") if dim in times.dims), 7]
     meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
-    labels = dict(zip(sorted(EVERY_NAME - {*times.dims, *times.coords, *meant}), cycle(places), strict=False))
+    labels = dict(zip(sorted(EVERY_NAME - {*times.dims, *times.coords, *meant}), islice(cycle(places), shift, None), strict=False))
     plain, found = plain_answer(name), answer(name, times.assign_coords(labels))
     if name == "explain_variation":  # it explains by whatever is said of machines
         return

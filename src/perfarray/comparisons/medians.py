@@ -85,7 +85,7 @@ def bounded_median_ratio(pair: Pair, interval: Callable[[Timings, Timings], xr.D
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells of which a limit lies beyond all runs."""
-    level = float(result["interval_level"].max() if "interval_level" in result else result.attrs["confidence_level"])
+    level = float(result["interval_level"].max() if "interval_level" in result.data_vars else result.attrs["confidence_level"])
     units = str(result.attrs["levels"]).split()[0]
     ranked, by_ranks = result.attrs["method"] == RANK, units_with_rank_limits(level)
     needed = by_ranks if ranked else units_with_limits(level)

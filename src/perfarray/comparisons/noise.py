@@ -37,11 +37,11 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
     Of a ratio, cells with two units on a side are named as well.
     """
-    if NORMALITY not in result:
+    if NORMALITY not in result.data_vars:
         return ()
     units, n, pvalue = plural(str(result.attrs["unit"])), result.variables["n"].values, result.variables[NORMALITY].values
     few = significant_in_all(pvalue)
-    if SHARE in result:
+    if SHARE in result.data_vars:
         share = result.variables[SHARE].values
         owner = f"have most of their error from one side, whose {units} are skewed"
         two = (

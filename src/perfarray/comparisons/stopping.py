@@ -16,7 +16,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.units import cells_note, more_units
+from perfarray.timings.units import NOT_MEASURED, cells_note, more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share
 
 RUNS = "runs"
@@ -162,7 +162,7 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     constant = f"{{cells}} stop at {units} that show no spread at all: a coarse clock hides it; begin with more (start=)"
     return (
         _coverage_note(rule, start),
-        cells_note("no_value", "{cells} have no measured value; their answers are NaN", like, n == 0),
+        cells_note("no_value", NOT_MEASURED, like, n == 0),
         cells_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread; {more_units(result.attrs)}", like, n == 1),
         cells_note("fewer_than_start", f"{{cells}} have fewer than start={start} {units}; measure more, or lower start=", like, short),
         cells_note("not_narrow", missing, like, wide),

@@ -23,7 +23,7 @@ from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.options import engine
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.units import cells_note, describe_value, value_depth
+from perfarray.timings.units import NOT_MEASURED, cells_note, describe_value, value_depth
 from perfarray.timings.validation import check_choice, check_count, check_share
 
 FACTOR, LABEL, EXCHANGED = "factor", "label", "exchanged"
@@ -231,7 +231,7 @@ def modes_by_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     stuck = explicable & ~(result["smallest_pvalue"] <= alpha)
     blind = stuck.any(FACTOR) & (stuck | ~explicable).all(FACTOR)
     return (
-        cells_note("no_value", "{cells} have no measured value; their answers are NaN", modes, (modes == 0).values),
+        cells_note("no_value", NOT_MEASURED, modes, (modes == 0).values),
         cells_note("one_mode", one_mode, modes, (modes == 1).values),
         Note("few_resamples", few, {"n_resamples": number}) if 1 / (number + 1) > alpha else None,
         _few_exchanges(result, stuck & blind),

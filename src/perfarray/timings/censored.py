@@ -98,15 +98,15 @@ def bound_interval(
         What `pvalue` tests it against.
     """
     bound = (bounds.at_least | bounds.at_most) & result["estimate"].notnull()
-    kind = result.get("kind", xr.full_like(result["estimate"], BOUNDED, dtype=object))
+    kind = result.data_vars.get("kind", xr.full_like(result["estimate"], BOUNDED, dtype=object))
     broken = ~kind.isin(ONE_PIECE)
     below = bound & (bounds.at_most | broken | (kind == AT_MOST))
     above = bound & (bounds.at_least | broken | (kind == AT_LEAST))
     changed = {"estimate": result["estimate"].where(~(bounds.at_least & bounds.at_most))}
-    if "lower" in result:
+    if "lower" in result.data_vars:
         changed["lower"] = result["lower"].where(~below | result["lower"].isnull(), lowest)
         changed["upper"] = result["upper"].where(~above | result["upper"].isnull(), np.inf)
-    if "kind" in result:
+    if "kind" in result.data_vars:
         changed["kind"] = xr.where(below & above, UNBOUNDED, xr.where(below, AT_MOST, xr.where(above, AT_LEAST, kind)))
     if null is not None:
         two_sided = xr.where(result["estimate"] > null, below, above)

@@ -45,7 +45,7 @@ def dependence_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         return (count_note("few_units_for_batches", text, (n > 1) & (n < LEAST), least=LEAST),)
     means = "of means, " if result.attrs.get("statistic") == "median" else ""
     remedy = f"{means}method='{BATCH_MEANS}' allows for that, from {LEAST} {plural(unit)} on"
-    return (_dependent(result.variables[PVALUE].values, unit, remedy) if PVALUE in result else None,)
+    return (_dependent(result.variables[PVALUE].values, unit, remedy) if PVALUE in result.data_vars else None,)
 
 
 def _dependent(pvalue: Any, unit: str, remedy: str) -> Note | None:

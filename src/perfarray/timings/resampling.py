@@ -73,7 +73,7 @@ def resampling_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return notes on too few units for the method, and too few replicates for the confidence level."""
     attrs = result.attrs
     method, unit = str(attrs["method"]), "values" if attrs.get("resample") == "flat" else f"units ({attrs.get('unit', EXECUTION)})"
-    level = float(result["interval_level"].max()) if "interval_level" in result else float(attrs["confidence_level"])
+    level = float(result["interval_level"].max()) if "interval_level" in result.data_vars else float(attrs["confidence_level"])
     mean = attrs.get("statistic", "mean") == "mean"
     more = {"remedy": "studentized"} if mean else {}
     if not mean and attrs.get("result") in ("ratio_interval", "compare", "pairwise"):

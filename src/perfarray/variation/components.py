@@ -14,6 +14,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import labels_along
 from perfarray.timings.resolve import Data, cell_names, resolve
+from perfarray.timings.units import NOT_MEASURED
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.variation.numerics.carriers import carriers
 from perfarray.variation.numerics.component_intervals import ComponentLimits, anova_limits
@@ -224,7 +225,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     alone = f"{{cells}} rest on one {outermost}: its component and the standard error are NaN; measure more of them"
     cases = [
         count_note("single_unit", alone, single),
-        count_note("no_value", "{cells} have no measured value; their answers are NaN", empty),
+        count_note("no_value", NOT_MEASURED, empty),
         _carriers_note(result, outermost),
     ]
     if result.attrs["method"] == "anova":
