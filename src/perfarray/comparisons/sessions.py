@@ -1,6 +1,5 @@
 """What varies between sessions, from other timings, for sides that are one session each: `between=`."""
 
-from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,19 +90,20 @@ def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: 
     benchmarks `learn` from each other, what sessions of timings vary by is moderated.
     """
     if isinstance(between, xr.Dataset | xr.DataArray) and LEVEL not in between.dims:
-        rows, suite, level, notes = _of_timings(between, pair, metric, across, learn=learn)
+        rows, suite, level = _of_timings(between, pair, metric, across, learn=learn)
     else:
-        rows, suite, level, notes = _stated(between, pair, across)
-    labels = pair.candidate.array.coords.get(across)
-    rows, missing = _for_benchmarks(rows, labels if labels is not None and labels.ndim else None, across)
-    notes += [_missing_note(missing, level, across)] if missing else []
+        rows, suite, level = _stated(between, across)
+    rows, notes = _at_labels(rows, pair, across, level)
+    suite, _ = _at_labels(suite, pair, across, level)
+    rows = rows if across in rows.dims else rows.expand_dims({across: pair.candidate.array.sizes.get(across, 1)})
+    rows = rows.drop_vars(across, errors="ignore").transpose(..., across)
     if bool((suite["df"] < FEW).any()):
         text = f"between= has two {plural(level)}: nominal 95 % limits may cover only 90 %; three or more hold"
         notes.append(Note("few_sessions", text, {"sessions": 2}))
     return Sessions(rows, suite, level, tuple(notes))
 
 
-def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Dataset, str, list[Note]]:
+def _stated(between: Any, across: str) -> tuple[xr.Dataset, xr.Dataset, str]:
     """Return the noise of components, or of a relative standard deviation; sessions are taken to move all benchmarks together."""
     if isinstance(between, xr.Dataset):
         first = between.isel({LEVEL: 0}, drop=True)
@@ -122,31 +122,31 @@ def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Datas
             raise ValueError(f"between={between!r}: a relative standard deviation is above 0, and its degrees of freedom are 1 or more")
         variance = deviation**2
     noise = xr.Dataset({"variance": variance, "df": df.clip(max=LARGEST)}).assign(within=np.nan, runs=np.inf)
-    level = _level_of(between)
-    positions, others, notes = _positions(noise, pair, across, level)
-    noise = _pooled(noise.isel(positions).reset_coords(drop=True), others, across)
+    noise = noise.reset_coords(drop=True)
     suite = noise.max(across).assign(df=noise["df"].min(across)) if across in noise.dims else noise
-    return noise, suite, level, notes
+    return noise, suite, _level_of(between)
 
 
-def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str, list[Note]]:
-    """Return the noise of the sessions, builds or commits of other timings, at the labels of the pair.
-
-    It is averaged over dims that the pair lacks, and over those where these timings lack one of its labels, which the notes name.
-    """
+def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str]:
+    """Return the noise of the sessions, builds or commits of other timings, of the benchmarks compared that these have."""
     level = _level_of(between)
     name = metric if isinstance(between, xr.Dataset) else None
     if name is None and isinstance(between, xr.Dataset) and pair.candidate.array.name in between.data_vars:
         name = str(pair.candidate.array.name)
     lower = [dim for dim in LEVELS if dim in between.dims and dim != level]
     data = resolve(between, name, (level, *lower), positive="the log of a mean (between=)")
-    positions, others, notes = _positions(data.array, pair, across, level)
+    array, labels = data.array, pair.candidate.array.coords.get(across)
+    if labels is not None and across in array.indexes:
+        positions = array.indexes[across].get_indexer(pd.Index(np.atleast_1d(labels.values)))
+        if (positions < 0).all():
+            raise ValueError(f"between= has none of the benchmarks compared; it has {listed(array.indexes[across].tolist())}")
+        array = array.isel({across: positions[positions >= 0]})
     noise_of, depth = noise_of_history if level in HISTORY else noise_of_sessions, len(data.levels)
     suites = [f"suite_{name}" for name in NOISE]
     variables = {f"row_{name}": Output() for name in NOISE} | {name: Output() for name in suites}
     noise = apply_over_suite(
         lambda values: [noise for part in noise_of_suite(values, depth, noise_of, learn=learn) for noise in part],
-        data.array.isel(positions),
+        array,
         across=across,
         core=[data.levels],
         outputs=variables,
@@ -154,59 +154,37 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: b
     ).compute()
     noise = noise.reset_coords(drop=True)
     rows, suite = (xr.Dataset({name: noise[f"{kind}_{name}"] for name in NOISE}) for kind in ("row", "suite"))
-    return _pooled(rows, others, across), _pooled(suite, others, across), level, notes
+    return rows, suite, level
 
 
-def _positions(
-    noise: xr.Dataset | xr.DataArray, pair: Pair, across: str, level: str
-) -> tuple[dict[Hashable, Any], list[Hashable], list[Note]]:
-    """Return where the labels of the pair are, and the dims to average over: those that it lacks, compares, or has other labels of."""
-    candidate = pair.candidate.array
-    indexers: dict[Hashable, Any] = {}
-    others, notes = [], []
-    for dim in [dim for dim in noise.dims if dim not in LIKE_SESSIONS and dim not in LEVELS]:
+def _at_labels(noise: xr.Dataset, pair: Pair, across: str, level: str) -> tuple[xr.Dataset, list[Note]]:
+    """Return the noise at the labels of the pair, averaged over the dims that it lacks or compares.
+
+    A label without sessions takes the mean of the others, with a note.
+    """
+    candidate, notes = pair.candidate.array, []
+    for dim in map(str, noise.dims):
         labels = candidate.coords.get(dim)
         if dim == pair.dim or (labels is None and dim not in candidate.dims):
-            others.append(dim)
+            noise = _pooled(noise, dim, across)
         elif labels is not None and labels.dims in ((), (dim,)) and dim in noise.indexes:
-            wanted = pd.Index(np.atleast_1d(labels.values))
-            positions = noise.indexes[dim].get_indexer(wanted)
-            missing = wanted[positions < 0].tolist()
-            if dim == across and (positions < 0).all():
-                raise ValueError(f"between= has none of the benchmarks compared; it has {listed(noise.indexes[dim].tolist())}")
-            if dim == across or not missing:
-                indexers[dim] = positions[positions >= 0] if labels.ndim else positions[0]
-            else:
-                others.append(dim)
-                notes.append(_missing_note(missing, level, dim))
-    return indexers, others, notes
+            placed = noise.reindex({dim: np.atleast_1d(labels.values)})
+            empty = placed["variance"].isnull()
+            missing = placed[dim].values[empty.all([name for name in empty.dims if name != dim]).values]
+            notes += [_missing_note(missing.tolist(), level, dim)] if len(missing) else []
+            noise = placed.where(~empty, _pooled(noise, dim, across))
+            noise = noise if labels.ndim else noise.isel({dim: 0}, drop=True)
+    return noise, notes
 
 
-def _pooled(noise: xr.Dataset, others: list[Hashable], across: str) -> xr.Dataset:
+def _pooled(noise: xr.Dataset, dim: str, across: str) -> xr.Dataset:
     """Average variances by their degrees of freedom, which add up except along benchmarks: their sessions are the same."""
-    dims = [dim for dim in others if dim in noise.dims]
-    if not dims:
-        return noise
     df = noise["df"]
-    total = (df.min(across) if across in dims else df).sum([dim for dim in dims if dim != across])
-    return noise.mean(dims).assign(variance=(noise["variance"] * df).sum(dims) / df.sum(dims), df=total)
+    total = df.where(df >= 1).min(dim) if dim == across else df.sum(dim)
+    return noise.mean(dim).assign(variance=(noise["variance"] * df).sum(dim) / df.sum(dim), df=total)
 
 
-def _for_benchmarks(rows: xr.Dataset, labels: xr.DataArray | None, across: str) -> tuple[xr.Dataset, list[Any]]:
-    """Return the noise along the benchmarks of a comparison; those that have none take the mean of the others, with the fewest df."""
-    if labels is None:
-        return rows if across in rows.dims else rows.expand_dims({across: 1}), []
-    if across not in rows.dims:
-        return rows.expand_dims({across: labels.size}).reset_coords(drop=True), []
-    placed = rows.reindex({across: labels.values})
-    missing = placed["variance"].isnull()
-    others = rows.mean(across).assign(df=rows["df"].where(rows["df"] >= 1).min(across))
-    absent = missing.all([dim for dim in missing.dims if dim != across])
-    filled = placed.where(~missing, others).transpose(..., across)
-    return filled.drop_vars(across), labels.values[absent.values].tolist()
-
-
-def _missing_note(missing: list[Any], level: str, dim: Hashable) -> Note:
+def _missing_note(missing: list[Any], level: str, dim: str) -> Note:
     """Return the note that some labels of a dim have the mean of the others."""
-    text = f"{number_of(len(missing), str(dim))} ({listed(missing, 4)}): the mean of the others stands for them"
-    return Note("sessions_elsewhere", f"between= has no {plural(level)} of {text}", {plural(str(dim)): missing})
+    text = f"{number_of(len(missing), dim)} ({listed(missing, 4)}): the mean of the others stands for them"
+    return Note("sessions_elsewhere", f"between= has no {plural(level)} of {text}", {plural(dim): missing})
