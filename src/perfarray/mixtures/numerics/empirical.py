@@ -60,7 +60,7 @@ class Weighted(NamedTuple):
 
     def reached(self, x: Floats, side: Literal["left", "right"]) -> Floats:
         """Return the weight of the runs below x (`side="left"`) or up to x (`side="right"`), shape (replicate, x)."""
-        return np.asarray(_cumulative(self.weights)[:, np.searchsorted(self.values, x, side=side)])
+        return np.asarray(cumulative(self.weights)[:, np.searchsorted(self.values, x, side=side)])
 
 
 Metric = Callable[[Sequence[Weighted]], Floats]
@@ -77,9 +77,12 @@ def sample_of(runs: Floats) -> Sample:
     return Sample(values[order], rows[order], 1.0 / inside[units][rows[order]], len(units))
 
 
-def _cumulative(weights: Floats) -> Floats:
-    """Return cumulative sums that start at 0."""
-    return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(weights, axis=-1)], axis=-1)
+def cumulative(values: Floats) -> Floats:
+    """Return cumulative sums along the last axis that start at 0."""
+    sums = np.empty((*values.shape[:-1], values.shape[-1] + 1))
+    sums[..., 0] = 0.0
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
 
 
 def difference(systems: Sequence[Weighted]) -> Floats:
@@ -87,8 +90,8 @@ def difference(systems: Sequence[Weighted]) -> Floats:
     new, old = systems
     x, y = new.values - old.values[0], old.values - old.values[0]
     rank = np.searchsorted(y, x, side="right")
-    below = _cumulative(old.weights)[:, rank]
-    moment = _cumulative(old.weights * y)
+    below = cumulative(old.weights)[:, rank]
+    moment = cumulative(old.weights * y)
     # E|x - Y| = x (2 F(x) - 1) + E[Y] - 2 E[Y; Y <= x].
     distance = x * (2 * below - 1) + moment[:, -1:] - 2 * moment[:, rank]
     return np.asarray((new.weights * distance).sum(axis=-1))

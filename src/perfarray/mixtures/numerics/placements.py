@@ -10,9 +10,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
-from perfarray.mixtures.numerics.empirical import ROUNDING, Drawing, Limits, wilson_limits
+from perfarray.mixtures.numerics.empirical import ROUNDING, Drawing, Limits, cumulative, wilson_limits
+from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_weights
 from perfarray.numerics.types import Floats, Integers
 
 # Values of cells that are ranked at once.
@@ -61,22 +62,6 @@ def ranked(values: Floats) -> Ranked:
     return Ranked(order, np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(end[:, ::-1], axis=-1)[:, ::-1], True)
 
 
-def weights_of(runs: Floats) -> Floats:
-    """Return the weight of every run, shape (..., unit, run), of units with equal weight: they sum to 1, or to 0 without runs."""
-    measured = ~np.isnan(runs)
-    inside = measured.sum(axis=-1, keepdims=True)
-    units = (inside > 0).sum(axis=-2, keepdims=True)
-    return np.asarray(measured / np.maximum(inside * units, 1))
-
-
-def cumulative(values: Floats) -> Floats:
-    """Return cumulative sums along the last axis that start at 0."""
-    sums = np.empty((*values.shape[:-1], values.shape[-1] + 1))
-    sums[..., 0] = 0.0
-    np.cumsum(values, axis=-1, out=sums[..., 1:])
-    return sums
-
-
 def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float) -> Shares:
     """Return P[X < Y + shift] + ties P[X = Y + shift], and placements, of runs (cell, run): equation 9 of Worms and Touati (2016)."""
     ranks = ranked(np.concatenate([new, old + shift], axis=-1))
@@ -114,22 +99,14 @@ def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Sh
     return Shares((weights[0] * placed_new).sum(axis=-1), placed_new, placed_old, np.full(len(new), np.nan))
 
 
+def _weights(runs: Floats) -> Floats:
+    """Return the weight of every run (..., unit, run); 0 in cells without runs."""
+    return np.nan_to_num(unit_weights(runs))
+
+
 def _unit_means(placements: Floats, runs: Floats) -> Floats:
     """Return the mean placement of every unit (..., unit), NaN without runs, of runs (..., unit, run)."""
-    measured = ~np.isnan(runs)
-    with np.errstate(invalid="ignore"):
-        means = np.where(measured, placements, 0.0).sum(axis=-1) / measured.sum(axis=-1)
-    return np.asarray(means)
-
-
-def _variance(means: Floats) -> tuple[Floats, Floats]:
-    """Return the variance of the mean of units (..., unit), and their number; NaN for fewer than two."""
-    measured = ~np.isnan(means)
-    n = measured.sum(axis=-1).astype(float)
-    values = np.where(measured, means, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        deviations = np.where(measured, values - (values.sum(axis=-1) / n)[..., None], 0.0)
-        return np.where(n > 1, (deviations**2).sum(axis=-1) / (n * (n - 1)), np.nan), n
+    return mean_of_measured(np.where(np.isnan(runs), np.nan, placements))
 
 
 def _paired(runs: Sequence[Floats], paired: bool) -> list[Floats]:
@@ -159,13 +136,13 @@ def two_systems(
 
 def _two_systems(runs: Sequence[Floats], shares: Callable[..., Shares], drawing: Drawing, score: bool) -> tuple[Floats, ...]:
     runs = _paired(runs, drawing.paired)
-    weights = [weights_of(values).reshape(len(values), -1) for values in runs]
+    weights = [_weights(values).reshape(len(values), -1) for values in runs]
     answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
     measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
     means = [_unit_means(placed.reshape(values.shape), values) for placed, values in zip((answer.new, answer.old), runs, strict=True)]
     if drawing.paired:
         means = [means[0] + means[1]]
-    variances, numbers = zip(*(_variance(values) for values in means), strict=True)
+    _, variances, numbers = zip(*map(summarise_units, means), strict=True)
     variance = np.sum(variances, axis=0)
     estimate = np.where(measured, answer.estimate, np.nan)
     if score:
@@ -188,7 +165,7 @@ def _student_limits(estimate: Floats, variances: Sequence[Floats], numbers: Sequ
     variance = np.sum(variances, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = variance**2 / np.sum([share**2 / (n - 1) for share, n in zip(variances, numbers, strict=True)], axis=0)
-        half = np.where(variance > 0, stdtrit(degrees, 0.5 + 0.5 * level) * np.sqrt(variance), variance)
+        half = np.where(variance > 0, t_quantile(0.5 + 0.5 * level, degrees) * np.sqrt(variance), variance)
     return Limits(estimate, np.maximum(estimate - half, 0.0), estimate + half)
 
 
@@ -213,12 +190,13 @@ def _several_systems(runs: Floats, ties: bool, drawing: Drawing) -> tuple[Limits
     race = _race(runs, ties)
     placed = _placements(race, runs.shape[1])
     winners = np.diagonal(placed, axis1=1, axis2=2)
-    weights = weights_of(runs)
+    weights = _weights(runs)
     wins = np.einsum("csr,crs->cs", weights.reshape(*weights.shape[:2], -1), winners)
     strict = wins if not ties else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
     # Units of every rival (cell, system, rival, unit): all of them vary the probability of a system.
     means = _unit_means(placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None])
-    variance = _variance(means.sum(axis=2))[0] if drawing.paired else np.nan_to_num(_variance(means)[0]).sum(axis=-1)
+    of_units = summarise_units(means.sum(axis=2) if drawing.paired else means).variance
+    variance = of_units if drawing.paired else np.nan_to_num(of_units).sum(axis=-1)
     measured = (weights > 0).any(axis=(-2, -1))
     n = (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float)
     least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
@@ -247,7 +225,7 @@ def _race(runs: Floats, ties: bool) -> Race:
     cells, systems = runs.shape[:2]
     ranks = ranked(runs.reshape(cells, -1))
     itself = (ranks.order // runs[0, 0].size)[:, None] == np.arange(systems)[:, None]
-    mass = ranks.sorted(weights_of(runs).reshape(cells, -1))
+    mass = ranks.sorted(_weights(runs).reshape(cells, -1))
     sums = cumulative(np.where(itself, mass[:, None], 0.0))
     sums /= np.maximum(sums[..., -1:], 0.5)
     above = np.take_along_axis(sums, ranks.end[:, None], axis=-1)
