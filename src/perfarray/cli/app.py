@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _start_fast() -> None:
-    """Keep a short command from work that it does not need: together a third of the time of a comparison."""
+    """Keep a short command from work that it does not need, a third of the time of a comparison."""
     gc.set_threshold(1_000_000)  # imports make many objects and no garbage
     if "convert" not in sys.argv[1:2]:  # the one command with lazy arrays
         # xarray imports dask to ask whether an array is lazy.

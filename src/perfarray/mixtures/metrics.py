@@ -74,7 +74,7 @@ def mean_difference(
     -----
     Every outermost unit has equal weight. Empirical limits are Student's, of the variance of the units' placements (the placement of a run
     is its mean difference from all runs of the other side); with `n_resamples`, percentiles over redrawn units. Both are too narrow for
-    skewed runs, percentiles below 10 units for any (:doc:`/how-to/which_is_faster` has the coverage). Limits of mixtures refit samples
+    skewed runs; below 10 units percentiles always are (:doc:`/how-to/which_is_faster` has the coverage). Limits of mixtures refit samples
     drawn from the fit or, if units have several runs, redrawn units whose runs are smoothed inside their component. Mixtures given without
     `n` have no limits. Mixtures may be of any families.
 

@@ -209,7 +209,7 @@ def score_limits(replicates: Floats, n: Floats, drawing: Drawing, runs: int = 1)
 
 
 def wilson_limits(estimate: Floats, number: Floats, n: Floats, drawing: Drawing, runs: int = 1) -> Limits:
-    """Return Wilson's limits for a number of units, held as `score_limits` says; n where the number is NaN, none where n is NaN."""
+    """Return Wilson's limits for a number of units, held as in `score_limits`: n where that is NaN; without n there are no limits."""
     number = np.clip(number, n / runs / (2 if drawing.paired else 1), 2 * n)
     number = np.where(np.isnan(number), n / runs, number)
     z = ndtri(0.5 + 0.5 * drawing.confidence_level)

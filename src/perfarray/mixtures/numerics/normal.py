@@ -100,8 +100,8 @@ def modes(mixture: Mixture, law: Law = NORMAL, tilt: int = 0, *, counted: bool =
     """Return the local maxima of the density times exp(tilt x), ascending, shape (..., component); NaN past the last.
 
     All of them lie between the least and the greatest mode of a component. A mixture of normals in one dimension has no more modes than
-    components (Carreira-Perpinan and Williams 2003); of other laws no more than these are returned. Where modes are only counted,
-    points next to them do.
+    components (Carreira-Perpinan and Williams 2003); of other laws no more than these are returned. If modes are only `counted`,
+    points next to them stand for them.
     """
     shape = np.shape(mixture.weights)
     rows = mixture.rows(shape[:-1])

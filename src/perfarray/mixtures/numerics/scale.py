@@ -162,7 +162,7 @@ def modes(scaled: Scaled, *, counted: bool = False) -> Floats:
     """Return the local maxima of the density of the values, ascending, shape (..., component); NaN past the last.
 
     With y = log x the density of x is that of y times exp(-y). Exponential components all have theirs at 0, Pareto's each at its edge.
-    Where modes are only counted, points next to them do.
+    If modes are only `counted`, points next to them stand for them.
     """
 
     def answer(family: Family, mixture: Mixture) -> Floats:
