@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.readers import row_blocks, streaming
+from perfarray.readers import row_blocks, table_cells
 from perfarray.readers.opening import FileError
 from perfarray.tables.stores.writing import write
 
@@ -20,7 +20,7 @@ pytest.importorskip("zarr")
 def small_blocks(monkeypatch):
     monkeypatch.setattr(row_blocks, "BLOCK", 1 << 10)
     monkeypatch.setattr(row_blocks, "ROWS", 17)
-    monkeypatch.setattr(streaming, "PENDING", 8)
+    monkeypatch.setattr(table_cells, "PENDING", 8)
 
 
 @pytest.fixture
@@ -60,6 +60,8 @@ TABLES = {
     "host by execution": lambda table: table.assign(host=table["execution"].map({1: "u", 2: "v", 3: "w"})),
     "two metrics": lambda table: table.assign(energy=table["time_ms"] * 3 + 1),
     "two metrics, the main one last": lambda table: table.assign(energy=table["time_ms"] * 3 + 1)[["energy", *table.columns]],
+    "categories": lambda table: table.assign(benchmark=pd.Categorical(table["benchmark"], ["none", *table["benchmark"].unique()[::-1]])),
+    "single precision": lambda table: table.assign(time_ms=table["time_ms"].astype("float32")),
     "flags": lambda table: pd.concat([table.assign(flags="-O2"), table.assign(flags="-O3")], ignore_index=True),
 }
 
@@ -67,6 +69,81 @@ TABLES = {
 @pytest.mark.parametrize(("kind", "suffix"), [*itertools.product(TABLES, ["csv", "parquet"]), ("flags", "feather"), ("missing", "feather")])
 def test_store_is_that_of_the_table_read_at_once(table, tmp_path, kind, suffix):
     check_same(written(TABLES[kind](table), tmp_path / f"table.{suffix}"), tmp_path)
+
+
+def stored(frame, file):
+    """Write a table in groups of 17 rows."""
+    if file.suffix == ".parquet":
+        frame.reset_index(drop=True).to_parquet(file, row_group_size=17)
+    else:
+        frame.reset_index(drop=True).to_feather(file, chunksize=17)
+    return file
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "feather"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_lazy_timings_are_those_of_the_table_read_at_once(table, tmp_path, kind, suffix):
+    file = stored(TABLES[kind](table), tmp_path / f"table.{suffix}")
+    for read in (perfarray.read, perfarray.read_archive):
+        lazy, whole = read(file, chunks={"benchmark": 1}), read(file)
+        assert lazy.chunksizes == whole.chunk({"benchmark": 1}).chunksizes
+        xr.testing.assert_identical(lazy.compute(), whole)
+        for selection in ({"benchmark": 1}, {"benchmark": [2, 0]}, {"benchmark": slice(None, None, -2)}, {"benchmark": slice(0)}):
+            xr.testing.assert_identical(lazy.isel(selection).compute(), whole.isel(selection))
+        for dim in whole.dims:
+            xr.testing.assert_identical(lazy.isel({dim: -1}).compute(), whole.isel({dim: -1}))
+            xr.testing.assert_identical(lazy.isel({dim: slice(1, None, 2)}).compute(), whole.isel({dim: slice(1, None, 2)}))
+
+
+def test_lazy_timings_read_values_where_they_are_computed(table, tmp_path, monkeypatch):
+    file = stored(table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)), tmp_path / "table.parquet")
+    times = perfarray.read(file, chunks={"benchmark": 1})
+    assert times.isel(benchmark=0)["time"].mean() > 0
+    with pytest.raises(FileError, match="column 'time_ms', row 41 under the header, is -1"):
+        times.compute()
+    batches, requests = row_blocks._batches, []
+
+    def recorded(path, labels, names, groups=None):
+        requests.append((names, groups))
+        return batches(path, labels, names, groups)
+
+    monkeypatch.setattr(row_blocks, "_batches", recorded)
+    times = perfarray.read(file, chunks={"benchmark": 1})
+    assert not any("time_ms" in names for names, _ in requests)
+    requests.clear()
+    times.isel(benchmark=2).compute()
+    assert [groups for _, groups in requests] == [[3], [4], [5]]  # rows 60 to 89, in groups of 17
+
+
+def test_lazy_timings_go_to_other_processes(table, tmp_path):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    times = perfarray.read(stored(table, tmp_path / "table.parquet"), chunks={})
+    xr.testing.assert_identical(cloudpickle.loads(cloudpickle.dumps(times)).compute(), times.compute())
+
+
+def test_lazy_partitioned_folder(table, tmp_path):
+    for machine, part in table.groupby("machine"):
+        (tmp_path / "results" / f"machine={machine}").mkdir(parents=True)
+        stored(part.drop(columns="machine"), tmp_path / "results" / f"machine={machine}" / "part-0.parquet")
+    for read in (perfarray.read, perfarray.read_archive):
+        lazy = read(tmp_path / "results", chunks={"machine": 1})
+        assert lazy["time"].chunksizes["machine"] == (1, 1)
+        xr.testing.assert_identical(lazy.compute(), read(tmp_path / "results"))
+
+
+@pytest.mark.parametrize("kind", ["mark", "unit", "number", "row by row"])
+def test_what_labels_do_not_determine_is_read_at_once_and_chunked(table, tmp_path, kind):
+    file = stored(REFUSED[kind][0](table), tmp_path / "table.parquet")
+    lazy, whole = perfarray.read(file, chunks={"benchmark": 1}), perfarray.read(file)
+    assert lazy.chunksizes == whole.chunk({"benchmark": 1}).chunksizes
+    xr.testing.assert_identical(lazy.compute(), whole)
+    with pytest.raises(FileError, match=f"column '{'stamp' if kind == 'row by row' else ''}"):
+        perfarray.convert_table(file, tmp_path / "out.zarr")
+
+
+def test_chunks_of_any_format(tmp_path):
+    (tmp_path / "table.csv").write_text("benchmark,execution,time_ms\na,0,1\nb,0,2\n")
+    assert perfarray.read(tmp_path / "table.csv", chunks={"benchmark": 1})["time"].chunksizes["benchmark"] == (1, 1)
 
 
 def test_comments_and_separators(table, tmp_path):
@@ -77,7 +154,7 @@ def test_comments_and_separators(table, tmp_path):
 
 
 def test_packed_file_with_more_combinations_of_codes_than_a_table_holds(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(streaming, "DENSE", 1)
+    monkeypatch.setattr(table_cells, "DENSE", 1)
     check_same(written(table.sample(frac=0.6, random_state=3), tmp_path / "table.csv.gz"), tmp_path)
 
 
@@ -112,7 +189,7 @@ REFUSED = {
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("reason", REFUSED)
 def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
-    monkeypatch.setattr(streaming, "MOST", 30)
+    monkeypatch.setattr(table_cells, "MOST", 30)
     change, message = REFUSED[reason]
     file = written(change(table), tmp_path / f"table.{suffix}")
     with pytest.raises(FileError, match=message):

@@ -2,11 +2,11 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from os import PathLike
-from os.path import isdir
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,8 +19,10 @@ from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
 from perfarray.readers.joining import combine
 from perfarray.readers.labels import LISTED_NAMES
-from perfarray.readers.opening import MissingFileError, Source, suggest_name
+from perfarray.readers.lazy_tables import lazy_table
+from perfarray.readers.opening import FileOptions, MissingFileError, Source, suggest_name
 from perfarray.readers.packs import is_pack
+from perfarray.readers.parquet import SUFFIXES
 from perfarray.readers.recognising import formats, names_of_formats, not_recognised, read_table, recognise
 from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
@@ -42,6 +44,7 @@ def read(
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
     encoding: str | None = None,
+    chunks: Any = None,
 ) -> xr.Dataset:
     """Read one file of benchmark results.
 
@@ -60,6 +63,9 @@ def read(
         JSON, `"run-{execution}"` for the heads of CSV columns.
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
+    chunks : optional
+        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. Of Parquet and Arrow tables only the labels are read before
+        values are computed.
 
     Returns
     -------
@@ -73,6 +79,8 @@ def read(
         When there is no such file.
     ValueError
         When no format recognises the file, or it is broken: the message names the file, the place and the reason.
+    ImportError
+        When `chunks` is given and dask is not installed.
 
     Examples
     --------
@@ -82,13 +90,15 @@ def read(
     ('benchmark', 'execution', 'iteration')
     """
     source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding))
+    if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
+        return lazy
     try:
         several = isdir(source.path) or is_pack(source)
     except MissingFileError as error:
         suggest_name(error, source.path)
         raise
     if several:
-        return _read_folder(source)
+        return _chunked(_read_folder(source), chunks)
     with source.within_memory():
         file_format = recognise(source)
         if file_format is None:
@@ -98,7 +108,25 @@ def read(
             dataset = build(finished([table])[0])
         except ValueError as error:
             raise source.error(str(error)) from error
-    return keep_notes(dataset, *_first_of_each_kind(table.notes))
+    return _chunked(keep_notes(dataset, *_first_of_each_kind(table.notes)), chunks)
+
+
+def _lazy(place: Path | None, read: Callable[[Path], xr.Dataset], about_files: FileOptions, chunks: Any) -> xr.Dataset | None:
+    """Return a Parquet or Arrow table in lazy arrays; None where this is not asked for, or not possible."""
+    if chunks is None:
+        return None
+    if find_spec("dask") is None:
+        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]")
+    named = about_files.format in (None, "parquet", "feather") and not any(about_files[1:])
+    if place is None or not named or find_spec("pyarrow") is None:
+        return None
+    is_table = isdir(place) or (isfile(place) and place.suffix.lower() in SUFFIXES)
+    return lazy_table(place, read, chunks) if is_table else None
+
+
+def _chunked(dataset: xr.Dataset, chunks: Any) -> xr.Dataset:
+    # A random token: to compute one, dask would hash every value and text, which takes longer than reading the files.
+    return dataset if chunks is None else dataset.chunk(chunks, token=uuid4().hex)
 
 
 def _read_folder(source: Source) -> xr.Dataset:
@@ -175,8 +203,9 @@ def read_archive(
 
     Notes
     -----
-    The Dataset is built in memory before it is split into chunks. Read an archive that does not fit part by part into one
-    Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
+    A Parquet or Arrow table (or one partitioned folder of them) whose columns are named like dims is lazy with `chunks`: labels are read
+    at once, values when they are computed. Anything else is built in memory before it is split into chunks. Read an archive that does not
+    fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
 
     Warns
     -----
@@ -191,9 +220,10 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    if chunks is not None and find_spec("dask") is None:
-        raise ImportError("chunks= needs dask, which is not installed; install perfarray[io]")
     about_files = file_options(format, dims, pattern, encoding)
+    place = checked_path(paths) if isinstance(paths, str | PathLike) and layout is None and dim == "file" else None
+    if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
+        return lazy
     with _collector_paused():
         with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)) as attempts:
             tables, files, skipped, broken = _outcomes(attempts, paths, on_error)
@@ -215,8 +245,7 @@ def read_archive(
         *_first_of_each_kind(joined.notes),
     )
     dataset.attrs |= {"n_files": len(files), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
-    # A random token: to compute one, dask would hash every value and text, which takes longer than reading the files.
-    return dataset.chunk(chunks, token=uuid4().hex) if chunks is not None else dataset
+    return _chunked(dataset, chunks)
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Long tables on the disk as blocks of rows: tidy CSV files, Parquet and Arrow files, and partitioned folders."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +15,17 @@ BLOCK = 1 << 24  # bytes of a CSV file that are read at once
 ROWS = 1 << 18  # rows of a Parquet file that are read at once
 
 
+Part = Callable[[list[str]], Iterator[Any]]  # returns the batches of some rows with these columns
+
+
 class Rows(NamedTuple):
-    """A table on the disk: its columns, those of values, its blocks (of some columns, as Arrow batches), and how a small one is written."""
+    """A table on the disk: its columns, those of values, and its rows as Arrow batches of the columns that are asked for."""
 
     place: Path
     columns: list[str]
     values: list[str]
-    blocks: Callable[[list[str]], Iterator[Any]]
+    blocks: Part
+    parts: Callable[[], Iterator[Part]] | None  # what can be read without the rest
     write: Callable[[Any, Path], None]
 
     def error(self, message: str) -> FileError:
@@ -65,7 +71,7 @@ def _of_csv(place: Path) -> Rows:
             out.write(comments.encode())
             csv.write_csv(table, out, csv.WriteOptions(quoting_style="needed"))
 
-    return Rows(place, columns, values, blocks, write_small)
+    return Rows(place, columns, values, blocks, None, write_small)
 
 
 def _of_parquet(place: Path) -> Rows:
@@ -80,16 +86,8 @@ def _of_parquet(place: Path) -> Rows:
     if len(found) != 1:
         raise FileError(f"{place}: holds {len(found)} tables; give one of them, or the folder of one partitioned table")
     root, paths = found[0].path, found[0].parts or (found[0].path,)
-
-    def stored_in(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Any]]]:
-        if path.suffix.lower() in parquet.SUFFIXES[:2]:
-            file = files_of.ParquetFile(path)
-            return file.schema_arrow, lambda names: file.iter_batches(batch_size=ROWS, columns=names)
-        reader = ipc.open_file(path)
-        return reader.schema, lambda names: (reader.get_batch(number).select(names) for number in range(reader.num_record_batches))
-
     try:
-        schema = stored_in(paths[0])[0]
+        schema = _stored_in(paths[0]).schema
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"{paths[0]}: is cut off or damaged: {error}") from None
     keys = dict.fromkeys(parquet.keys_of(paths[0].relative_to(root)) if found[0].parts else ())
@@ -98,20 +96,13 @@ def _of_parquet(place: Path) -> Rows:
     metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (schema.metadata or {}).items()}
     roles = parquet.roles_written(metadata.get(parquet.PROGRAM, ""), columns) or {"value": {}}
     values = [name for name in columns if value_column(name) or name == metadata.get("metric") or name in roles["value"]]
+    labels = {path: parquet.keys_of(path.relative_to(root)) if keys else {} for path in paths}
 
     def blocks(names: list[str]) -> Iterator[Any]:
-        for path in paths:
-            labels = parquet.keys_of(path.relative_to(root)) if keys else {}
-            try:
-                stored, batches = stored_in(path)
-                for batch in batches([name for name in names if name in stored.names]):
-                    arrays = [
-                        batch.column(name) if name in stored.names else pa.array([labels[name]] * batch.num_rows, pa.string())
-                        for name in names
-                    ]
-                    yield pa.RecordBatch.from_arrays(arrays, names)
-            except (pa.ArrowException, OSError, KeyError) as error:
-                raise FileError(f"{path}: is cut off, damaged, or not of the same table: {error}") from None
+        return chain.from_iterable(_batches(path, labels[path], names) for path in paths)
+
+    def parts() -> Iterator[Part]:
+        return (partial(_batches, path, labels[path], groups=[group]) for path in paths for group in range(_stored_in(path).n_groups))
 
     def write_small(table: Any, file: Path) -> None:
         table = table.replace_schema_metadata(schema.metadata)
@@ -121,4 +112,50 @@ def _of_parquet(place: Path) -> Rows:
             with ipc.new_file(file, table.schema) as writer:
                 writer.write_table(table)
 
-    return Rows(place, columns, values, blocks, write_small)
+    return Rows(place, columns, values, blocks, parts if root == place else None, write_small)
+
+
+class _Stored(NamedTuple):
+    """An open Parquet or Arrow file: its schema, how many groups its rows lie in, and the batches of some groups with some columns."""
+
+    schema: Any
+    n_groups: int
+    batches: Callable[[list[int], list[str]], Iterator[Any]]
+
+
+def _stored_in(path: Path) -> _Stored:
+    from pyarrow import ipc
+    from pyarrow import parquet as files_of
+
+    if path.suffix.lower() not in parquet.SUFFIXES[:2]:
+        reader = ipc.open_file(path)
+        return _Stored(
+            reader.schema, reader.num_record_batches, lambda groups, names: (reader.get_batch(group).select(names) for group in groups)
+        )
+    file = files_of.ParquetFile(path)
+    return _Stored(
+        file.schema_arrow, file.num_row_groups,
+        lambda groups, names: file.iter_batches(batch_size=ROWS, row_groups=groups, columns=names),
+    )  # fmt: skip
+
+
+def _batches(path: Path, labels: dict[str, str], names: list[str], groups: list[int] | None = None) -> Iterator[Any]:
+    """Return the batches of a file, or of some groups of its rows, with the labels of its folders as columns."""
+    import pyarrow as pa
+
+    try:
+        stored = _stored_in(path)
+        in_file = [name for name in names if name in stored.schema.names]
+        for batch in stored.batches([*range(stored.n_groups)] if groups is None else groups, in_file):
+            arrays = [batch.column(name) if name in in_file else pa.array([labels[name]] * batch.num_rows, pa.string()) for name in names]
+            yield pa.RecordBatch.from_arrays([*map(_plain, arrays)], names)
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise FileError(f"{path}: is cut off, damaged, or not of the same table: {error}") from None
+
+
+def _plain(array: Any) -> Any:
+    """Return an Arrow array with its categories as labels and its decimals as numbers."""
+    from pyarrow import float64, types
+
+    array = array.dictionary_decode() if types.is_dictionary(array.type) else array
+    return array.cast(float64()) if types.is_decimal(array.type) else array

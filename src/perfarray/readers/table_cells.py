@@ -1,0 +1,276 @@
+"""Which cell of the array each row of a long table belongs to, from its labels alone.
+
+The distinct combinations of all columns but the values and the lowest level of repetition, as a small table with stand-in values, are
+read like any other file: roles of columns, orders of labels, units and errors are those of every table.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import cached_property
+from importlib import import_module
+from itertools import accumulate
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS
+from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.readers.row_blocks import Rows
+from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
+from perfarray.timings.progress import progress_bar
+from perfarray.timings.validation import listed
+from perfarray.timings.values import out_of_range
+
+MOST = 20_000_000  # combinations of labels that are held
+PENDING = 1 << 20  # combinations of several blocks that are held before they are compared
+DENSE = 1 << 27  # combinations of codes up to which a table of all of them is worth its memory
+ROW = "row {row} under the header"
+
+
+class TableCells(NamedTuple):
+    """The cells of a long table: `template` holds its timings with one repetition of the lowest level and stand-in values."""
+
+    rows: Rows
+    combinations: "Combinations"
+    template: xr.Dataset
+    numbers: Integers  # (combinations,) the cell of each
+    ranks: Integers  # position of each label of the lowest level
+    factors: dict[str, float]  # from the numbers of each variable's column to its units
+    columns: dict[str, str]  # the column of each variable
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dims of the values, the lowest level last."""
+        return tuple(map(str, self.template[next(iter(self.factors))].dims))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of these dims."""
+        return (*self.template[next(iter(self.factors))].shape[:-1], len(self.ranks))
+
+    @property
+    def label_columns(self) -> list[str]:
+        """The columns that say where a row belongs."""
+        lowest = self.combinations.lowest
+        return [*self.combinations.columns, *([lowest] if lowest else [])]
+
+    def positions(self, batch: Any) -> tuple[Integers, Integers]:
+        """Return the cell of each row of a block, and its position along the lowest level."""
+        combinations = self.combinations
+        cells = self.numbers[combinations.numbers_of(combinations.codes_of(batch, combinations.columns, learn=False))]
+        if not combinations.lowest:
+            return cells, np.zeros(batch.num_rows, dtype=np.int64)
+        return cells, self.ranks[combinations.codes_of(batch, [combinations.lowest], learn=False)[:, 0]]
+
+    def values(self, batch: Any, name: str, before: int) -> Floats:
+        """Return the values of a block, whose first row has `before` rows before it, in the variable's units."""
+        column = self.columns[name]
+        numbers = batch.column(column).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+        values: Floats = numbers * self.factors[name]
+        wrong = out_of_range(values, name, str(self.template[name].attrs.get("units", "1")))
+        if wrong.any():
+            row = int(wrong.argmax())
+            place = f"column {column!r}, {ROW.format(row=before + row + 1)}"
+            raise self.rows.error(f"{place}, is {numbers[row]:g}; expected a number above 0")
+        return values
+
+
+def cells_of(rows: Rows, read: Callable[[Path], xr.Dataset], *, progress: bool | None) -> TableCells:
+    """Return the cells of a table; `read` reads a small table as the caller would have this one read."""
+    unsuited = [name for name in rows.columns if name in (*MARKS, CENSORED_AT) or name.lower() in UNITS_OF_ROWS]
+    if unsuited:
+        raise rows.error(f"column {listed(unsuited)} cannot be streamed; leave it out, or read the table in parts that fit into memory")
+    lowest = next((name for name in reversed(LEVELS) if name in rows.columns), None)
+    labels = [name for name in rows.columns if name not in (*rows.values, lowest)]
+    combinations = Combinations(rows, labels, lowest)
+    with progress_bar(1, "labels", "pass", show=progress) or nullcontext():
+        for batch in rows.blocks([*labels, *([lowest] if lowest else [])]):
+            combinations.add(batch)
+    return _placed(rows, combinations, read)
+
+
+class Combinations:
+    """The distinct combinations of some columns by first appearance, and the labels of the lowest level."""
+
+    def __init__(self, rows: Rows, columns: list[str], lowest: str | None) -> None:
+        self.rows, self.columns, self.lowest = rows, columns, lowest
+        self.labels: dict[str, dict[Any, int]] = {name: {} for name in (*columns, *([lowest] if lowest else []))}
+        self.types: dict[str, Any] = {}
+        self.blocks: list[pd.DataFrame] = []  # the codes of combinations, first those that are known to be distinct
+        self.n_rows = 0
+        self.index: Callable[[Integers], Integers] | None = None
+
+    def codes_of(self, batch: Any, names: Sequence[str], *, learn: bool) -> Integers:
+        """Return the codes (rows, names) of the labels of a block; new ones are added while they are learned."""
+        columns = []
+        for name in names:
+            encoded, known = batch.column(name).dictionary_encode(null_encoding="encode"), self.labels[name]
+            self.types.setdefault(name, encoded.dictionary.type)
+            values = encoded.dictionary.to_pylist()
+            if learn:
+                for value in values:
+                    known.setdefault(value, len(known))
+            table = np.array([known[value] for value in values] or [0], dtype=np.int64)
+            columns.append(table[encoded.indices.to_numpy()])
+        return np.stack(columns, axis=1) if columns else np.zeros((batch.num_rows, 0), dtype=np.int64)
+
+    def add(self, batch: Any) -> None:
+        """Learn the combinations of a block."""
+        self.n_rows += batch.num_rows
+        codes = self.codes_of(batch, self.columns, learn=True)
+        if self.lowest:
+            self.codes_of(batch, [self.lowest], learn=True)
+        self.blocks.append(pd.DataFrame((codes if self.columns else codes[:1]).astype(np.int32)).drop_duplicates())
+        if sum(map(len, self.blocks)) > max(2 * len(self.blocks[0]), PENDING):
+            self.blocks = [self._distinct()]
+        if len(self.blocks[0]) > MOST or any(len(known) > MOST for known in self.labels.values()):
+            most = max(self.labels, key=lambda name: len(self.labels[name]))
+            raise self.rows.error(
+                f"has more than {MOST} combinations of labels, most of them in column {most!r}: a column that differs row by row cannot be "
+                "streamed; leave it out"
+            )
+
+    def _distinct(self) -> pd.DataFrame:
+        frame = pd.concat(self.blocks, ignore_index=True)
+        return frame.drop_duplicates(ignore_index=True) if len(frame.columns) else frame.iloc[:1]
+
+    @cached_property
+    def codes(self) -> Integers:
+        """The codes of all combinations, (combinations, columns), once all blocks were added."""
+        codes, self.blocks = self._distinct().to_numpy(dtype=np.int64), []
+        return codes
+
+    def table(self) -> Any:
+        """Return the combinations as an Arrow table."""
+        pyarrow = import_module("pyarrow")
+        codes, arrays = self.codes, {}
+        for position, name in enumerate(self.columns):
+            arrays[name] = pyarrow.array(list(self.labels[name]), type=self.types[name]).take(pyarrow.array(codes[:, position]))
+        return pyarrow.table(arrays)
+
+    def numbers_of(self, codes: Integers) -> Integers:
+        """Return the number of each row's combination."""
+        if self.index is None:
+            sizes = [len(self.labels[name]) for name in self.columns]
+            strides = np.array([*accumulate(sizes[:0:-1], lambda product, size: product * size, initial=1)][::-1], dtype=np.int64)
+            keys = self.codes @ strides if sizes else np.zeros(1, dtype=np.int64)
+            if np.prod([float(size) for size in sizes]) <= DENSE:
+                table = np.zeros(int(np.prod(sizes)) if sizes else 1, dtype=np.int64)
+                table[keys] = np.arange(len(keys))
+                self.index = lambda codes: table[codes @ strides] if sizes else np.zeros(len(codes), dtype=np.int64)
+            else:
+                order = np.argsort(keys)
+                self.index = lambda codes: order[np.searchsorted(keys, codes @ strides, sorter=order)]
+        return self.index(codes)
+
+    def ranks(self) -> Integers:
+        """Return the position of each label of the lowest level: numbers by value, texts by first appearance."""
+        if not self.lowest:
+            return np.zeros(1, dtype=np.int64)
+        labels = pd.Series(list(self.labels[self.lowest]))
+        if labels.isna().any() or (labels == "").any():
+            raise self.rows.error(f"column {self.lowest!r} names repetitions but is empty in some rows")
+        numbers = pd.to_numeric(labels, errors="coerce")
+        order = np.arange(len(labels)) if numbers.isna().any() else np.argsort(numbers.to_numpy(), kind="stable")
+        return np.argsort(order).astype(np.int64)
+
+
+def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Dataset]) -> TableCells:
+    """Read the combinations as a small table, with their numbers as values: where these are read to are the cells."""
+    table, number = combinations.table(), len(combinations.codes)
+    pyarrow = import_module("pyarrow")
+    if combinations.lowest:
+        table = table.append_column(combinations.lowest, pyarrow.array(np.zeros(number, dtype=np.int64)))
+    for value in rows.values:
+        table = table.append_column(value, pyarrow.array(np.arange(1.0, number + 1)))
+    with TemporaryDirectory() as folder:
+        place = file = Path(folder) / rows.place.name
+        if rows.place.is_dir():
+            place.mkdir()
+            file = place / "part-0.parquet"
+        rows.write(table.select(rows.columns), file)
+        try:
+            template = read(place)
+        except ValueError as error:
+            raise rows.error(str(error).replace(f"{file}: ", "")) from None
+    _check_dims(combinations, table, template)
+    arrays = {str(name): template[name] for name in template.data_vars}
+    factors = {name: float(array.min()) for name, array in arrays.items()}
+    first = next(iter(arrays))
+    stand_ins = np.rint(arrays[first].values.ravel() / factors[first])
+    cells = np.empty(number, dtype=np.int64)
+    measured = np.flatnonzero(~np.isnan(stand_ins))
+    cells[stand_ins[measured].astype(np.int64) - 1] = measured
+    return TableCells(rows, combinations, template, cells, combinations.ranks(), factors, _columns_of_metrics(rows, [*factors]))
+
+
+def _check_dims(combinations: Combinations, table: Any, template: xr.Dataset) -> None:
+    """Raise where a column became a dim that may describe the repetitions, which the combinations do not hold."""
+    frame = table.slice(0, 1).to_pandas()
+    unnamed = [name for name in template.dims if name not in (*COMPARED, *HISTORY, *LEVELS) and name in frame]
+    numeric = [name for name in unnamed if template[name].dtype.kind in "iuf"]
+    if numeric:
+        raise combinations.rows.error(
+            f"column {listed(numeric)} holds numbers that neither dims nor repetitions determine; leave it out, or call it a dim"
+        )
+    one_each = combinations.n_rows == table.num_rows and len(combinations.labels.get(combinations.lowest or "", ())) > 1
+    if unnamed and one_each:
+        raise combinations.rows.error(f"column {listed(unnamed)} differs row by row, which cannot be streamed; leave it out")
+
+
+def _columns_of_metrics(rows: Rows, metrics: list[str]) -> dict[str, str]:
+    """Return the column of each variable, which may be in another order than the columns."""
+    columns = {}
+    for column in rows.values:
+        measured = value_column(column)
+        names = [*([measured[0]] if measured else []), name_and_unit(column)[0], column]
+        columns[next((name for name in names if name in metrics), column)] = column
+    if columns.keys() != set(metrics):
+        raise rows.error(f"has columns of values {listed(rows.values)}, which are read as {listed(metrics)}; name them so")
+    return columns
+
+
+class Present:
+    """Which repetitions of each cell the rows hold, a bit each."""
+
+    def __init__(self, cells: TableCells) -> None:
+        *outer, self.depth = cells.shape
+        self.rows = cells.rows
+        self.bits: npt.NDArray[np.uint8] = np.zeros((int(np.prod(outer)), -(-self.depth // 8)), dtype=np.uint8)
+
+    def add(self, cell: Integers, rank: Integers, before: int) -> None:
+        """Add the repetitions of a block; raise where one occurs a second time."""
+        width = self.bits.shape[1]
+        place, bit = cell * width + (rank >> 3), (1 << (rank & 7)).astype(np.uint8)
+        flat = self.bits.reshape(-1)
+        again = (flat[place] & bit) > 0
+        if not again.any():
+            again = pd.Series(cell * (8 * width) + rank).duplicated().to_numpy()
+        if again.any():
+            row = before + int(again.argmax()) + 1
+            raise self.rows.error(f"{ROW.format(row=row)} repeats a measurement; name the column that tells them apart as a dim or a level")
+        np.bitwise_or.at(flat, place, bit)
+
+    def close_gaps(self, arrays: Sequence[Floats]) -> tuple[int, bool]:
+        """Number repetitions from 0 inside their parent; return the largest number, and whether there were gaps."""
+        longest, gaps, step = 0, False, max(1, (1 << 22) // self.depth)
+        for start in range(0, len(self.bits), step):
+            present = np.unpackbits(self.bits[start : start + step], axis=1, count=self.depth, bitorder="little").astype(bool)
+            longest = max(longest, int(present.sum(axis=1).max(initial=0)))
+            gaps |= close_gaps(present, [array.reshape(-1, self.depth)[start : start + step] for array in arrays])
+        return longest, gaps
+
+
+def close_gaps(present: Mask, blocks: Sequence[Floats]) -> bool:
+    """Move what is present to the beginning of each row of the blocks, in place; return whether anything else stood before it."""
+    uneven = np.flatnonzero((present[:, 1:] & ~present[:, :-1]).any(axis=1))
+    if len(uneven):
+        order = np.argsort(~present[uneven], axis=1, kind="stable")
+        for block in blocks:
+            block[uneven] = np.take_along_axis(block[uneven], order, axis=1)
+    return len(uneven) > 0
