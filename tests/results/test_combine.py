@@ -37,7 +37,10 @@ def test_its_table_and_notes(times):
         mean, ratio = few.perf.mean_interval(), few.perf.ratio_interval("old")
     with pytest.warns(perfarray.PerfarrayWarning):
         both = perfarray.combine({"mean": mean, "ratio": ratio})
+    with pytest.warns(perfarray.PerfarrayWarning):
+        twice = perfarray.combine({"first": ratio, "second": ratio})
     assert {note.code for note in both.perf.notes()} == {note.code for one in (mean, ratio) for note in one.perf.notes()}
+    assert [note.message for note in twice.perf.notes()] == [note.message for note in ratio.perf.notes()]
     found = both.perf.table()
     assert set(found.columns.get_level_values(0)) == {"mean", "ratio"}
     assert found.loc[("b", "old"), ("ratio", "change")] == "-"

@@ -82,5 +82,6 @@ def test_durations(seconds, text):
 
 def test_shares_and_probabilities():
     """Two digits where they are small, none beyond what is known."""
+    assert [words.percent(share) for share in (0.0994, 0.0996, 0.997, -1.2)] == ["9.9 %", "10 %", "100 %", "-120 %"]
     assert (words.percent(0.0123), words.percent(0.5), words.percent_between(0.93, 0.88, 0.97)) == ("1.2 %", "50 %", "93 % (88 to 97)")
     assert (words.probability(1e-9), words.probability(0.0432), words.probability(0.5)) == ("< 0.0001", "0.043", "0.50")
