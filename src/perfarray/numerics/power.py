@@ -51,20 +51,24 @@ def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, pow
     One distance is a one-sided test; with two (equivalence) the chance that either fails is what both fail, added. NaN where a spread is
     not known, infinite where no number up to ten million does.
     """
+    new, old, *limits = np.broadcast_arrays(spread.new, spread.old, *distances)
 
-    def short(units: Floats) -> Mask:
-        error, df = spread.error(units), spread.df(units)
-        missed = sum((1 - beyond(np.asarray(distance), error, df, risk) for distance in distances), np.zeros(units.shape))
-        return ~np.asarray(missed <= 1 - power)
+    def short(units: Floats, cells: Mask) -> Mask:
+        """Return which of some cells miss the power."""
+        lacking = np.zeros(cells.shape, dtype=bool)
+        spread = Spread(new[cells], old[cells])
+        error, df = spread.error(units[cells]), spread.df(units[cells])
+        missed = sum((1 - beyond(limit[cells], error, df, risk) for limit in limits), np.zeros(error.shape))
+        lacking[cells] = ~np.asarray(missed <= 1 - power)
+        return lacking
 
-    estimable: Mask = ~np.isnan(spread.new + spread.old)
-    high = np.full(estimable.shape, 2.0)
-    low = np.ones(estimable.shape)
-    while (more := estimable & (high < MOST) & short(high)).any():
+    estimable: Mask = ~np.isnan(new + old)
+    low, high, more = np.ones(estimable.shape), np.full(estimable.shape, 2.0), estimable
+    while (more := short(high, more & (high < MOST))).any():
         low, high = np.where(more, high, low), np.where(more, 2 * high, high)
     never = high >= MOST
     while (open_ := estimable & ~never & (high - low > 1)).any():
         middle = np.floor((low + high) / 2)
-        lacking = short(middle)
-        low, high = np.where(open_ & lacking, middle, low), np.where(open_ & ~lacking, middle, high)
+        lacking = short(middle, open_)
+        low, high = np.where(lacking, middle, low), np.where(open_ & ~lacking, middle, high)
     return np.where(estimable, np.where(never, np.inf, high), np.nan)
