@@ -1,15 +1,15 @@
 """The slope of a series beside its steps, where the dependence of neighbours is unknown. The last axis is the order."""
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import softmax, stdtr, stdtrit
 
-from perfarray.history.numerics.commits import commits_of
+from perfarray.history.numerics.commits import STACK, stacks
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Integers, Mask, Texts, same_text
 from perfarray.numerics.verdicts import INCONCLUSIVE, Tests, decide
 
 # Correlations of neighbours that are averaged over, equally likely beforehand.
@@ -35,6 +35,9 @@ NEARLY = 0.15
 
 BISECTIONS = 60
 
+# Steps of the secant method that come close to a quantile, and how close, relative to its distance from the slope.
+SECANTS, PRECISION = 6, 3e-14
+
 
 class Mixture(NamedTuple):
     """Slopes by correlation of neighbours (..., correlations): weights, estimates, standard errors; and degrees of freedom (...)."""
@@ -43,6 +46,10 @@ class Mixture(NamedTuple):
     centre: Floats
     error: Floats
     df: Floats
+
+    def of(self, series: Integers | Mask) -> "Mixture":
+        """Return some of the series."""
+        return Mixture(*(field[series] for field in self))
 
 
 def log_slopes(
@@ -65,165 +72,220 @@ def log_slopes(
     """
     units = unit_means(values, levels)
     shape, size = units.shape[:-2], units.shape[-2]
-    # The first axis holds the slopes with the steps that were found, and with one more that is in doubt.
-    weight, centre, error = np.full((3, 2, *shape, len(CORRELATIONS)), np.nan)
-    mixtures = Mixture(weight, centre, error, np.full((2, *shape), np.nan))
-    n, reach, labels = np.full(shape, np.nan), np.full(shape, np.nan), np.full((*shape, size), np.nan)
-    for cell in np.ndindex(shape):  # each has gaps and segments of its own
-        commits = commits_of(np.where(units[cell] > 0, units[cell], np.nan))
+    units = np.where(units > 0, units, np.nan).reshape(-1, *units.shape[-2:])
+    slope, lower, upper, pvalue, total, correlation = np.full((6, len(units)), np.nan)
+    n, labels, verdict = np.zeros(len(units)), np.full((len(units), size), np.nan), same_text(INCONCLUSIVE, len(units))
+    for rows, commits in stacks(units):
+        cells = rows[:, None], commits.positions
         y, x, spread = commits.values, positions[commits.positions], commits.errors
-        n[cell], reach[cell] = len(y), np.ptp(x) if len(y) else np.nan
-        if not len(y):
-            continue
         if segments:
-            segment_numbers = np.broadcast_to(segments[0], labels.shape)[cell][commits.positions]
-            starts: Integers = np.flatnonzero(np.diff(segment_numbers, prepend=np.nan) != 0)
+            numbers = np.broadcast_to(segments[0], (*shape, size)).reshape(-1, size)[cells]
+            starts: Mask = np.diff(numbers, axis=-1, prepend=np.nan) != 0
             more = starts
         else:
             starts, more = _steps(y, x, spread)
-        labels[cell][commits.positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(y)]))
-        slopes = _robust(y, x, spread, starts)
-        for index, fitted in enumerate((slopes, slopes if more is starts else _robust(y, x, spread, more))):
-            for field, value in zip(mixtures, fitted or (), strict=False):
-                field[(index, *cell)] = value
-    alpha, mean = 1 - confidence_level, (weight * centre).sum(axis=-1)
-    below_low, below_high = (_below(mixtures, bound) for bound in np.log(band))
+        n[rows], labels[cells] = y.shape[-1], np.cumsum(starts, axis=-1) - 1
+        mixture = _robust(y, x, spread, starts)
+        mean = (mixture.weight * mixture.centre).sum(axis=-1)
+        correlation[rows] = (mixture.weight * CORRELATIONS).sum(axis=-1)
+        lower[rows], upper[rows], pvalue[rows], verdict[rows] = _judge(mixture, confidence_level, band, better)
+        with np.errstate(over="ignore"):
+            slope[rows], total[rows] = np.exp(mean), np.exp(mean * np.ptp(x, axis=-1))
+        doubtful = np.flatnonzero((more != starts).any(axis=-1))
+        if doubtful.size:
+            others = _judge(_robust(y[doubtful], x[doubtful], spread[doubtful], more[doubtful]), confidence_level, band, better)
+            rows = rows[doubtful]
+            lower[rows], upper[rows], pvalue[rows] = (
+                np.fmin(lower[rows], others[0]),
+                np.fmax(upper[rows], others[1]),
+                np.fmax(pvalue[rows], others[2]),
+            )
+            verdict[rows[(verdict[rows] != others[3]) & ~np.isnan(others[2])]] = INCONCLUSIVE
+    return tuple(
+        array.reshape((*shape, *array.shape[1:])) for array in (slope, lower, upper, pvalue, verdict, total, n, correlation, labels)
+    )
+
+
+def _judge(mixture: Mixture, confidence_level: float, band: tuple[float, float], better: str) -> tuple[Floats, Floats, Floats, Texts]:
+    """Return the limits, the p-values and the verdicts of slopes."""
+    alpha = 1 - confidence_level
+    below_low, below_high = (_below(mixture, np.asarray(bound)) for bound in np.log(band))
     tests = Tests(1 - below_low, below_low, 1 - below_high, below_high)  # the share of slopes below a bound is the p-value of "above" it
     verdicts = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, better)
-    agree = (verdicts[0] == verdicts[1]) | np.isnan(mean[1])
     with np.errstate(over="ignore"):
-        lower, upper = np.exp(np.fmin(*_quantile(mixtures, alpha / 2))), np.exp(np.fmax(*_quantile(mixtures, 1 - alpha / 2)))
-        slope, total = np.exp(mean[0]), np.exp(mean[0] * reach)
-    verdict, likely_correlation = np.where(agree, verdicts[0], INCONCLUSIVE), (weight[0] * CORRELATIONS).sum(axis=-1)
-    return slope, lower, upper, np.fmax(*tests.two_sided), verdict, total, n, likely_correlation, labels
+        lower, upper = (np.exp(_quantile(mixture, share)) for share in (alpha / 2, 1 - alpha / 2))
+    return lower, upper, tests.two_sided, verdicts
 
 
-def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Integers, Integers]:
+def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Mask, Mask]:
     """Return where segments begin: steps are added while they exceed a penalty; and the same with one more that nearly does."""
-    starts = np.array([0])
-    if len(y) <= LEAST_WITH_STEPS:
+    n = y.shape[-1]
+    starts = np.zeros(y.shape, dtype=bool)
+    starts[:, 0] = True
+    if n <= LEAST_WITH_STEPS:
         return starts, starts
     around, outlying = _outlying(y / spread)
     values = np.where(outlying > 1, around * spread, y)
-    penalty, most = 4 * (1 + np.log(len(y))) * _long_run(values / spread) ** 2, len(y) // LEAST_WITH_STEPS
-    while len(starts) <= most:
-        gains = _gains(values, x, spread, starts)
-        best = int(np.argmax(gains))
-        if not gains[best] > penalty:
-            break
-        starts = _settled(values, x, spread, np.sort([*starts, best]), penalty)
-    gains = _gains(values, x, spread, starts)
-    best = int(np.argmax(gains))
-    return starts, np.sort([*starts, best]) if gains[best] > NEARLY * penalty else starts
+    penalty, most = 4 * (1 + np.log(n)) * _long_run(values / spread) ** 2, n // LEAST_WITH_STEPS
+    rows = np.arange(len(y))
+    while rows.size:
+        best, gains = _best_start(values, x, spread, starts, rows)
+        rows, best = rows[gains > penalty[rows]], best[gains > penalty[rows]]
+        starts[rows, best] = True
+        _settle(values, x, spread, starts, rows, penalty)
+        rows = rows[starts[rows].sum(axis=-1) <= most]
+    more, rows = starts.copy(), np.arange(len(y))
+    best, gains = _best_start(values, x, spread, starts, rows)
+    nearly = gains > NEARLY * penalty
+    more[rows[nearly], best[nearly]] = True
+    return starts, more
 
 
-def _settled(y: Floats, x: Floats, spread: Floats, starts: Integers, penalty: float) -> Integers:
-    """Move each start to where it explains most beside the others; drop those that do not exceed the penalty there."""
-    for start in starts[1:].tolist():
-        remaining = starts[starts != start]
-        gains = _gains(y, x, spread, remaining)
-        best = int(np.argmax(gains))
-        starts = np.sort([*remaining, best]) if gains[best] > penalty else remaining
-    return starts
+def _settle(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers, penalty: Floats) -> None:
+    """Move each start of some rows to where it explains most beside the others; drop those that do not exceed the penalty there."""
+    moving = {int(row): np.flatnonzero(starts[row])[1:] for row in rows}
+    for number in range(max(map(len, moving.values()), default=0)):  # each depends on those before
+        some = np.array([row for row in moving if number < len(moving[row])])
+        starts[some, [moving[row][number] for row in some]] = False
+        best, gains = _best_start(y, x, spread, starts, some)
+        starts[some, best] |= gains > penalty[some]
 
 
-def _gains(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Floats:
+def _best_start(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers) -> tuple[Integers, Floats]:
+    """Return where one more segment of some rows explains most, and the decrease of the sum of squares."""
+    gains = _gains(y[rows], x[rows], spread[rows], starts[rows])
+    best = np.argmax(gains, axis=-1)
+    return best, gains[np.arange(len(best)), best]
+
+
+def _gains(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Floats:
     """Return the decrease of the sum of squares if one more segment begins at each position; slope and means are fitted again."""
-    weight, lengths = spread**-2, np.diff([*starts, len(y)])
+    weight, firsts, n = spread**-2, np.flatnonzero(starts), y.shape[-1]
+    lengths = np.diff(firsts, append=y.size)
     residuals, free = _line(y, x, spread, starts)
 
     def after(values: Floats) -> Floats:
         """Sum the values of the same segment from each position on."""
-        sums = np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
-        return np.asarray(sums[:-1] - np.repeat(sums[[*starts[1:], len(y)]], lengths))
+        sums = np.zeros((len(values), n + 1))
+        sums[:, :-1] = np.cumsum(values[:, ::-1], axis=-1)[:, ::-1]
+        return np.asarray(sums[:, :-1] - np.repeat(sums[firsts // n, firsts % n + lengths], lengths).reshape(values.shape))
 
-    weight_after, weight_of_segment = after(weight), np.repeat(np.add.reduceat(weight, starts), lengths)
+    weight_after, weight_of_segment = after(weight), np.repeat(np.add.reduceat(weight.ravel(), firsts), lengths).reshape(y.shape)
     across = after(weight * free)
-    size = weight_after * (weight_of_segment - weight_after) / weight_of_segment - across**2 / (weight * free**2).sum()
+    squares = (weight * free**2).sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
+        size = weight_after * (weight_of_segment - weight_after) / weight_of_segment - across**2 / squares
         return np.asarray(np.where(size > 1e-9 * weight_of_segment, after(weight * residuals) ** 2 / size, 0.0))
 
 
 def _outlying(values: Floats) -> tuple[Floats, Floats]:
     """Return the medians of values and of those around them, and the distance from these over what noise explains (at least 1)."""
-    around = np.median(np.lib.stride_tricks.sliding_window_view(np.pad(values, 2, mode="reflect"), 5), axis=-1)
-    near = float(np.median(np.abs(np.diff(values)))) / NORMAL / 2**0.5
-    return around, np.maximum(1.0, np.abs(values - around) / (FAR * near)) if near > 0 else np.ones_like(values)
+    around = np.median(sliding_window_view(np.pad(values, ((0, 0), (2, 2)), mode="reflect"), 5, axis=-1), axis=-1)
+    near = np.median(np.abs(np.diff(values)), axis=-1, keepdims=True) / NORMAL / 2**0.5
+    near[near == 0] = np.inf
+    return around, np.maximum(1.0, np.abs(values - around) / (FAR * near))
 
 
-def _long_run(values: Floats) -> float:
+def _long_run(values: Floats) -> Floats:
     """Return the standard deviation of means of many neighbours, times the root of their number.
 
     It is the largest that the distances between neighbouring batches show; their medians do not depend on steps or on the slope.
     """
-    sums, size = np.concatenate([[0.0], np.cumsum(values - values[0])]), 1
-    deviations: list[float] = []
-    while size <= 2 or 16 * size <= len(values):
-        means = (sums[size:] - sums[:-size]) / size
-        differences = means[size:] - means[:-size]
-        deviations.append(float(np.median(np.abs(differences - np.median(differences)))) / NORMAL * (size / 2) ** 0.5)
+    sums, size = np.zeros((len(values), values.shape[-1] + 1)), 1
+    np.cumsum(values - values[:, :1], axis=-1, out=sums[:, 1:])
+    deviations: list[Floats] = []
+    while size <= 2 or 16 * size <= values.shape[-1]:
+        means = (sums[:, size:] - sums[:, :-size]) / size
+        differences = means[:, size:] - means[:, :-size]
+        distances = np.abs(differences - np.median(differences, axis=-1, keepdims=True))
+        deviations.append(np.median(distances, axis=-1) / NORMAL * (size / 2) ** 0.5)
         size *= 2
-    return max(deviations)
+    return np.asarray(np.max(deviations, axis=0))
 
 
-def _robust(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture | None:
-    """Return the slope, with a larger variance of outlying values; None where too few values are left to estimate the noise."""
-    if len(y) < len(starts) + 2:
-        return None
-    if len(y) > LEAST_WITH_STEPS:  # one distant value at an end would dominate the line
+def _robust(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:
+    """Return the slopes, with a larger variance of outlying values; NaN where too few values are left to estimate the noise."""
+    n, numbers = y.shape[-1], starts.sum(axis=-1)
+    weight, centre, error = np.full((3, len(y), len(CORRELATIONS)), np.nan)
+    mixture = Mixture(weight, centre, error, np.full(len(y), np.nan))
+    if n > LEAST_WITH_STEPS:  # one distant value at an end would dominate the line
         spread = spread * _outlying(y / spread)[1]
+    for number in np.unique(numbers[numbers <= n - 2]).tolist():
+        rows = np.flatnonzero(numbers == number)
+        for block in np.array_split(rows, -(-len(rows) * n * len(CORRELATIONS) // STACK)):
+            slopes = _reweighted(y[block], x[block], spread[block], starts[block])
+            for field, values in zip(mixture, slopes, strict=True):
+                field[block] = values
+    return mixture
+
+
+def _reweighted(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:
     widened = spread
     for _ in range(ROUNDS):
         residuals, _ = _line(y, x, widened, starts)
         distances = np.abs(residuals / spread)
-        typical = float(np.median(distances[distances > 0])) / NORMAL if (distances > 0).any() else 0.0
-        widened = spread * np.sqrt(np.maximum(1.0, distances / (OUTLYING * typical))) if typical > 0 else spread
+        typical = np.median(distances, axis=-1)
+        for row in np.flatnonzero((distances == 0).any(axis=-1)):  # few: of these the median of the others
+            typical[row] = np.median(distances[row][distances[row] > 0]) if distances[row].any() else np.inf
+        widened = spread * np.sqrt(np.maximum(1.0, distances / (OUTLYING * (typical[:, None] / NORMAL))))
     return _mixture(y, x, widened, starts)
 
 
-def _line(y: Floats, x: Floats, spread: Floats, starts: Integers) -> tuple[Floats, Floats]:
+def _line(y: Floats, x: Floats, spread: Floats, starts: Mask) -> tuple[Floats, Floats]:
     """Return the residuals of independent values from one slope and the means of the segments, and x without its means."""
-    weight, lengths = spread**-2, np.diff([*starts, len(y)])
-    total = np.add.reduceat(weight, starts)
-    free_y, free_x = (array - np.repeat(np.add.reduceat(weight * array, starts) / total, lengths) for array in (y, x))
-    across = float((weight * free_x**2).sum())
-    centre = float((weight * free_y * free_x).sum()) / across if across > 0 else 0.0
-    return free_y - centre * free_x, free_x
+    weight, firsts = spread**-2, np.flatnonzero(starts)
+    total, lengths = np.add.reduceat(weight.ravel(), firsts), np.diff(firsts, append=y.size)
+    means = (np.add.reduceat((weight * array).ravel(), firsts) / total for array in (y, x))
+    free_y, free_x = (array - np.repeat(mean, lengths).reshape(y.shape) for array, mean in zip((y, x), means, strict=True))
+    across, product = (array.sum(axis=-1, keepdims=True) for array in (weight * free_x**2, weight * free_y * free_x))
+    return free_y - np.divide(product, across, out=np.zeros_like(across), where=across > 0) * free_x, free_x
 
 
-def _mixture(y: Floats, x: Floats, spread: Floats, starts: Integers) -> Mixture | None:
-    """Return the slopes by correlation of neighbours; values of different segments are independent."""
-    rho, df = CORRELATIONS[:, None], len(y) - len(starts) - 1
-    first = np.zeros(len(y), dtype=bool)
-    first[starts] = True
-    height, along, values = (_whitened(array / spread, rho, first) for array in (np.ones_like(y), x - x.mean(), y - y.mean()))
-    inner = partial(np.add.reduceat, indices=starts, axis=-1)
+def _mixture(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:
+    """Return the slopes by correlation of neighbours, NaN where nothing varies; values of different segments are independent.
+
+    All series have as many segments.
+    """
+    rho, shape, number = CORRELATIONS[:, None], (len(y), len(CORRELATIONS)), int(starts[0].sum())
+    df = y.shape[-1] - number - 1
+    first = np.broadcast_to(starts[:, None], (*shape, y.shape[-1]))
+    firsts = np.flatnonzero(first)
+
+    def inner(values: Floats) -> Floats:
+        return np.add.reduceat(values.ravel(), firsts).reshape(*shape, number)
+
+    centred = (np.ones_like(y), *(array - array.mean(axis=-1, keepdims=True) for array in (x, y)))
+    height, along, values = (_whitened((array / spread)[:, None], rho, first) for array in centred)
     squares = inner(height**2)
     along_means, value_means = (inner(height * array) for array in (along, values))
-    across = (along**2).sum(axis=-1) - (along_means**2 / squares).sum(axis=-1)
-    cross_product = (along * values).sum(axis=-1) - (along_means * value_means / squares).sum(axis=-1)
-    if not (across > 1e-9 * (along**2).sum(axis=-1)).all():  # every segment has one position
-        return None
-    centre = cross_product / across
-    residual_squares = (values**2).sum(axis=-1) - (value_means**2 / squares).sum(axis=-1) - centre * cross_product
-    if not (residual_squares > 1e-20 * max(float((y**2).sum()), 1.0)).all():
-        return None
-    log_likelihood = (
-        -df / 2 * np.log(residual_squares)
-        + len(starts) / 2 * np.log(1 - rho[:, 0] ** 2)
-        - (np.log(squares).sum(axis=-1) + np.log(across)) / 2
-    )
-    return Mixture(softmax(log_likelihood), centre, np.sqrt(residual_squares / df / across), np.asarray(float(df)))
+    along_squares = (along**2).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        across = along_squares - (along_means**2 / squares).sum(axis=-1)
+        cross_product = (along * values).sum(axis=-1) - (along_means * value_means / squares).sum(axis=-1)
+        centre = cross_product / across
+        residual_squares = (values**2).sum(axis=-1) - (value_means**2 / squares).sum(axis=-1) - centre * cross_product
+        log_likelihood = (
+            -df / 2 * np.log(residual_squares)
+            + number / 2 * np.log(1 - rho[:, 0] ** 2)
+            - (np.log(squares).sum(axis=-1) + np.log(across)) / 2
+        )
+        mixture = Mixture(softmax(log_likelihood, axis=-1), centre, np.sqrt(residual_squares / df / across), np.full(len(y), float(df)))
+    # Where every segment has one position there is no slope, and where values lie on the line there is no noise.
+    sloping = (across > 1e-9 * along_squares).all(axis=-1)
+    varying = (residual_squares > 1e-20 * np.maximum((y**2).sum(axis=-1), 1.0)[:, None]).all(axis=-1)
+    for field in mixture:
+        field[~(sloping & varying)] = np.nan
+    return mixture
 
 
 def _whitened(values: Floats, rho: Floats, first: Mask) -> Floats:
-    """Return x_t - rho x_(t-1), and the first of each segment with the same variance (correlations, n)."""
-    previous = np.concatenate([values[:1], values[:-1]])
+    """Return x_t - rho x_(t-1), and the first of each segment with the same variance (series, correlations, n)."""
+    previous = np.concatenate([values[..., :1], values[..., :-1]], axis=-1)
     return np.where(first, np.sqrt(1 - rho**2) * values, values - rho * previous)
 
 
-def _below(mixture: Mixture, value: Floats | float) -> Floats:
-    distances = (np.asarray(value)[..., None] - mixture.centre) / mixture.error
+def _below(mixture: Mixture, value: Floats) -> Floats:
+    distances = (value[..., None] - mixture.centre) / mixture.error
     return np.asarray((mixture.weight * stdtr(mixture.df[..., None], distances)).sum(axis=-1))
 
 
@@ -232,13 +294,33 @@ def _quantile(mixture: Mixture, share: float) -> Floats:
     fitted = ~np.isnan(mixture.df)
     if not fitted.all():
         result = np.full(fitted.shape, np.nan)
-        if fitted.any():
-            result[fitted] = _quantile(Mixture(*(values[fitted] for values in mixture)), share)
+        result[fitted] = _quantile(mixture.of(fitted), share)
         return result
     quantiles = mixture.centre + mixture.error * stdtrit(mixture.df[..., None], share)
     low, high = quantiles.min(axis=-1), quantiles.max(axis=-1)
+    below, above = _bracket(mixture, quantiles, share)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        under = _below(mixture, middle) < share
+        under = middle <= below
+        near = np.flatnonzero((below < middle) & (middle < above))  # a mixture takes long
+        under[near] = _below(mixture.of(near), middle[near]) < share
+        below, above = np.where(under, np.fmax(below, middle), below), np.where(under, above, np.fmin(above, middle))
         low, high = np.where(under, middle, low), np.where(under, high, middle)
     return np.asarray(low + high) / 2
+
+
+def _bracket(mixture: Mixture, quantiles: Floats, share: float) -> tuple[Floats, Floats]:
+    """Return close bounds of a quantile, by the secant method on the scale of Student's t; infinite where they are none."""
+    target, before, root = (stdtrit(mixture.df, share), *((mixture.weight * array).sum(axis=-1) for array in (mixture.centre, quantiles)))
+    old = -target
+    for _ in range(SECANTS):
+        new = stdtrit(mixture.df, _below(mixture, root)) - target
+        with np.errstate(all="ignore"):
+            step = new * (root - before) / (new - old)
+        before, old = root, new
+        root = np.clip(np.where(np.isfinite(step), root - step, root), quantiles.min(axis=-1), quantiles.max(axis=-1))
+    margin = PRECISION * np.abs(quantiles - mixture.centre).max(axis=-1) + 4 * np.spacing(np.abs(root))
+    below, above = root - margin, root + margin
+    below[~(_below(mixture, below) < share)] = -np.inf
+    above[_below(mixture, above) < share] = np.inf
+    return below, above
