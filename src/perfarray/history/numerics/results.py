@@ -1,7 +1,6 @@
-"""The results of `change_points`, series by series: arrays in, arrays out."""
+"""The results of `change_points`, of series with as many commits measured at once: arrays in, arrays out."""
 
 import math
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -75,21 +74,17 @@ def describe(
 
 def _blanks(shape: tuple[int, int], labels: npt.NDArray[Any]) -> Variables:
     """Return the variables of series (series, n) of which no commit was measured."""
-    unknown, number, flag = partial(np.full, fill_value=np.nan), partial(np.zeros, dtype=int), partial(np.zeros, dtype=bool)
-    label, text = (
-        partial(np.full, fill_value=blank(labels), dtype=float if labels.dtype.kind in "iufb" else labels.dtype),
-        partial(same_text, ""),
+    along: dict[str, Any] = (
+        {"change": False, "segment": 0}
+        | dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan)
+        | {"verdict": "", "cause": "", "earliest": blank(labels), "latest": blank(labels)}
+        | dict.fromkeys(("probability", "value", "value_lower", "value_upper", "segment_mean", "n_units", "relative_noise"), np.nan)
+        | {"first": 0, "last": 0}
     )
-    along = (
-        {"change": flag, "segment": number}
-        | dict.fromkeys(("estimate", "lower", "upper", "pvalue"), unknown)
-        | {"verdict": text, "cause": text, "earliest": label, "latest": label}
-        | dict.fromkeys(("probability", "value", "value_lower", "value_upper", "segment_mean", "n_units", "relative_noise"), unknown)
-        | {"first": number, "last": number}
-    )
-    result = {name: make(shape=shape) for name, make in along.items()}
-    result |= {"n": np.zeros(shape[0]), "noise": unknown(shape[0]), "within": unknown(shape[0]), "correlation": np.zeros(shape[0])}
-    return result | {"alarm": flag(shape), "drifting": flag(shape[0])}
+    result = {name: same_text("", shape) if isinstance(value, str) else np.full(shape, value) for name, value in along.items()}
+    by_series = {"n": 0.0, "noise": np.nan, "within": np.nan, "correlation": 0.0}
+    result |= {name: np.full(shape[0], value) for name, value in by_series.items()}
+    return result | {"alarm": np.full(shape, False), "drifting": np.full(shape[0], False)}
 
 
 def _changes(commits: Commits, levels: Floats, search: Search) -> tuple[Floats, Mask]:
