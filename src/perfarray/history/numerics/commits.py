@@ -75,8 +75,13 @@ def stacks(units: Floats) -> Iterator[tuple[Integers, Commits]]:
     lengths = measured.sum(axis=-1)
     for n in np.unique(lengths[lengths > 0]).tolist():
         rows = np.flatnonzero(lengths == n)
-        for block in np.array_split(rows, -(-len(rows) * n // STACK)):
+        for block in blocks(rows, n):
             yield block, commits_of(units[block])
+
+
+def blocks(series: Integers, size: int) -> list[Integers]:
+    """Split series, of so many values each, into those of one stack."""
+    return np.array_split(series, min(-(-len(series) * size // STACK), len(series)))
 
 
 def commits_of(units: Floats) -> Commits:

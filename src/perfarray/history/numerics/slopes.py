@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import softmax, stdtr, stdtrit
 
-from perfarray.history.numerics.commits import STACK
+from perfarray.history.numerics.commits import blocks
 from perfarray.numerics.types import Floats, Integers, Mask
 
 # Correlations of neighbours that are averaged over, equally likely beforehand.
@@ -55,7 +55,7 @@ def robust_slopes(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture
         spread = spread * outlying(y / spread)[1]
     for number in np.unique(numbers[numbers <= n - 2]).tolist():
         rows = np.flatnonzero(numbers == number)
-        for block in np.array_split(rows, -(-len(rows) * n * len(CORRELATIONS) // STACK)):
+        for block in blocks(rows, n * len(CORRELATIONS)):
             slopes = _reweighted(y[block], x[block], spread[block], starts[block])
             for field, values in zip(mixture, slopes, strict=True):
                 field[block] = values
