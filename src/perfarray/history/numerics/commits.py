@@ -1,7 +1,7 @@
 """The values of commits: means of their units, how well each is known, and how far it depends on the one before."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,11 +49,6 @@ class Commits(NamedTuple):
     within: Floats
     correlation: Floats
     spreads: Floats
-
-    def of(self, series: Integers) -> "Commits":
-        """Return some of the series."""
-        fields: list[Any] = [field[series] for field in self]
-        return Commits(*fields)
 
     @property
     def doubt(self) -> Floats:

@@ -126,7 +126,7 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
     roots = errors.min(axis=-1, keepdims=True) / errors
     uneven = np.flatnonzero(roots.min(axis=-1) < 1.0)
     if not uneven.size:
-        return Sums(_running(normal_scores(values)), None)
+        return Sums(running_sums(normal_scores(values)), None)
     # Scores are of distances from the weighted median; with equal weights the ranks do not depend on the centre.
     centres = np.zeros((len(values), 1))
     order = np.argsort(values[uneven], axis=-1)
@@ -134,10 +134,11 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
     middle = np.sum(weights < weights[:, -1:] / 2, axis=-1)
     centres[uneven, 0] = values[uneven, order[np.arange(len(order)), middle]]
     scores = normal_scores((values - centres) * roots)
-    return Sums(_running(scores * roots), _running(roots * roots))
+    return Sums(running_sums(scores * roots), running_sums(roots * roots))
 
 
-def _running(terms: Floats) -> Floats:
+def running_sums(terms: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ..., n values (stretches, n + 1)."""
     sums = np.zeros((len(terms), terms.shape[-1] + 1))
     np.cumsum(terms, axis=-1, out=sums[:, 1:])
     return sums

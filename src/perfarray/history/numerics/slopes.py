@@ -7,7 +7,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import softmax, stdtr, stdtrit
 
 from perfarray.history.numerics.commits import blocks
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Mask
 
 # Correlations of neighbours that are averaged over, equally likely beforehand.
 CORRELATIONS = np.append(np.arange(0.0, 0.96, 0.05), 0.99)
@@ -40,10 +40,6 @@ class Mixture(NamedTuple):
     centre: Floats
     error: Floats
     df: Floats
-
-    def of(self, series: Integers | Mask) -> "Mixture":
-        """Return some of the series."""
-        return Mixture(*(field[series] for field in self))
 
 
 def robust_slopes(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:
@@ -143,11 +139,6 @@ def share_below(mixture: Mixture, value: Floats) -> Floats:
 
 def quantile(mixture: Mixture, share: float) -> Floats:
     """Return a quantile of each mixture, by bisection between those of its components; NaN for series without a slope."""
-    fitted = ~np.isnan(mixture.df)
-    if not fitted.all():
-        result = np.full(fitted.shape, np.nan)
-        result[fitted] = quantile(mixture.of(fitted), share)
-        return result
     quantiles = mixture.centre + mixture.error * stdtrit(mixture.df[..., None], share)
     low, high = quantiles.min(axis=-1), quantiles.max(axis=-1)
     below, above = _bracket(mixture, quantiles, share)
@@ -155,7 +146,7 @@ def quantile(mixture: Mixture, share: float) -> Floats:
         middle = (low + high) / 2
         under = middle <= below
         near = np.flatnonzero((below < middle) & (middle < above))  # a mixture takes long
-        under[near] = share_below(mixture.of(near), middle[near]) < share
+        under[near] = share_below(Mixture(*(field[near] for field in mixture)), middle[near]) < share
         below, above = np.where(under, np.fmax(below, middle), below), np.where(under, above, np.fmin(above, middle))
         low, high = np.where(under, middle, low), np.where(under, high, middle)
     return np.asarray(low + high) / 2

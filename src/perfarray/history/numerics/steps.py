@@ -1,6 +1,5 @@
 """The steps of a series: how large each is, and at which commits it may have happened."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +14,6 @@ BEND = 2.0
 
 # The probability of the set of commits that may have made a change.
 SET = 0.95
-
-
-# The first so many fields of `Fit` lie along segments, the others along series.
-BY_SEGMENT = 2
 
 
 class Fit(NamedTuple):
@@ -56,30 +51,36 @@ def fit_steps(commits: Commits, changes: Mask, least: int) -> tuple[Fit, Steps, 
 
     Returns the levels, the steps, and by commit the probability of a step.
     """
-    fit = _fit(commits, changes)
+    fit, n = _fit(commits, changes), changes.shape[-1]
     series, starts = np.nonzero(changes)
-    steps = Steps(series, starts, *np.empty((2, len(series)), dtype=np.intp))
+    steps = Steps(series, *np.broadcast_to(starts, (3, len(starts))).copy())
+    # All positions between the neighbours of a step are equally likely beforehand.
+    low = np.where(np.diff(series, prepend=-1) == 0, np.roll(starts, 1), 0) + least
+    high = np.where(np.diff(series, append=-1) == 0, np.roll(starts, -1), n) - least + 1
     probability = np.zeros(changes.shape)
-    for number, (row, low, chances) in enumerate(_positions(commits, changes, fit, least)):  # few
-        probability[row, low : low + len(chances)] += chances
+    for number, inside in enumerate(map(slice, low, high)):  # few
+        chances = _chances(commits, fit, steps, number, inside)
+        probability[series[number], inside] += chances
         order = np.argsort(-chances, kind="stable")
-        likely = low + order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
+        likely = inside.start + order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
         steps.position[number], steps.first[number], steps.last[number] = likely[0], likely.min(), likely.max()
     # Neighbours whose likeliest positions are the same, or in another order, stay where they were.
-    clash = np.flatnonzero((series[1:] == series[:-1]) & (steps.position[1:] <= steps.position[:-1]))
+    clash = np.flatnonzero((np.diff(series) == 0) & (np.diff(steps.position) <= 0))
     stay = np.union1d(clash, clash + 1)
-    steps.position[stay] = np.nonzero(changes)[1][stay]
-    steps.first[stay] = np.minimum(steps.first, steps.position)[stay]
-    steps.last[stay] = np.maximum(steps.last, steps.position)[stay]
+    steps.position[stay] = starts[stay]
+    steps.first[stay] = np.minimum(steps.first, starts)[stay]
+    steps.last[stay] = np.maximum(steps.last, starts)[stay]
     moved = np.zeros(changes.shape, dtype=bool)
     moved[series, steps.position] = True
-    again = np.flatnonzero((moved != changes).any(axis=-1))
-    if again.size:
-        refitted = np.isin(np.repeat(np.arange(len(changes)), 1 + changes.sum(axis=-1)), again)
-        new = _fit(commits.of(again), moved[again])
-        for index, (all_series, some) in enumerate(zip(fit, new, strict=True)):
-            all_series[refitted if index < BY_SEGMENT else again] = some
-    return fit, steps, np.minimum(probability, 1.0)
+    return _fit(commits, moved) if (moved != changes).any() else fit, steps, np.minimum(probability, 1.0)
+
+
+def _chances(commits: Commits, fit: Fit, steps: Steps, number: int, inside: slice) -> Floats:
+    """Return the probability that a step is at each position of a slice, by Huber's loss."""
+    row, segment, before = steps.series[number], steps.segments[number], slice(inside.start - 1, inside.stop - 1)
+    values, errors = commits.clean[row, before], commits.errors[row, before] * fit.scale[row]
+    losses = [huber_loss(np.abs((values - level) / errors)) for level in fit.levels[segment - 1 : segment + 1]]
+    return np.asarray(softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0])))
 
 
 def step_ratios(fit: Fit, steps: Steps, logs: Mask, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
@@ -138,23 +139,6 @@ def _medians(values: Floats, firsts: Integers, numbers: Integers) -> Floats:
     for segment in np.flatnonzero(several):  # few, of any length
         medians[segment] = np.median(flat[ends[segment] : ends[segment + 1]])
     return medians
-
-
-def _positions(commits: Commits, changes: Mask, fit: Fit, least: int) -> Iterator[tuple[int, int, Floats]]:
-    """Return for every change its series, the first position that it may have, and the probabilities of this and the following ones.
-
-    All positions between the neighbours of a change are equally likely beforehand; the likelihood is that of Huber's loss.
-    """
-    segment = 0
-    for row in np.flatnonzero(changes.any(axis=-1)).tolist():
-        starts = np.flatnonzero(changes[row]).tolist()
-        ends, levels = [0, *starts, changes.shape[-1]], fit.levels[row + segment :]
-        for number in range(len(starts)):
-            low, high = ends[number] + least, ends[number + 2] - least + 1
-            values, errors = commits.clean[row, low - 1 : high - 1], commits.errors[row, low - 1 : high - 1] * fit.scale[row]
-            losses = [huber_loss(np.abs((values - level) / errors)) for level in levels[number : number + 2]]
-            yield row, low, softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0]))
-        segment += len(starts)
 
 
 def huber_loss(distances: Floats) -> Floats:

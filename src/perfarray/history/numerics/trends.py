@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.history.numerics.commits import stacks
+from perfarray.history.numerics.search import running_sums
 from perfarray.history.numerics.slopes import CORRELATIONS, NORMAL, SHORT, Mixture, line, outlying, quantile, robust_slopes, share_below
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask, Texts, same_text
@@ -139,8 +140,7 @@ def _long_run(values: Floats) -> Floats:
 
     It is the largest that the distances between neighbouring batches show; their medians do not depend on steps or on the slope.
     """
-    sums, size = np.zeros((len(values), values.shape[-1] + 1)), 1
-    np.cumsum(values - values[:, :1], axis=-1, out=sums[:, 1:])
+    sums, size = running_sums(values - values[:, :1]), 1
     deviations: list[Floats] = []
     while size <= 2 or 16 * size <= values.shape[-1]:
         means = (sums[:, size:] - sums[:, :-size]) / size
