@@ -165,8 +165,8 @@ def test_a_change_of_spread_is_named():
     assert 3 < noise[90] / noise[10] < 5.5
     assert float((noise**2).mean()) == pytest.approx(1)
     step = times * np.where(np.arange(100) < 30, 1.0, 1.015)[:, None]
-    commits = commits_of(step.values)
-    pvalue = chance(strongest(commits.clean, commits.errors, 2).statistic, 100)
+    commits = commits_of(step.values[None])
+    (pvalue,) = chance(strongest(commits.clean, commits.errors, 2).statistic, 100)
     assert 0 < pvalue < 0.5
     assert quietly(step)["pvalue_any"] == pytest.approx(1.4 * pvalue)
 

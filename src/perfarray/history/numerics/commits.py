@@ -1,5 +1,6 @@
 """The values of commits: means of their units, how well each is known, and how far it depends on the one before."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from perfarray.history.numerics.search import best_step, score_sums
 from perfarray.history.numerics.spreads import CLIP, relative_spreads
 from perfarray.numerics.levels import mean_of_measured
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 
 # The median of the square of a standard normal value.
 MEDIAN_SQUARE = 0.4549
@@ -21,82 +22,120 @@ CAUTION = 1.0
 # The largest correlation that is removed.
 MOST = 0.9
 
+# Shorter series show no dependence.
+SHORTEST = 8
+
+# The number of values in a stack of series: its arrays stay in the cache.
+STACK = 1 << 15
+
 # P-values are multiplied by this where the spread changes, since the spreads are estimated (docs/how-to/change_points.md).
 DOUBT = 1.4
 
 
 class Commits(NamedTuple):
-    """One series, along the commits that were measured.
+    """A stack of series of as many commits measured, along these commits (series, n).
 
-    `values` are logs where `logs`, and `clean` are the values without the dependence of neighbours. Of `errors` only the ratios count;
-    they include `spreads`, which are 1 where the spread does not change. `within` is the variance of one unit about the mean of its
-    commit, NaN where no commit has two; `correlation` is that of neighbours, 0 where it may be chance.
+    `values` are logs where `logs` (series,), and `clean` are the values without the dependence of neighbours. Of `errors` only the ratios
+    count; they include `spreads`, which are 1 where the spread does not change. `within` (series,) is the variance of one unit about the
+    mean of its commit, NaN where no commit has two; `correlation` (series,) is that of neighbours, 0 where it may be chance.
     """
 
     positions: Integers
     values: Floats
     clean: Floats
-    logs: bool
+    logs: Mask
     errors: Floats
     counts: Floats
-    within: float
-    correlation: float
+    within: Floats
+    correlation: Floats
     spreads: Floats
 
     @property
-    def doubt(self) -> float:
-        """The factor of p-values."""
-        return DOUBT if (self.spreads != 1).any() else 1.0
+    def doubt(self) -> Floats:
+        """The factor of the p-values of each series."""
+        return np.where((self.spreads != 1).any(axis=-1), DOUBT, 1.0)
+
+    @property
+    def relative_errors(self) -> Floats:
+        """The errors, of which the mean square in each series is 1."""
+        return np.asarray(self.errors / np.sqrt(np.mean(self.errors**2, axis=-1, keepdims=True)))
+
+
+def stacks(units: Floats) -> Iterator[tuple[Integers, Commits]]:
+    """Stack those series of units (series, commits, units) that have as many commits measured; return their numbers with each stack.
+
+    Series without any commit are left out.
+    """
+    measured = ~np.isnan(units).all(axis=-1)
+    lengths = measured.sum(axis=-1)
+    for n in np.unique(lengths[lengths > 0]).tolist():
+        rows = np.flatnonzero(lengths == n)
+        for block in blocks(rows, n):
+            yield block, commits_of(units[block])
+
+
+def blocks(series: Integers, size: int) -> list[Integers]:
+    """Split series, of so many values each, into those of one stack."""
+    return np.array_split(series, min(-(-len(series) * size // STACK), len(series)))
 
 
 def commits_of(units: Floats) -> Commits:
-    """Describe the commits of a series of units (commits, units), on the scale of logs where all are positive."""
-    logs = not bool(np.any(units <= 0))
-    units = np.log(units) if logs else units
-    counts = (~np.isnan(units)).sum(axis=-1)
-    positions = np.flatnonzero(counts)
-    units, counts = units[positions], counts[positions].astype(float)
+    """Describe series of units (series, commits, units) with as many commits measured, on the scale of logs where all are positive."""
+    measured = ~np.isnan(units).all(axis=-1)
+    positions = np.nonzero(measured)[1].reshape(len(units), -1)
+    units = units[measured].reshape(*positions.shape, units.shape[-1])
+    logs: Mask = np.logical_not((units <= 0).any(axis=(-2, -1)))
+    units[logs] = np.log(units[logs])
+    counts = (~np.isnan(units)).sum(axis=-1).astype(float)
     values = mean_of_measured(units)
-    squares, df = np.nansum((units - values[:, None]) ** 2), float(np.sum(counts - 1))
-    within = float(squares / df) if df > 0 else np.nan
+    squares, df = np.nansum(((units - values[..., None]) ** 2).reshape(len(units), -1), axis=-1), np.sum(counts - 1, axis=-1)
+    within = np.divide(squares, df, out=np.full(len(units), np.nan), where=df > 0)
     errors = _errors(values, counts, within)
     spreads = relative_spreads(values, errors)
     errors = errors * spreads
-    rho = _dependence((values - np.median(values)) / errors) if len(values) >= 8 else 0.0
+    long = values.shape[-1] >= SHORTEST
+    rho = _dependence((values - np.median(values, axis=-1, keepdims=True)) / errors) if long else np.zeros(len(units))
     clean = whitened(values, rho)
     return Commits(positions, values, clean, logs, errors, counts=counts, within=within, correlation=rho, spreads=spreads)
 
 
-def _errors(values: Floats, counts: Floats, within: float) -> Floats:
+def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
     """Return standard errors of commits with unequal numbers of units, from the variances within and between commits.
 
     The variance between commits is the one that gives the squared differences between neighbours, of which few are steps, their
     expected median.
     """
-    if len(values) < 3 or not within > 0 or (counts == counts[0]).all():
-        return np.ones(len(values))
-    error_variances = within / counts
-    squares, sums = np.diff(values) ** 2, error_variances[1:] + error_variances[:-1]
-    low, high = 0.0, float(np.median(squares)) / (2 * MEDIAN_SQUARE)
+    errors = np.ones(values.shape)
+    rows = np.flatnonzero((within > 0) & (counts != counts[:, :1]).any(axis=-1))
+    if values.shape[-1] < 3 or not rows.size:
+        return errors
+    error_variances = within[rows, None] / counts[rows]
+    squares, sums = np.diff(values[rows]) ** 2, error_variances[:, 1:] + error_variances[:, :-1]
+    low, high = np.zeros((len(rows), 1)), np.median(squares, axis=-1, keepdims=True) / (2 * MEDIAN_SQUARE)
     for _ in range(40):
         between = (low + high) / 2
-        larger = np.median(squares / (2 * between + sums)) > MEDIAN_SQUARE
-        low, high = (between, high) if larger else (low, between)
-    return np.sqrt((low + high) / 2 + error_variances)
+        larger = np.median(squares / (2 * between + sums), axis=-1, keepdims=True) > MEDIAN_SQUARE
+        low, high = np.where(larger, between, low), np.where(larger, high, between)
+    errors[rows] = np.sqrt((low + high) / 2 + error_variances)
+    return errors
 
 
-def _dependence(values: Floats) -> float:
-    """Return the lag-1 correlation of a series, or that without its largest step where that is smaller."""
+def _dependence(values: Floats) -> Floats:
+    """Return the lag-1 correlations of series, or those without the largest step where these are smaller."""
     strongest = correlation(values)
-    if strongest == 0.0:
-        return strongest
-    split = best_step(score_sums(values, np.ones(len(values))), 2).splits[0]
-    levels = np.where(np.arange(len(values)) < split, np.median(values[:split]), np.median(values[split:]))
-    return min(strongest, correlation(values - levels))
+    rows = np.flatnonzero(strongest)
+    if rows.size:
+        dependent = values[rows]
+        _, splits = best_step(score_sums(dependent, np.ones(dependent.shape)), 2)
+        for series, split in zip(dependent, splits.tolist(), strict=True):  # medians of several lengths
+            series[:split] -= np.median(series[:split])
+            series[split:] -= np.median(series[split:])
+        strongest[rows] = np.minimum(strongest[rows], correlation(dependent))
+    return strongest
 
 
-def correlation(values: Floats) -> float:
-    """Return the lag-1 correlation of the noise of a series that may have steps; 0 where it may be chance.
+def correlation(values: Floats) -> Floats:
+    """Return the lag-1 correlations of the noise of series (series, n) that may have steps; 0 where they may be chance.
 
     Squared differences at lag 2 are 1 + rho times those at lag 1; clipped means of both hardly depend on steps and outliers.
 
@@ -105,18 +144,18 @@ def correlation(values: Floats) -> float:
     S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean of an AR(1) process",
     Bernoulli 23, 2017.
     """
-    near, far = (np.abs(values[lag:] - values[:-lag]) for lag in (1, 2))
-    most, margin = CLIP * 1.4826 * float(np.median(far)), 1.0 / np.sqrt(len(values))
-    if most == 0.0 or not near.any():
-        return 0.0
-    estimate = float(np.mean(np.minimum(far, most) ** 2) / np.mean(np.minimum(near, most) ** 2)) - 1.0
-    return min(estimate + CAUTION * margin, MOST) if estimate > SURE * margin else 0.0
+    near, far = (np.abs(values[:, lag:] - values[:, :-lag]) for lag in (1, 2))
+    most, margin = CLIP * 1.4826 * np.median(far, axis=-1, keepdims=True), 1.0 / np.sqrt(values.shape[-1])
+    means_far, means_near = (np.mean(np.minimum(sizes, most) ** 2, axis=-1) for sizes in (far, near))
+    estimate = np.divide(means_far, means_near, out=np.zeros(len(values)), where=means_near > 0) - 1.0
+    return np.where(estimate > SURE * margin, np.minimum(estimate + CAUTION * margin, MOST), 0.0)
 
 
-def whitened(values: Floats, rho: float) -> Floats:
+def whitened(values: Floats, rho: Floats) -> Floats:
     """Remove the dependence of neighbours; levels stay where they were, and the noise becomes that of long-run means."""
-    if rho == 0.0:
+    rows = np.flatnonzero(rho)
+    if not rows.size:
         return values
-    clean = values.copy()
-    clean[1:] = (values[1:] - rho * values[:-1]) / (1.0 - rho)
+    clean, rho = values.copy(), rho[rows, None]
+    clean[rows, 1:] = (values[rows, 1:] - rho * values[rows, :-1]) / (1.0 - rho)
     return clean

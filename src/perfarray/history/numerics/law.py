@@ -4,6 +4,8 @@ from math import comb
 
 import numpy as np
 
+from perfarray.numerics.types import Floats
+
 # What is added to the statistics of bumps: about half of the false alarms are then steps, the others bumps.
 BUMPS = 1.7
 
@@ -47,28 +49,26 @@ DISCRETE = 20
 ROUNDED = 6e-4
 
 
-def chance(statistic: float, n: int) -> float:
-    """Return the probability that the largest statistic of a series of n values without a change is at least this large.
+def chance(statistics: Floats, n: int) -> Floats:
+    """Return the probability that the largest statistic of a series of n values without a change is at least as large as each of these.
 
     A normal tail, which is longer, follows the last limit; series longer than the table have the limits of its last row.
     """
     if n < LENGTHS[0]:
-        return 1.0
+        return np.ones_like(statistics)
     row = min(int(np.searchsorted(LENGTHS, n)), len(LENGTHS) - 1)
     limits = TABLE[row]
     if n < DISCRETE or np.isinf(limits[-1]):
-        reached = np.flatnonzero(statistic >= limits - ROUNDED)
-        return CHANCES[reached[-1]] if reached.size else 1.0
+        return np.append(1.0, CHANCES)[np.searchsorted(limits - ROUNDED, statistics, side="right")]
     if n < LENGTHS[row]:
         share = np.log(n / LENGTHS[row - 1]) / np.log(LENGTHS[row] / LENGTHS[row - 1])
         limits = np.where(np.isinf(TABLE[row - 1]), limits, TABLE[row - 1] + share * (limits - TABLE[row - 1]))
-    if statistic >= limits[-1]:
-        return float(CHANCES[-1] * np.exp((limits[-1] ** 2 - statistic**2) / 2))
-    return float(np.exp(np.interp(statistic, limits, np.log(CHANCES)))) if statistic >= limits[0] else 1.0
+    chances = np.where(statistics < limits[0], 1.0, np.exp(np.interp(statistics, limits, np.log(CHANCES))))
+    return np.where(statistics < limits[-1], chances, CHANCES[-1] * np.exp((limits[-1] ** 2 - statistics**2) / 2))
 
 
 def fewest(level: float) -> int:
     """Return the length of the shortest series that can show a change at a level; 0 where 60 values are too few."""
     # The largest statistic separates two halves completely; 2 of all orders of the values do.
-    lengths = [n for n in range(LENGTHS[0], 61) if max(chance(1e3, n), 2 / comb(n, n // 2)) <= level]
+    lengths = [n for n in range(LENGTHS[0], 61) if max(chance(np.array([1e3]), n)[0], 2 / comb(n, n // 2)) <= level]
     return lengths[0] if lengths else 0

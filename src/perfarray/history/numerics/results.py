@@ -1,5 +1,6 @@
-"""The results of `change_points`, series by series: arrays in, arrays out."""
+"""The results of `change_points`, of series with as many commits measured at once: arrays in, arrays out."""
 
+import math
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -7,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import pdtrc, stdtrit
 
-from perfarray.history.numerics.commits import Commits, commits_of
+from perfarray.history.numerics.commits import Commits, stacks
 from perfarray.history.numerics.law import LENGTHS, chance
 from perfarray.history.numerics.search import find_changes, strongest
-from perfarray.history.numerics.steps import fit_steps, step_ratios
+from perfarray.history.numerics.steps import Fit, Steps, fit_steps, step_ratios
 from perfarray.history.numerics.watch import watch
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import Known, decide
+
+Variables = dict[str, npt.NDArray[Any]]
 
 # The smallest number of benchmarks that change together.
 FEWEST = 3
@@ -38,13 +41,12 @@ class Search(NamedTuple):
 def chances(values: Floats, *, search: Search) -> tuple[Floats]:
     """Return the p-value of "nothing changed" of every series (..., n, n_L, ..., n_1); NaN for those too short to show anything."""
     units = unit_means(values, search.levels)
-    pvalues = np.full(units.shape[:-2], np.nan)
-    for cell in np.ndindex(pvalues.shape):  # each has its own commits
-        commits = commits_of(units[cell])
-        if (n := len(commits.values)) >= max(LENGTHS[0], 2 * search.least):
-            statistic = strongest(commits.clean, commits.errors, search.least).statistic
-            pvalues[cell] = min(commits.doubt * chance(statistic, n), 1.0)
-    return (pvalues,)
+    pvalues = np.full(math.prod(units.shape[:-2]), np.nan)
+    for rows, commits in stacks(units.reshape(-1, *units.shape[-2:])):
+        if (n := commits.values.shape[-1]) >= max(LENGTHS[0], 2 * search.least):
+            statistics = strongest(commits.clean, commits.errors, search.least).statistic
+            pvalues[rows] = np.minimum(commits.doubt * chance(statistics, n), 1.0)
+    return (pvalues.reshape(units.shape[:-2]),)
 
 
 def describe(
@@ -52,85 +54,105 @@ def describe(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Search every series (..., n, n_L, ..., n_1) at its own level and return the variables of the result, in order."""
     units = unit_means(values, search.levels)
-    shape = units.shape[:-2]
-    levels = np.broadcast_to(level, shape)
-    by_commit: list[Any] = [np.broadcast_to(array, units.shape[:-1]) for array in (hosts, at_least, at_most)]
-    hosts, at_least, at_most = by_commit
-    rows = [
-        _one_series(units[cell], float(levels[cell]), hosts[cell], at_least[cell], at_most[cell], search)
-        for cell in np.ndindex(shape)  # each has its own commits
-    ]
-    stacked = (np.stack(column) for column in zip(*rows, strict=True))
-    return tuple(array.reshape((*shape, *array.shape[1:])) for array in stacked)
+    shape, size = units.shape[:-2], units.shape[-2]
+    units, levels = units.reshape(-1, *units.shape[-2:]), np.broadcast_to(level, shape).ravel()
+    by_commit = [np.broadcast_to(array, (*shape, size)).reshape(-1, size) for array in (hosts, at_least, at_most)]
+    result = _blanks((len(units), size), search.labels)
+    for rows, commits in stacks(units):
+        pvalues, alarms = _changes(commits, levels[rows], search)
+        changes = ~np.isnan(pvalues)
+        fit, steps, probability = fit_steps(commits, changes, search.least)
+        cells = rows[:, None], commits.positions
+        result["alarm"][cells], result["probability"][cells] = alarms, probability
+        _add_levels(result, rows, commits, fit, search.confidence_level)
+        if len(steps.series):
+            result["pvalue"][rows[steps.series], commits.positions[steps.series, steps.position]] = pvalues[changes]
+            _add_steps(result, rows, commits, fit, steps, [array[rows] for array in by_commit], search)
+    result["segment"] = np.cumsum(result["change"], axis=-1)
+    return tuple(array.reshape((*shape, *array.shape[1:])) for array in result.values())
 
 
-def _one_series(units: Floats, level: float, hosts: Integers, at_least: Mask, at_most: Mask, search: Search) -> tuple[Any, ...]:
-    size, labels = len(units), search.labels
-    labels = labels.astype(float) if labels.dtype.kind in "iufb" else labels
-    commits = commits_of(units)
-    measured, n = commits.positions, len(commits.values)
-    pvalues, seen_at = _changes(commits, level, search)
-    fit, steps, first_of_steps, last_of_steps, probability = fit_steps(commits, sorted(pvalues), search.least)
-    at = measured[steps]
-    change, alarm = np.zeros((2, size), dtype=bool)
-    change[at] = True
-    alarm[measured[seen_at]] = True
-    first, last = np.zeros((2, size), dtype=int)
-    # The commit that made a change may be one that was not measured, after the last one measured before.
-    first[at], last[at] = np.concatenate([[-1], measured])[first_of_steps] + 1, measured[last_of_steps]
-    estimate, lower, upper, tests = step_ratios(fit, commits.logs, (1 - search.threshold, 1 + search.threshold), search.confidence_level)
-    # Runs that were stopped leave the ratio unknown in some directions.
-    more, less = (np.array([bool(np.any(mask[low:high])) for low, high in pairwise([0, *at, size])]) for mask in (at_least, at_most))
-    unknown = Known(more[1:] | less[:-1], less[1:] | more[:-1])
-    tests, alpha = tests.bounded_by(unknown), 1 - search.confidence_level
-    verdict = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better)
-    lower, upper = np.where(unknown.at_most, 0.0, lower), np.where(unknown.at_least, np.inf, upper)
-    cause = np.where(hosts_changed(hosts[measured], steps, first_of_steps, last_of_steps), "host", "code").astype(object)
-    scale = 1.0 if commits.logs else abs(float(np.mean(commits.values))) or np.nan if n else np.nan
-    within = np.sqrt(commits.within * np.mean(1 / commits.counts)) if n else np.nan
-    errors = commits.errors / np.sqrt(np.mean(commits.errors**2)) if n else commits.errors
-    reach = stdtrit(max(n - len(steps) - 1, 1), (1 + search.confidence_level) / 2) * fit.noise * errors
-    by_commit = [commits.values, commits.values - reach, commits.values + reach, fit.fitted]
-    by_change = [estimate, lower, upper, np.array([pvalues[start] for start in sorted(pvalues)]), verdict, cause]
-    return (
-        change,
-        np.cumsum(change),
-        *(_along(size, at, array) for array in (*by_change, labels[first[at]], labels[last[at]])),
-        _along(size, measured, probability),
-        *(_along(size, measured, np.exp(array) if commits.logs else array) for array in by_commit),
-        _along(size, measured, commits.counts),
-        _along(size, measured, commits.spreads),
-        first,
-        last,
-        float(n),
-        fit.noise / scale,
-        within / scale,
-        commits.correlation,
-        alarm,
-        bool(len(steps)) and is_drift(commits.values, fit.fitted, errors * fit.noise, len(steps)),
+def _blanks(shape: tuple[int, int], labels: npt.NDArray[Any]) -> Variables:
+    """Return the variables of series (series, n) of which no commit was measured."""
+    along: dict[str, Any] = (
+        {"change": False, "segment": 0}
+        | dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan)
+        | {"verdict": "", "cause": "", "earliest": blank(labels), "latest": blank(labels)}
+        | dict.fromkeys(("probability", "value", "value_lower", "value_upper", "segment_mean", "n_units", "relative_noise"), np.nan)
+        | {"first": 0, "last": 0}
     )
+    result = {name: same_text("", shape) if isinstance(value, str) else np.full(shape, value) for name, value in along.items()}
+    by_series = {"n": 0.0, "noise": np.nan, "within": np.nan, "correlation": 0.0}
+    result |= {name: np.full(shape[0], value) for name, value in by_series.items()}
+    return result | {"alarm": np.full(shape, False), "drifting": np.full(shape[0], False)}
 
 
-def _changes(commits: Commits, level: float, search: Search) -> tuple[dict[int, float], list[int]]:
-    """Return where a series changes with the p-values, and where one who watches it sees that."""
-    if search.rate:
-        alarms = watch(commits.clean, commits.errors, search.least, search.rate)
-        return {start: pvalue for start, _, pvalue in alarms}, [seen_at for _, seen_at, _ in alarms]
-    pvalues = find_changes(commits.clean, commits.errors, search.least, level / commits.doubt) if level > 0 else {}
-    return {start: min(commits.doubt * pvalue, 1.0) for start, pvalue in pvalues.items()}, []
+def _changes(commits: Commits, levels: Floats, search: Search) -> tuple[Floats, Mask]:
+    """Return the p-values of changes (series, n), NaN where there is none, and where one who watches the series sees a change."""
+    seen = np.zeros(commits.values.shape, dtype=bool)
+    if not search.rate:
+        pvalues = find_changes(commits.clean, commits.errors, search.least, levels / commits.doubt)
+        return np.minimum(commits.doubt[:, None] * pvalues, 1.0), seen
+    pvalues = np.full(seen.shape, np.nan)
+    for row in range(len(pvalues)):  # an alarm decides where the watch goes on
+        for start, seen_at, pvalue in watch(commits.clean[row], commits.errors[row], search.least, search.rate):
+            pvalues[row, start], seen[row, seen_at] = pvalue, True
+    return pvalues, seen
+
+
+def _add_levels(result: Variables, rows: Integers, commits: Commits, fit: Fit, confidence_level: float) -> None:
+    """Add the variables of all commits and of the series."""
+    values, n = commits.values, commits.values.shape[-1]
+    scale = np.where(commits.logs, 1.0, np.abs(np.mean(values, axis=-1)))
+    scale[scale == 0] = np.nan
+    within = np.sqrt(commits.within * np.mean(1 / commits.counts, axis=-1))
+    reach = (stdtrit(np.maximum(fit.df, 1), (1 + confidence_level) / 2) * fit.noise)[:, None] * commits.relative_errors
+    cells = rows[:, None], commits.positions
+    for name, array in (("value", values), ("value_lower", values - reach), ("value_upper", values + reach), ("segment_mean", fit.fitted)):
+        result[name][cells] = np.exp(array, where=commits.logs[:, None], out=array.copy())
+    result["n_units"][cells], result["relative_noise"][cells] = commits.counts, commits.spreads
+    result["n"][rows], result["noise"][rows], result["within"][rows] = n, fit.noise / scale, within / scale
+    result["correlation"][rows] = commits.correlation
+
+
+def _add_steps(
+    result: Variables, rows: Integers, commits: Commits, fit: Fit, steps: Steps, by_commit: list[npt.NDArray[Any]], search: Search
+) -> None:
+    """Add the variables of steps; `by_commit` are the hosts of the series (series, size), and where runs were stopped."""
+    hosts, at_least, at_most = by_commit
+    measured, series = commits.positions, steps.series
+    at = measured[series, steps.position]
+    cells = rows[series], at
+    result["change"][cells] = True
+    # The commit that made a change may be one that was not measured, after the last one measured before.
+    result["first"][cells] = first = np.where(steps.first > 0, measured[series, steps.first - 1] + 1, 0)
+    result["last"][cells] = last = measured[series, steps.last]
+    result["earliest"][cells], result["latest"][cells] = search.labels[first], search.labels[last]
+    estimate, lower, upper, tests = step_ratios(
+        fit, steps, commits.logs, (1 - search.threshold, 1 + search.threshold), search.confidence_level
+    )
+    # Runs that were stopped leave the ratio unknown in some directions.
+    starts = result["change"][rows]
+    starts[:, 0] = True
+    more, less = (np.logical_or.reduceat(mask.ravel(), np.flatnonzero(starts)) for mask in (at_least, at_most))
+    unknown = Known(more[steps.segments] | less[steps.segments - 1], less[steps.segments] | more[steps.segments - 1])
+    tests, alpha = tests.bounded_by(unknown), 1 - search.confidence_level
+    result["estimate"][cells] = estimate
+    result["lower"][cells], result["upper"][cells] = np.where(unknown.at_most, 0.0, lower), np.where(unknown.at_least, np.inf, upper)
+    result["verdict"][cells] = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better)
+    errors = commits.relative_errors * fit.noise[:, None]
+    for row in np.unique(series).tolist():  # few
+        which = series == row
+        position = steps.position[which]
+        by_host = hosts_changed(hosts[row, measured[row]], position, steps.first[which], steps.last[which])
+        result["cause"][rows[row], at[which]] = np.where(by_host, "host", "code")
+        result["drifting"][rows[row]] = is_drift(commits.values[row], fit.fitted[row], errors[row], len(position))
 
 
 def blank(labels: npt.NDArray[Any]) -> Any:
     """Return the value that stands for no label: "", NaT or NaN."""
     kind = labels.dtype.kind
     return "" if kind == "O" else np.array("NaT", dtype=labels.dtype) if kind in "mM" else np.nan
-
-
-def _along(size: int, positions: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return values at their positions along a history, and blanks elsewhere."""
-    full = np.full(size, blank(values), dtype=values.dtype if values.dtype.kind in "OmM" else float)
-    full[positions] = values
-    return full
 
 
 def hosts_changed(hosts: Integers, starts: Integers, first: Integers, last: Integers) -> Mask:

@@ -1,12 +1,13 @@
-"""Where a series changes its level: the largest rank statistics of steps and bumps, one stretch of the series after another."""
+"""Where series change their level: the largest rank statistics of steps and bumps, one stretch of a series after another."""
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from perfarray.history.numerics.law import BUMPS, chance
+from perfarray.history.numerics.law import BUMPS, LENGTHS, chance
 from perfarray.numerics.types import Floats, Integers
 
 # The lengths of bumps that are tried grow by this factor: no bump is far from one of them.
@@ -16,36 +17,46 @@ GROWTH = 1.15
 ALONE = 2.0
 
 
-class Peak(NamedTuple):
-    """The largest statistic of a stretch, and its position: one split for a step, two for a bump."""
+class Peaks(NamedTuple):
+    """Of each stretch of a stack the largest statistic, that of the values from `first` up to `last`; those of a step go up to the end."""
 
-    statistic: float
-    splits: tuple[int, ...]
+    statistic: Floats
+    first: Integers
+    last: Integers
 
 
 class Sums(NamedTuple):
-    """Running sums, both from 0, of the scores of a stretch and of the information in its values."""
+    """Running sums (stretches, n + 1), from 0, of the scores of stretches and of the information in their values.
+
+    `weights` are None where all values are known equally well.
+    """
 
     scores: Floats
-    weights: Floats
+    weights: Floats | None
 
-    def contrasts(self, first: Integers, last: Integers | int) -> Floats:
-        """Return by how many standard deviations the values from `first` up to `last` differ from the others."""
-        share = (self.weights[last] - self.weights[first]) / self.weights[-1]
-        inside = self.scores[last] - self.scores[first] - share * self.scores[-1]
-        spread = self.weights[-1] * share * (1.0 - share)
-        return np.asarray(np.abs(inside) / np.sqrt(np.maximum(spread, 1e-300)))
+    def contrasts(self, first: slice, last: slice, lengths: Integers | int) -> Floats:
+        """Return by how many standard deviations the values from `first` up to `last` (`lengths` of them) differ from the others."""
+        total: Floats | int
+        share: Floats | float
+        if self.weights is None:
+            total = self.scores.shape[-1] - 1
+            share = lengths / total
+        else:
+            total = self.weights[:, -1:]
+            share = (self.weights[:, last] - self.weights[:, first]) / total
+        inside = self.scores[:, last] - self.scores[:, first] - share * self.scores[:, -1:]
+        return np.asarray(np.abs(inside) / np.sqrt(np.maximum(total * share * (1.0 - share), 1e-300)))
 
 
-def find_changes(values: Floats, errors: Floats, least: int, level: float) -> dict[int, float]:
-    """Return the first position of every segment but the first, and the p-value of the stretch in which it was found.
+def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> Floats:
+    """Return at the first position of every segment but the first the p-value of the stretch in which it was found; elsewhere NaN.
 
     Each stretch is tested against one step and against a bump (a step and a step back). A stretch that is not one segment is split, and
     its parts are tested. Each step is then moved to the best position between its neighbours and tested there; steps that do not hold
     are dropped, the weakest first.
 
-    `values` (n,) are complete; of `errors` only the ratios count; a segment has at least `least` values; `level` is the chance of any step
-    in a series without one.
+    `values` (series, n) are complete; of `errors` only the ratios count; a segment has at least `least` values; `levels` (series,) are the
+    chance of any step in a series without one.
 
     Notes
     -----
@@ -58,85 +69,133 @@ def find_changes(values: Floats, errors: Floats, least: int, level: float) -> di
     A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation", Biostatistics 5, 2004; L. Dümbgen, V. Spokoiny,
     "Multiscale testing of qualitative hypotheses", Annals of Statistics 29, 2001 (the penalty of short bumps).
     """
-    pvalues: dict[int, float] = {}
-    stretches = [(0, len(values))]
-    while stretches:
-        first, last = stretches.pop()
-        peak = strongest(values[first:last], errors[first:last], least)
-        pvalue = chance(peak.statistic, last - first)
-        if pvalue <= level:
-            ends = [first, *(first + split for split in peak.splits), last]
-            pvalues |= dict.fromkeys(ends[1:-1], pvalue)
-            stretches += pairwise(ends)
-    return _settled(pvalues, values, errors, least, level)
+    pvalues = np.full(values.shape, np.nan)
+    stretches = np.array([(row, 0, values.shape[-1]) for row in np.flatnonzero(levels > 0)], dtype=np.intp).reshape(-1, 3)
+    while len(stretches):
+        lengths = stretches[:, 2] - stretches[:, 1]
+        pieces: list[tuple[int, int, int]] = []
+        # Shorter stretches show nothing; those of one length are tested together.
+        for n in np.unique(lengths[lengths >= max(LENGTHS[0], 2 * least)]).tolist():
+            rows, starts, _ = stretches[lengths == n].T
+            cells = rows[:, None], starts[:, None] + np.arange(n)
+            peaks = strongest(values[cells], errors[cells], least)
+            chances = chance(peaks.statistic, n)
+            for index in np.flatnonzero(chances <= levels[rows]).tolist():  # few
+                row, start = int(rows[index]), int(starts[index])
+                ends = sorted({start, *(start + int(split[index]) for split in peaks[1:]), start + n})
+                pvalues[row, ends[1:-1]] = chances[index]
+                pieces += [(row, low, high) for low, high in pairwise(ends)]
+        stretches = np.array(pieces, dtype=np.intp).reshape(-1, 3)
+    for series in np.flatnonzero(~np.isnan(pvalues).all(axis=-1)):  # few
+        pvalues[series] = _settled(pvalues[series], values[series], errors[series], least, float(levels[series]))
+    return pvalues
 
 
-def strongest(values: Floats, errors: Floats, least: int) -> Peak:
-    """Return the largest statistic of a step or a bump; that of a bump is reduced by a penalty for its length."""
-    n = len(values)
-    if n < 2 * least:
-        return Peak(0.0, ())
+def strongest(values: Floats, errors: Floats, least: int) -> Peaks:
+    """Return the largest statistics of a step or a bump in stretches (stretches, n); those of bumps have a penalty for their length.
+
+    A stretch has at least 2 * `least` values.
+    """
+    n = values.shape[-1]
     sums = score_sums(values, errors)
-    peak, length = best_step(sums, least), least
+    statistic, first = best_step(sums, least)
+    last, length = np.full(len(values), n), least
     while length <= min(n - 2 * least, n // 2):
-        starts = np.arange(least, n - least - length + 1)
-        contrasts = sums.contrasts(starts, starts + length)
-        best = int(np.argmax(contrasts))
-        statistic = float(contrasts[best]) - np.sqrt(2.0 * np.log(np.e * n / length)) + BUMPS
-        if statistic > peak.statistic:
-            peak = Peak(statistic, (int(starts[best]), int(starts[best]) + length))
+        stop = n - least + 1
+        contrasts = sums.contrasts(slice(least, stop - length), slice(least + length, stop), length)
+        best = np.argmax(contrasts, axis=-1)
+        penalised = contrasts[np.arange(len(best)), best] - np.sqrt(2.0 * np.log(np.e * n / length)) + BUMPS
+        larger = penalised > statistic
+        statistic[larger] = penalised[larger]
+        first[larger] = best[larger] + least
+        last[larger] = first[larger] + length
         length = max(length + 1, round(length * GROWTH))
-    return peak
+    return Peaks(statistic, first, last)
 
 
-def best_step(sums: Sums, least: int) -> Peak:
-    """Return the largest statistic of one step in a stretch of at least 2 * `least` values."""
-    n = len(sums.scores) - 1
-    steps = np.arange(least, n - least + 1)
-    contrasts = sums.contrasts(steps, n)
-    best = int(np.argmax(contrasts))
-    return Peak(float(contrasts[best]), (int(steps[best]),))
+def best_step(sums: Sums, least: int) -> tuple[Floats, Integers]:
+    """Return the largest statistics of one step in stretches of at least 2 * `least` values, and their positions."""
+    n = sums.scores.shape[-1] - 1
+    contrasts = sums.contrasts(slice(least, n - least + 1), slice(n, n + 1), np.arange(n - least, least - 1, -1))
+    best = np.argmax(contrasts, axis=-1)
+    return contrasts[np.arange(len(best)), best], best + least
 
 
 def score_sums(values: Floats, errors: Floats) -> Sums:
     """Return running sums of normal scores, weighted by how well each value is known."""
-    roots = np.min(errors) / errors
+    roots = errors.min(axis=-1, keepdims=True) / errors
+    uneven = np.flatnonzero(roots.min(axis=-1) < 1.0)
+    if not uneven.size:
+        return Sums(running_sums(normal_scores(values)), None)
     # Scores are of distances from the weighted median; with equal weights the ranks do not depend on the centre.
-    centre = 0.0
-    if roots.min() < 1.0:
-        order = np.argsort(values)
-        weights = np.cumsum(roots[order] ** 2)
-        centre = float(values[order[np.searchsorted(weights, weights[-1] / 2)]])
-    scores = normal_scores((values - centre) * roots)
-    return Sums(*(np.concatenate([[0.0], np.cumsum(terms)]) for terms in (scores * roots, roots * roots)))
+    centres = np.zeros((len(values), 1))
+    order = np.argsort(values[uneven], axis=-1)
+    weights = np.cumsum(np.take_along_axis(roots[uneven], order, axis=-1) ** 2, axis=-1)
+    middle = np.sum(weights < weights[:, -1:] / 2, axis=-1)
+    centres[uneven, 0] = values[uneven, order[np.arange(len(order)), middle]]
+    scores = normal_scores((values - centres) * roots)
+    return Sums(running_sums(scores * roots), running_sums(roots * roots))
+
+
+def running_sums(terms: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ..., n values (stretches, n + 1)."""
+    sums = np.zeros((len(terms), terms.shape[-1] + 1))
+    np.cumsum(terms, axis=-1, out=sums[:, 1:])
+    return sums
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Return the normal quantiles of the ranks of values, with mean 0 and variance 1; ties have the mean of their scores."""
-    scores = ndtri(np.arange(1, len(values) + 1) / (len(values) + 1))
-    sums = np.concatenate([[0.0], np.cumsum(scores / np.sqrt(np.mean(scores * scores)))])
-    ordered = np.sort(values)
-    first, last = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
+    """Return the normal quantiles of the ranks of values (stretches, n), with mean 0 and variance 1; ties have the mean of their scores."""
+    sums = _ascending_scores(values.shape[-1])
+    first, last = rank_ranges(values)
     # Ties make the variance less than 1. Scaled back to 1, one outlier among ties would exceed what any order of distinct values
     # gives, and the null law, which is of distinct values, would not hold.
     return np.asarray((sums[last] - sums[first]) / (last - first))
 
 
-def _settled(pvalues: dict[int, float], values: Floats, errors: Floats, least: int, level: float) -> dict[int, float]:
-    """Move each change to the best position between its neighbours; drop those that are not significant there."""
-    while pvalues:
-        ends = [0, *sorted(pvalues), len(values)]
-        settled: dict[int, float] = {}
+def rank_ranges(values: Floats) -> tuple[Integers, Integers]:
+    """Return for values (stretches, n) how many of their stretch are smaller, and how many are not larger."""
+    order = np.argsort(values, axis=-1)
+    ordered = np.take_along_axis(values, order, axis=-1)
+    ends = np.broadcast_to(np.arange(values.shape[-1] + 1), (len(values), values.shape[-1] + 1))
+    first, last = ends[:, :-1], ends[:, 1:]
+    differ = ordered[:, 1:] != ordered[:, :-1]
+    if not differ.all():
+        first, last = first.copy(), last.copy()
+        first[:, 1:] *= differ
+        last[:, :-1] = np.where(differ, last[:, :-1], values.shape[-1])
+        first, last = np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(last[:, ::-1], axis=-1)[:, ::-1]
+    ranges = np.empty((2, *values.shape), dtype=np.intp)
+    for ranks, ascending in zip(ranges, (first, last), strict=True):
+        np.put_along_axis(ranks, order, ascending, axis=-1)
+    return ranges[0], ranges[1]
+
+
+@lru_cache(maxsize=256)
+def _ascending_scores(n: int) -> Floats:
+    """Return the running sums, from 0, of the scores of n values in ascending order."""
+    scores = ndtri(np.arange(1, n + 1) / (n + 1))
+    return np.concatenate([[0.0], np.cumsum(scores / np.sqrt(np.mean(scores * scores)))])
+
+
+def _settled(pvalues: Floats, values: Floats, errors: Floats, least: int, level: float) -> Floats:
+    """Move each change of one series to the best position between its neighbours; drop those that are not significant there."""
+    changes = {int(start): pvalues[start] for start in np.flatnonzero(~np.isnan(pvalues))}
+    settled = np.full(len(values), np.nan)
+    while changes:
+        ends = [0, *changes, len(values)]
+        moves: dict[int, float] = {}
         local: dict[int, float] = {}
         low = 0
         for start, high in pairwise(ends[1:]):  # few
-            peak = best_step(score_sums(values[low:high], errors[low:high]), least)
-            moved = low + peak.splits[0]
-            settled[moved], local[moved] = pvalues[start], chance(peak.statistic, high - low)
+            statistic, split = best_step(score_sums(values[None, low:high], errors[None, low:high]), least)
+            moved = low + int(split[0])
+            moves[moved], local[moved] = changes[start], float(chance(statistic, high - low)[0])
             low = moved
         worst = max(local, key=local.__getitem__)
         if local[worst] <= ALONE * level:
-            return settled
-        del settled[worst]
-        pvalues = settled
-    return pvalues
+            settled[list(moves)] = list(moves.values())
+            break
+        del moves[worst]
+        changes = moves
+    return settled

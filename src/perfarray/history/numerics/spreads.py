@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import ndtri, softmax
 
-from perfarray.numerics.types import Floats
+from perfarray.history.numerics.search import rank_ranges
+from perfarray.numerics.types import Floats, Integers
 
 # Fewer differences show no change of spread.
 SHORTEST = 20
@@ -33,21 +34,28 @@ def relative_spreads(values: Floats, errors: Floats) -> Floats:
     scores is larger than in stable noise, and its parts are tested again. Since the position of a split is not known, variances are
     averaged over the likely positions.
 
-    `values` (n,) are complete; of `errors` only the ratios count. The mean of the squared spreads is 1.
+    `values` (series, n) are complete; of `errors` only the ratios count. The mean of the squared spreads of a series is 1.
     """
-    n = len(values)
-    sizes = np.abs(np.diff(values)) / np.sqrt(errors[1:] ** 2 + errors[:-1] ** 2)
-    if n <= SHORTEST or not np.median(sizes) > 0:  # where most values are equal, the few others would look like a spread
-        return np.ones(n)
-    splits, stretches, floor = [0, n - 1], [(0, n - 1)], LEAST * _scale(sizes)
+    spreads = np.ones(values.shape)
+    if values.shape[-1] <= SHORTEST:
+        return spreads
+    sizes = np.abs(np.diff(values)) / np.sqrt(errors[:, 1:] ** 2 + errors[:, :-1] ** 2)
+    splits = _splits(sizes) * (np.median(sizes, axis=-1) > 0)  # where most values are equal, the few others would look like a spread
+    for row in np.flatnonzero(splits):  # few
+        spreads[row] = _by_segments(sizes[row], int(splits[row]))
+    return spreads
+
+
+def _by_segments(sizes: Floats, split: int) -> Floats:
+    """Return the spreads of one series, of whose differences the sizes change at `split`."""
+    splits, floor = [0, split, len(sizes)], LEAST * _scale(sizes)
+    stretches = list(pairwise(splits))
     while stretches:
         first, last = stretches.pop()
-        if split := _split(sizes[first:last]):
+        if split := int(_splits(sizes[None, first:last])[0]):
             splits.append(first + split)
             stretches += [(first, first + split), (first + split, last)]
     splits.sort()
-    if len(splits) == 2:
-        return np.ones(n)
     scales = [max(_scale(sizes[low:high]), floor) for low, high in pairwise(splits)]
     variances = np.repeat(np.square(scales), np.diff(splits))
     for (low, high), (old, new) in zip(zip(splits, splits[2:], strict=False), pairwise(scales), strict=True):  # few
@@ -57,23 +65,23 @@ def relative_spreads(values: Floats, errors: Floats) -> Floats:
     return np.asarray(np.sqrt(variances / np.mean(variances)))
 
 
-def _split(sizes: Floats) -> int:
-    """Return the position at which the sizes of differences change most, if that is more than chance; else 0."""
-    n = len(sizes)
+def _splits(sizes: Floats) -> Integers:
+    """Return the positions at which the sizes of differences (series, n) change most, if that is more than chance; else 0."""
+    n = sizes.shape[-1]
     if n < SHORTEST:
-        return 0
-    ordered = np.sort(sizes)
-    ranks = (np.searchsorted(ordered, sizes, "left") + np.searchsorted(ordered, sizes, "right") + 1) / 2
-    if not np.ptp(ranks):
-        return 0
-    scores = ndtri((1 + ranks / (n + 1)) / 2)
-    scores -= scores.mean()
+        return np.zeros(len(sizes), dtype=np.intp)
+    smaller, not_larger = rank_ranges(sizes)
+    scores = ndtri((1 + (smaller + not_larger + 1) / 2 / (n + 1)) / 2)
+    scores -= scores.mean(axis=-1, keepdims=True)
     least = min(SEGMENT, max(FEWEST, n // 8))
     candidates = np.arange(least, n - least + 1)
-    contrasts = np.abs(np.cumsum(scores)[candidates - 1]) / np.sqrt(candidates * (n - candidates) / n * np.mean(scores**2))
-    best = int(np.argmax(contrasts))
+    squares = np.mean(scores**2, axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # equal sizes
+        contrasts = np.abs(np.cumsum(scores, axis=-1)[:, candidates - 1]) / np.sqrt(candidates * (n - candidates) / n * squares)
+    contrasts[np.ptp(sizes, axis=-1) == 0] = 0.0
+    best = np.argmax(contrasts, axis=-1)
     limit = np.interp(np.log(n), np.log(list(LIMITS)), list(LIMITS.values()))
-    return int(candidates[best]) if contrasts[best] >= limit else 0
+    return np.where(contrasts[np.arange(len(best)), best] >= limit, candidates[best], 0)
 
 
 def _scale(sizes: Floats) -> float:

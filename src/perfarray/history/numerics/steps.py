@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import softmax, stdtr, stdtrit
 
 from perfarray.history.numerics.commits import Commits, whitened
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import Tests
 
 # Values farther than so many standard deviations from their level count less: outlying commits hardly move it.
@@ -17,95 +17,128 @@ SET = 0.95
 
 
 class Fit(NamedTuple):
-    """The means of segments, their squared standard errors, the scale of residuals, the noise, and the degrees of freedom.
+    """The means of segments with their squared standard errors, one series of a stack after the other (segments,).
 
-    `fitted` is the mean of the segment of every value. `sharpness` turns
-    Huber's loss into a log likelihood: at most 1, and less for long tails.
+    By series: the scale of residuals, the noise, and the degrees of freedom; `sharpness` turns Huber's loss into a log likelihood: at
+    most 1, and less for long tails. `fitted` (series, n) is the mean of the segment of every value.
     """
 
     levels: Floats
-    fitted: Floats
     variances: Floats
-    scale: float
-    noise: float
-    df: int
-    sharpness: float
+    fitted: Floats
+    scale: Floats
+    noise: Floats
+    df: Integers
+    sharpness: Floats
 
 
-def fit_steps(commits: Commits, starts: list[int], least: int) -> tuple[Fit, Integers, Integers, Integers, Floats]:
-    """Estimate the steps of a series whose segments begin at `starts` (without the first).
+class Steps(NamedTuple):
+    """The steps of a stack of series: the series of each, its likeliest position, and the first and last one that it may have."""
 
-    Returns the levels; by step its likeliest position among the commits measured, and the first and last one that it may have; and by
-    commit the probability of a step.
+    series: Integers
+    position: Integers
+    first: Integers
+    last: Integers
+
+    @property
+    def segments(self) -> Integers:
+        """The numbers, among all segments of the stack, of those that the steps begin."""
+        return np.arange(len(self.series)) + self.series + 1  # every series has one segment more than steps
+
+
+def fit_steps(commits: Commits, changes: Mask, least: int) -> tuple[Fit, Steps, Floats]:
+    """Estimate the steps of series whose segments, but for the first, begin at `changes` (series, n).
+
+    Returns the levels, the steps, and by commit the probability of a step.
     """
-    if not len(commits.values):
-        nowhere = np.empty(0, dtype=np.intp)
-        return Fit(np.full(1, np.nan), np.empty(0), np.full(1, np.nan), np.nan, np.nan, 0, 1.0), nowhere, nowhere, nowhere, np.empty(0)
-    fit = _fit(commits, starts)
-    posterior = _positions(commits, starts, fit, least)
-    moved = [low + int(np.argmax(chances)) for low, chances in posterior]
-    probability = np.zeros(len(commits.values))
-    first, last = np.array([moved, moved], dtype=np.intp)
-    for number, (low, chances) in enumerate(posterior):  # few
-        probability[low : low + len(chances)] += chances
+    fit, n = _fit(commits, changes), changes.shape[-1]
+    series, starts = np.nonzero(changes)
+    steps = Steps(series, *np.broadcast_to(starts, (3, len(starts))).copy())
+    # All positions between the neighbours of a step are equally likely beforehand.
+    low = np.where(np.diff(series, prepend=-1) == 0, np.roll(starts, 1), 0) + least
+    high = np.where(np.diff(series, append=-1) == 0, np.roll(starts, -1), n) - least + 1
+    probability = np.zeros(changes.shape)
+    for number, inside in enumerate(map(slice, low, high)):  # few
+        chances = _chances(commits, fit, steps, number, inside)
+        probability[series[number], inside] += chances
         order = np.argsort(-chances, kind="stable")
-        likely = order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
-        first[number], last[number] = low + likely.min(), low + likely.max()
-    fit = _fit(commits, moved) if moved else fit
-    return fit, np.array(moved, dtype=np.intp), first, last, np.minimum(probability, 1.0)
+        likely = inside.start + order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
+        steps.position[number], steps.first[number], steps.last[number] = likely[0], likely.min(), likely.max()
+    # Neighbours whose likeliest positions are the same, or in another order, stay where they were.
+    clash = np.flatnonzero((np.diff(series) == 0) & (np.diff(steps.position) <= 0))
+    stay = np.union1d(clash, clash + 1)
+    steps.position[stay] = starts[stay]
+    steps.first[stay] = np.minimum(steps.first, starts)[stay]
+    steps.last[stay] = np.maximum(steps.last, starts)[stay]
+    moved = np.zeros(changes.shape, dtype=bool)
+    moved[series, steps.position] = True
+    return _fit(commits, moved) if (moved != changes).any() else fit, steps, np.minimum(probability, 1.0)
 
 
-def step_ratios(fit: Fit, logs: bool, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
-    """Return the ratios of neighbouring levels with limits, and their one-sided tests against the band."""
-    old_levels, new_levels = fit.levels[:-1], fit.levels[1:]
-    old, new = fit.variances[:-1], fit.variances[1:]
-    df = max(fit.df, 1)
+def _chances(commits: Commits, fit: Fit, steps: Steps, number: int, inside: slice) -> Floats:
+    """Return the probability that a step is at each position of a slice, by Huber's loss."""
+    row, segment, before = steps.series[number], steps.segments[number], slice(inside.start - 1, inside.stop - 1)
+    values, errors = commits.clean[row, before], commits.errors[row, before] * fit.scale[row]
+    losses = [huber_loss(np.abs((values - level) / errors)) for level in fit.levels[segment - 1 : segment + 1]]
+    return np.asarray(softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0])))
+
+
+def step_ratios(fit: Fit, steps: Steps, logs: Mask, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
+    """Return by step the ratio of the levels with limits, and its one-sided tests against the band."""
+    old_levels, new_levels = fit.levels[steps.segments - 1], fit.levels[steps.segments]
+    old, new = fit.variances[steps.segments - 1], fit.variances[steps.segments]
+    df, logs = np.maximum(fit.df, 1)[steps.series], logs[steps.series]
     reach = stdtrit(df, (1 + level) / 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if logs:
-            distances, errors = new_levels - old_levels, np.sqrt(old + new)
-            estimate, lower, upper = (np.exp(distances + side * reach * errors) for side in (0, -1, 1))
-            gaps = [(distances - np.log(bound)) / errors for bound in band]
-        else:
-            estimate = np.where(old_levels > 0, new_levels / old_levels, np.nan)
-            errors = np.sqrt(new + estimate**2 * old) / np.abs(old_levels)
-            lower, upper = estimate - reach * errors, estimate + reach * errors
-            gaps = [(new_levels - bound * old_levels) / np.sqrt(new + bound**2 * old) for bound in band]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.where(old_levels > 0, new_levels / old_levels, np.nan)
+        distances = np.where(logs, new_levels - old_levels, ratio)
+        errors = np.where(logs, np.sqrt(old + new), np.sqrt(new + ratio**2 * old) / np.abs(old_levels))
+        limits = (distances, distances - reach * errors, distances + reach * errors)
+        estimate, lower, upper = (np.where(logs, np.exp(limit), limit) for limit in limits)
+        gaps = [
+            np.where(logs, (distances - np.log(bound)) / errors, (new_levels - bound * old_levels) / np.sqrt(new + bound**2 * old))
+            for bound in band
+        ]
     return estimate, lower, upper, Tests(*(stdtr(df, side * gap) for gap in gaps for side in (1, -1)))
 
 
-def _fit(commits: Commits, starts: list[int]) -> Fit:
-    """Return Huber's estimates of the levels of segments, with a variance that is pooled over the series."""
-    values, errors, n = commits.values, commits.errors, len(commits.values)
-    firsts = [0, *starts]
-    levels = np.array([np.median(segment) for segment in np.split(values, starts)])
-    segments, spare = np.searchsorted(np.asarray(starts, dtype=np.intp), np.arange(n), side="right"), max(n - len(firsts), 1)
-    weights = 1.0 / errors**2
+def _fit(commits: Commits, changes: Mask) -> Fit:
+    """Return Huber's estimates of the levels of segments, with variances that are pooled over each series."""
+    values, errors, n = commits.values, commits.errors, changes.shape[-1]
+    is_first = changes.copy()
+    is_first[:, 0] = True
+    firsts, numbers = np.flatnonzero(is_first), is_first.sum(axis=-1)
+    segments, spare = np.cumsum(is_first).reshape(changes.shape) - 1, np.maximum(n - numbers, 1)
+    levels = _medians(values, firsts, numbers)
+    weights, roots = 1.0 / errors**2, np.sqrt(n / spare)
     for _ in range(15):
-        residuals = whitened(values - levels[segments], commits.correlation) / errors
-        scale = 1.4826 * float(np.median(np.abs(residuals))) * np.sqrt(n / spare) or float(np.sqrt(np.mean(residuals**2))) or 1e-12
-        shares = weights * BEND * scale / np.maximum(np.abs(values - levels[segments]) / errors, BEND * scale)
-        levels = np.add.reduceat(shares * values, firsts) / np.add.reduceat(shares, firsts)
-    squares = float(np.sum(np.clip(residuals / scale, -BEND, BEND) ** 2))
-    inside = max(float(np.mean(np.abs(residuals) < BEND * scale)), 0.5)
+        distances = values - levels[segments]
+        residuals = whitened(distances, commits.correlation) / errors
+        scale = 1.4826 * np.median(np.abs(residuals), axis=-1) * roots
+        for other in (np.sqrt(np.mean(residuals**2, axis=-1)), 1e-12):
+            scale = np.where(scale == 0, other, scale)
+        bend = BEND * scale[:, None]
+        shares = weights * bend / np.maximum(np.abs(distances) / errors, bend)
+        levels = np.add.reduceat((shares * values).ravel(), firsts) / np.add.reduceat(shares.ravel(), firsts)
+    squares = np.sum(np.clip(residuals / scale[:, None], -BEND, BEND) ** 2, axis=-1)
+    inside = np.maximum(np.mean(np.abs(residuals) < bend, axis=-1), 0.5)
     variance = squares / spare * (scale / inside) ** 2
-    noise = float(np.sqrt(variance * np.mean(errors**2))) if n > len(firsts) else np.nan
-    sharpness = min(1.0, inside * spare / max(squares, 1e-300))
-    return Fit(levels, levels[segments], variance / np.add.reduceat(weights, firsts), scale, noise, n - len(firsts), sharpness)
+    noise = np.where(n > numbers, np.sqrt(variance * np.mean(errors**2, axis=-1)), np.nan)
+    sharpness = np.minimum(1.0, inside * spare / np.maximum(squares, 1e-300))
+    variances = np.repeat(variance, numbers) / np.add.reduceat(weights.ravel(), firsts)
+    return Fit(levels, variances, levels[segments], scale, noise, n - numbers, sharpness)
 
 
-def _positions(commits: Commits, starts: list[int], fit: Fit, least: int) -> list[tuple[int, Floats]]:
-    """Return for every change the first position that it may have, and the probabilities of this and the following ones.
-
-    All positions between the neighbours of a change are equally likely beforehand; the likelihood is that of Huber's loss.
-    """
-    ends, distributions = [0, *starts, len(commits.values)], []
-    for number in range(len(starts)):  # few
-        low, high = ends[number] + least, ends[number + 2] - least + 1
-        values, errors = commits.clean[low - 1 : high - 1], commits.errors[low - 1 : high - 1] * fit.scale
-        losses = [huber_loss(np.abs((values - level) / errors)) for level in fit.levels[number : number + 2]]
-        distributions.append((low, softmax(fit.sharpness * np.cumsum(losses[1] - losses[0]))))
-    return distributions
+def _medians(values: Floats, firsts: Integers, numbers: Integers) -> Floats:
+    """Return the medians of segments, which begin at `firsts` of the values of all series; `numbers` are those of each series."""
+    if (numbers == 1).all():
+        return np.asarray(np.median(values, axis=-1))
+    medians = np.repeat(np.median(values, axis=-1), numbers)
+    several = np.repeat(numbers > 1, numbers)
+    flat, ends = values.ravel(), np.append(firsts, values.size)
+    for segment in np.flatnonzero(several):  # few, of any length
+        medians[segment] = np.median(flat[ends[segment] : ends[segment + 1]])
+    return medians
 
 
 def huber_loss(distances: Floats) -> Floats:
