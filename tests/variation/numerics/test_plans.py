@@ -322,18 +322,6 @@ class TestAssurance:
             known = true_variances(np.array(0.4), evidence(1.0, top, 5.0))
             assert share_within(found, np.array(11.0), known) == pytest.approx(assurance, abs=1e-6)
 
-    @pytest.mark.parametrize("assurance", [0.05, 0.5, 0.99])
-    def test_shares_left_out_change_no_bit(self, assurance, monkeypatch):
-        """Where no slope is trusted every share is worked out: few units and many (the law has steps), nothing below, none known."""
-        rng = np.random.default_rng(2)
-        df, pilot_df = np.floor(np.exp(rng.uniform(0, 15, 300))), rng.integers(1, 30, 300).astype(float)
-        top, below = rng.uniform(-0.5, 1, 300), np.where(rng.random(300) < 0.3, 0.0, rng.exponential(size=300))
-        top[0], pilot_df[1] = np.nan, np.inf
-        pilot = evidence(np.ones(300), top, pilot_df, np.ones(300))
-        found = future_variance(df, below, pilot, assurance)
-        monkeypatch.setattr(module, "STRAIGHT", 0.0)
-        np.testing.assert_array_equal(found, future_variance(df, below, pilot, assurance))
-
 
 class TestMore:
     def test_fewest_units_that_reach_a_width(self):

@@ -23,6 +23,7 @@ from perfarray.variation.numerics.allocation import (
     least_top,
     optimal_counts,
     price,
+    quantile_at,
     totals_for,
     variance_of_mean,
     whole,
@@ -125,7 +126,8 @@ def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, go
     def enough(n: Floats) -> Mask:
         df = (n - 1) * evidence.growth
         return np.asarray(
-            share_within(n * (goal.half_width / t_quantile(goal.probability, df)) ** 2, df, true) >= float(goal.assurance or 0.0)
+            share_within(n * (goal.half_width / quantile_at(t_quantile, goal.probability, df)) ** 2, df, true)
+            >= float(goal.assurance or 0.0)
         )
 
     top = first_reached(enough, np.where(np.isnan(repetitions[..., 0]), np.nan, goal.min_units))
