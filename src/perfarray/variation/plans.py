@@ -248,7 +248,7 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     half_width = assured_half_width(top, below, evidence, goal)
     spent, money = (pilot.total * pilot.cost).sum(axis=-1), np.nan if goal.budget is None else goal.budget
     bought = None if goal.half_width is not None else np.maximum(np.floor((money - spent) / price(each, pilot.cost)), 0.0)
-    units, with_pilot = units_to_add(pilot.n, below, evidence, bought, goal)
+    units, with_pilot = units_to_add(pilot.n, below, evidence, bought, goal, top)
     units = np.where(np.isnan(plan.cost), np.nan, units)
     more = with_top(units, np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None]))
     with np.errstate(invalid="ignore"):

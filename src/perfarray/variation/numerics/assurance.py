@@ -5,12 +5,14 @@ pilot knows S_p^2 = T + w_p: so v = max(S_p^2 df / chi-square(df) - w_p, 0) + w,
 counts of the pilot and of the plan. The law of S^2 is the mixture of the first over the second chi-square.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.searching import first_reached
+from perfarray.numerics.searching import MOST, first_reached
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import Goal, quantile_at
 from perfarray.variation.numerics.chi_square_mixture import NODES, chi_square_quantile, mixture_quantile, mixture_share, nodes
@@ -92,8 +94,10 @@ def future_variance(df: Floats, below: Floats, evidence: Evidence, assurance: fl
 
 def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
     """Return the probability that experiments with these degrees of freedom find no more than a variance among their units."""
+    positive, share = variance > 0, np.zeros(np.shape(variance))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(variance > 0, mixture_share(np.maximum(variance, 0.0), df, true), 0.0)
+        share[positive] = mixture_share(variance[positive], np.broadcast_to(df, share.shape)[positive], true[positive])
+    return share
 
 
 def true_variances(below: Floats, evidence: Evidence) -> Floats:
@@ -123,10 +127,12 @@ def half_width_limits(n: Floats, below: Floats, evidence: Evidence, goal: Goal) 
     return [assured_half_width(n, below, known(component, evidence.growth), goal) for component in limits]
 
 
-def units_to_add(have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal) -> tuple[Floats, Floats]:
+def units_to_add(
+    have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal, planned: npt.ArrayLike = 0.0
+) -> tuple[Floats, Floats]:
     """Return how many units to add to those at hand, and the half-width of the mean of all, which is unweighted.
 
-    They are all that are affordable, or the fewest that give the half-width. Units at hand have the variance that was found between them;
+    They are all that are affordable, or the fewest that give the half-width, not far from those `planned` without a pilot. Units at hand have the variance that was found between them;
     that of new ones, with the variance `below` inside each, is what a share of experiments, the assurance, stays within.
     """
     have_variance, assurance = evidence.unit_variance, goal.assurance
@@ -156,5 +162,25 @@ def units_to_add(have: Floats, below: Floats, evidence: Evidence, affordable: Fl
             share = share_within(variance_left / more, more * growth, true)
             return np.where(more > 0, share >= assurance, variance_left >= 0)
 
-    units = first_reached(reached, np.where(np.isnan(below * have_variance * have), np.nan, 0.0))
+    # Those at hand may be enough as they are, and yet too few with one more, whose variance is not known.
+    unknown = np.isnan(below * have_variance * have)
+    least = np.where(unknown, np.nan, np.where(reached(np.zeros(np.shape(unknown))), 0.0, 1.0))
+    units = first_reached_near(np.maximum(planned - have, 0.0), reached, least)
     return units, half_width(units)
+
+
+def first_reached_near(guess: Floats, holds: Callable[[Floats], Mask], low: Floats) -> Floats:
+    """Return the smallest integers from low on at which a monotone condition holds, NaN where low is NaN.
+
+    After low itself the search goes on at a guess, by growing steps. The condition is asked about NaN where the answer is known.
+    """
+    least, most, n, step = low, np.where(np.isnan(low), np.nan, np.inf), low, 0.5
+    while (searched := ~np.isnan(n)).any():
+        reached = holds(n)
+        least, most = np.where(searched & ~reached, n + 1, least), np.where(searched & reached, n, most)
+        below = np.where(least > low + 1, np.floor((least + most) / 2), np.maximum(least, most - step))
+        n = np.where(np.isinf(most), np.fmax(least + np.floor(step), guess), below)
+        n = np.where((least < most) & (least < MOST), n, np.nan)
+        step *= 2
+    endless = np.isinf(most)
+    return np.where(endless, first_reached(holds, np.where(endless, low, np.nan)), most) if endless.any() else most

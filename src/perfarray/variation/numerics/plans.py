@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
@@ -28,7 +27,7 @@ from perfarray.variation.numerics.allocation import (
     variance_of_mean,
     whole,
 )
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, share_within, true_variances
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, first_reached_near, share_within, true_variances
 
 WINDOW = 256  # outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced
 BLOCK = 1 << 14  # outermost counts tried at once, of all cells
@@ -106,7 +105,8 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
         for _ in range(PASSES):
             plan = plan_counts(variance, cost, goal._replace(half_width=goal.half_width * plan.half_width / half_width(plan.repetitions)))
         counts = fewest_units(plan.repetitions, components, evidence, goal)
-        single = fewest_units(plan.repetitions * 0 + 1.0, components, evidence, goal)
+        one_in_each = with_top(affordable(price(counts, cost), np.ones_like(cost), cost), counts[..., 1:] * 0 + 1.0)
+        single = fewest_units(one_in_each, components, evidence, goal)
         counts = np.where((price(single, cost) < price(counts, cost))[..., None], single, counts)
         plan = described(counts, variance, cost, goal)
     spendable = plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
@@ -120,7 +120,7 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
 
 
 def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal) -> Floats:
-    """Return counts with the fewest outermost units of which the share of experiments wanted stays within the half-width."""
+    """Return counts with the fewest outermost units, near those given, of which the share of experiments wanted keeps the half-width."""
     true = true_variances(variance_below(repetitions, components), evidence)
 
     def enough(n: Floats) -> Mask:
@@ -130,7 +130,7 @@ def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, go
             >= float(goal.assurance or 0.0)
         )
 
-    top = first_reached(enough, np.where(np.isnan(repetitions[..., 0]), np.nan, goal.min_units))
+    top = first_reached_near(repetitions[..., 0], enough, np.where(np.isnan(repetitions[..., 0]), np.nan, float(goal.min_units)))
     return with_top(top, repetitions[..., 1:])
 
 
