@@ -40,7 +40,7 @@ from perfarray.variation.numerics.plans import (
 from perfarray.variation.published import component_arrays, is_published, published
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
-CELLS = 1 << 9  # planned at once: on its way each has 24 variances at 26 budgets
+CELLS = 1 << 11  # planned at once: on its way each has 24 variances at 26 budgets
 NEAR, TRIES = 0.01, 4  # how many more degrees of freedom a plan may bring than it was made with, and how often it is made again
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
 

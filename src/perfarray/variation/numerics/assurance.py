@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import MOST, first_reached
@@ -128,12 +127,13 @@ def half_width_limits(n: Floats, below: Floats, evidence: Evidence, goal: Goal) 
 
 
 def units_to_add(
-    have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal, planned: npt.ArrayLike = 0.0
+    have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal, planned: Floats | float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return how many units to add to those at hand, and the half-width of the mean of all, which is unweighted.
 
-    They are all that are affordable, or the fewest that give the half-width, not far from those `planned` without a pilot. Units at hand have the variance that was found between them;
-    that of new ones, with the variance `below` inside each, is what a share of experiments, the assurance, stays within.
+    They are all that are affordable, or the fewest that give the half-width, not far from those `planned` without a pilot. Units at hand
+    have the variance that was found between them; that of new ones, with the variance `below` inside each, is what a share of experiments,
+    the assurance, stays within.
     """
     have_variance, assurance = evidence.unit_variance, goal.assurance
     growth = 1.0 if assurance is None else evidence.growth

@@ -35,7 +35,7 @@ PASSES = 2  # how often the plain half-width that goes with an assured one is as
 
 
 class Plan(NamedTuple):
-    """Counts along the levels, (..., L), and what they cost and promise, (...); only an assured plan has a default half-width."""
+    """Counts along the levels, (..., L), what they cost and their plain half-width, (...); an assured plan has an assured default one."""
 
     repetitions: Floats
     unrounded: Floats
@@ -86,7 +86,7 @@ def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -
 
 
 def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
-    """Plan as `plan_counts` does, with the half-widths that a share of experiments, the assurance, stays within.
+    """Plan as `plan_counts` does, for the half-width that a share of experiments, the assurance, stays within.
 
     That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
     passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
@@ -116,7 +116,7 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
     if goal.budget is not None and goal.assurance is not None:
         better = (single[..., 0] >= goal.min_units) & (default < half_width(plan.repetitions) * (1 - ROUNDING))
         plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, goal)
-    return plan._replace(half_width=half_width(plan.repetitions), default_half_width=default)
+    return plan._replace(default_half_width=default)
 
 
 def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal) -> Floats:
