@@ -165,6 +165,18 @@ def test_without_a_benchmark(suite):
     assert np.isnan(one["estimate_without"]).all()
 
 
+@pytest.mark.parametrize("stopped", [["fft"], ["fft", "zip"]])
+def test_without_a_stopped_benchmark(suite, stopped):
+    """Limits are open if another benchmark had runs that were stopped."""
+    runs = (suite["version"] == "v2") & suite["benchmark"].isin(stopped) & (suite["execution"] < 4) & (suite["machine"] == "m1")
+    times = suite["time"].where(~runs).assign_coords(censored=runs, censored_at=60.0)
+    with pytest.warns(UserWarning, match="were stopped at a limit"):
+        upper = times.perf.score_ratio_interval("v1", sensitivity=True)["upper_without"].sel(version="v2")
+    alone = upper["benchmark"].isin(stopped) & (len(stopped) == 1)
+    np.testing.assert_array_equal(np.isinf(upper.sel(machine="m1")), ~alone)
+    assert np.isfinite(upper.sel(machine="m2")).all()
+
+
 def test_the_question_is_in_the_result(suite):
     """Fixed benchmarks and sampled ones are two questions; df and n are those of the answer."""
     fixed, sampled = (suite.perf.score_ratio_interval("v1", random_benchmarks=chosen) for chosen in (False, True))

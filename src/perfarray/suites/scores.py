@@ -279,11 +279,9 @@ def _without_bounds(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Data
     """Open the limits of the answers that leave out a benchmark as those of the others are open."""
     if "estimate_without" not in result:
         return result
-    across = systems.across
-    sides = [side.astype(int) for side in matching.matched_bounds(result, systems)]
-    bounds_without = Bounds(*((side.sum(across) - side > 0) if across in side.dims else side > 0 for side in sides))
+    others_are_open = Bounds(*(side.sum(systems.across) > side for side in matching.matched_bounds(result, systems)))
     names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
-    bounded = bound_interval(result[list(names)].rename(names), bounds_without, lowest=0.0)
+    bounded = bound_interval(result[list(names)].rename(names), others_are_open, lowest=0.0)
     return result.assign({name: bounded[plain] for name, plain in names.items()})
 
 

@@ -40,7 +40,7 @@ from perfarray.variation.numerics.plans import (
 from perfarray.variation.published import component_arrays, is_published, published
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
-CELLS = 1 << 9  # planned at once: on its way each has 24 variances at 26 budgets
+CELLS = 1 << 11  # planned at once: on its way each has 24 variances at 26 budgets
 NEAR, TRIES = 0.01, 4  # how many more degrees of freedom a plan may bring than it was made with, and how often it is made again
 BY_BUDGET = {"half_width_by_budget": ", before rounding", "default_half_width_by_budget": ""}
 
@@ -248,7 +248,7 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     half_width = assured_half_width(top, below, evidence, goal)
     spent, money = (pilot.total * pilot.cost).sum(axis=-1), np.nan if goal.budget is None else goal.budget
     bought = None if goal.half_width is not None else np.maximum(np.floor((money - spent) / price(each, pilot.cost)), 0.0)
-    units, with_pilot = units_to_add(pilot.n, below, evidence, bought, goal)
+    units, with_pilot = units_to_add(pilot.n, below, evidence, bought, goal, top)
     units = np.where(np.isnan(plan.cost), np.nan, units)
     more = with_top(units, np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None]))
     with np.errstate(invalid="ignore"):

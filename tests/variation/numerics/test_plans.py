@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.nested_anova import nested_anova
+from perfarray.numerics.searching import first_reached
 from perfarray.variation.numerics import assurance as module
 from perfarray.variation.numerics.allocation import Goal, affordable, half_width_of, optimal_counts, pooled_rates, price, variance_of_mean
 from perfarray.variation.numerics.assurance import (
     assured_half_width,
     component_limits,
+    first_reached_near,
     future_variance,
     share_within,
     true_variances,
@@ -322,18 +324,6 @@ class TestAssurance:
             known = true_variances(np.array(0.4), evidence(1.0, top, 5.0))
             assert share_within(found, np.array(11.0), known) == pytest.approx(assurance, abs=1e-6)
 
-    @pytest.mark.parametrize("assurance", [0.05, 0.5, 0.99])
-    def test_shares_left_out_change_no_bit(self, assurance, monkeypatch):
-        """Where no slope is trusted every share is worked out: few units and many (the law has steps), nothing below, none known."""
-        rng = np.random.default_rng(2)
-        df, pilot_df = np.floor(np.exp(rng.uniform(0, 15, 300))), rng.integers(1, 30, 300).astype(float)
-        top, below = rng.uniform(-0.5, 1, 300), np.where(rng.random(300) < 0.3, 0.0, rng.exponential(size=300))
-        top[0], pilot_df[1] = np.nan, np.inf
-        pilot = evidence(np.ones(300), top, pilot_df, np.ones(300))
-        found = future_variance(df, below, pilot, assurance)
-        monkeypatch.setattr(module, "STRAIGHT", 0.0)
-        np.testing.assert_array_equal(found, future_variance(df, below, pilot, assurance))
-
 
 class TestMore:
     def test_fewest_units_that_reach_a_width(self):
@@ -348,3 +338,28 @@ class TestMore:
         assert units == expected
         assert half_width == pytest.approx(half(expected))
         assert units_to_add(np.array(50.0), np.array(0.0), evidence(1.0, 1.0), None, Goal(half_width=1.0))[0] == 0
+
+    def test_those_at_hand_are_enough_though_one_more_would_not_be(self):
+        """The variance of the units at hand is known; a single new one shows too little of its own."""
+        pilot, goal = evidence(1.0, 1.0, 1.0), Goal(half_width=1.0, assurance=0.999)
+        assert units_to_add(np.array(10.0), np.array(0.0), pilot, np.array(1.0), goal._replace(half_width=None))[1] > 1
+        assert units_to_add(np.array(10.0), np.array(0.0), pilot, None, goal, planned=1000.0)[0] == 0
+
+    @given(least=st.integers(0, 50), beyond=st.integers(0, 10_000), guess=st.floats(0, 20_000) | st.just(np.nan))
+    def test_a_search_that_begins_at_a_guess(self, least, beyond, guess):
+        """It ends where one that begins at the least ends; a cell is not asked about when its answer is known."""
+        asked, answer = [], np.array([least + beyond, least, np.nan])
+
+        def holds(n):
+            asked.append(n)
+            return n >= answer
+
+        low = np.where(np.isnan(answer), np.nan, float(least))
+        np.testing.assert_array_equal(first_reached_near(np.floor(guess), holds, low), answer)
+        assert np.isnan(asked[1:])[:, 1:].all() if len(asked) > 1 else beyond == 0
+
+    def test_a_search_without_end(self):
+        """Both searches stop beyond what anybody measures."""
+        low = np.array([5.0, np.nan])
+        never = first_reached(lambda n: n < 0, low)
+        np.testing.assert_array_equal(first_reached_near(np.array(7.0), lambda n: n < 0, low), never)

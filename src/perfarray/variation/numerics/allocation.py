@@ -8,6 +8,7 @@ Levels lie along the last axis, outermost first.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Integers, Mask
 
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
+LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
 
 
 class Goal(NamedTuple):
@@ -57,7 +59,24 @@ class Task(NamedTuple):
 def student_t(n: npt.ArrayLike, probability: float) -> Floats:
     """Return Student's t for n outermost units, NaN where one is alone."""
     n = np.asarray(n, dtype=float)
-    return t_quantile(probability, np.where(n > 1, n - 1, np.nan))
+    return quantile_at(t_quantile, probability, np.where(n > 1, n - 1, np.nan))
+
+
+def quantile_at(quantile: Callable[[float, Floats], Floats], probability: float, df: npt.ArrayLike) -> Floats:
+    """Return quantiles at degrees of freedom; small whole ones, which plans ask for again and again, are looked up."""
+    df = np.asarray(df, dtype=float)
+    row = np.where(df <= LISTED, df, 0.0).astype(np.intp)
+    quantiles = np.asarray(_listed(quantile, probability)[row])
+    other = (row != df) & ~np.isnan(df)
+    if other.any():
+        quantiles[other] = quantile(probability, df[other])
+    return quantiles
+
+
+@lru_cache(maxsize=32)
+def _listed(quantile: Callable[[float, Floats], Floats], probability: float) -> Floats:
+    """Return the quantiles at whole degrees of freedom."""
+    return quantile(probability, np.append(np.nan, np.arange(1.0, LISTED + 1)))
 
 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:

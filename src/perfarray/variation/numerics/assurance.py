@@ -5,22 +5,16 @@ pilot knows S_p^2 = T + w_p: so v = max(S_p^2 df / chi-square(df) - w_p, 0) + w,
 counts of the pilot and of the plan. The law of S^2 is the mixture of the first over the second chi-square.
 """
 
-from functools import lru_cache
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.searching import first_reached
+from perfarray.numerics.searching import MOST, first_reached
 from perfarray.numerics.types import Floats, Mask
-from perfarray.variation.numerics.allocation import Goal
-
-NODES = 24  # Gauss-Legendre nodes in the probability of the pilot's chi-square
-HALVINGS = 24  # of the bracket of a quantile: to within 1e-6 of it
-ROUGHLY, STEPS = 8, 3  # halvings for where Newton's method begins, and its steps
-STRAIGHT = 1e-3  # how far the slope of the share may be trusted, in standard deviations of the logarithm of one chi-square
-NOISE = 1e-15  # what rounding may do to a share
-BLOCK = 1 << 12  # quantiles sought at once
+from perfarray.variation.numerics.allocation import Goal, quantile_at
+from perfarray.variation.numerics.chi_square_mixture import NODES, chi_square_quantile, mixture_quantile, mixture_share, nodes
 
 
 class Evidence(NamedTuple):
@@ -50,12 +44,12 @@ class Evidence(NamedTuple):
 
 def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats) -> Evidence:
     """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance."""
-    from scipy.special import chdtri
-
-    freedom = np.asarray(df)[..., None]
+    distinct, cells = np.unique(df, return_inverse=True)  # most pilots of an array have equally many units
+    freedom = distinct[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        scale = np.where(np.isfinite(freedom), freedom / chdtri(np.where(np.isfinite(freedom), freedom, 1.0), 1 - nodes()[0]), 1.0)
-    return Evidence(unit_variance, top, df, growth, scale)
+        scale = freedom / chi_square_quantile(nodes()[0], np.where(np.isfinite(freedom), freedom, 1.0))
+        scale = np.where(np.isfinite(freedom), scale, 1.0)
+    return Evidence(unit_variance, top, df, growth, scale[cells].reshape(*np.shape(df), NODES))
 
 
 def known(top: Floats, growth: Floats) -> Evidence:
@@ -86,84 +80,23 @@ def assured_half_width(n: Floats, below: Floats, evidence: Evidence, goal: Goal)
         else:
             df = (units - 1) * evidence.growth
             variance = future_variance(df, below, evidence, goal.assurance)
-        return np.asarray(t_quantile(goal.probability, df) * np.sqrt(variance / units))
+        return np.asarray(quantile_at(t_quantile, goal.probability, df) * np.sqrt(variance / units))
 
 
 def future_variance(df: Floats, below: Floats, evidence: Evidence, assurance: float) -> Floats:
     """Return the quantile of the variance that experiments with these degrees of freedom will find among their units."""
-    from scipy.special import chdtri
-
     variance = true_variances(below, evidence)
     shape = np.broadcast_shapes(np.shape(df), variance.shape[:-1])
     df, variance = np.broadcast_to(df, shape).reshape(-1), np.broadcast_to(variance, (*shape, NODES)).reshape(-1, NODES)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        unit_quantile = chdtri(df, 1 - assurance) / df
-        low, high = (
-            np.log(np.maximum(edge, np.finfo(float).tiny))
-            for edge in (variance.min(axis=-1) * unit_quantile, variance.max(axis=-1) * unit_quantile)
-        )
-        uncertain = np.flatnonzero(low < high)
-        for start in range(0, len(uncertain), BLOCK):
-            block = uncertain[start : start + BLOCK]
-            low[block], high[block] = _halved(low[block], high[block], df[block], variance[block], assurance)
-        return np.asarray(np.exp((low + high) / 2)).reshape(shape)
-
-
-def _halved(low: Floats, high: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
-    """Return brackets of the logarithm, halved; the share is computed only for middles too near to the root of Newton's method."""
-    root, error = _newton(_nearly(df, variance, assurance, low, high), df, variance, assurance)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        short = middle < root
-        near = np.flatnonzero(~(np.abs(middle - root) > error))
-        if len(near):
-            short[near] = _share(np.exp(middle[near]), df[near], variance[near]) < assurance
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return low, high
-
-
-def _nearly(df: Floats, variance: Floats, assurance: float, low: Floats, high: Floats) -> Floats:
-    """Return the approximate logarithm of the quantile, from normal cube roots of chi-squares (Wilson and Hilferty)."""
-    from scipy.special import ndtr
-
-    steep = 3 * np.sqrt(df / 2)[:, None]
-    rate, shift = steep / np.cbrt(variance), steep - 1 / steep
-    for _ in range(ROUGHLY):
-        middle = (low + high) / 2
-        short = (nodes()[1] * ndtr(rate * np.exp(middle / 3)[:, None] - shift)).sum(axis=-1) < assurance
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    return np.asarray((low + high) / 2)
-
-
-def _newton(root: Floats, df: Floats, variance: Floats, assurance: float) -> tuple[Floats, Floats]:
-    """Return a better logarithm of the quantile, and its largest error: Newton's method for the probit of the share."""
-    from scipy.special import gammainc, gammaln, ndtri
-
-    half, weight, target = df / 2, nodes()[1], ndtri(assurance)
-    logs = np.log(variance / half[:, None])
-    for _ in range(STEPS):
-        argument = root[:, None] - logs
-        ratio = np.exp(argument)
-        share = (weight * gammainc(half[:, None], ratio)).sum(axis=-1)
-        slope = (weight * np.exp(half[:, None] * argument - ratio - gammaln(half)[:, None])).sum(axis=-1)
-        normal = ndtri(share)
-        root = root + (target - normal) * np.exp(-(normal**2) / 2) / np.sqrt(2 * np.pi) / slope
-    error = 2 * (np.abs(assurance - share) + NOISE) / slope
-    return root, np.where(error * np.sqrt(half) < STRAIGHT, error, np.inf)
+    return mixture_quantile(assurance, df, variance).reshape(shape)
 
 
 def share_within(variance: Floats, df: Floats, true: Floats) -> Floats:
     """Return the probability that experiments with these degrees of freedom find no more than a variance among their units."""
+    positive, share = variance > 0, np.zeros(np.shape(variance))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(variance > 0, _share(np.maximum(variance, 0.0), df, true), 0.0)
-
-
-def _share(quantile: Floats, df: Floats, variance: Floats) -> Floats:
-    """Return the probability of no more than a quantile, over the true variances at the nodes."""
-    from scipy.special import gammainc
-
-    half = np.asarray(df)[..., None] / 2
-    return np.asarray((nodes()[1] * gammainc(half, half * np.asarray(quantile)[..., None] / variance)).sum(axis=-1))
+        share[positive] = mixture_share(variance[positive], np.broadcast_to(df, share.shape)[positive], true[positive])
+    return share
 
 
 def true_variances(below: Floats, evidence: Evidence) -> Floats:
@@ -173,13 +106,6 @@ def true_variances(below: Floats, evidence: Evidence) -> Floats:
         return np.asarray((np.maximum(top, 0.0) + inside) * evidence.scale)
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(np.maximum(unit_variance * evidence.scale - (unit_variance - top), 0.0) + inside)
-
-
-@lru_cache(maxsize=1)
-def nodes() -> tuple[Floats, Floats]:
-    """Return nodes between 0 and 1, and their weights."""
-    position, weight = np.polynomial.legendre.leggauss(NODES)
-    return (position + 1) / 2, weight / 2
 
 
 def component_limits(variance: Floats, level_variance: Floats, df: Floats, confidence_level: float) -> tuple[Floats, Floats]:
@@ -200,17 +126,20 @@ def half_width_limits(n: Floats, below: Floats, evidence: Evidence, goal: Goal) 
     return [assured_half_width(n, below, known(component, evidence.growth), goal) for component in limits]
 
 
-def units_to_add(have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal) -> tuple[Floats, Floats]:
+def units_to_add(
+    have: Floats, below: Floats, evidence: Evidence, affordable: Floats | None, goal: Goal, planned: Floats | float = 0.0
+) -> tuple[Floats, Floats]:
     """Return how many units to add to those at hand, and the half-width of the mean of all, which is unweighted.
 
-    They are all that are affordable, or the fewest that give the half-width. Units at hand have the variance that was found between them;
-    that of new ones, with the variance `below` inside each, is what a share of experiments, the assurance, stays within.
+    They are all that are affordable, or the fewest that give the half-width, not far from those `planned` without a pilot. Units at hand
+    have the variance that was found between them; that of new ones, with the variance `below` inside each, is what a share of experiments,
+    the assurance, stays within.
     """
     have_variance, assurance = evidence.unit_variance, goal.assurance
     growth = 1.0 if assurance is None else evidence.growth
 
     def quantile(n: Floats) -> Floats:
-        return t_quantile(goal.probability, np.where(n > 1, n - 1, np.nan) * growth)
+        return quantile_at(t_quantile, goal.probability, np.where(n > 1, n - 1, np.nan) * growth)
 
     def half_width(more: Floats) -> Floats:
         n = have + more
@@ -233,5 +162,25 @@ def units_to_add(have: Floats, below: Floats, evidence: Evidence, affordable: Fl
             share = share_within(variance_left / more, more * growth, true)
             return np.where(more > 0, share >= assurance, variance_left >= 0)
 
-    units = first_reached(reached, np.where(np.isnan(below * have_variance * have), np.nan, 0.0))
+    # Those at hand may be enough as they are, and yet too few with one more, whose variance is not known.
+    unknown = np.isnan(below * have_variance * have)
+    least = np.where(unknown, np.nan, np.where(reached(np.zeros(np.shape(unknown))), 0.0, 1.0))
+    units = first_reached_near(np.maximum(planned - have, 0.0), reached, least)
     return units, half_width(units)
+
+
+def first_reached_near(guess: Floats, holds: Callable[[Floats], Mask], low: Floats) -> Floats:
+    """Return the smallest integers from low on at which a monotone condition holds, NaN where low is NaN.
+
+    After low itself the search goes on at a guess, by growing steps. The condition is asked about NaN where the answer is known.
+    """
+    least, most, n, step = low, np.where(np.isnan(low), np.nan, np.inf), low, 0.5
+    while (searched := ~np.isnan(n)).any():
+        reached = holds(n)
+        least, most = np.where(searched & ~reached, n + 1, least), np.where(searched & reached, n, most)
+        below = np.where(least > low + 1, np.floor((least + most) / 2), np.maximum(least, most - step))
+        n = np.where(np.isinf(most), np.fmax(least + np.floor(step), guess), below)
+        n = np.where((least < most) & (least < MOST), n, np.nan)
+        step *= 2
+    endless = np.isinf(most)
+    return np.where(endless, first_reached(holds, np.where(endless, low, np.nan)), most) if endless.any() else most

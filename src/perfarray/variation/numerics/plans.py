@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
@@ -23,11 +22,12 @@ from perfarray.variation.numerics.allocation import (
     least_top,
     optimal_counts,
     price,
+    quantile_at,
     totals_for,
     variance_of_mean,
     whole,
 )
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, share_within, true_variances
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, first_reached_near, share_within, true_variances
 
 WINDOW = 256  # outermost counts tried around the continuous optimum: all of them where they are that few, else evenly spaced
 BLOCK = 1 << 14  # outermost counts tried at once, of all cells
@@ -35,7 +35,7 @@ PASSES = 2  # how often the plain half-width that goes with an assured one is as
 
 
 class Plan(NamedTuple):
-    """Counts along the levels, (..., L), and what they cost and promise, (...); only an assured plan has a default half-width."""
+    """Counts along the levels, (..., L), what they cost and their plain half-width, (...); an assured plan has an assured default one."""
 
     repetitions: Floats
     unrounded: Floats
@@ -86,7 +86,7 @@ def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -
 
 
 def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
-    """Plan as `plan_counts` does, with the half-widths that a share of experiments, the assurance, stays within.
+    """Plan as `plan_counts` does, for the half-width that a share of experiments, the assurance, stays within.
 
     That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
     passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
@@ -105,7 +105,8 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
         for _ in range(PASSES):
             plan = plan_counts(variance, cost, goal._replace(half_width=goal.half_width * plan.half_width / half_width(plan.repetitions)))
         counts = fewest_units(plan.repetitions, components, evidence, goal)
-        single = fewest_units(plan.repetitions * 0 + 1.0, components, evidence, goal)
+        one_in_each = with_top(affordable(price(counts, cost), np.ones_like(cost), cost), counts[..., 1:] * 0 + 1.0)
+        single = fewest_units(one_in_each, components, evidence, goal)
         counts = np.where((price(single, cost) < price(counts, cost))[..., None], single, counts)
         plan = described(counts, variance, cost, goal)
     spendable = plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
@@ -115,20 +116,21 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
     if goal.budget is not None and goal.assurance is not None:
         better = (single[..., 0] >= goal.min_units) & (default < half_width(plan.repetitions) * (1 - ROUNDING))
         plan = described(np.where(better[..., None], single, plan.repetitions), variance, cost, goal)
-    return plan._replace(half_width=half_width(plan.repetitions), default_half_width=default)
+    return plan._replace(default_half_width=default)
 
 
 def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal) -> Floats:
-    """Return counts with the fewest outermost units of which the share of experiments wanted stays within the half-width."""
+    """Return counts with the fewest outermost units, near those given, of which the share of experiments wanted keeps the half-width."""
     true = true_variances(variance_below(repetitions, components), evidence)
 
     def enough(n: Floats) -> Mask:
         df = (n - 1) * evidence.growth
         return np.asarray(
-            share_within(n * (goal.half_width / t_quantile(goal.probability, df)) ** 2, df, true) >= float(goal.assurance or 0.0)
+            share_within(n * (goal.half_width / quantile_at(t_quantile, goal.probability, df)) ** 2, df, true)
+            >= float(goal.assurance or 0.0)
         )
 
-    top = first_reached(enough, np.where(np.isnan(repetitions[..., 0]), np.nan, goal.min_units))
+    top = first_reached_near(repetitions[..., 0], enough, np.where(np.isnan(repetitions[..., 0]), np.nan, float(goal.min_units)))
     return with_top(top, repetitions[..., 1:])
 
 
