@@ -6,6 +6,7 @@ its run failed; times of the processor and rates are not below 0; and a file hol
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from math import inf, isfinite, nan
 from sys import float_info
 from typing import Any
@@ -52,14 +53,18 @@ def value_of(text: str) -> int | float | str:
 
 def numbers(texts: Sequence[str]) -> list[float] | None:
     """Return texts as finite numbers, None where one of them is none: as `number` of each, and faster."""
-    try:
-        values = list(map(float, texts))
-    except ValueError:
-        return None
+    values = _parsed(texts)
+    return None if values is None or not np.isfinite(values).all() else values.tolist()
+
+
+def _parsed(texts: Sequence[str]) -> Floats | None:
+    """Return texts as numbers, some of which may be infinite or NaN; None where one of them is none."""
     joined = "".join(texts)
-    plain = "_" not in joined and joined.isascii()
-    # A finite sum shows that all numbers are finite.
-    return values if plain and (isfinite(sum(values)) or all(map(isfinite, values))) else None
+    if "_" in joined or not joined.isascii():
+        return None
+    with suppress(ValueError):
+        return np.fromiter(map(float, texts), float, len(texts))
+    return None
 
 
 def checked(
@@ -97,8 +102,7 @@ def _plain(values: Sequence[Any] | npt.NDArray[Any]) -> Floats | None:
         return np.asarray(values, dtype=float)
     types = set(map(type, values))
     if types == {str}:
-        parsed = numbers(values)
-        return None if parsed is None else np.array(parsed)
+        return _parsed(values)
     return np.asarray(values, dtype=float) if types <= {float, int} else None
 
 
