@@ -44,6 +44,8 @@ test_what_is_read = readings(read, [
      suite(OWN, bench("b", run(3.0), run(4.0)), **COMMON),
      {"cpu": ["own", "common"], "machine": [["h2", "h1"], ["h1", "h1"]], "tags": ["x, y", "unknown"], "logical_cores": 8,
       "python_version": "3.14", "cpu.dims": ("benchmark",), "machine.dims": ("benchmark", "execution"), "logical_cores.dims": ()}),
+    ("name and unit of a run count only where benchmark and file have none", suite(bench("a", run(1.0, name="b", unit="byte"), unit="second")),
+     {"benchmark": ["a"], "metrics": ["time"]}),
     ("other units are other variables", UNITS,
      {"metrics": ["time", "memory", "count"], "time.units": "s", "memory.units": "B", "count.units": "1",
       "memory": [[[NAN]], [[4096.0]], [[NAN]]], "time": [[[1.0]], [[NAN]], [[NAN]]], "count": [[[NAN]], [[NAN]], [[7]]]}),
