@@ -73,12 +73,12 @@ def checked(
     source: Source,
     *,
     above_zero: bool = False,
-    missing: Collection[str] = (),
+    missing: Collection[str | None] = (),
 ) -> Floats:
     """Return numbers, or texts of numbers, as an array; raise at the first that is none.
 
-    `locate` returns the place of a value in the file for the message. `missing` are texts of a value that was not measured, which is NaN
-    in the array; with any of them, NaN is allowed too.
+    `locate` returns the place of a value in the file for the message. `missing` are texts (or None) of a value that was not measured,
+    which is NaN in the array; with `"NaN"` among them, NaN is allowed too.
     """
     try:
         array = _plain(values)
@@ -117,12 +117,12 @@ def check_measured(source: Source, table: Table) -> None:
         raise source.error(f"holds no measurement: every value is missing, the first is that of {table.place(0)}")
 
 
-def _value(value: Any, missing: Collection[str]) -> float | None:
+def _value(value: Any, missing: Collection[str | None]) -> float | None:
     """Return one value as a number, NaN where it is missing, None where it is no number."""
-    if isinstance(value, str):
-        return nan if value in missing else number(value)
+    if value is None or isinstance(value, str):
+        return nan if value in missing else number(value or "")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if missing and value != value:
-        return nan
+    if value != value:
+        return nan if "NaN" in missing else None
     return float(value) if abs(value) <= float_info.max else None

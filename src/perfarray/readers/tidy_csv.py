@@ -145,7 +145,7 @@ def _frame(source: Source) -> pd.DataFrame:
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
-        if WHOLE.fullmatch(str(frame[name].iat[0])):
+        if WHOLE.fullmatch(str(frame[name].iloc[0])):
             codes, distinct = pd.factorize(frame[name])
             if codes.min() >= 0 and all(map(WHOLE.fullmatch, distinct)):
                 frame[name] = pd.Categorical.from_codes(codes, distinct.astype(int))
