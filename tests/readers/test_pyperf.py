@@ -75,6 +75,12 @@ def test_the_first_run_dates_the_file(tmp_path):
     check(times, commit=["bb", "aa"], date=["2026-03-01 02:00:00", "2026-03-02 02:00:00"])
 
 
+def test_metadata_of_runs_become_a_dim(tmp_path):
+    times = read(tmp_path, suite(OWN, **COMMON), dims={"host": "machine"})
+    check(times, host=["h2", "h1"])
+    assert times["time"].sel(host="h1").squeeze().item() == 2.0
+
+
 @pytest.mark.parametrize(("duration", "iteration", "execution"), [(3.5, NAN, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)])
 def test_costs(tmp_path, duration, iteration, execution):
     """The gap between runs is the start of a process; a run that takes more than 1.25 times its loops sets up each value."""
