@@ -216,16 +216,14 @@ class Source:
         text = self.text
         if not text or text.isspace():
             raise self.error("is empty")
-        try:
-            with self.within_memory():
+        with self.within_memory():
+            try:
                 return json.loads(text)
-        except FileError:
-            raise
-        except json.JSONDecodeError as error:
-            reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
-            raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
-        except (ValueError, RecursionError) as error:
-            raise self.error(f"is not JSON that can be read: {error}") from None
+            except json.JSONDecodeError as error:
+                reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
+                raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
+            except (ValueError, RecursionError) as error:
+                raise self.error(f"is not JSON that can be read: {error}") from None
 
     @cached_property
     def json_or_none(self) -> Any:
