@@ -49,6 +49,8 @@ test_what_is_read = readings(lambda folder, entries: read(folder, *entries), [
     ("an iteration takes the configured time, or one operation if that takes longer; the warm-up is that of a fork",
      [entry(data=[[3e9]], measurementTime="1 s", warmupTime="10 s", warmupIterations=5)],
      {"iteration_seconds": 3.0, "execution_seconds": 50.0}),
+    ("no warm-up takes no time, whether its time is stated or not", [entry("a", warmupIterations=0), entry("b", warmupIterations=1)],
+     {"execution_seconds": [[0.0], [NAN]]}),
     ("versions may be missing in the whole file", [BARE], {"absent": ["jdk_version"]}),
     ("what one entry does not say is unknown", [entry("a", params={"size": "1"}), BARE],
      {"jdk_version": ["21", "unknown"], "size": ["1", "unknown"]}),

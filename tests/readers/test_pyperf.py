@@ -44,6 +44,8 @@ test_what_is_read = readings(read, [
      suite(OWN, bench("b", run(3.0), run(4.0)), **COMMON),
      {"cpu": ["own", "common"], "machine": [["h2", "h1"], ["h1", "h1"]], "tags": ["x, y", "unknown"], "logical_cores": 8,
       "python_version": "3.14", "cpu.dims": ("benchmark",), "machine.dims": ("benchmark", "execution"), "logical_cores.dims": ()}),
+    ("name and unit of a run count only where benchmark and file have none",
+     suite(bench("a", run(1.0, name="b", unit="byte"), unit="second")), {"benchmark": ["a"], "metrics": ["time"]}),
     ("other units are other variables", UNITS,
      {"metrics": ["time", "memory", "count"], "time.units": "s", "memory.units": "B", "count.units": "1",
       "memory": [[[NAN]], [[4096.0]], [[NAN]]], "time": [[[1.0]], [[NAN]], [[NAN]]], "count": [[[NAN]], [[NAN]], [[7]]]}),
@@ -71,6 +73,12 @@ def test_the_first_run_dates_the_file(tmp_path):
     times = perfarray.read_archive(tmp_path, layout="{commit}.json")
     assert times["date"].dims == ("commit",)
     check(times, commit=["bb", "aa"], date=["2026-03-01 02:00:00", "2026-03-02 02:00:00"])
+
+
+def test_metadata_of_runs_become_a_dim(tmp_path):
+    times = read(tmp_path, suite(OWN, **COMMON), dims={"host": "machine"})
+    check(times, host=["h2", "h1"])
+    assert times["time"].sel(host="h1").squeeze().item() == 2.0
 
 
 @pytest.mark.parametrize(("duration", "iteration", "execution"), [(3.5, NAN, 6.5 + 1.5), (4.0, 4 / 3, 6.0 + 4 / 3)])

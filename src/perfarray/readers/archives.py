@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from os import PathLike
 from os.path import isdir, isfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import xarray as xr
 
 from perfarray.conventions import HISTORY
-from perfarray.readers.attempts import Attempt, companion_paths, file_options, iter_attempts
-from perfarray.readers.dims import with_dims
+from perfarray.readers.attempts import Attempt, companion_paths, iter_attempts, table_or_reason
+from perfarray.readers.custom import file_options
 from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
 from perfarray.readers.joining import combine
 from perfarray.readers.labels import LISTED_NAMES
@@ -23,7 +23,7 @@ from perfarray.readers.lazy_tables import lazy_table
 from perfarray.readers.opening import FileOptions, MissingFileError, Source, suggest_name
 from perfarray.readers.packs import is_pack
 from perfarray.readers.parquet import SUFFIXES
-from perfarray.readers.recognising import formats, names_of_formats, not_recognised, read_table, recognise
+from perfarray.readers.recognising import formats, names_of_formats
 from perfarray.readers.repeated import without_repeats
 from perfarray.tables.build import build
 from perfarray.tables.columns import Table
@@ -100,10 +100,7 @@ def read(
     if several:
         return _chunked(_read_folder(source), chunks)
     with source.within_memory():
-        file_format = recognise(source)
-        if file_format is None:
-            raise not_recognised(source)
-        table = with_dims(source, read_table(source, file_format))
+        table = cast(Table, table_or_reason(source, explicit=True))
         try:
             dataset = build(finished([table])[0])
         except ValueError as error:

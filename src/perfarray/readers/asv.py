@@ -4,7 +4,6 @@ A number is the median of the samples of all processes, so that a cell has one v
 iterations. A parameter combination is a benchmark of its own, `time_sort(10, 'a')`. `time_` are times, `mem_` memory, the rest is `track`.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from perfarray.readers import labels
 from perfarray.readers.entries import KINDS, Entry, Run, amounts, table_of_entries
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import value_of
-from perfarray.readers.opening import FileError, Source
+from perfarray.readers.opening import FileError, Source, json_object
 from perfarray.readers.shapes import ANY, NULL, TEXT, Either, deviation, has_keys
 from perfarray.tables.columns import Descriptor, Table, constant_column
 from perfarray.timings.values import direction_of
@@ -122,12 +121,8 @@ def _descriptions(source: Source) -> Mapping[str, Description]:
 
 
 def _parsed(text: str) -> Mapping[str, Description]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
     descriptions = {}
-    for name, entry in content.items() if isinstance(content, dict) else ():
+    for name, entry in json_object(text).items():
         if isinstance(entry, dict):
             names, unit = entry.get("param_names"), entry.get("unit")
             parameters = tuple(map(str, names)) if isinstance(names, list) else ()

@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfarray.readers import parquet
-from perfarray.readers.custom import check
 from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import InputFile, find_files
 from perfarray.readers.joining import check_location
 from perfarray.readers.layout import Layout, read_layout
-from perfarray.readers.opening import FileError, FileOptions, Source, check_encoding
+from perfarray.readers.opening import FileError, FileOptions, Source
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.parquet import one_table_each
 from perfarray.readers.recognising import formats, not_recognised, read_table, recognise, table_read
@@ -52,11 +51,6 @@ class ReadSettings(NamedTuple):
     dim: str
     file_options: FileOptions
     options: Options
-
-
-def file_options(format: str | None, dims: Mapping[str, str | int] | None, pattern: str | None, encoding: str | None) -> FileOptions:
-    """Check what the caller says of files, and return it."""
-    return FileOptions(format, check(dims, pattern, format), pattern, check_encoding(encoding))
 
 
 def iter_attempts(
@@ -123,11 +117,9 @@ def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any
         if file.problem:
             return [Attempt(file, error=FileError(f"{file.path}: {file.problem}"))]
         source = Source(file.path, answers, settings.file_options)
-        if file.parts:
-            return [_attempt(file, source, settings)]
         try:
             with source.within_memory():
-                contents = members(source) if is_pack(source) else None
+                contents = members(source) if not file.parts and is_pack(source) else None
         except FileError as error:
             return [Attempt(file, error=error)]
         if contents is None:
@@ -145,7 +137,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
     try:
         with source.within_memory():
-            table = _read_parts(source, file.parts) if file.parts else _read(source, file.explicit)
+            table = _read_parts(source, file.parts) if file.parts else table_or_reason(source, file.explicit)
             if isinstance(table, str):
                 return Attempt(file, skip_reason=table)
             file = file._replace(labels=_labels_of(file, settings.layout, settings.dim, table))
@@ -155,7 +147,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     return Attempt(file, table)
 
 
-def _read(source: Source, explicit: bool) -> Table | str:
+def table_or_reason(source: Source, explicit: bool) -> Table | str:
     """Return the table of one file, or the reason to skip a file that the caller did not name."""
     file_format = recognise(source)
     if file_format is None and explicit:

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, note_means, renamed, table_along
+from perfarray.readers.entries import Entry, Run, amounts, note_means, renamed, table_along
 from perfarray.readers.labels import variable_name
-from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NULL, Either, has_keys
 from perfarray.tables.columns import Table
@@ -129,18 +128,10 @@ def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
     if result.values is None:
         return Run({name: np.array([np.nan])}, marks={"failed": np.array([True])})
     factor = (seconds_factor(result.unit) or 1.0) if name == TIME else 1.0
-    values = {name: _column(source, result.location, result.values, above_zero=name == TIME) * factor}
+    values = {name: amounts(source, result.location, result.values, above_zero=name == TIME, missing=(None,)) * factor}
     if name != TIME and len(result.durations) == len(result.values):
-        values[TIME] = _column(source, f"{result.location}, 'times'", result.durations, above_zero=True)
+        values[TIME] = amounts(source, f"{result.location}, 'times'", result.durations, above_zero=True, missing=(None,))
     return Run(values)
-
-
-def _column(source: Source, location: str, stated: Sequence[Any], *, above_zero: bool) -> Any:
-    column = np.full(len(stated), np.nan)
-    valid = [index for index, value in enumerate(stated) if value is not None]
-    numbers = [stated[index] for index in valid]
-    column[valid] = checked(numbers, lambda index: f"{location}: value {valid[index]}", source, above_zero=above_zero)
-    return column
 
 
 def _about(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:

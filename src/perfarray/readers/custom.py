@@ -18,7 +18,7 @@ from perfarray.readers import tidy_csv
 from perfarray.readers.labels import variable_name
 from perfarray.readers.layout import read_layout
 from perfarray.readers.numbers import checked, number, whole
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import FileOptions, Source
 from perfarray.tables.columns import Table
 from perfarray.tables.measured import name_and_unit, value_column
 
@@ -73,8 +73,8 @@ def read(source: Source) -> Table:
     return _table(source, frame, values, pattern)
 
 
-def check(dims: Mapping[str, Any] | None, pattern: str | None, format: str | None) -> Mapping[str, str | int]:
-    """Return the caller's `dims`, or raise."""
+def file_options(format: str | None, dims: Mapping[str, Any] | None, pattern: str | None, encoding: str | None) -> FileOptions:
+    """Check what the caller says of files, and return it."""
     if pattern is not None:
         _pattern(pattern)
         if format not in (None, NAME):
@@ -84,7 +84,11 @@ def check(dims: Mapping[str, Any] | None, pattern: str | None, format: str | Non
             raise ValueError(
                 f"dims= must map names of dims and levels to columns or settings, as in {{'threads': 'threads'}}; got {dim!r}: {name!r}"
             )
-    return dict(dims or {})
+    try:
+        "a".encode(encoding or "utf-8")
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
+    return FileOptions(format, dict(dims or {}), pattern, encoding)
 
 
 def _pattern(text: str) -> Pattern:

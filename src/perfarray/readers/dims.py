@@ -52,12 +52,12 @@ def _values(source: Source, table: Table, name: str) -> Texts:
         names = tidy_csv.header(tidy_csv.header_text(source)) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
         raise source.error(f"has no setting or column {name!r}; it has {listed(names, 30) or 'none'}")
     descriptor = table.descriptors[name]
-    columns = [table.labels[dim] for dim in descriptor.dims]
-    cells = np.stack([column.codes for column in columns], axis=1) if columns else np.zeros((len(table), 1), dtype=np.intp)
-    distinct, inverse = np.unique(cells, axis=0, return_inverse=True)
-    keys = [tuple(column.labels[code] for column, code in zip(columns, codes, strict=False)) for codes in distinct]
-    by_key = objects([UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys])
-    return by_key[inverse.reshape(-1)]
+    labels = [
+        table.levels[dim].tolist() if dim in table.levels else [table.labels[dim].labels[code] for code in table.labels[dim].codes.tolist()]
+        for dim in descriptor.dims
+    ]
+    keys = zip(*labels, strict=True) if labels else [()] * len(table)
+    return objects([UNKNOWN if (value := descriptor.values.get(key)) is None else value for key in keys])
 
 
 def _without_settings_in_labels(source: Source, table: Table, named: Mapping[str, str]) -> Table:

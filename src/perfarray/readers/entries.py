@@ -1,6 +1,6 @@
 """Content of a file in any format: benchmarks with settings, their executions, and the values of each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
@@ -65,9 +65,11 @@ def renamed(*fields: tuple[Mapping[str, Any], Mapping[str, str]], missing: Seque
     }
 
 
-def amounts(source: Source, location: str, values: Sequence[Any], *, above_zero: bool = False) -> Floats:
+def amounts(
+    source: Source, location: str, values: Sequence[Any], *, above_zero: bool = False, missing: Collection[str | None] = ()
+) -> Floats:
     """Check finite numbers; `location` is for the message."""
-    return checked(values, lambda index: f"{location}: value {index}", source, above_zero=above_zero)
+    return checked(values, lambda index: f"{location}: value {index}", source, above_zero=above_zero, missing=missing)
 
 
 def times(source: Source, location: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
@@ -80,7 +82,7 @@ def times_or_nan(source: Source, location: str | Callable[[int], str], values: S
     locate = location if callable(location) else lambda index: f"{location}: value {index}"
     numbers = checked(values, locate, source)
     nonzero = np.flatnonzero(numbers)
-    checked(numbers[nonzero].tolist(), lambda index: locate(int(nonzero[index])), source, above_zero=True)
+    checked(numbers[nonzero], lambda index: locate(int(nonzero[index])), source, above_zero=True)
     return np.where(numbers == 0, np.nan, numbers) * factor
 
 

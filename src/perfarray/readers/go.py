@@ -7,13 +7,14 @@ them; keys with several values are settings, those with one describe the file. T
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
+from perfarray.numerics.types import Integers
 from perfarray.readers.entries import Columns, Entry, check_size, note_below_resolution, table_of_columns, times_or_nan
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import checked, value_of, whole
@@ -22,24 +23,23 @@ from perfarray.tables.columns import Table
 
 NAME = "go"
 ANYWHERE = True  # Its lines may come late in a file, after what else was printed
-RESULT = re.compile(r"^Benchmark\S+[ \t]+\d+[ \t]+(?:[-+.\d]|NaN)\S*[ \t]+\S+", re.M | re.A)
+RESULT = re.compile(r"^Benchmark(\S++)[ \t]++[0-9]++[ \t]++(?:[-+.0-9]|NaN)\S*+[ \t]++\S", re.M)
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
 EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')  # The beginning of a line of `go test -json`
 ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")  # Beginnings of the last lines of a process
 HEADS = ("goos", "goarch", "pkg")  # Keys that a process prints once
 METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}  # Variables by unit
 MOST_KEYS = 100  # Keys a file may set
+END = "\0"  # Of a line, as a word
 
-Groups = dict[tuple[str, int | None, int], dict[int, list[int]]]  # Rows by name, threads and number of the keys, and by process
+Keys = tuple[tuple[str, str], ...]  # The keys that are set and their values, sorted
 
 
 class Results(NamedTuple):
-    """The lines of results: their numbers and words, the groups of their rows, the keys that were set, the direction of units."""
+    """The lines of a file, the indices of results by name, threads and keys, and by process, and the direction of units."""
 
-    numbers: list[int]
-    words: list[list[str]]
-    groups: Groups
-    keys: list[dict[str, str]]
+    lines: list[str]
+    groups: dict[tuple[str, int | None, Keys], dict[int, list[int]]]
     directions: dict[str, str]
 
 
@@ -82,15 +82,11 @@ def _text(source: Source) -> str:
 def read(source: Source) -> Table:
     """Read the results: benchmark x execution x iteration, a variable for each unit."""
     results = _results(source)
-    used_keys = [results.keys[number] for number in dict.fromkeys(number for _, _, number in results.groups)]
-    first = used_keys[0] if used_keys else {}
-    constant = {key: value for key, value in first.items() if all(keys.get(key) == value for keys in used_keys)}
+    all_keys = list(dict.fromkeys(keys for _, _, keys in results.groups))
+    constant = {key: value for key, value in chain(*all_keys[:1]) if all((key, value) in keys for keys in all_keys)}
     plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in results.groups}
     plain = plain if any(name != metadata["benchmark_name"] for name, metadata in plain.items()) else {}
-    entries = [
-        Entry(name, (), _settings(name, threads, results.keys[number], constant), plain.get(name, {}))
-        for name, threads, number in results.groups
-    ]
+    entries = [Entry(name, (), _settings(name, threads, keys, constant), plain.get(name, {})) for name, threads, keys in results.groups]
     kinds, columns, n_zeros = _columns(source, results)
     # Before 1.15, Go wrote two digits after the point, so that short times are 0.
     counts = note_below_resolution(source, n_zeros) if n_zeros else {}
@@ -99,32 +95,22 @@ def read(source: Source) -> Table:
 
 
 def _results(source: Source) -> Results:
-    """Return the results of each name, threads and keys by process, and the direction of units that a line `Unit` states."""
-    results = Results([], [], {}, [], {})
-    names: dict[str, tuple[str, int | None]] = {}
-    numbers_of_keys: dict[tuple[tuple[str, str], ...], int] = {}
+    """Return the lines of results, and the direction of units that a line `Unit` states."""
+    results = Results(_text(source).split("\n"), {}, {})
+    indices_by_name: dict[str, list[int]] = {}  # Of one process, while no key changes
     keys: dict[str, str] = {}
-    number_of_keys, process, has_results = -1, 0, False
-    for number, line in enumerate(_text(source).split("\n"), 1):
+    process, has_results = 0, False
+    for index, line in enumerate(results.lines):
         if line.startswith("Benchmark"):
-            words = line.split()
-            if len(words) < 4 or not RESULT.match(line):
-                continue
-            if len(words) % 2:
-                raise source.error(f"line {number} has a value without a unit: {line[:80]!r}")
-            if number_of_keys < 0:
-                number_of_keys = numbers_of_keys.setdefault(tuple(sorted(keys.items())), len(results.keys))
-                if number_of_keys == len(results.keys):
-                    results.keys.append(dict(sorted(keys.items())))
-            if words[0] not in names:
-                names[words[0]] = _name_and_threads(words[0].removeprefix("Benchmark"))
-            group = results.groups.setdefault((*names[words[0]], number_of_keys), {})
-            group.setdefault(process, []).append(len(results.words))
-            results.numbers.append(number)
-            results.words.append(words)
-            has_results = True
+            if match := RESULT.match(line):
+                indices = indices_by_name.get(match[1])
+                if indices is None:
+                    group = results.groups.setdefault((*_name_and_threads(match[1]), tuple(sorted(keys.items()))), {})
+                    indices = indices_by_name[match[1]] = group.setdefault(process, [])
+                indices.append(index)
+                has_results = True
         elif line.startswith(ENDS):
-            process, has_results = process + has_results, False
+            process, has_results, indices_by_name = process + has_results, False, {}
         elif line.startswith("Unit "):
             words = line.split()
             if len(words) > 2 and words[2] in ("better=higher", "better=lower"):
@@ -132,11 +118,9 @@ def _results(source: Source) -> Results:
         elif match := SETTING.fullmatch(line):
             if match[1] in HEADS:
                 process, has_results = process + has_results, False
-            if keys.get(match[1]) != match[2]:
-                keys[match[1]] = match[2] or ""
-                number_of_keys = -1
-                if len(keys) > MOST_KEYS:
-                    raise source.error(f"line {number} sets the {len(keys)}th key; {MOST_KEYS} are the most a file may set")
+            keys[match[1]], indices_by_name = match[2] or "", {}
+            if len(keys) > MOST_KEYS:
+                raise source.error(f"line {index + 1} sets the {len(keys)}th key; {MOST_KEYS} are the most a file may set")
     return results
 
 
@@ -150,11 +134,11 @@ def _plain(name: str) -> str:
     return "/".join(segment for position, segment in enumerate(name.split("/")) if not position or "=" not in segment)
 
 
-def _settings(name: str, threads: int | None, keys: dict[str, str], constant: dict[str, str]) -> dict[str, Any]:
+def _settings(name: str, threads: int | None, keys: Keys, constant: dict[str, str]) -> dict[str, Any]:
     """Return the settings in a name (`/size=15`), the threads, and the keys that differ between benchmarks."""
     segments = [segment.partition("=") for segment in name.split("/")[1:]]
     name_settings = {key: value_of(value) for key, equals, value in segments if equals and key}
-    return {key: value for key, value in keys.items() if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | name_settings
+    return {key: value for key, value in keys if key == "pkg" or key not in constant} | {"gomaxprocs": threads} | name_settings
 
 
 def _variable(unit: str) -> tuple[str, float | None]:
@@ -168,34 +152,51 @@ def _variable(unit: str) -> tuple[str, float | None]:
 
 def _columns(source: Source, results: Results) -> tuple[dict[str, tuple[str, str]], Columns, int]:
     """Return the kind of each variable, all values by group and process, and the number of times of 0."""
-    processes = [process for group in results.groups.values() for process in group.values()]
-    rows = [row for process in processes for row in process]
-    rows_by_units: dict[tuple[str, ...], list[int]] = {}
-    for position, row in enumerate(rows):
-        rows_by_units.setdefault(tuple(results.words[row][3::2]), []).append(position)
-    units = sorted(dict.fromkeys(chain.from_iterable(rows_by_units)), key=lambda unit: unit != "ns/op")
-    check_size(source, len(rows), len(units))
+    processes = list(chain.from_iterable(group.values() for group in results.groups.values()))
+    indices = np.array(list(chain.from_iterable(processes)), dtype=np.intp)
+    words_by_units = _words_by_units(source, results.lines, indices)
+    units = sorted(dict.fromkeys(chain.from_iterable(words_by_units)), key=lambda unit: unit != "ns/op")
+    check_size(source, len(indices), len(units))
     directions = {unit: results.directions.get(unit, HIGHER if unit.endswith("/s") else LOWER) for unit in units}
     variables = {unit: _variable(unit) for unit in units}
     kinds = {name: (unit if factor is None else SECONDS, directions[unit]) for unit, (name, factor) in variables.items()}
-    values = {name: np.full(len(rows), np.nan) for name in kinds}
+    values = {name: np.full(len(indices), np.nan) for name in (*kinds, LOOPS)}
     n_zeros = 0
-    for units_of_rows, positions in rows_by_units.items():
-        for unit, place in {unit: place for place, unit in enumerate(units_of_rows)}.items():
+    for units_of_rows, (rows, words) in words_by_units.items():
+        for unit, texts in dict(zip(units_of_rows, words[2::2], strict=True)).items():
             name, factor = variables[unit]
-            texts = [results.words[rows[position]][2 + 2 * place] for position in positions]
-            locate = _locate([results.numbers[rows[position]] for position in positions], repr(unit))
+            locate = _locate(indices[rows], repr(unit))
             if name == TIME:
                 times = times_or_nan(source, locate, texts, factor or 1.0)
                 n_zeros += int(np.isnan(times).sum()) if unit == "ns/op" else 0
             else:
                 times = checked(texts, locate, source, missing=("NaN",)) * (factor or 1.0)
-            values[name][positions] = times
-    locate = _locate([results.numbers[row] for row in rows], "the number of iterations")
-    loops = checked([results.words[row][1] for row in rows], locate, source)
-    executions = np.array(list(map(len, results.groups.values())), dtype=np.intp)
-    return kinds, Columns(executions, np.array(list(map(len, processes)), dtype=np.intp), values, {LOOPS: loops}), n_zeros
+            values[name][rows] = times
+        values[LOOPS][rows] = checked(words[1], _locate(indices[rows], "the number of iterations"), source)
+    executions, lengths = (np.array(list(map(len, parents)), dtype=np.intp) for parents in (results.groups.values(), processes))
+    return kinds, Columns(executions, lengths, values, {LOOPS: values.pop(LOOPS)}), n_zeros
 
 
-def _locate(numbers: list[int], what: str) -> Callable[[int], str]:
-    return lambda index: f"line {numbers[index]}: {what}"
+def _words_by_units(source: Source, lines: list[str], indices: Integers) -> dict[tuple[str, ...], tuple[Integers, list[Sequence[str]]]]:
+    """Return for each list of units the rows that have it, and their words column by column."""
+    numbers = indices.tolist()
+    # Lines that are alike are split all at once, in half the time.
+    words = f" {END} ".join([*map(lines.__getitem__, numbers), ""]).split()
+    width = len(words) // max(len(numbers), 1)
+    columns: list[Sequence[str]] = [words[position::width] for position in range(width)]
+    units = tuple(words[3 : width - 1 : 2])
+    if width % 2 and all(set(column) == {unit} for column, unit in zip([*columns[3::2], columns[-1]], (*units, END), strict=True)):
+        return {units: (np.arange(len(numbers)), columns[:-1])}
+    groups: dict[tuple[str, ...], tuple[list[int], list[list[str]]]] = {}
+    for row, number in enumerate(numbers):
+        words = lines[number].split()
+        if len(words) % 2:
+            raise source.error(f"line {number + 1} has a value without a unit: {lines[number][:80]!r}")
+        rows, table = groups.setdefault(tuple(words[3::2]), ([], []))
+        rows.append(row)
+        table.append(words)
+    return {units: (np.array(rows), list(zip(*table, strict=True))) for units, (rows, table) in groups.items()}
+
+
+def _locate(indices: Integers, what: str) -> Callable[[int], str]:
+    return lambda index: f"line {indices[index] + 1}: {what}"

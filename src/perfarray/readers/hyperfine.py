@@ -75,27 +75,24 @@ def _times_and_codes(result: Result) -> tuple[list[Any], list[Any]]:
 
 def _count_zeros(source: Source, results: list[Result]) -> dict[str, int]:
     """Count the times of 0 of processes that did not fail, and note their commands; raise where all may have failed."""
-    zeros: dict[int, list[int]] = {}
+    zeros: dict[int, int] = {}
     for index, result in enumerate(results):
         times, codes = _times_and_codes(result)
-        positions = (
-            [position for position, (time, code) in enumerate(zip(times, codes, strict=True)) if time == code == 0] if 0 in times else []
-        )
-        if positions:
-            zeros[index] = positions
-    names = {index: f"results[{index}] {str(results[index]['command'])[:60]!r}" for index in zeros}
+        if 0 in times and (n_zeros := sum(time == code == 0 for time, code in zip(times, codes, strict=True))):
+            zeros[index] = n_zeros
     doubtful = [index for index in zeros if not results[index].get("exit_codes")]
+    names = [f"results[{index}] {str(results[index]['command'])[:60]!r}" for index in doubtful]
     if doubtful and len(doubtful) == len(results):
-        position = zeros[0][0]
+        times, _ = _times_and_codes(results[0])
         raise source.error(
-            f"results[0]: value {position} is {_times_and_codes(results[0])[0][position]!r}, and no process takes no time: the command "
+            f"results[0]: value {times.index(0)} is {times[times.index(0)]!r}, and no process takes no time: the command "
             f"{str(results[0]['command'])[:60]!r} failed; take its result out of the file, or measure it again without --ignore-failure"
         )
     if doubtful:
         sentence = (
             f"{len(doubtful)} of {len(results)} commands have times of 0, and no process takes no time: they failed, or took no longer "
-            f"than the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(names[index] for index in doubtful)}"
+            f"than the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(names)}"
         )
         source.note("below_resolution", sentence, benchmarks=len(doubtful))
-    note_below_resolution(source, sum(len(positions) for index, positions in zeros.items() if index not in doubtful))
-    return {"n_below_resolution": sum(map(len, zeros.values()))} if zeros else {}
+    note_below_resolution(source, sum(n_zeros for index, n_zeros in zeros.items() if index not in doubtful))
+    return {"n_below_resolution": sum(zeros.values())} if zeros else {}

@@ -28,7 +28,7 @@ from perfarray.conventions import (
 )
 from perfarray.readers.entries import positions_within
 from perfarray.readers.labels import RESERVED, number_or_text, relabelled, unique_labels, variable_name
-from perfarray.readers.numbers import checked
+from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, has_keys, rows_with
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of
@@ -321,10 +321,8 @@ def _iteration_seconds(configured: Any, operation: float | None, mode: Any) -> f
     """Return the seconds of an iteration: a single shot's own, else the larger of the configured time (`300 ms`) and one operation."""
     if mode == "ss":
         return operation
-    number, _, unit = str(configured).partition(" ")
-    factor = seconds_factor(unit)
-    try:
-        time = None if factor is None else float(number) * factor
-    except ValueError:
+    text, _, unit = str(configured).partition(" ")
+    value, factor = number(text), seconds_factor(unit)
+    if value is None or factor is None:
         return None
-    return time if time is None or operation is None else max(time, operation)
+    return value * factor if operation is None else max(value * factor, operation)

@@ -5,7 +5,6 @@ Lines are `:::MLPv0.5.0 <benchmark> <seconds> (...) run_stop: {"success": true}`
 the file.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from perfarray.conventions import BENCHMARK, EXECUTION, MACHINE, TIME, UNKNOWN
 from perfarray.readers import labels
 from perfarray.readers.entries import FAILED, Entry, Run, renamed, table_of_entries
 from perfarray.readers.numbers import checked
-from perfarray.readers.opening import FileError, Source
+from perfarray.readers.opening import FileError, Source, json_object
 from perfarray.tables.columns import Table, constant_column
 
 NAME = "mlperf"
@@ -115,7 +114,7 @@ def _events(source: Source) -> list[Event]:
 def _event(line: str, location: str) -> Event | None:
     """Read one line of any version; None where it is about something else."""
     if line.startswith(NEW):
-        content = _json(line.removeprefix(NEW))
+        content = json_object(line.removeprefix(NEW))
         key, milliseconds = str(content.get("key")), content.get("time_ms")
         name = str(content.get("value")) if key == SUBMISSION else None
         seconds = repr(milliseconds / 1000) if isinstance(milliseconds, int | float) else str(milliseconds)
@@ -123,21 +122,13 @@ def _event(line: str, location: str) -> Event | None:
     match = OLD.match(line) or MIDDLE.match(line)
     if match is None or match["key"] not in (START, STOP):
         return None
-    content = _json(match["value"] or "")
+    content = json_object(match["value"] or "")
     return Event(match["key"], match.groupdict().get("name"), match["at"], content.get("success", _status(content)), location)
 
 
 def _status(content: dict[str, Any]) -> Any:
     metadata = content.get("metadata")
     return metadata.get("status") if isinstance(metadata, dict) else None
-
-
-def _json(text: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _system(source: Source) -> tuple[str | None, dict[str, Any]]:

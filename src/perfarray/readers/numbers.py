@@ -6,6 +6,7 @@ its run failed; times of the processor and rates are not below 0; and a file hol
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from math import inf, isfinite, nan
 from sys import float_info
 from typing import Any
@@ -52,14 +53,18 @@ def value_of(text: str) -> int | float | str:
 
 def numbers(texts: Sequence[str]) -> list[float] | None:
     """Return texts as finite numbers, None where one of them is none: as `number` of each, and faster."""
-    try:
-        values = list(map(float, texts))
-    except ValueError:
-        return None
+    values = _parsed(texts)
+    return None if values is None or not np.isfinite(values).all() else values.tolist()
+
+
+def _parsed(texts: Sequence[str]) -> Floats | None:
+    """Return texts as numbers, some of which may be infinite or NaN; None where one of them is none."""
     joined = "".join(texts)
-    plain = "_" not in joined and joined.isascii()
-    # A finite sum shows that all numbers are finite.
-    return values if plain and (isfinite(sum(values)) or all(map(isfinite, values))) else None
+    if "_" in joined or not joined.isascii():
+        return None
+    with suppress(ValueError):
+        return np.fromiter(map(float, texts), float, len(texts))
+    return None
 
 
 def checked(
@@ -68,12 +73,12 @@ def checked(
     source: Source,
     *,
     above_zero: bool = False,
-    missing: Collection[str] = (),
+    missing: Collection[str | None] = (),
 ) -> Floats:
     """Return numbers, or texts of numbers, as an array; raise at the first that is none.
 
-    `locate` returns the place of a value in the file for the message. `missing` are texts of a value that was not measured, which is NaN
-    in the array; with any of them, NaN is allowed too.
+    `locate` returns the place of a value in the file for the message. `missing` are texts (or None) of a value that was not measured,
+    which is NaN in the array; with `"NaN"` among them, NaN is allowed too.
     """
     try:
         array = _plain(values)
@@ -97,8 +102,7 @@ def _plain(values: Sequence[Any] | npt.NDArray[Any]) -> Floats | None:
         return np.asarray(values, dtype=float)
     types = set(map(type, values))
     if types == {str}:
-        parsed = numbers(values)
-        return None if parsed is None else np.array(parsed)
+        return _parsed(values)
     return np.asarray(values, dtype=float) if types <= {float, int} else None
 
 
@@ -113,12 +117,12 @@ def check_measured(source: Source, table: Table) -> None:
         raise source.error(f"holds no measurement: every value is missing, the first is that of {table.place(0)}")
 
 
-def _value(value: Any, missing: Collection[str]) -> float | None:
+def _value(value: Any, missing: Collection[str | None]) -> float | None:
     """Return one value as a number, NaN where it is missing, None where it is no number."""
-    if isinstance(value, str):
-        return nan if value in missing else number(value)
+    if value is None or isinstance(value, str):
+        return nan if value in missing else number(value or "")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if missing and value != value:
-        return nan
+    if value != value:
+        return nan if "NaN" in missing else None
     return float(value) if abs(value) <= float_info.max else None

@@ -216,16 +216,14 @@ class Source:
         text = self.text
         if not text or text.isspace():
             raise self.error("is empty")
-        try:
-            with self.within_memory():
+        with self.within_memory():
+            try:
                 return json.loads(text)
-        except FileError:
-            raise
-        except json.JSONDecodeError as error:
-            reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
-            raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
-        except (ValueError, RecursionError) as error:
-            raise self.error(f"is not JSON that can be read: {error}") from None
+            except json.JSONDecodeError as error:
+                reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
+                raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
+            except (ValueError, RecursionError) as error:
+                raise self.error(f"is not JSON that can be read: {error}") from None
 
     @cached_property
     def json_or_none(self) -> Any:
@@ -265,20 +263,20 @@ class Source:
         raise self.error(f"holds more than the {most} bytes that are read of it; set_options({limit}=...) sets another limit")
 
 
-def check_encoding(encoding: str | None) -> str | None:
-    """Return the name of an encoding of text, or raise."""
-    try:
-        "a".encode(encoding or "utf-8")
-    except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
-    return encoding
-
-
 def escape_and_truncate(message: str) -> str:
     """Return a message with no more characters than are allowed, and none that moves a terminal's cursor."""
     limit = options().max_message
     short = message if len(message) <= limit else f"{message[:limit]}... ({len(message) - limit} characters more)"
     return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], short)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that a text is, an empty one where it is none."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def first_line(text: str, prefix: str, pattern: re.Pattern[str]) -> re.Match[str] | None:

@@ -4,7 +4,6 @@ Lines of versions before 1.0 begin with a time stamp, the same for all of an inv
 iteration. Criterion `total` is the time (or, in operations per time, the throughput); other criteria are variables of their own.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seco
 from perfarray.readers.entries import Entry, Run, renamed, table_of_entries
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import checked, value_of, whole
-from perfarray.readers.opening import Source, first_line
+from perfarray.readers.opening import Source, first_line, json_object
 from perfarray.readers.shapes import ANY, NULL, NUMBER, SCALAR, TEXT, Either, rows_with
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import per_second
@@ -125,14 +124,9 @@ def _count(source: Source, location: str, text: str) -> int:
 
 def _described(line: str) -> dict[str, Any]:
     title, _, text = line.partition(": ")
-    if title in ("# Environment", "# Source"):
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError):
-            return {}
-        if isinstance(content, dict):
-            return _environment(content) if title == "# Environment" else renamed((content, SOURCE), missing=(None,))
-    return {}
+    if title == "# Environment":
+        return _environment(json_object(text))
+    return renamed((json_object(text), SOURCE), missing=(None,)) if title == "# Source" else {}
 
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,8 @@ def entries(source: Source) -> list[Entry]:
     if not rows:
         raise source.error("has a header and no benchmark")
     config_entries: list[Entry] = []
-    samples = _Samples(source)
+    parent = source.path.parent
+    in_both_folders: list[str] = []
     for position, row in enumerate(rows, 1):
         if not REQUIRED <= len(row) <= len(COLUMNS):
             raise source.error(f"benchmark {position} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
@@ -115,12 +116,13 @@ def entries(source: Source) -> list[Entry]:
         if any(entry.name == name for entry in config_entries):
             raise source.error(f"benchmark {position} is called {name!r}, as another one is")
         unreadable: dict[str, str] = {}
-        values = samples.read(file1, unreadable), samples.read(file2, unreadable)
+        in_both_folders += [file for file in (file1, file2) if isfile(file) and isfile(parent / file) and not samefile(file, parent / file)]
+        values = _sample(parent, file1, unreadable), _sample(parent, file2, unreadable)
         share = _number(level)
         config_entries.append(Entry(name, values, share if 0 < share < 1 else np.nan, _number(weight), unreadable))
-    if samples.twice:
+    if in_both_folders:
         sentence = "sample files that are in the current folder and beside the configuration are those of the current folder: "
-        source.note("current_folder", sentence + listed(samples.twice, 5), files=len(samples.twice))
+        source.note("current_folder", sentence + listed(in_both_folders, 5), files=len(in_both_folders))
     return config_entries
 
 
@@ -151,34 +153,24 @@ def table_of_entries(config: Sequence[Entry], versions: tuple[str, str] = SAMPLE
     )
 
 
-class _Samples:
-    """The files that a configuration names, and the names (`twice`) that two files have."""
+def _sample(parent: Path, file: str, unreadable: dict[str, str]) -> Floats:
+    """Return the times of a sample file; none where it cannot be read, which `unreadable` then explains."""
+    try:
+        sample = Source(_path_of_sample(parent, file))
+        words = sample.text.replace(",", " ").split()
+        if not words:
+            raise sample.error("is empty")
+        return checked(words, lambda index: f"value {index + 1}", sample, above_zero=True)
+    except FileError as error:
+        unreadable[file] = str(error)
+        return np.empty(0)
 
-    def __init__(self, source: Source) -> None:
-        self._parent = source.path.parent
-        self._folders = tuple(Path(realpath(folder)) for folder in (curdir, self._parent))
-        self.twice: list[str] = []
 
-    def read(self, file: str, unreadable: dict[str, str]) -> Floats:
-        """Return the times of a sample file; none where it cannot be read, which `unreadable` then explains."""
-        try:
-            sample = Source(self._path(file))
-            words = sample.text.replace(",", " ").split()
-            if not words:
-                raise sample.error("is empty")
-            return checked(words, lambda index: f"value {index + 1}", sample, above_zero=True)
-        except FileError as error:
-            unreadable[file] = str(error)
-            return np.empty(0)
-
-    def _path(self, file: str) -> Path:
-        """Return the path of a sample file, or raise where it is no regular file or in neither folder."""
-        local_path, sibling_path = Path(file), self._parent / file
-        if isfile(local_path) and isfile(sibling_path) and not samefile(local_path, sibling_path):
-            self.twice.append(file)
-        path = local_path if isfile(local_path) else sibling_path
-        if exists(path) and not isfile(path):
-            raise FileError(f"{path}: is no regular file")
-        if not options().allow_outside and not any(Path(realpath(path)).is_relative_to(folder) for folder in self._folders):
-            raise FileError(f"{path}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
-        return path
+def _path_of_sample(parent: Path, file: str) -> Path:
+    """Return the path of a sample file, or raise where it is no regular file or in neither folder."""
+    path = Path(file) if isfile(file) else parent / file
+    if exists(path) and not isfile(path):
+        raise FileError(f"{path}: is no regular file")
+    if not options().allow_outside and not any(Path(realpath(path)).is_relative_to(realpath(folder)) for folder in (curdir, parent)):
+        raise FileError(f"{path}: is outside the folder of the configuration; set_options(allow_outside=True) allows that")
+    return path

@@ -9,7 +9,8 @@ import pandas as pd
 
 from perfarray.conventions import BENCHMARK
 from perfarray.readers import recognising
-from perfarray.readers.attempts import companion_paths, file_options, iter_attempts
+from perfarray.readers.attempts import companion_paths, iter_attempts
+from perfarray.readers.custom import file_options
 from perfarray.readers.finding import AnyPath
 from perfarray.readers.repeated import repeats
 from perfarray.tables.columns import Table

@@ -72,7 +72,8 @@ def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -
     units = {metric: unit for metric, (_, unit) in measured.items()}
     value = {metric: column for metric, (column, _) in measured.items()}
     for column in value.values():
-        frame[column] = _numbers(source, frame[column])
+        if not _are_finite(frame[column]):
+            frame[column] = _numbers(source, frame[column])
     frame = scaled(frame, next(iter(value.values())), factors)
     other_columns = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
     renamed = frame.rename(columns=other_columns) if any(old != new for old, new in other_columns.items()) else frame
@@ -144,10 +145,10 @@ def _frame(source: Source) -> pd.DataFrame:
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
-        codes, distinct = pd.factorize(frame[name].to_numpy(dtype=object))
-        names = pd.Index(distinct)
-        integral = bool((codes >= 0).all()) and all(map(WHOLE.fullmatch, names))
-        frame[name] = pd.Categorical.from_codes(codes, names.astype(int) if integral else names)
+        if WHOLE.fullmatch(str(frame[name].iloc[0])):
+            codes, distinct = pd.factorize(frame[name])
+            if codes.min() >= 0 and all(map(WHOLE.fullmatch, distinct)):
+                frame[name] = pd.Categorical.from_codes(codes, distinct.astype(int))
     return frame
 
 
@@ -173,10 +174,12 @@ def _check_rows(source: Source, text: str, columns: list[str]) -> None:
         raise source.error(f"is not a table: {error}") from None
 
 
+def _are_finite(column: "pd.Series[float]") -> bool:
+    return column.dtype == float and bool(np.isfinite(column.to_numpy()).all())
+
+
 def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
     """Return a column of values as numbers, or raise at the first that is none."""
-    if column.dtype == float and bool(np.isfinite(column.to_numpy()).all()):
-        return column
     stated = column[column.notna()]
     values = stated.to_numpy() if column.dtype.kind in "if" else stated.tolist() if column.dtype == bool else list(map(str, stated))
     rows = stated.index + 1

@@ -122,6 +122,8 @@ test_what_is_wrong_is_said = refusals(read, "result.csv", [
      "line 7: the base run of '400.alpha' has no status; the row has 4 cells and is cut off"),
     (spec_result([RATE[0], "400.alpha,24,fast,2086.0,0,S,,,,,"]),
      "line 7: the time of the base run of '400.alpha' is 'fast'; expected a number above 0"),
+    (spec_result([RATE[0], "400.alpha,24,,2086.0,0,S,,,,,"]), "line 7: the time of the base run of '400.alpha' is ''; expected a number"),
+    (spec_result([RATE[0], "400.alpha,24,11.5,high,0,S,,,,,"]), "line 7: the ratio of the base run of '400.alpha' is 'high'; expected a"),
     (spec_result(RATE) * 2, "holds two results, the second from line 50 on; split it"),
     (spec_result(RATE).replace("Run Time", "Duration"), "line 5: the head of the table needs run time, ratio or rate, and status"),
 ])  # fmt: skip

@@ -39,7 +39,6 @@ SCORES = {
 COLUMNS = {
     "benchmark": "suite",
     "hardwarevendor": "vendor",
-    "system": "system",
     "cores": "cores",
     "chips": "chips",
     "coresperchip": "cores_per_chip",
@@ -57,21 +56,14 @@ COLUMNS = {
     "2ndlevelcache": "l2_cache",
     "3rdlevelcache": "l3_cache",
     "othercache": "other_cache",
-    "memory": "memory",
     "operatingsystem": "os",
     "filesystem": "file_system",
-    "compiler": "compiler",
     "hwavail": "hardware_available",
     "swavail": "software_available",
     "basecopies": "base_copies",
     "testedby": "tested_by",
     "testsponsor": "test_sponsor",
     "testdate": "date_tested",
-    "published": "published",
-    "updated": "updated",
-    "license": "license",
-    "generation": "generation",
-    "price": "price",
 }
 
 # Numbers of which 0 means that nobody wrote it down
