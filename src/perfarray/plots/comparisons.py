@@ -156,7 +156,6 @@ def _finish_ratios(frame: RowFrame, result: xr.Dataset, intervals: list[Interval
 
 
 def _change(interval: Interval, better: str, threshold: float) -> str:
-    """Write a change as the table does."""
     if interval.bound:
         return interval.bound + words.ratio(interval.estimate)
     return words.change_alone(interval.estimate, interval.lower, interval.upper, better, threshold)
@@ -319,7 +318,6 @@ def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> t
 
 
 def _quantity(result: xr.Dataset) -> str:
-    """Return what the ratio compares."""
     return f"{'median ' * (result.attrs.get('statistic') == 'median')}{result.attrs.get('metric', TIME)}"
 
 

@@ -62,7 +62,6 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _of_rows(array: xr.DataArray | None, rows: Sequence[Row]) -> list[object]:
-    """Return the values of each row."""
     return [] if array is None else [array.isel(row.cell).values for row in rows]
 
 

@@ -159,7 +159,6 @@ def facets(
 
 
 def _checked_dims(data: Any, ax: Axes | None, row: str | None, col: str | None, col_wrap: int | None) -> list[str]:
-    """Return the dims of facets, rows first."""
     kind = str(data.attrs.get("result", ""))
     if kind in REFUSED:
         raise ValueError(f"the picture of a result of {kind!r} shows all cells together and has no facets: leave out row, col and col_wrap")

@@ -125,7 +125,6 @@ def _draw_distribution(result: xr.Dataset, ax: Axes | None, alpha: float, kind: 
 
 
 def _risk(result: xr.Dataset) -> float:
-    """Return the risk of error of a result."""
     attrs = result.attrs
     return round(1 - float(attrs["confidence_level"]), 12) if "confidence_level" in attrs else float(attrs.get("alpha", 0.05))
 

@@ -140,7 +140,6 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _levels_text(cell: xr.Dataset) -> str:
-    """Write the levels at which mean and median are significant."""
     if bool(cell["speedup"].isnull().all()):
         return "–"
     tests = [cell.sel(statistic=statistic) for statistic in TESTED]
@@ -148,6 +147,5 @@ def _levels_text(cell: xr.Dataset) -> str:
 
 
 def _count_text(tests: xr.Dataset, statistic: str) -> str:
-    """Write how many speedups are significant, and the interval of that proportion."""
     limits = f"{100 * float(tests['lower']):.0f} to {100 * float(tests['upper']):.0f} %"
     return f"{float(tests['accelerated']):g} of {tests['significant'].size} of the {statistic} ({limits})"

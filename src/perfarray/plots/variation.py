@@ -119,7 +119,6 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _draw_required(ax: Axes | None, required: xr.DataArray, colours: dict[str, str], largest: float, goal: str) -> Axes:
-    """Draw one row per cell, with a mark for every estimator."""
     frame = RowFrame(ax, *shown_rows(required.isel(statistic=0, drop=True), "size of a group"))
     for number, (statistic, colour) in enumerate(colours.items()):
         sizes = frame.values(required, statistic=number)

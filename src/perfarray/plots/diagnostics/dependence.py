@@ -138,7 +138,6 @@ def _draw_points(ax: Axes | None, size: tuple[float, float], x_values: Floats, y
 
 
 def _label_axes(ax: Axes, x: tuple[str, str], y: tuple[str, str]) -> None:
-    """Write the label of each axis, and its numbers with their units."""
     for axis, (label, units) in ((ax.xaxis, x), (ax.yaxis, y)):
         axis.set_label_text(label)
         axis.set_major_formatter(UnitFormatter(units))
