@@ -38,7 +38,6 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     'new compared with old, by method'
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     rows, left_out = shown_rows(result["agree"], "agreement")
     suite = suite_rows(result, "agree", rows, "suite")
     methods = [str(title) for title in result["title"].values]

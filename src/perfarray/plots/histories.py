@@ -71,7 +71,6 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     ['c25: 1.060x slower']
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     dim, metric = str(result.attrs["dim"]), str(result.attrs["metric"])
     rows, left_out = _rows(result, dim, only_changes)
     is_single = len(rows) == 1

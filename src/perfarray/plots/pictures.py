@@ -70,7 +70,7 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     if keywords.get("kind") == "strip":
         return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
-    return picture(result, ax=ax, **keywords)
+    return picture(result.compute(), ax=ax, **keywords)
 
 
 class Facet(NamedTuple):

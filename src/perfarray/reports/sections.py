@@ -70,18 +70,8 @@ def content_of(
 ) -> Content:
     """Ask all questions of timings; warnings of a method become notes of its section.
 
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    baseline : label or None
-        With None nothing is compared.
-    nest, judged, priced : mapping
-        The options of every method, of verdicts, and of plans, as far as they were given.
-    dim : str or None
-        The dim of the baseline.
-    pictures : bool
-        Whether there are pictures.
+    Without a baseline nothing is compared. `nest`, `judged` and `priced` are the options of every method, of verdicts, and of plans, as far
+    as they were given.
     """
     pair = () if baseline is None else (baseline,)
     compared = dict(nest) if dim is None else {**nest, "dim": dim}

@@ -32,7 +32,6 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     [[1, 2, 3, 4]]
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     correlations, pvalue = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"]
     dims = plural(str(result.attrs["dim"]))
     measured = np.isfinite(correlations.transpose("lag", ...).values).any(axis=0)

@@ -68,7 +68,7 @@ def principal_components(
     """
     if kind not in ("biplot", "scree"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
-    result, n_others = _largest_analysis(result.compute())
+    result, n_others = _largest_analysis(result)
     suite = [str(result[SUITE].item())] if SUITE in result.coords and result[SUITE].ndim == 0 else []
     title_parts = [*suite, *selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
     if regions and "region_radius" not in result:
