@@ -67,7 +67,7 @@ def describe(ax: Axes, title_parts: Iterable[str]) -> Axes:
     lines = max(-(-len(entries) // columns), any(text.get_gid() == "header" for text in ax.texts))
     # A title that moves out of the way of an exponent above the axis measures all ticks of that axis again, in every pass of the layout.
     y = None if isinstance(ax.yaxis.get_major_formatter(), ScalarFormatter) else 1.0
-    title = _wrapped(plain(", ".join(title_parts)), ax.title.get_fontsize(), room)
+    title = _wrapped(plain(", ".join(title_parts)), ax.title.get_fontproperties().get_size_in_points(), room)
     ax.set_title(title, loc="left", pad=8 + 18 * lines, y=y)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
