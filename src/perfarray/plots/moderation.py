@@ -10,13 +10,6 @@ from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, capitalized, c
 def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the relative standard error of each ratio against the baseline's mean, without a prior and with it.
 
-    Parameters
-    ----------
-    result : Dataset
-        What `compare`, `pairwise` or `ratio_interval` returned with `prior="suite"`, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
-
     Returns
     -------
     Axes
