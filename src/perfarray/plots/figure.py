@@ -209,6 +209,7 @@ def write_plain(axis: Axis, *, minor: bool = False) -> None:
     axis.set_minor_locator(LogTicks(subs="auto") if minor else NullLocator())
     axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_formatter(NullFormatter())
+    axis.axes.tick_params(which="minor", labelbottom=False, labelleft=False)  # labels without text are measured as well
 
 
 def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
