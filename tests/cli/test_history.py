@@ -83,6 +83,7 @@ def test_since_a_commit(results):
         answer = history(results, "--since", name, code=0)
         assert [row["verdict"] for row in answer["changes"]] == ["faster"]
     assert "since" in answer["exit_reason"]
+    assert history(results, "--since", HASHES[9], code=1)["exit_reason"].endswith(f" since {HASHES[9][:8]}")
     assert "--since ffffffff: not among the 24 commits" in run("history", results, "--since", "ffffffff", code=2).stderr
 
 
@@ -125,6 +126,7 @@ def test_no_answer(results, tmp_path):
     assert "name it with --dim" in run("history", one, code=2).stderr
     few = results / f"{HASHES[0][:2]}*.json"
     assert history(few, code=2)["exit_reason"].startswith("no answer:")
+    assert " since " not in history(few, "--since", HASHES[0], code=2)["exit_reason"]
     assert "change: of the mean" not in run("history", few).stdout
 
 

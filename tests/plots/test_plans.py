@@ -5,9 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from matplotlib.ticker import LogLocator
 
 import perfarray
 from perfarray.plots import plan
+from perfarray.plots.figure import LogTicks
 from picture_parts import beside, legend, points, rows, texts, title
 
 COSTS = {"binary": 60.0, "execution": 5.0}
@@ -65,6 +67,19 @@ def test_more_plans_than_colours_keep_their_cost(result):
     cell = plans.sel(benchmark="b3")
     last = [float(cell["cost"] / 60 * cell["budget_factor"][-1]), 100 * float(cell["half_width_by_budget"][-1])]
     np.testing.assert_allclose(by_name["b3"], last)
+
+
+def test_what_is_not_seen_is_not_made(result, monkeypatch):
+    """Ticks beyond the ends of an axis, and all but the widest name in the layout: pictures with them are the same."""
+    plans = result.isel(benchmark=[0, 1] * 5).assign_coords(benchmark=[f"b{i}" for i in range(10)])
+    for axis in (axes := plan(plans)).xaxis, axes.yaxis:
+        low, high = axis.get_view_interval()
+        assert all(low < tick < high for tick in (*axis.get_majorticklocs(), *axis.get_minorticklocs()))
+    assert sum(text.get_in_layout() for text in axes.texts) == 1
+    saved = [cells.perf.plot.svg() for cells in (plans, result.sel(benchmark="a"))]
+    monkeypatch.setattr(LogTicks, "__call__", LogLocator.__call__)
+    monkeypatch.setattr("perfarray.plots.plans.measure_widest", lambda _: None)
+    assert saved == [cells.perf.plot.svg() for cells in (plans, result.sel(benchmark="a"))]
 
 
 def test_many_plans_have_a_row_each(result):

@@ -37,7 +37,8 @@ def test_every_machine_has_a_density(number):
         assert [line.get_label() for line in curves] == names
         np.testing.assert_allclose([line.get_ydata().max() for line in curves], 1)
     else:
-        assert rows(ax) == names
+        assert (rows(ax), ax.figure.get_figheight()) == (names, 1.5 + 0.4 * number)
+        assert title(scores.isel(machine=[0] * 40).perf.plot()).endswith("36 of 40: lowest and highest score")
         np.testing.assert_allclose([line.get_ydata().min() for line in curves], np.arange(9) + 0.425 - 0.85)
         np.testing.assert_allclose([line.get_ydata()[0] for line in dotted], np.arange(9) + 0.425)
 

@@ -98,6 +98,7 @@ def test_no_value_is_markup(texts):
     assert "default-src 'none'" in page
     assert not re.search(r"(src|href)=(?!\"data:)", page)
     assert not any("<script" in picture for picture in pictures(page))
+    assert as_html(Content(SCRIPT, (), {}, [], "")).count(html.escape(SCRIPT)) == 2  # in the tab and above the text
     assert r"\<script>alert(1)\</script>\|\`\*" in texts["markdown", False]
 
 
@@ -199,11 +200,14 @@ def test_what_is_left_out_and_what_is_not():
     names += ["/home/alice/", "/home/bob/", "Xeon@3.5Ghz*12", "com.example.List.sort"]
     times = perfarray.simulate(sizes={"execution": 2}, variances={"execution": 1e-4}, dims={"benchmark": names}, rng=1)
     times = times.assign_coords(builder_id="alice1.corp.example.com", linker="ld -L/home/alice/lib by bob@example.org on a.b.example.com")
+    times = times.assign_attrs(user="alice", format="custom")
     shown = Redaction.of(times).times(times)
+    assert "user" in times.attrs
     assert shown["benchmark"].values.tolist() == [
         *names[:2], "[left out]/grep foo", "[left out]/rg foo", "[left out] (1)", "[left out] (2)", *names[6:]
     ]  # fmt: skip
     assert "builder_id" not in shown.coords
+    assert ("user" in shown.attrs, shown.attrs["format"]) == (False, "custom")
     assert shown["linker"].item() == "ld -L[left out]/lib by [left out] on [left out]"
 
 

@@ -84,7 +84,10 @@ def _commands(
     archive: str, times: "xr.Dataset", units: "xr.DataArray | None", reading: dict[str, Any], *, several_files: bool
 ) -> dict[str, str]:
     """Return commands, and the question that each answers."""
-    path, read_as = shlex.quote(archive), "".join(_option(name, value) for name, value in reading.items())
+    path, read_as = shlex.quote(archive), ""
+    for name, value in reading.items():
+        text = ",".join(f"{dim}={column}" for dim, column in value.items()) if isinstance(value, dict) else str(value)
+        read_as += f" --{name} {shlex.quote(text)}"
     repeated = units is not None and int(units.max()) > 1
     commands = {}
     if units is not None and repeated:
@@ -103,12 +106,6 @@ def _commands(
     commands[f"report {path}{read_as} -o report.html"] = "all of it on one page"
     commands[f"convert {path}{read_as} timings.nc"] = "a file for xarray"
     return commands
-
-
-def _option(name: str, value: Any) -> str:
-    """Write an option of reading as it was typed."""
-    text = ",".join(f"{dim}={column}" for dim, column in value.items()) if isinstance(value, dict) else str(value)
-    return f" --{name} {shlex.quote(text)}"
 
 
 def _units(times: "xr.Dataset") -> "xr.DataArray | None":

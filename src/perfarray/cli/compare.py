@@ -120,7 +120,6 @@ def compare(
 
 
 def _check_both_sides(compared: Comparison) -> None:
-    """Raise where no benchmark is on both sides."""
     if not compared.named():
         old, new = (quoted(list(rows), 3) or "nothing" for rows in (compared.named(new=False), compared.named(old=False)))
         first, second = compared.labels
@@ -147,7 +146,6 @@ def _single_units(compared: Comparison, format: str) -> list[str]:
 
 
 def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:
-    """Return the exit code and its reason."""
     rows = list(compared.named().values())
     all_rows = (*rows, *compared.suites)
     if all(math.isnan(row["lower"]) for row in all_rows):

@@ -62,13 +62,11 @@ def comparison(result: "xr.Dataset", counts: "xr.Dataset") -> Comparison:
     suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
     if len(candidates) == 1 and dim != PROGRAM:
         single, suites = single.isel({dim: 0}, drop=True), suites.isel({dim: 0}, drop=True)
-    rows = [[_whole_counts(row) for row in records(data, [str(name) for name in data["estimate"].dims])] for data in (single, suites)]
+    rows = [records(data, [str(name) for name in data["estimate"].dims]) for data in (single, suites)]
+    for row in (*rows[0], *rows[1]):
+        row.update({name: int(row[name]) for name in ("n", "n_old", "n_new", "benchmarks") if row.get(name, math.nan) >= 0})
     candidate = str(candidates[0]) if len(candidates) == 1 else dim
     return Comparison(rows[0], rows[1], dict(result.attrs), (baseline, candidate), level_of_intervals(result))
-
-
-def _whole_counts(row: Row) -> Row:
-    return row | {name: int(row[name]) for name in ("n", "n_old", "n_new", "benchmarks") if row.get(name, math.nan) >= 0}
 
 
 def row_names(rows: Sequence[Row]) -> list[str]:
@@ -182,7 +180,6 @@ def _sample(compared: Comparison) -> tuple[str, str]:
 
 
 def _prior_legend(compared: Comparison) -> list[str]:
-    """Write what the suite told of the variances."""
     if "prior" not in compared.attrs:
         return []
     row = compared.rows[0]

@@ -75,7 +75,6 @@ def convert(
 
 
 def _line(times: "xr.Dataset", output: Path) -> str:
-    """Write what was written."""
     values = ", ".join(f"{int(times[name].count())} values of {name}" for name in times.data_vars)
     return f"{output}: {KINDS[output.suffix]}, {values}, {_sizes(times)}, from {counted(int(times.attrs['n_files']), 'file')}"
 
@@ -89,7 +88,6 @@ def _is_large_table(place: Path, output: Path, add: bool) -> bool:
 
 
 def _check_streamed(output: Path, add: bool, reading: dict[str, Any]) -> None:
-    """Raise where a table cannot be streamed."""
     if output.suffix != ".zarr" or add:
         raise ValueError(f"{output}: --stream writes a new Zarr store; give a name that ends in .zarr, without --append")
     if reading:

@@ -44,7 +44,6 @@ def demo() -> None:
 
 
 def _show_step(title: str, text: str, frame: "pd.DataFrame", legend: Sequence[str] = ()) -> None:
-    """Print a question, the answer, and how to read it."""
     lines: list[Renderable] = [*(styled(sentence, "dim") for sentence in legend), ""] if legend else []
     show([styled(title, "bold"), styled(" ".join(text.split())), "", *table(grid_of(frame), screen_width()), "", *lines])
 

@@ -6,7 +6,6 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -46,11 +45,8 @@ class Form:
 
     def refuse(self, *paths: str | None) -> None:
         """Raise where the answer would be written to one of the paths that are read."""
-        if (
-            self.file is not None
-            and self.file.exists()
-            and any(path and Path(path).exists() and self.file.samefile(path) for path in paths)
-        ):
+        file = self.file
+        if file is not None and file.exists() and any(path and Path(path).exists() and file.samefile(path) for path in paths):
             raise ValueError(f"-o {self.file}: this is what would be read; give another name")
 
 
@@ -126,15 +122,14 @@ def answering(
 
     `paths` are those that are read, by the names that they have in JSON.
     """
-    empty = {**paths, **{key: {} if key == "attrs" else [] for key in keys}}
-    with reporting(partial(_give_error, target, empty), own_words=own_words, options=options) as sentences:
+
+    def give_error(warned: Sequence[str], error: str) -> None:
+        if (target.kind, target.file) == ("json", None):
+            console.show([_json({**paths, **{key: {} if key == "attrs" else [] for key in keys}}, warned, NO_ANSWER, error)])
+
+    with reporting(give_error, own_words=own_words, options=options) as sentences:
         target.refuse(*paths.values())
         yield sentences
-
-
-def _give_error(target: Form, empty: Mapping[str, Any], warned: Sequence[str], error: str) -> None:
-    if (target.kind, target.file) == ("json", None):
-        console.show([_json(empty, warned, NO_ANSWER, error)])
 
 
 def described(result: "xr.Dataset") -> dict[str, Any]:
@@ -193,11 +188,6 @@ def _screen(answer: Answer, width: int) -> "list[Renderable]":
     return [line for block in blocks if block for line in ("", *block)][1:]
 
 
-def _as_text(answer: Answer, _: Sequence[str]) -> str:
-    """Return what a screen of the usual width shows."""
-    return console.render(_screen(answer, console.WIDTH))
-
-
 def _as_markdown(answer: Answer, warned: Sequence[str]) -> str:
     """Return the outcome, a table of what has changed, a folded table of what has not, and the legend."""
     from perfarray.results.rows import escape_markdown
@@ -240,7 +230,6 @@ def _code(text: str) -> str:
 
 
 def _remarks(answer: Answer, grid: Grid) -> list[str]:
-    """Return the lines around a table."""
     lines = [line.strip() for line in (*answer.heading, *answer.lines, *grid.remarks(), *answer.legend)]
     return [line for line in lines if line]
 
@@ -252,10 +241,6 @@ def _as_csv(answer: Answer, _: Sequence[str]) -> str:
     from perfarray.results.rows import json_value
 
     return str(pd.json_normalize([json_value(row) for row in answer.rows]).to_csv(index=False)).removesuffix("\n")
-
-
-def _as_json(answer: Answer, warned: Sequence[str]) -> str:
-    return _json(answer.content, warned, answer.code, answer.outcome)
 
 
 def _json(content: Mapping[str, Any], warned: Sequence[str], code: int, reason: str) -> str:
@@ -285,7 +270,6 @@ div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ paddi
 
 
 def _as_html(answer: Answer, warned: Sequence[str]) -> str:
-    """Return one page that needs nothing else."""
     grid = grid_of(answer.table)
     sides, end = grid.sides, len(grid.benchmark_rows)
     rows = ["<tr>" + "".join(f'<th class="{side}">{escape(title)}' for side, title in zip(sides, grid.titles, strict=True))]
@@ -308,5 +292,9 @@ def _picture(result: "xr.Dataset | None") -> str:
 
 
 WRITERS: Final[Mapping[str, Callable[[Answer, Sequence[str]], str]]] = {
-    TABLE: _as_text, "markdown": _as_markdown, "csv": _as_csv, "json": _as_json, "html": _as_html
-}  # fmt: skip
+    TABLE: lambda answer, _: console.render(_screen(answer, console.WIDTH)),
+    "markdown": _as_markdown,
+    "csv": _as_csv,
+    "json": lambda answer, warned: _json(answer.content, warned, answer.code, answer.outcome),
+    "html": _as_html,
+}

@@ -52,6 +52,8 @@ def history(
 
     Example: git log --format=%H | perfarray history results/ --order - --since v2.1
     """
+    from perfarray.results.rows import records
+
     choices = options.given(
         alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, online=True if online else None
     )
@@ -63,7 +65,8 @@ def history(
         changes = perfarray.change_points(times, dim=along, **nest, **choices)
         recent = changes.isel({along: slice(start, None)})
         table = perfarray.table(recent, sort=sort)
-    rows = _rows(recent, along)
+    dims = [*(str(name) for name in recent["change"].dims if name != along), along]
+    rows = [row for row in records(recent[list(SHOWN)], dims) if row.pop("change")]
     code, outcome = _outcome(changes, rows, along)
     answer = Answer(
         table=_with_labels(table, rows, recent),
@@ -77,14 +80,6 @@ def history(
     give(answer, target, sentences)
 
 
-def _rows(changes: "xr.Dataset", dim: str) -> list[Row]:
-    """Return a row for each change: its labels, the commit last."""
-    from perfarray.results.rows import records
-
-    dims = [*(str(name) for name in changes["change"].dims if name != dim), dim]
-    return [row for row in records(changes[list(SHOWN)], dims) if row.pop("change")]
-
-
 def _with_labels(table: "pd.DataFrame", rows: list[Row], changes: "xr.Dataset") -> "pd.DataFrame":
     """Add the labels that all rows share where the archive has others: a table of one change names its benchmark."""
     dims = [str(dim) for dim in changes["change"].dims if rows and changes.sizes[dim] > 1]
@@ -94,7 +89,6 @@ def _with_labels(table: "pd.DataFrame", rows: list[Row], changes: "xr.Dataset") 
 
 
 def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str]:
-    """Return the exit code and its reason."""
     n_series = int(changes["pvalue_any"].notnull().sum())
     if not n_series:
         return NO_ANSWER, f"no answer: too few {plural(dim)}, or nothing was measured"
@@ -108,7 +102,6 @@ def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str
 
 
 def _legend(changes: "xr.Dataset", dim: str) -> list[str]:
-    """Write what the columns mean and how changes are judged."""
     attrs: dict[Any, Any] = dict(changes.attrs)
     commits, better = plural(dim), "more" if attrs["better"] == HIGHER else "less"
     chance = f"{attrs['false_alarms']:g} per 1,000 {commits} of" if "alpha" not in attrs else f"alpha = {percent(attrs['alpha'])} for"

@@ -13,7 +13,7 @@ from perfarray.cli.prices import amount, ask, costs_by_level, given_costs, named
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted, quoted
 from perfarray.cli.reading import read_one
 from perfarray.conventions import BENCHMARK, EXECUTION, ITERATION, SECONDS, plural, price_of
-from perfarray.results.words import duration
+from perfarray.results.words import duration, percent
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,13 +77,14 @@ def plan(
     table, rows = perfarray.table(result, sort=sort), records(result, [str(dim) for dim in result["cost"].dims])
     has_plan = bool(result["cost"].notnull().any())
     order = _in_turns(result) if interleave and has_plan else []
+    turns = [f"    {' '.join(order[start : start + TURNS])}" for start in range(0, len(order), TURNS)]
     answer = Answer(
         table=table if has_plan else table.iloc[:0],
         rows=rows,
         content={"pilot": path, "plans": rows, **({"order": order} if order else {}), **described(result)},
         outcome=" ".join(sentences(result)),
         code=NOTHING_SLOWER if has_plan else NO_ANSWER,
-        lines=_order_lines(order),
+        lines=[f"In turns, {len(order) // 2} pairs:", *turns] if order else (),
         legend=[f"{table.attrs['about']}."],
     )
     give(answer, target, warned)
@@ -95,13 +96,6 @@ def _in_turns(plan: "xr.Dataset") -> list[str]:
     new = str(plan[dim].values.ravel()[0]) if dim in plan.coords and plan[dim].size == 1 else "new"
     pairs = int(plan["repetitions"].isel(level=0).max())
     return [name for pair in range(pairs) for name in ((old, new) if pair % 2 == 0 else (new, old))]
-
-
-def _order_lines(order: list[str]) -> list[str]:
-    if not order:
-        return []
-    lines = [" ".join(order[start : start + TURNS]) for start in range(0, len(order), TURNS)]
-    return [f"In turns, {len(order) // 2} pairs:", *(f"    {line}" for line in lines)]
 
 
 def _check_files(times: "xr.Dataset", baseline: str | None) -> None:
@@ -132,7 +126,6 @@ def _ask(
 
 
 def _suite_plan(times: "xr.Dataset", costs: dict[str, float], units: str, nest: dict[str, Any], choices: dict[str, Any]) -> "xr.Dataset":
-    """Plan all benchmarks together."""
     if units != SECONDS:
         raise ValueError("--suite plans in seconds: leave --units out")
     outermost = str(perfarray.counts(times, **nest)["level"].values[0])
@@ -154,7 +147,7 @@ def sentences(plan: "xr.Dataset") -> list[str]:
         return [f"Run {_repetitions(cell)}: {_promise(cell, subject, f'in each {outermost}')}.", *_advice(cell)]
     total = _price(sum(float(cell["cost"]) for _, cell in cells), plan)
     name, widest = max(cells, key=lambda item: float(item[1]["half_width"]))
-    half_width = f"{_percent(float(widest['half_width']))} of the {subject} ({_level(plan)})"
+    half_width = f"{percent(float(widest['half_width']))} of the {subject} ({_level(plan)})"
     text = f"Together {total} for {len(cells)} plans; the widest half-width is that of {name}, {half_width}: {_repetitions(widest)}."
     several_builds = BENCHMARK in plan.dims and "binary" in plan["level"].values
     return [text, *(["If one build serves all benchmarks, --suite plans them together."] if several_builds else [])]
@@ -176,12 +169,12 @@ def _suite_sentence(name: str, cell: "xr.Dataset") -> str:
 
 def _promise(cell: "xr.Dataset", subject: str, where: str) -> str:
     """Write the price and the half-width, and what an experiment would reach that repeats the outermost level alone."""
-    half_width = f"a half-width of {_percent(float(cell['half_width']))} of the {subject} ({_level(cell)})"
+    half_width = f"a half-width of {percent(float(cell['half_width']))} of the {subject} ({_level(cell)})"
     text = f"{_price(float(cell['cost']), cell)} for {half_width}"
     planned = [cell[name].isel(level=slice(1, None)) for name in ("repetitions", "baseline_repetitions") if name in cell]
     if not any((counts > 1).any() for counts in planned):
         return text
-    return f"{text}; running everything once {where} would give {_percent(float(cell['default_half_width']))}"
+    return f"{text}; running everything once {where} would give {percent(float(cell['default_half_width']))}"
 
 
 def _advice(cell: "xr.Dataset") -> list[str]:
@@ -208,10 +201,6 @@ def _repetitions(cell: "xr.Dataset") -> str:
 def _price(cost: float, plan: "xr.Dataset") -> str:
     units = str(plan.attrs["cost_units"])
     return duration(cost) if units == SECONDS else f"{cost:.0f} {units}"
-
-
-def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
 
 
 def _level(plan: "xr.Dataset") -> str:

@@ -57,9 +57,14 @@ def plot(
 
     Example: perfarray plot old.json new.json -o intervals.svg
     """
+    from perfarray.tables.replacing import replacing
+
     choices = nest | options.given(threshold=threshold)
     with reporting(options=OPTIONS) as sentences:
-        _check_installed()
+        if find_spec("matplotlib") is None:
+            raise ImportError("this needs matplotlib, which is not installed; install perfarray[plots]")
+        os.environ.setdefault("MPLBACKEND", "Agg")
+        perfarray.read  # noqa: B018  (registers .perf)
         kind, places = _kind_and_places(arguments, selected)
         file = _file_to_write(output, kind)
         parameters = inspect.signature(_picture(None, kind)).parameters
@@ -72,7 +77,9 @@ def plot(
         sides = read(places, selected, sentences)
         choices |= {name: value for name, value in options.given(baseline=sides.baseline, dim=sides.dim).items() if name in parameters}
         _check_samples(sides.times, kind, parameters)
-        _save(_picture(_labels_selected(sides.times, select or []), kind)(**choices), file)
+        axes = _picture(_labels_selected(sides.times, select or []), kind)(**choices)
+        with replacing(file) as (fresh,):
+            axes.get_figure(root=True).savefig(fresh, format=file.suffix[1:].lower(), bbox_inches="tight")
     typer.echo(f"{file}: {kind}")
 
 
@@ -90,14 +97,6 @@ def _picture_names() -> list[str]:
     return [name for name in dir(type(xr.Dataset().perf.plot)) if not name.startswith("_") and name not in LEFT_OUT]
 
 
-def _picture_name(kind: str) -> str:
-    """Return the name of a picture, which may be written with hyphens; raise where there is none."""
-    name, names = kind.replace("-", "_"), _picture_names()
-    if name not in names:
-        raise ValueError(f"there is no picture {kind!r}; there are {quoted(names, 30)}")
-    return name
-
-
 def _check_samples(times: "xr.Dataset", kind: str, parameters: Mapping[str, inspect.Parameter]) -> None:
     """Raise where a picture shows several labels of a dim, such as machines, that was not read."""
     dim = parameters["samples"].default if "samples" in parameters else None
@@ -110,7 +109,6 @@ def _check_samples(times: "xr.Dataset", kind: str, parameters: Mapping[str, insp
 
 
 def _labels_selected(times: "xr.Dataset", texts: list[str]) -> "xr.Dataset":
-    """Return the timings of the labels in `--select`."""
     for text in texts:
         dim, sign, label = text.partition("=")
         if not sign or dim not in times.dims or dim not in times.coords:
@@ -127,7 +125,7 @@ def _matching_label(text: str, label: str, labels: list[str]) -> str:
     from fnmatch import fnmatchcase
 
     dim = text.partition("=")[0]
-    matching = [name for name in labels if name == label] or [name for name in labels if _ends_with(_without_settings(name), label)]
+    matching = [name for name in labels if name == label] or [name for name in labels if _ends_with(name, label)]
     matching = matching or [name for name in labels if fnmatchcase(name, label)]
     if len(matching) == 1:
         return matching[0]
@@ -138,22 +136,20 @@ def _matching_label(text: str, label: str, labels: list[str]) -> str:
 
 
 def _ends_with(name: str, end: str) -> bool:
-    """Return whether a name ends with whole words: `org.example.copy` ends with `copy`, and `recopy` does not."""
-    preceding = name.removesuffix(end)[-1:]
-    return name.endswith(end) and not (preceding.isalnum() or preceding == "_")
-
-
-def _without_settings(label: str) -> str:
-    """Return a label without its settings: `org.example.copy[size=1024]` ends with `copy`."""
-    return re.sub(r"\[\w+=.*\]$", "", label, flags=re.S)
+    """Return whether a name without its settings ends with whole words: `org.copy[size=1024]` with `copy`, `org.recopy` not."""
+    plain = re.sub(r"\[\w+=.*\]$", "", name, flags=re.S)
+    preceding = plain.removesuffix(end)[-1:]
+    return plain.endswith(end) and not (preceding.isalnum() or preceding == "_")
 
 
 def _kind_and_places(arguments: list[str], selected: options.Selection) -> tuple[str, list[str]]:
     """Return the picture, named first or the one that suits what is shown, and the places."""
     first, *others = arguments
-    is_word = re.fullmatch(r"[\w-]+", first) is not None
-    if others and (first.replace("-", "_") in _picture_names() or (is_word and not Path(first).exists())):
-        return _picture_name(first), others
+    name, names = first.replace("-", "_"), _picture_names()
+    if others and name in names:
+        return name, others
+    if others and re.fullmatch(r"[\w-]+", first) and not Path(first).exists():
+        raise ValueError(f"there is no picture {first!r}; there are {quoted(names, 30)}")
     compared = others or selected.dim is not None or selected.baseline is not None
     return ("intervals" if compared else "violin"), arguments
 
@@ -169,19 +165,3 @@ def _file_to_write(output: Path | None, kind: str) -> Path:
     if not output.parent.is_dir():
         raise ValueError(f"-o {output}: there is no folder {str(output.parent)!r} to write to")
     return output
-
-
-def _check_installed() -> None:
-    if find_spec("matplotlib") is None:
-        raise ImportError("this needs matplotlib, which is not installed; install perfarray[plots]")
-    os.environ.setdefault("MPLBACKEND", "Agg")
-    perfarray.read  # noqa: B018  (registers .perf)
-
-
-def _save(axes: Any, output: Path) -> None:
-    """Write the figure of Axes, as a whole."""
-    from perfarray.tables.replacing import replacing
-
-    figure = axes.get_figure(root=True)
-    with replacing(output) as (fresh,):
-        figure.savefig(fresh, format=output.suffix[1:].lower(), bbox_inches="tight")

@@ -40,19 +40,9 @@ def reporting(
 ) -> Iterator[list[str]]:
     """Print the warnings of a block on stderr, a line each; where it fails, print one line of error and exit with 2.
 
-    Parameters
-    ----------
-    failing : callable, optional
-        Takes the warnings and the error; default: nothing is printed on stdout.
-    own_words : tuple of str
-        Codes of the notes for which the command has a text or a column of its own.
-    options : mapping
-        The options of the command that stand for arguments of the library, by argument.
-
-    Yields
-    ------
-    list of str
-        The block appends warnings of its own; after the block the list holds all that were printed.
+    The block appends warnings of its own to the list that it is given; after it the list holds all that were printed. Notes with the codes
+    in `own_words` have a text or a column of the command's. `options` stand for arguments of the library, by argument. `failing` is told
+    the warnings and the error.
     """
     sentences: list[str] = []
     error = None
@@ -62,7 +52,10 @@ def reporting(
             yield sentences
         except PROBLEMS as problem:
             error = f"error: {in_line('; '.join([str(problem), *getattr(problem, '__notes__', [])]), options)}"
-    messages = [message for warning in caught for message in _messages(warning.message, own_words)]
+    messages: list[object] = []
+    for warning in caught:
+        notes = getattr(warning.message, "notes", None)
+        messages += [warning.message] if notes is None else [note.message for note in notes if note.code not in own_words]
     sentences[:] = dict.fromkeys([*(in_line(message, options) for message in messages), *sentences])
     for text in sentences:
         typer.echo(f"warning: {text}", err=True)
@@ -73,30 +66,23 @@ def reporting(
         raise typer.Exit(NO_ANSWER)
 
 
-def _messages(warning: Warning | str, own_words: tuple[str, ...]) -> list[object]:
-    """Return the messages of the notes in a warning, or the warning itself where it has none."""
-    notes = getattr(warning, "notes", None)
-    return [warning] if notes is None else [note.message for note in notes if note.code not in own_words]
-
-
 def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> str:
     """Write a message in one line, with options of the command in the places of the library's arguments."""
     line = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", " ".join(str(text).split()))
     line = re.sub(BY_SUITE, "--by suite", line) if "by" in options else re.sub(rf"; {BY_SUITE} gives each its own", "", line)
-    line = re.sub(r"\bdims=\{([^{}]*)\}", _columns_option, line) if "dims" in options else line
+    if "dims" in options:  # dims={'benchmark': 0, 'time_ms': 1} becomes dims=benchmark=0,time_ms=1
+        line = re.sub(
+            r"\bdims=\{([^{}]*)\}", lambda match: "dims=" + re.sub("['\"]", "", match[1]).replace(": ", "=").replace(", ", ","), line
+        )
     line = re.sub(r"autocorrelation\(dim='\w+'\)", f"{program()} plot run-sequence", line)
     line = line.replace('on_error="warn"', f"{program()} convert --on-error warn")
-    line = SELECTING.sub(_select_options, line) if "select" in options else line
+    if "select" in options:  # .sel(benchmark='fft', version='old') becomes --select 'benchmark=fft' --select 'version=old'
+        line = SELECTING.sub(lambda match: re.sub(r"\b(\w+)='([^']*)',?", r"--select '\1=\2'", match[1]), line)
     for argument in options:
         line = re.sub(rf"\b{argument}=\([^()]*\)", _comma_separated, line)
     pieces = QUOTED.split(line)  # a name that the message quotes may hold what looks like an argument
     pieces = [piece if index % 2 else _with_options(piece, options, index < len(pieces) - 1) for index, piece in enumerate(pieces)]
     return MERGING.sub(r"\1 takes", "".join(pieces))
-
-
-def _select_options(match: re.Match[str]) -> str:
-    """Write `.sel(benchmark='fft', version='old')` as options."""
-    return re.sub(r"\b(\w+)='([^']*)'(, )?", lambda pair: f"--select '{pair[1]}={pair[2]}'{' ' if pair[3] else ''}", match[1])
 
 
 def _with_options(text: str, options: Mapping[str, str], quote_follows: bool) -> str:
@@ -112,11 +98,6 @@ def _with_options(text: str, options: Mapping[str, str], quote_follows: bool) ->
 def _percentage(option: str, match: re.Match[str]) -> str:
     """Write a share as an option: `--threshold -1%`."""
     return f"{option} {100 * float(match[1]):.6g}%"
-
-
-def _columns_option(match: re.Match[str]) -> str:
-    """Write `dims={'benchmark': 0, 'time_ms': 1}` as `dims=benchmark=0,time_ms=1`."""
-    return "dims=" + re.sub("['\"]", "", match[1]).replace(": ", "=").replace(", ", ",")
 
 
 def _comma_separated(match: re.Match[str]) -> str:

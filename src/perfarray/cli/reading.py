@@ -79,13 +79,7 @@ def read(places: Sequence[str], selected: Selection, sentences: list[str]) -> Si
 
 
 def read_sides(places: Sequence[str], selected: Selection, sentences: list[str]) -> Sides:
-    """Read what is compared; labels that are constant on each side do not separate the sides.
-
-    Raises
-    ------
-    ValueError
-        When the options do not say what is compared, or with what.
-    """
+    """Read what is compared; labels that are constant on each side do not separate the sides."""
     if len(places) == 1:
         return _labels_compared(places[0], selected, sentences)
     if selected.dim is not None:
@@ -228,7 +222,6 @@ def commit_of(text: str, labels: Sequence[str]) -> list[str]:
 
 
 def _labels(times: "xr.Dataset", dim: str) -> list[str]:
-    """Return the labels of a dim as they are typed."""
     return [str(label) for label in times[dim].values.tolist()]
 
 

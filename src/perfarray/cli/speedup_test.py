@@ -64,7 +64,6 @@ def speedup_test(
 
 
 def _outcome(tested: "xr.Dataset") -> str:
-    """Return how many speedups are significant."""
     counts = tested["significant"].sum(BENCHMARK)
     clauses = [
         f"{int(counts.sel(statistic=statistic))} of {tested.sizes[BENCHMARK]} speedups of {many}" for statistic, many in STATISTICS.items()

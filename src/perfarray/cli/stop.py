@@ -79,7 +79,6 @@ def _more(row: Row, start: int) -> float:
 
 
 def _with_more(table: "pd.DataFrame", rows: list[Row]) -> "pd.DataFrame":
-    """Return the table with a column of what is still to be run."""
     dims, labels = labels_of(table)
     more_by_label = {tuple(row[dim] for dim in dims): row["more"] for row in rows}
     more = [more_by_label[label] for label in labels]
@@ -88,7 +87,6 @@ def _with_more(table: "pd.DataFrame", rows: list[Row]) -> "pd.DataFrame":
 
 
 def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:
-    """Return the exit code and its reason."""
     measured = [row for row in rows if row["n"] > 0]
     if not measured:
         return NO_ANSWER, "no answer: nothing was measured"

@@ -53,7 +53,7 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
     ('Coverage of ratio_interval, normal effects, 50 experiments', ['binary 3', 'binary 10'])
     >>> plt.close(ax.figure)
     """
-    result, function = result.compute(), str(result.attrs.get("result"))
+    function = str(result.attrs.get("result"))
     if function not in TITLES:
         raise ValueError(f"a result of {function!r} has no rates; those of {', '.join(TITLES)} have")
     if kind not in ("rows", "map"):

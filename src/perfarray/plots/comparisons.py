@@ -71,7 +71,7 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
         raise ValueError(f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues', 'errors'")
     if kind == "errors":
         return moderated_errors(result, ax)
-    result = _each_pair_once(result.compute())
+    result = _each_pair_once(result)
     if kind == "pvalues":
         return pvalues(result, ax)
     estimate = result["estimate"]
@@ -124,7 +124,6 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ['all benchmarks', 'without fft', 'without sort']
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     _check_measured(result, "on both sides: another baseline or dim may have values there")
     is_single = result["estimate"].size == 1
     ratios = _with_sensitivity(result) if "estimate_without" in result else result[["estimate", "lower", "upper"]]
@@ -156,7 +155,6 @@ def _finish_ratios(frame: RowFrame, result: xr.Dataset, intervals: list[Interval
 
 
 def _change(interval: Interval, better: str, threshold: float) -> str:
-    """Write a change as the table does."""
     if interval.bound:
         return interval.bound + words.ratio(interval.estimate)
     return words.change_alone(interval.estimate, interval.lower, interval.upper, better, threshold)
@@ -214,7 +212,6 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
     ['fft', 'sort']
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     estimate = result["estimate"]
     _check_measured(result, "at all")
     frame = RowFrame(ax, *shown_rows(_widths(result) / estimate, "width relative to the mean"))
@@ -277,17 +274,9 @@ def _each_pair_once(result: xr.Dataset) -> xr.Dataset:
 def _interval(result: xr.Dataset, row: Row, prefix: str = "") -> Interval:
     names = ("estimate", "lower", "upper", "kind", "verdict", "interval_agrees")
     cell = {name: result[prefix + name].isel(row.cell).item() for name in names if prefix + name in result}
-    return Interval(
-        row.y,
-        float(cell["estimate"]),
-        float(cell["lower"]),
-        float(cell["upper"]),
-        str(cell.get("kind", "bounded")),
-        str(cell.get("verdict", "")),
-        is_suite=bool(prefix),
-        bound=_bound(result, cell),
-        mark="" if cell.get("interval_agrees", True) else f" {BY_PVALUE}",
-    )
+    mark = "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
+    known = {name: cell[name] for name in names[:-1] if name in cell}
+    return Interval(row.y, **known, is_suite=bool(prefix), bound=_bound(result, cell), mark=mark)
 
 
 def _bound(result: xr.Dataset, cell: dict[str, Any]) -> str:
@@ -319,7 +308,6 @@ def _draw_reference(frame: RowFrame, result: xr.Dataset, n_benchmarks: int) -> t
 
 
 def _quantity(result: xr.Dataset) -> str:
-    """Return what the ratio compares."""
     return f"{'median ' * (result.attrs.get('statistic') == 'median')}{result.attrs.get('metric', TIME)}"
 
 

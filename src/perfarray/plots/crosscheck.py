@@ -38,7 +38,6 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     'new compared with old, by method'
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     rows, left_out = shown_rows(result["agree"], "agreement")
     suite = suite_rows(result, "agree", rows, "suite")
     methods = [str(title) for title in result["title"].values]
@@ -62,7 +61,6 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _of_rows(array: xr.DataArray | None, rows: Sequence[Row]) -> list[object]:
-    """Return the values of each row."""
     return [] if array is None else [array.isel(row.cell).values for row in rows]
 
 

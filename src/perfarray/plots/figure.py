@@ -19,8 +19,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import EngFormatter, Formatter, Locator, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import EngFormatter, Formatter, Locator, LogLocator, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from perfarray.conventions import LEVELS
 from perfarray.results.words import side
@@ -55,7 +56,8 @@ def describe(ax: Axes, title_parts: Iterable[str]) -> Axes:
     """Write the title in lines that fit the figure and the legend below it (each label once), and hide the frame."""
     handles, labels = ax.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
-    columns = min(4 if len(entries) <= 4 else 3, _legend_columns(ax, list(entries)))
+    room = _room(ax)
+    columns = min(4 if len(entries) <= 4 else 3, _legend_columns(ax, list(entries), room))
     if entries:
         ax.legend(
             entries.values(), entries.keys(), loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=columns, frameon=False,
@@ -63,7 +65,10 @@ def describe(ax: Axes, title_parts: Iterable[str]) -> Axes:
         )  # fmt: skip
     # The header of the column right of the rows has the height of the legend, and needs a line where there is no legend.
     lines = max(-(-len(entries) // columns), any(text.get_gid() == "header" for text in ax.texts))
-    ax.set_title(_wrapped(ax, plain(", ".join(title_parts))), loc="left", pad=8 + 18 * lines)
+    # A title that moves out of the way of an exponent above the axis measures all ticks of that axis again, in every pass of the layout.
+    y = None if isinstance(ax.yaxis.get_major_formatter(), ScalarFormatter) else 1.0
+    title = _wrapped(plain(", ".join(title_parts)), ax.title.get_fontproperties().get_size_in_points(), room)
+    ax.set_title(title, loc="left", pad=8 + 18 * lines, y=y)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -78,17 +83,16 @@ def _room(ax: Axes) -> float:
     return width - text_width([label.get_text() for label in ax.get_yticklabels()]) - text_width(groups) - MARGIN
 
 
-def _legend_columns(ax: Axes, labels: list[str]) -> int:
+def _legend_columns(ax: Axes, labels: list[str], room: float) -> int:
     """Return how many columns of a legend fit left of the header of the column beside the rows."""
-    room = _room(ax) - text_width([text.get_text() for text in ax.texts if text.get_gid() == "header"], NOTE_SIZE)
+    room -= text_width([text.get_text() for text in ax.texts if text.get_gid() == "header"], NOTE_SIZE)
     if sum(text_width([label]) + HANDLE for label in labels) <= room:
         return max(1, len(labels))
     return max(1, int(room / (text_width(labels) + HANDLE)))
 
 
-def _wrapped(ax: Axes, title: str) -> str:
+def _wrapped(title: str, size: float, room: float) -> str:
     """Break a title into lines that fit; a single word may be too long."""
-    size, room = FontProperties(size=ax.title.get_fontsize()).get_size_in_points(), _room(ax)
     lines: list[str] = []
     for line in title.split("\n"):
         lines.append("")
@@ -131,7 +135,7 @@ def write_units(axis: Axis, units: str) -> None:
     if axis.get_scale() == "linear" or high <= SHORT * low:
         axis.set_major_locator(MaxNLocator(TICKS))
     else:
-        axis.set_major_locator(LogLocator(subs=(1.0,) if high > LONG * low else (1.0, 2.0, 5.0), numticks=TICKS + 1))
+        axis.set_major_locator(LogTicks(subs=(1.0,) if high > LONG * low else (1.0, 2.0, 5.0), numticks=TICKS + 1))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(UnitFormatter(units))
 
@@ -188,12 +192,24 @@ def write_changes(axis: Axis, better: str) -> None:
     axis.set_major_formatter(text)
 
 
-def write_counts(ax: Axes) -> None:
-    """Make the horizontal axis logarithmic, with plain numbers at 1, 2, 5, 10, ..."""
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+class LogTicks(LogLocator):
+    """Ticks of a logarithmic axis between its ends: matplotlib makes some beyond, too, which take as long and are not seen."""
+
+    def __call__(self) -> Any:
+        """Return the visible ticks, and those within rounding of an end."""
+        assert self.axis is not None
+        low, high = sorted(self.axis.get_view_interval())
+        ticks = np.asarray(super().__call__())
+        return ticks[(ticks > low * (1 - 1e-9)) & (ticks < high * (1 + 1e-9))]
+
+
+def write_plain(axis: Axis, *, minor: bool = False) -> None:
+    """Write plain numbers at 1, 2, 5, 10, ... of a logarithmic axis, without or with ticks between them."""
+    axis.set_major_locator(LogTicks(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_locator(LogTicks(subs="auto") if minor else NullLocator())
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
+    axis.axes.tick_params(which="minor", labelbottom=False, labelleft=False)  # labels without text are measured as well
 
 
 def selection(data: xr.Dataset | xr.DataArray, but: str = "") -> list[str]:
@@ -280,6 +296,12 @@ def _without_words(labels: list[str], limit: int) -> list[str]:
         return text
 
     return [shorter(label) for label in labels]
+
+
+def measure_widest(texts: Iterable[Text]) -> None:
+    """Let the layout measure the widest text of a column: to measure all would take half of the time of a picture."""
+    for text in sorted(texts, key=lambda text: text_width([text.get_text()]))[:-1]:
+        text.set_in_layout(False)
 
 
 def text_width(labels: list[str], size: float = LABEL_SIZE) -> float:

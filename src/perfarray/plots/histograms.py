@@ -1,6 +1,5 @@
 """Histograms in rows: bootstrap replicates, ratios of redrawn scores, distances of samples from their mixtures."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -39,7 +38,6 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     ('Bootstrap distribution, fft', 'mean of time; level redrawn: execution; bar: 95 % of 1000 replicates')
     >>> plt.close(ax.figure)
     """
-    curves = curves.compute()
     attrs, lower = curves.attrs, curves["lower"]
     is_ratio = "baseline" in attrs
     number, quantity = (lower, "ratio") if is_ratio else ((curves["upper"] - lower) / lower, "width relative to its place")
@@ -111,7 +109,6 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     (10, 'Randomization test, new compared with old')
     >>> plt.close(ax.figure)
     """
-    curves = curves.compute()
     attrs, observed = curves.attrs, curves["observed"]
     is_test = attrs["result"] == "null_distribution"
     frame = RowFrame(ax, *shown_rows(observed, "ratio", inches=INCHES), inches=INCHES, least=(0.0, LOWEST))
@@ -165,7 +162,6 @@ def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     (10, 'Distances of samples from their mixtures, old')
     >>> plt.close(ax.figure)
     """
-    curves = curves.compute()
     observed = curves["statistic"]
     frame = RowFrame(ax, *shown_rows(observed, "distance", inches=INCHES), inches=INCHES, least=(0.0, LOWEST))
     level = f"critical value at {100 * float(curves.attrs['alpha']):g} %"
@@ -179,9 +175,9 @@ def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     return frame.finish(["Distances of samples from their mixtures", *selection(observed)], label, formatted(pvalues), "p")
 
 
-def _cells(frame: RowFrame, curves: xr.Dataset) -> Iterator[tuple[xr.Dataset, float]]:
-    """Yield the histogram of each row, and the height of the line it stands on."""
-    return ((curves.isel(row.cell), row.y + HEIGHT / 2) for row in frame.rows)
+def _cells(frame: RowFrame, curves: xr.Dataset) -> list[tuple[xr.Dataset, float]]:
+    """Return the histogram of each row, and the height of the line it stands on."""
+    return [(curves.isel(row.cell), row.y + HEIGHT / 2) for row in frame.rows]
 
 
 def _draw_bars(ax: Axes, cell: xr.Dataset, foot: float, label: str, unit: float = 1.0) -> None:

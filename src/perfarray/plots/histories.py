@@ -71,7 +71,6 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     ['c25: 1.060x slower']
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     dim, metric = str(result.attrs["dim"]), str(result.attrs["metric"])
     rows, left_out = _rows(result, dim, only_changes)
     is_single = len(rows) == 1
@@ -97,7 +96,6 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
 
 
 def _measured(series: xr.Dataset) -> xr.Dataset:
-    """Return the measured commits of a series."""
     dims = series["value"].dims
     return series.isel({dims[0]: np.flatnonzero(series["value"].notnull().values)})
 
@@ -118,7 +116,6 @@ def _scales(result: xr.Dataset, rows: list[Row]) -> tuple[Floats, Floats, float]
 
 
 def _label_commits(ax: Axes, labels: list[str]) -> None:
-    """Label as many commits as there is room for."""
     figure = ax.get_figure(root=True)
     room = 72 * ax.get_position().width * (figure.get_figwidth() if figure is not None else 0.0)
     number = max(2, min(TICKS, len(labels), int(room / (text_width(labels, NOTE_SIZE) + 12))))

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
-from perfarray.plots.figure import DARK, GREY
+from perfarray.plots.figure import DARK, GREY, LogTicks
 from perfarray.plots.rows import mark_border, note_rows
 
 # Colour and marker of each verdict, the last where there is none; distinct for colour-blind readers and in grey.
@@ -79,10 +79,10 @@ def draw_intervals(ax: Axes, intervals: Sequence[Interval], required: Iterable[f
     ax.set_xlim(view)
     # Round steps on a short axis, 1, 2, 5 on a long one, powers of ten on a very long one.
     ratio = view[1] / view[0] if log else 1.0
-    log_locator = LogLocator(subs=(1.0, 2.0, 5.0) if ratio < 1e3 else (1.0,))
+    log_locator = LogTicks(subs=(1.0, 2.0, 5.0) if ratio < 1e3 else (1.0,))
     ax.xaxis.set_major_locator(log_locator if ratio > 5 else MaxNLocator(8, steps=[1, 2, 5, 10]))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
     for verdict in VERDICTS:
         rows = [interval for interval in intervals if interval.verdict == verdict and not interval.is_empty]
         _draw_bars(ax, rows, view, VERDICTS[verdict][0])

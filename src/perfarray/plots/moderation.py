@@ -3,20 +3,12 @@
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullLocator
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, capitalized, compared, describe, write_units
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, capitalized, compared, describe, write_plain, write_units
 
 
 def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """Draw the relative standard error of each ratio against the baseline's mean, without a prior and with it.
-
-    Parameters
-    ----------
-    result : Dataset
-        What `compare`, `pairwise` or `ratio_interval` returned with `prior="suite"`, or a selection of it.
-    ax : Axes, optional
-        Where to draw; default: a new figure.
 
     Returns
     -------
@@ -42,7 +34,6 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     if "unmoderated_standard_error" not in result:
         raise ValueError("the result was made without a prior, and has no moderated errors: give compare(..., prior='suite')")
-    result = result.compute()
     ax = axes_for(ax, (5.5, 4.5))
     alone, learned = (100 * result[name].values.ravel() for name in ("unmoderated_standard_error", "standard_error"))
     means = result["baseline_mean"] if "baseline_mean" in result else xr.ones_like(result["standard_error"])
@@ -52,9 +43,7 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.vlines(x[seen], alone[seen], learned[seen], color=GREY, linewidth=0.9, zorder=1)
     ax.plot(x[seen], alone[seen], "o", color=DARK, markerfacecolor="white", markersize=5, label="alone", zorder=2)
     ax.plot(x[seen], learned[seen], "o", color=COLOURS[0], markersize=5, label="with the suite", zorder=3)
-    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_minor_locator(NullLocator())
+    write_plain(ax.yaxis)
     ax.set_xlabel("baseline's mean")
     write_units(ax.xaxis, str(means.attrs.get("units", "1")))
     title = capitalized(compared(result, result["standard_error"]))

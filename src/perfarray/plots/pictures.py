@@ -27,38 +27,10 @@ REFUSED: Final = ("agreement", "explain_variation", "principal_components")  # r
 
 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
-    """Draw a result; its attr `result` says which picture.
+    """Draw a result, or the curves of one that does not carry what is drawn; its attr `result` says which picture.
 
-    Parameters
-    ----------
-    result : Dataset
-        What one of the functions in `PICTURES` returned, or a selection of it; of a result that does not carry what is drawn, its curves.
-    ax : Axes, optional
-        Where to draw; default: a new figure, as high as its rows need.
-    **keywords
-        Arguments of the picture. Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many
-        replications side by side.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ValueError
-        When the object is not a result, or is one without a picture.
-    ImportError
-        When matplotlib is not installed.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import perfarray
-    >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
-    >>> ax = draw(times.perf.compare("old", threshold=0.02))
-    >>> ax.get_title(loc="left")
-    'new compared with old'
-    >>> plt.close(ax.figure)
+    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. All other
+    keywords are the picture's.
     """
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
@@ -70,7 +42,7 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     if keywords.get("kind") == "strip":
         return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
-    return picture(result, ax=ax, **keywords)
+    return picture(result.compute(), ax=ax, **keywords)
 
 
 class Facet(NamedTuple):
@@ -88,35 +60,10 @@ def facets(
     draw: Callable[..., Axes], data: Any, ax: Axes | None = None, *, row: str | None = None, col: str | None = None,
     col_wrap: int | None = None,
 ) -> Axes:  # fmt: skip
-    """Draw a picture for each label of one or two dims, or, where no dim is given, the one picture.
+    """Draw a picture for each label of one or two dims, and return the first Axes; where no dim is given, draw the one picture.
 
-    Parameters
-    ----------
-    draw : callable
-        Takes what is drawn and `ax`, and returns the Axes.
-    data : Dataset or DataArray
-        A result, or timings.
-    ax : Axes, optional
-        Where the one picture is drawn; facets have a figure of their own.
-    row, col : str, optional
-        The dims whose labels are the rows and the columns of the figure.
-    col_wrap : int, optional
-        Number of columns, with `col` alone: the remaining pictures go into further rows.
-
-    Returns
-    -------
-    Axes
-        The first, at the top left; `ax.figure.axes` has all.
-
-    Raises
-    ------
-    ValueError
-        A dim that does not exist or belongs together in a picture; `ax`, or `col_wrap` with `row`; more than a figure has room for.
-
-    Notes
-    -----
     Facets share an axis where their limits are alike, so that they can be compared by eye. The common parts of their titles are written
-    once above all.
+    once above all. What users read of the arguments is said in the accessor.
     """
     if row is None and col is None and col_wrap is None:
         return draw(data, ax=ax)
@@ -159,7 +106,6 @@ def facets(
 
 
 def _checked_dims(data: Any, ax: Axes | None, row: str | None, col: str | None, col_wrap: int | None) -> list[str]:
-    """Return the dims of facets, rows first."""
     kind = str(data.attrs.get("result", ""))
     if kind in REFUSED:
         raise ValueError(f"the picture of a result of {kind!r} shows all cells together and has no facets: leave out row, col and col_wrap")

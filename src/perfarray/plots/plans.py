@@ -7,10 +7,19 @@ from typing import Final
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, NOTE_SIZE, axes_for, compared, describe, text_width
+from perfarray.plots.figure import (
+    COLOURS,
+    GREY,
+    LABEL_SIZE,
+    NOTE_SIZE,
+    axes_for,
+    compared,
+    describe,
+    measure_widest,
+    text_width,
+    write_plain,
+)
 from perfarray.plots.rows import RowFrame, named_cells, shown_rows
 
 NAMED: Final = 24  # plans whose names fit beside their lines; more are drawn in rows
@@ -42,7 +51,6 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ('cost, iterations', 'half-width (95 %), percent of the mean')
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     cells = named_cells(result["cost"], np.isfinite(result["cost"].values))
     if not cells:
         raise ValueError("no cell has a plan; nothing to draw")
@@ -63,7 +71,8 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.plot([], [], color=GREY, linestyle="--", linewidth=1, label="one-level experiments")
     ax.set(xscale="log", yscale="log", xlabel=f"cost, {unit}", ylabel=label)
     for axis in (ax.xaxis, ax.yaxis):
-        _write_plain_ticks(axis)
+        write_plain(axis, minor=True)
+    ax.tick_params(labelsize=LABEL_SIZE)
     ax.grid(which="major", color="#e6e6e6", linewidth=0.6)
     if is_crowded:
         ends = [100 * float(result["half_width_by_budget"].isel(index)[..., -1]) for index, _ in cells]
@@ -86,6 +95,7 @@ def _name_lines(ax: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[
             names[index], (x[index], y[index]), (1, placed[position] / height), textcoords="axes fraction", va="center", fontsize=NOTE_SIZE,
             arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 0}, annotation_clip=False, gid="name",
         )  # fmt: skip
+    measure_widest(ax.texts)
 
 
 def _draw_rows(ax: Axes | None, result: xr.Dataset, title_parts: list[str], label: str, unit: str, factor: float) -> Axes:
@@ -99,7 +109,8 @@ def _draw_rows(ax: Axes | None, result: xr.Dataset, title_parts: list[str], labe
     ax.plot(plans, heights, "o", color=COLOURS[0], markersize=6, label="plan")
     frame.note(np.isnan(plans), "no plan")
     ax.set_xscale("log")
-    _write_plain_ticks(ax.xaxis)
+    write_plain(ax.xaxis, minor=True)
+    ax.tick_params("x", labelsize=LABEL_SIZE)
     ax.grid(axis="x", which="major", color="#e6e6e6", linewidth=0.6)
     texts = []
     for row, cost in zip(frame.rows, frame.values(result["cost"]), strict=True):
@@ -131,11 +142,3 @@ def _draw_cell(ax: Axes, name: str, cell: xr.Dataset, colour: str, factor: float
     elif not name and counts.dims == ("level",):  # the counts of a suite's plan differ between benchmarks
         text = " × ".join(f"{number:.0f} {level}" for level, number in zip(counts["level"].values, counts.values, strict=True))
         ax.annotate(text, (cost, half_width), (-6, -6), textcoords="offset points", fontsize=NOTE_SIZE, ha="right", va="top")
-
-
-def _write_plain_ticks(axis: Axis) -> None:
-    """Write 0.5, 1, 2, 5 instead of powers of ten."""
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_tick_params(labelsize=LABEL_SIZE)

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import THROUGHPUT, TIME, level_of_intervals
-from perfarray.plots.figure import DARK, GREY, compared, formatted, level_colours, number_format, selection, write_counts, write_units
+from perfarray.plots.figure import DARK, GREY, compared, formatted, level_colours, number_format, selection, write_plain, write_units
 from perfarray.plots.interval_marks import Interval, draw_intervals
 from perfarray.plots.rows import RowFrame, shown_rows
 
@@ -29,7 +29,6 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     [[3.0], [2.0]]
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     total = result["total"].isel(level=-1, drop=True)
     frame = RowFrame(ax, *shown_rows(total, "number of values"))
     ax, heights, totals = frame.ax, frame.heights, frame.values(total)
@@ -38,7 +37,8 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.hlines(heights, fewest, most, color=colour, linewidth=1.6, zorder=1)
         ax.plot(fewest, heights, "|", color=colour, markersize=8, gid="fewest")
         ax.plot(most, heights, "o", color=colour, markersize=6, label=level, gid="most")
-    write_counts(ax)
+    ax.set_xscale("log")
+    write_plain(ax.xaxis)
     first, last = ax.get_xlim()
     ax.set_xlim(min(0.9, first), max(2.0, last))
     frame.note(totals == 0)
@@ -88,7 +88,6 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ([2.0], 'times as fast as the baseline')
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     quantity = QUANTITIES[str(result.attrs["result"])]
     number = result[quantity.name]
     frame = RowFrame(ax, *shown_rows(number, "number"))
@@ -102,7 +101,10 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         required += [float(differences.min()), float(differences.max())]
     low, high = float(number.min()), float(number.max())
     log = low > 0 and not quantity.percent and (quantity.neutral == 1 or high > RANGE * low)
-    draw_intervals(frame.ax, _intervals(frame, result, number), required, log)
+    lower, upper = (frame.values(result.get(name, number)) for name in ("lower", "upper"))
+    kinds = [str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded" for row in frame.rows]
+    cells = zip(frame.heights, frame.values(number), lower, upper, kinds, strict=True)
+    draw_intervals(frame.ax, [Interval(*cell) for cell in cells], required, log)
     if quantity.percent:
         frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
     elif quantity.neutral is None:
@@ -116,12 +118,6 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     label = label if runs == 1 else label.replace("a run", f"{runs} runs").replace(" is ", " are ") + ", taken together"
     title_parts = [_for_metric(quantity.title, result), *compared(result, number)]
     return frame.finish(title_parts, f"{_for_metric(label, result)}{level}", texts, quantity.beside)
-
-
-def _intervals(frame: RowFrame, result: xr.Dataset, number: xr.DataArray) -> list[Interval]:
-    lower, upper = (frame.values(result.get(name, number)) for name in ("lower", "upper"))
-    kinds = [str(result["kind"].isel(row.cell).item()) if "kind" in result else "bounded" for row in frame.rows]
-    return [Interval(*numbers) for numbers in zip(frame.heights, frame.values(number), lower, upper, kinds, strict=True)]
 
 
 def _for_metric(text: str, result: xr.Dataset) -> str:

@@ -9,7 +9,20 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from perfarray.conventions import BENCHMARK
-from perfarray.plots.figure import COLOURS, DARK, LABEL_SIZE, NOTE_SIZE, Floats, Mask, axes_for, describe, label_text, shortened, text_width
+from perfarray.plots.figure import (
+    COLOURS,
+    DARK,
+    LABEL_SIZE,
+    NOTE_SIZE,
+    Floats,
+    Mask,
+    axes_for,
+    describe,
+    label_text,
+    measure_widest,
+    shortened,
+    text_width,
+)
 
 GAP: Final = 0.7  # room between groups, in rows
 INCHES: Final = 0.25  # height of a row
@@ -57,7 +70,10 @@ class RowFrame:
             if widths.any():
                 bars = self.ax.barh(self.heights, widths, left=ends, height=0.72, color=colour, label=label, edgecolor=edge, linewidth=0.5)
                 text_colour = "white" if colour == COLOURS[0] else "black"
-                self.ax.bar_label(bars, list(map(text, widths)), label_type="center", fontsize=NOTE_SIZE, color=text_colour)
+                inside = list(map(text, widths))
+                for number in self.ax.bar_label(bars, inside, label_type="center", fontsize=NOTE_SIZE, color=text_colour):
+                    if not number.get_text():  # takes as long to draw as one with a text
+                        number.remove()
                 ends = ends + widths
         return ends
 
@@ -67,11 +83,9 @@ class RowFrame:
         if texts:
             self._write_texts(texts, header)
         self.ax.set_xlabel(label)
-        # The layout measures the widest text of each column: to measure all would take half of the time of a picture.
         inside_and_beside = [[text for text in self.ax.texts if text.get_gid() == gid] for gid in (None, "group", "beside")]
         for column in (self.ax.get_yticklabels(), *inside_and_beside):
-            for text in sorted(column, key=lambda text: text_width([text.get_text()]))[:-1]:
-                text.set_in_layout(False)
+            measure_widest(column)
         return describe(self.ax, [*title_parts, *self.left_out])
 
     def _label_rows(self) -> None:
@@ -126,24 +140,10 @@ def check_cells(array: xr.DataArray) -> None:
 def shown_rows(
     number: xr.DataArray, quantity: str, *, inches: float = INCHES, top: float = 0.0, share: int = 1, ordered: bool = False
 ) -> tuple[list[Row], list[str]]:
-    """Return the rows that are drawn, and what the title says of the others.
+    """Return the rows that are drawn, the first at height `top`, and what the title says of the others.
 
-    Of more cells than fit, those with the lowest and the highest numbers are drawn, in that order.
-
-    Parameters
-    ----------
-    number : DataArray
-        The number of each cell that decides which are drawn.
-    quantity : str
-        What the number is called.
-    inches : float
-        Height of a row.
-    top : float
-        Height of the first row.
-    share : int
-        The rows may take one in so many of the rows that fit.
-    ordered : bool
-        Whether the rows have the order of the numbers also where all fit.
+    Of more cells than fit (one `share`-th of a figure), those with the lowest and the highest numbers are drawn, in that order; `ordered`
+    says that all have it also where they fit.
     """
     limit = int(TALLEST / inches / share)
     if number.size <= limit and not ordered:

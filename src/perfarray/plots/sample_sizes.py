@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from perfarray.conventions import plural
-from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, formatted, write_counts
+from perfarray.plots.figure import COLOURS, DARK, GREY, axes_for, compared, describe, formatted, write_plain
 from perfarray.plots.rows import RowFrame, check_cells, shown_rows
 
 GOALS: Final = {
@@ -40,7 +40,6 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ('executions a side', 'smallest change seen, percent')
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     required, pilot = result["required"], result["n"]
     percentages = {name: 100 * float(result.attrs[name]) for name in ("change", "threshold")}
     purpose = GOALS[str(result.attrs["goal"])].format(**percentages)
@@ -71,8 +70,8 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 def _number_ticks(axis: Axis) -> None:
     """Write plain numbers at powers of ten, and at twice and five times those."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "25" else ""))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "25" else "")
 
 
 def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
@@ -99,7 +98,6 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ('executions', 'half-width, percent')
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     required, target = result["required"], f"±{100 * float(result.attrs['half_width_wanted']):g} %"
     unit = plural(str(result.attrs["unit"]))
     units = f"{unit} a side" if "baseline" in result.attrs else unit
@@ -118,7 +116,7 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ax.set(yscale="log", xlabel=units, ylabel="half-width, percent")
     low, high = ax.get_ylim()
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)) if high > 5 * low else MaxNLocator(8, steps=[1, 2, 5, 10]))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.yaxis.set_minor_formatter(NullFormatter())
     return describe(ax, [title, *compared(result, required)])
 
@@ -148,7 +146,6 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ('Interval by runs, new compared with old', 'runs of every benchmark')
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     required, label = result["required"], f"runs of every {result.attrs.get('across', 'benchmark')}"
     if required.size > len(COLOURS):
         width = f" for an interval {result.attrs['width']:g} wide" if "width" in result.attrs else ""
@@ -203,5 +200,6 @@ def _draw_required(ax: Axes | None, result: xr.Dataset, *, quantity: str, label:
         x, y = sufficient[is_short], frame.heights[is_short]
         frame.ax.plot(x, y, "o", color=COLOURS[0], markerfacecolor="white", markersize=6, label="would do")
     frame.note(np.isnan(sufficient), "not known")
-    write_counts(frame.ax)
+    frame.ax.set_xscale("log")
+    write_plain(frame.ax.xaxis)
     return frame.finish([title, *compared(result, enough)], label, formatted(sufficient, "{:,.0f}"), quantity)

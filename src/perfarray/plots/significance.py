@@ -64,10 +64,11 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
     'two-sided p, all exchanges'
     >>> plt.close(ax.figure)
     """
-    alpha = _risk(result) if alpha is None else alpha
+    if alpha is None:
+        attrs = result.attrs
+        alpha = round(1 - float(attrs["confidence_level"]), 12) if "confidence_level" in attrs else float(attrs.get("alpha", 0.05))
     if not LEAST < alpha < 1:
         raise ValueError(f"alpha={alpha!r} is out of range; give a number between {LEAST:g} and 1, such as 0.05")
-    result = result.compute()
     if str(result.attrs["result"]) not in TESTS or "pvalue" not in result:
         raise ValueError(f"a result of {result.attrs['result']!r} has no p-values; those of {', '.join(TESTS)} have")
     if kind not in KINDS:
@@ -122,12 +123,6 @@ def _draw_distribution(result: xr.Dataset, ax: Axes | None, alpha: float, kind: 
     low = 100 * np.count_nonzero(p <= alpha) / number
     title = TESTS[str(result.attrs["result"])][0]
     return describe(ax, [title, f"{len(p)} of {values.size} cells: {low:.3g} % have p up to {alpha:g}"])
-
-
-def _risk(result: xr.Dataset) -> float:
-    """Return the risk of error of a result."""
-    attrs = result.attrs
-    return round(1 - float(attrs["confidence_level"]), 12) if "confidence_level" in attrs else float(attrs.get("alpha", 0.05))
 
 
 def _pvalue_label(result: xr.Dataset) -> str:

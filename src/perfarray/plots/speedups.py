@@ -56,7 +56,6 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ['0.965  normal', '0.965  normal', '1  equal variances', '0.0112  significant']
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     steps = [str(step) for step in result["step"].values]
     frame = RowFrame(ax, *shown_rows(result["speedup"], "speedup"), extra=(COLUMN * len(steps), 0.4))
     cells = [result.isel(row.cell) for row in frame.rows]
@@ -114,7 +113,6 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     'Speedup-Test, significant speedups: 1 of 1 of the mean (5 to 100 %), 1 of 1 of the median (5 to 100 %)'
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     speedups, overall = result["speedup"], result["overall_speedup"]
     rows, left_out = shown_rows(speedups.sel(statistic="mean"), "speedup of the mean")
     suite = Row({}, SUITE, "", rows[-1].y + 1 + GAP)
@@ -140,7 +138,6 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _levels_text(cell: xr.Dataset) -> str:
-    """Write the levels at which mean and median are significant."""
     if bool(cell["speedup"].isnull().all()):
         return "–"
     tests = [cell.sel(statistic=statistic) for statistic in TESTED]
@@ -148,6 +145,5 @@ def _levels_text(cell: xr.Dataset) -> str:
 
 
 def _count_text(tests: xr.Dataset, statistic: str) -> str:
-    """Write how many speedups are significant, and the interval of that proportion."""
     limits = f"{100 * float(tests['lower']):.0f} to {100 * float(tests['upper']):.0f} %"
     return f"{float(tests['accelerated']):g} of {tests['significant'].size} of the {statistic} ({limits})"

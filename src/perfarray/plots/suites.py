@@ -37,7 +37,6 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
     'geometric mean of time over benchmark'
     >>> plt.close(ax.figure)
     """
-    curves = curves.compute()
     scores = curves["score"].isel(place=0, drop=True)
     measured_cells = named_cells(scores, np.isfinite(scores.values))
     if not measured_cells:
@@ -94,7 +93,6 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     'Five numbers of the score, exact'
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     frame = RowFrame(ax, *shown_rows(result["median"], "median"))
     ax, numbers = frame.ax, np.array([frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum")])
     measured = np.isfinite(numbers[2])
@@ -129,7 +127,7 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ([2.0], 'geometric mean of time over benchmark')
     >>> plt.close(ax.figure)
     """
-    score = result["estimate"].compute()
+    score = result["estimate"]
     frame = RowFrame(ax, *shown_rows(score, "score"))
     scores, units = frame.values(score), str(score.attrs.get("units", "1"))
     if score.min() > 0 and score.max() > 10 * score.min():

@@ -40,7 +40,6 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     [92.3, 7.7]
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     spread, shares, negative = result["total_coefficient_of_variation"], 100 * result["share"].fillna(0.0), result["variance"] < 0
     rows, left_out = shown_rows(spread, "coefficient of variation")
     starred = [row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows]
@@ -87,7 +86,6 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ('runs in a group', 'standard deviation, percent of the estimate')
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     is_order = "right" in result
     required = result["required" if is_order else "required_group_size"]
     cells = required.isel(statistic=0, drop=True)
@@ -119,7 +117,6 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
 
 def _draw_required(ax: Axes | None, required: xr.DataArray, colours: dict[str, str], largest: float, goal: str) -> Axes:
-    """Draw one row per cell, with a mark for every estimator."""
     frame = RowFrame(ax, *shown_rows(required.isel(statistic=0, drop=True), "size of a group"))
     for number, (statistic, colour) in enumerate(colours.items()):
         sizes = frame.values(required, statistic=number)

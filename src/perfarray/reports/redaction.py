@@ -50,8 +50,9 @@ class Redaction(NamedTuple):
                 labels = [self.hide(label) for label in coordinate.values.ravel().tolist()]
                 labels = _distinct(labels) if name in times.dims else labels
                 hidden[name] = (coordinate.dims, labels, coordinate.attrs) if coordinate.dims else labels[0]
-        public = {name: value for name, value in times.attrs.items() if not PRIVATE.search(str(name))}
-        return times.assign_coords(hidden).assign_attrs(public)
+        times = times.assign_coords(hidden)
+        times.attrs = {name: value for name, value in times.attrs.items() if not PRIVATE.search(str(name))}
+        return times
 
     def hide(self, text: Any) -> Any:
         """Return a text with aliases and without addresses and paths; other objects stay."""

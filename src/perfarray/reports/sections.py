@@ -70,18 +70,8 @@ def content_of(
 ) -> Content:
     """Ask all questions of timings; warnings of a method become notes of its section.
 
-    Parameters
-    ----------
-    times : DataArray or Dataset
-        Timings.
-    baseline : label or None
-        With None nothing is compared.
-    nest, judged, priced : mapping
-        The options of every method, of verdicts, and of plans, as far as they were given.
-    dim : str or None
-        The dim of the baseline.
-    pictures : bool
-        Whether there are pictures.
+    Without a baseline nothing is compared. `nest`, `judged` and `priced` are the options of every method, of verdicts, and of plans, as far
+    as they were given.
     """
     pair = () if baseline is None else (baseline,)
     compared = dict(nest) if dim is None else {**nest, "dim": dim}
@@ -183,7 +173,6 @@ def _alike(result: xr.Dataset) -> bool:
 
 
 def _reason(method: str, result: xr.Dataset) -> str:
-    """Return why a table has no rows."""
     if method == "change_points" and (judged := int(result["pvalue_any"].notnull().sum())):
         return f"No change in {judged} series along the {plural(str(result.attrs['dim']))}: none is larger than chance makes it."
     return f"No answer: {ONE_SIDED if method in ('compare', 'agreement') else FEW_OR_ALIKE}"
@@ -232,7 +221,6 @@ def _sentence(text: str) -> str:
 
 
 def _measured(times: xr.DataArray | xr.Dataset, counts: xr.Dataset | None) -> list[str]:
-    """Return what was measured, in sentences."""
     phrases = [", ".join(f"{size} {dim if size == 1 else plural(str(dim))}" for dim, size in times.sizes.items() if dim not in LEVELS)]
     attrs = times.attrs if counts is None else times.attrs | counts.attrs
     if counts is not None:

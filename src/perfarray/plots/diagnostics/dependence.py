@@ -32,7 +32,6 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     [[1, 2, 3, 4]]
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     correlations, pvalue = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"]
     dims = plural(str(result.attrs["dim"]))
     measured = np.isfinite(correlations.transpose("lag", ...).values).any(axis=0)
@@ -138,7 +137,6 @@ def _draw_points(ax: Axes | None, size: tuple[float, float], x_values: Floats, y
 
 
 def _label_axes(ax: Axes, x: tuple[str, str], y: tuple[str, str]) -> None:
-    """Write the label of each axis, and its numbers with their units."""
     for axis, (label, units) in ((ax.xaxis, x), (ax.yaxis, y)):
         axis.set_label_text(label)
         axis.set_major_formatter(UnitFormatter(units))

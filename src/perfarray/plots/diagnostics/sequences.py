@@ -168,7 +168,6 @@ def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     {'flat': 1, 'warmup': 2}
     >>> plt.close(ax.figure)
     """
-    result = result.compute()
     kinds, cells = result["kind"], result["kind_of_all"]
     series_dims = [str(dim) for dim in kinds.dims if dim not in cells.dims]
     n_series = max(kinds.size // max(cells.size, 1), 1)

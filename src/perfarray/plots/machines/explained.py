@@ -110,7 +110,6 @@ def _draw_coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 
 def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
-    """Draw measured against predicted values, and the line on which they are equal."""
     ax = axes_for(ax, (6.0, 6.0))
     measured, predicted = result["measured"].values, result["predicted"].values
     both = np.concatenate([measured, predicted])
@@ -123,7 +122,6 @@ def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
 
 
 def _draw_dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> Axes:
-    """Draw the average prediction at values of one predictor."""
     names = [str(name) for name in result["dependent"].values]
     name = names[0] if predictor is None and names else predictor
     if name not in names:

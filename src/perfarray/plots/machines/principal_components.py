@@ -68,7 +68,7 @@ def principal_components(
     """
     if kind not in ("biplot", "scree"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")
-    result, n_others = _largest_analysis(result.compute())
+    result, n_others = _largest_analysis(result)
     suite = [str(result[SUITE].item())] if SUITE in result.coords and result[SUITE].ndim == 0 else []
     title_parts = [*suite, *selection(result), *([f"one of {n_others + 1} analyses (select another)"] if n_others else [])]
     if regions and "region_radius" not in result:
@@ -142,7 +142,6 @@ def _draw_biplot(result: xr.Dataset, ax: Axes | None, components: tuple[int, int
 
 
 def _draw_regions(ax: Axes, analysis: xr.Dataset, mask: Floats, scores: Floats) -> None:
-    """Draw the region of every sample that has one."""
     samples, dims = str(analysis.attrs["samples"]), ("principal_component", "principal_component_2")
     covariances = analysis["score_covariance"].sel(principal_component_2=analysis["principal_component"].values)
     radii = analysis["region_radius"].values
@@ -160,7 +159,6 @@ def _draw_regions(ax: Axes, analysis: xr.Dataset, mask: Floats, scores: Floats) 
 
 
 def _draw_scree(result: xr.Dataset, ax: Axes | None, title_parts: list[str]) -> Axes:
-    """Draw the share of the variance of every component, and their cumulative sum."""
     shares, cumulative_shares = (100 * result[name].values for name in ("explained_variance_ratio", "cumulative_variance_ratio"))
     numbers = result["principal_component"].values
     ax = axes_for(ax, (6.0, 4.0))
