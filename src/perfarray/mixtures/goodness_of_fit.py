@@ -1,6 +1,6 @@
 """A test of fit: whether a mixture describes the runs of a program."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -132,10 +132,10 @@ def goodness_of_fit(
     data = resolve(times, metric, levels, any_size=True)
     depth, keys = value_depth(data, value), cell_keys([data.array], data.levels)
     bar = cells_bar(keys, "testing fits", show=progress)
+    reporting = request if bar is None else replace(request, progress=bar.update)
     kernel = partial(
-        _test_cells, levels=len(data.levels), depth=depth, request=request, calibration=calibration, distribution=distribution,
-        after_each=(lambda: None) if bar is None else bar.update,
-    )  # fmt: skip
+        _test_cells, levels=len(data.levels), depth=depth, request=reporting, calibration=calibration, distribution=distribution
+    )
     variables = outputs(statistic="Kolmogorov-Smirnov distance", critical_value=f"critical value at {calibration.alpha:.3g}", pvalue="")
     variables |= outputs(pvalue_error="Monte Carlo standard error of the p-value")
     variables |= outputs(data.units, resolution="what drawn values were rounded to, 0 where they were not") | outputs(n="runs")
@@ -160,15 +160,14 @@ def _test_cells(
     request: FitRequest,
     calibration: Calibration,
     distribution: bool,
-    after_each: Callable[[], object],
 ) -> tuple[Floats, ...]:
     """Test every cell, against the mixtures of the given parameters or those fitted to it; return the distances drawn on request."""
     runs = values_by_unit(values, levels, depth)
     batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
-    scaled = scaled_mixture(*parameters).rows(batch) if parameters else fitted(sample, weights, request)
-    fitness = calibrated_fit(sample, weights, scaled, np.broadcast_to(cells, batch).ravel(), request, calibration, after_each)
+    scaled = scaled_mixture(*parameters).rows(batch) if parameters else fitted(sample, weights, replace(request, progress=None))
+    *columns, replicates = calibrated_fit(sample, weights, scaled, np.broadcast_to(cells, batch).ravel(), request, calibration)
     n = (~np.isnan(sample)).sum(axis=-1).astype(float)
-    return tuple(column.reshape((*batch, *column.shape[1:])) for column in (*fitness[:-1], n, *([fitness.replicates] * distribution)))
+    return tuple(column.reshape((*batch, *column.shape[1:])) for column in (*columns, n, *([replicates] * distribution)))
 
 
 def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashable]:
