@@ -172,7 +172,7 @@ def rows_of_cells(runs: Sequence[Floats], shape: tuple[int, ...]) -> list[Floats
 
 def number_of_units(runs: Floats) -> Floats:
     """Return how many units have runs (..., units, runs), shape (...)."""
-    return (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float)
+    return np.asarray((~np.isnan(runs)).any(axis=-1).sum(axis=-1), float)
 
 
 def matched(runs: Sequence[Floats]) -> list[Floats]:

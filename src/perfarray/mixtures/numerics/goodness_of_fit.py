@@ -90,7 +90,7 @@ def calibrated_fit(
             distances = ks_distance(samples, None, fitted(samples, None, refit))
             replicates[rows, start : start + block] = distances.reshape(len(rows), -1)
         progress(len(rows))
-    progress(np.count_nonzero(~testable))
+    progress(int((~testable).sum()))
     critical = np.sort(replicates, axis=-1)[:, critical_index(number, calibration.alpha)]
     exceeding = np.where(testable, (replicates > statistic[:, None]).sum(axis=-1), np.nan)
     # If none or all exceed, the error of p is that of one that does or does not.
