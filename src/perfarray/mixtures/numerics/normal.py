@@ -58,9 +58,7 @@ def distribution(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
     return _weighted_sum(mixture, x, law.cdf, lambda d: np.where(np.isnan(d), np.nan, d >= 0))
 
 
-def _weighted_sum(
-    mixture: Mixture, x: Floats, smooth: Callable[[Floats, Floats], Floats], at_point: Callable[[Floats], Floats]
-) -> Floats:
+def _weighted_sum(mixture: Mixture, x: Floats, smooth: Callable[[Floats, Floats], Floats], at_point: Callable[[Floats], Floats]) -> Floats:
     """Return the weighted sum of a function of the deviation from each component and its spread, or, for points, of the deviation."""
     total = _blank(mixture, x)
     for weight, mean, deviation in _components(mixture):

@@ -108,7 +108,7 @@ def associated(units: Units, factor: Factor, labels: int, number: int, generator
             shares[:, mode] = np.bincount(label, units.shares[:, mode], labels) / np.where(counts, counts, np.nan)
     columns = [ranks**power for power in range(1, DEGREE + 1)] if factor.ranked else [units.codes]
     basis = _within_parents(np.stack(columns, axis=-1), units.parents)
-    if not (np.abs(basis) > ROUNDING).any():  # the units of each parent are alike in it
+    if n_modes < 2 or not (np.abs(basis) > ROUNDING).any():  # nothing to explain, or the units of each parent are alike in it
         return Association(np.nan, np.nan, np.nan, float(n), shares)
     centred = _within_parents(units.shares, units.parents)
     total = (centred**2).sum()
