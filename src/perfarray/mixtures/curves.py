@@ -154,7 +154,7 @@ def overlaid(times: Data, *, kind: str = "density", value: str | None = None, me
     """
     check_choice(kind, "kind", KINDS)
     data = resolve(times, metric)
-    depth = value_depth(data, value)
+    n_levels, depth = len(data.levels), value_depth(data, value)
     if kind == "density":
         dim, number, curve, quantiles = "place", VIOLIN_POINTS, Output(("place",)), {"q1": 0.25, "median": 0.5, "q3": 0.75}
     else:
@@ -162,7 +162,7 @@ def overlaid(times: Data, *, kind: str = "density", value: str | None = None, me
         dim, curve, quantiles = "run", Output(("run",), "1"), {"median": 0.5}
 
     def kernel(values: Floats) -> tuple[Floats, ...]:
-        by_unit = values_by_unit(values, len(data.levels), depth)
+        by_unit = values_by_unit(values, n_levels, depth)
         runs, weights = (array.reshape((*by_unit.shape[:-2], -1)) for array in (by_unit, unit_weights(by_unit)))
         drawn = kernel_density(runs, VIOLIN_POINTS, weights=weights) if kind == "density" else _cumulative(runs, weights)
         return *drawn, *weighted_quantiles(runs, weights, tuple(quantiles.values()))

@@ -114,15 +114,20 @@ def less(shift: float, ties: float) -> Metric:
     return metric
 
 
+def lots(systems: int) -> list[tuple[float, float]]:
+    """Return lots between 0 and 1 that break ties, and their weights: a Gauss rule that is exact for products over all rivals but one."""
+    nodes, weights = np.polynomial.legendre.leggauss((systems + 1) // 2)
+    return list(zip(0.5 * (1 + nodes), 0.5 * weights, strict=True))
+
+
 def least(ties: bool) -> Metric:
     """Return a function that computes the probability of every system to be the least, shape (system, replicate): equation 12.
 
     With `ties`, several systems that share the least value share its probability alike: the others' survival functions go from P[Y > x]
-    to P[Y >= x] as a tie is broken by lot, and their product, a polynomial, is averaged over the lot by a Gauss rule that is exact.
+    to P[Y >= x] as a tie is broken by lot, and their product is averaged over the lot.
     """
 
     def metric(systems: Sequence[Weighted]) -> Floats:
-        lots, lot_weights = np.polynomial.legendre.leggauss((len(systems) + 1) // 2)
         probabilities = np.empty((len(systems), len(systems[0].weights)))
         for index, system in enumerate(systems):
             rivals = [rival for number, rival in enumerate(systems) if number != index]
@@ -130,8 +135,7 @@ def least(ties: bool) -> Metric:
             if ties:
                 equal = [1 - rival.reached(system.values, "left") - above for rival, above in zip(rivals, greater, strict=True)]
                 pairs = list(zip(greater, equal, strict=True))
-                wins = sum(0.5 * weight * np.prod([above + 0.5 * (1 + lot) * tied for above, tied in pairs], axis=0)
-                           for lot, weight in zip(lots, lot_weights, strict=True))  # fmt: skip
+                wins = sum(weight * np.prod([above + lot * tied for above, tied in pairs], axis=0) for lot, weight in lots(len(systems)))
             else:
                 wins = np.prod(greater, axis=0)
             probabilities[index] = (system.weights * wins).sum(axis=-1)

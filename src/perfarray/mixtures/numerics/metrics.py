@@ -38,7 +38,7 @@ class Comparison:
 
     def at_once(self, runs: int) -> bool:
         """Return whether totals of so many runs are computed by placements, all cells at once."""
-        return self.method == EMPIRICAL and runs == 1 and (self.placed or not self.drawing.n_resamples)
+        return self.method == EMPIRICAL and runs == 1 and not self.drawing.n_resamples
 
     def limits(self, limits: Limits) -> Limits:
         """Return limits by placements; NaN where none were asked for."""

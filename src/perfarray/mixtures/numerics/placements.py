@@ -16,6 +16,7 @@ from perfarray.mixtures.numerics.empirical import (
     Drawing,
     Limits,
     cumulative,
+    lots,
     matched,
     number_of_units,
     rows_of_cells,
@@ -239,10 +240,7 @@ def _race(runs: Floats, ties: bool) -> Race:
 
 
 def _placements(race: Race, systems: int) -> Floats:
-    """Return the probability of every system to be the least given each run (cell, rival, system, run).
-
-    As a tie is broken by lot, a product over rivals is averaged over the lot by a Gauss rule that is exact.
-    """
+    """Return the probability of every system to be the least given each run (cell, rival, system, run)."""
     ranks, cells = race.ranks, len(race.mass)
     shape = (cells, systems, systems, race.mass.shape[-1] // systems)
     # Runs of every system in ascending order, as positions among all; how many of them precede each run, or are at most as large.
@@ -256,11 +254,10 @@ def _placements(race: Race, systems: int) -> Floats:
     if race.tie is None:
         return _given_lot(race, race.above, positions, preceding)
     placed = np.zeros(shape)
-    for node, share in zip(*np.polynomial.legendre.leggauss((systems + 1) // 2), strict=True):
-        lot = (1 + node) / 2
+    for lot, weight in lots(systems):  # a product over rivals is averaged over the lot that breaks a tie
         factors = race.above + lot * race.tie
         below, upto = (_given_lot(race, factors, positions, numbers) for numbers in (preceding, reached))
-        placed += share / 2 * ((1 - lot) * below + lot * upto)
+        placed += weight * ((1 - lot) * below + lot * upto)
     return placed
 
 
