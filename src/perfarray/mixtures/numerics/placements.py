@@ -24,6 +24,7 @@ from perfarray.mixtures.numerics.empirical import (
 )  # fmt: skip
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_weights
+from perfarray.numerics.statistics import tied_positions
 from perfarray.numerics.types import Floats, Integers
 
 # Values of cells that are ranked at once.
@@ -62,14 +63,11 @@ def ranked(values: Floats) -> Ranked:
     """Sort runs (cell, run)."""
     order = np.argsort(values, axis=-1)
     ascending = np.take_along_axis(values, order, axis=-1)
-    position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
-    differs = ascending[:, 1:] != ascending[:, :-1]
-    if differs.all():
+    if (ascending[:, 1:] != ascending[:, :-1]).all():  # ties take twice as long
+        position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
         return Ranked(order, position, position + 1, False)
-    first, end = position.copy(), position + 1
-    first[:, 1:][~differs] = 0
-    end[:, :-1][~differs] = values.shape[-1]
-    return Ranked(order, np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(end[:, ::-1], axis=-1)[:, ::-1], True)
+    first, last = tied_positions(ascending)
+    return Ranked(order, first, last + 1, True)
 
 
 def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float) -> Shares:
