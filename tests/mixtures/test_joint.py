@@ -142,6 +142,8 @@ def test_what_has_no_fit():
     alike = plain.assign(energy=2 * plain["time"]).perf.fit_mixture(**TOGETHER).to_dataset()
     assert np.isnan(alike["bic"]).all()
     assert np.isnan(plain.isel(execution=[0]).perf.fit_mixture(**TOGETHER).to_dataset()["bic"]).all()
+    empty = plain.where(plain["benchmark"] == "b").perf.fit_mixture(**TOGETHER).to_dataset()
+    assert [note.code for note in empty.perf.notes()] == ["no_value", "untested_modes"]
 
 
 def test_contours_hold_what_they_say(times, fit):

@@ -104,6 +104,14 @@ def test_false_alarms():
     assert (found["finding"] != "").any("factor").mean() < limit
 
 
+@pytest.mark.parametrize("correction", ["holm", None])
+def test_a_finding_at_the_risk(correction):
+    """The smallest p of 19 exchanges is the risk of 0.05, and that is enough."""
+    found = timings(BINARIES).perf.modes_by(by="binary", n_resamples=19, alpha=0.05, correction=correction, rng=1)
+    assert found["pvalue_adjusted"].item() == found["smallest_pvalue"].item() == 0.05
+    assert found["finding"].item() == "mode 2 is binaries 2, 7"
+
+
 def test_worked_by_hand():
     """Two labels of two units, one mode each: 1 of 3 partitions explains all; three units in an order: 1 of 3 places is the last."""
     halves = Units(np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]]), np.array([0.0, 0, 1, 1]), np.zeros(4, int))
@@ -133,7 +141,10 @@ def test_too_little_to_show_anything():
     alone = array.isel(binary=[0]).perf.modes_by(rng=1)
     assert "one_mode" in notes(alone)
     assert alone["factor"].values.tolist() == ["execution_order"]
-    assert "no_value" in notes((array * np.nan).perf.modes_by(rng=1))
+    unmeasured = (array * np.nan).perf.modes_by(rng=1)
+    assert "no_value" in notes(unmeasured)
+    drawn = [{text.get_text() for text in result.perf.plot().texts} for result in (unmeasured, few)]
+    assert ["not measured" in texts for texts in drawn] == [True, False]
     assert "few_resamples" in notes(timings(BINARIES).perf.modes_by(n_resamples=9, rng=1))
     assert notes(timings(BINARIES).perf.modes_by(by="binary", rng=1)) == set()
 

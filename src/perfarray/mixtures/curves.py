@@ -144,12 +144,7 @@ def violins(times: Data, *, value: str | None = None, metric: str | None = None)
     Along `place`, from the least run to the largest: `x` and `density` (Gaussian kernels by Scott's rule; NaN if all runs are one value);
     and `q1`, `median` and `q3`.
     """
-
-    def kernel(runs: Floats, weights: Floats) -> tuple[Floats, ...]:
-        smooth = kernel_density(runs, VIOLIN_POINTS, weights=weights)
-        return *smooth, *weighted_quantiles(runs, weights, (0.25, 0.5, 0.75))
-
-    return _curves_of_runs(times, value, metric, kernel, "place", "density", ("q1", "median", "q3"))
+    return overlaid(times, value=value, metric=metric)
 
 
 def overlaid(times: Data, *, kind: str = "density", value: str | None = None, metric: str | None = None) -> xr.Dataset:
@@ -158,35 +153,32 @@ def overlaid(times: Data, *, kind: str = "density", value: str | None = None, me
     Along `run`, in ascending order: `x` and `reached`, the share of the runs up to each, NaN past the last run; and `median`.
     """
     check_choice(kind, "kind", KINDS)
-    if kind == "density":
-        return violins(times, value=value, metric=metric)
-
-    def kernel(runs: Floats, weights: Floats) -> tuple[Floats, ...]:
-        order = np.argsort(runs, axis=-1)
-        ordered = np.take_along_axis(runs, order, axis=-1)
-        reached = np.nan_to_num(np.take_along_axis(weights, order, axis=-1)).cumsum(axis=-1)
-        return ordered, np.where(np.isnan(ordered), np.nan, reached), *weighted_quantiles(runs, weights, (0.5,))
-
-    return _curves_of_runs(times, value, metric, kernel, "run", "reached", ("median",))
-
-
-def _curves_of_runs(
-    times: Data, value: str | None, metric: str | None, kernel: Any, dim: str, curve: str, quantiles: tuple[str, ...]
-) -> xr.Dataset:
-    """Apply a function of the runs and weights (..., run) of every cell that returns x and a curve along a dim, and quantiles."""
     data = resolve(times, metric)
-    depth = value_depth(data, value)
+    n_levels, depth = len(data.levels), value_depth(data, value)
+    if kind == "density":
+        dim, number, curve, quantiles = "place", VIOLIN_POINTS, Output(("place",)), {"q1": 0.25, "median": 0.5, "q3": 0.75}
+    else:
+        number = prod(data.array.sizes[level] for level in data.levels[: depth + 1])
+        dim, curve, quantiles = "run", Output(("run",), "1"), {"median": 0.5}
 
-    def of_runs(values: Floats) -> tuple[Floats, ...]:
-        runs = values_by_unit(values, len(data.levels), depth)
-        columns: tuple[Floats, ...] = kernel(*(array.reshape((*runs.shape[:-2], -1)) for array in (runs, unit_weights(runs))))
-        return columns
+    def kernel(values: Floats) -> tuple[Floats, ...]:
+        by_unit = values_by_unit(values, n_levels, depth)
+        runs, weights = (array.reshape((*by_unit.shape[:-2], -1)) for array in (by_unit, unit_weights(by_unit)))
+        drawn = kernel_density(runs, VIOLIN_POINTS, weights=weights) if kind == "density" else _cumulative(runs, weights)
+        return *drawn, *weighted_quantiles(runs, weights, tuple(quantiles.values()))
 
-    variables = outputs(data.units, (dim,), x="") | {curve: Output((dim,), "" if curve == "density" else "1")}
+    variables = outputs(data.units, (dim,), x="") | {"density" if kind == "density" else "reached": curve}
     variables |= {name: Output((), data.units) for name in quantiles}
-    number = VIOLIN_POINTS if dim == "place" else prod(data.array.sizes[level] for level in data.levels[: depth + 1])
     attrs = describe_value(data, depth) | {"units": data.units}
-    return apply(of_runs, data.array, core=[data.levels], outputs=variables, coords={dim: range(number)}, attrs=attrs)
+    return apply(kernel, data.array, core=[data.levels], outputs=variables, coords={dim: range(number)}, attrs=attrs)
+
+
+def _cumulative(runs: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return runs (..., run) in ascending order, and the share of the runs up to each."""
+    order = np.argsort(runs, axis=-1)
+    ordered = np.take_along_axis(runs, order, axis=-1)
+    reached = np.nan_to_num(np.take_along_axis(weights, order, axis=-1)).cumsum(axis=-1)
+    return ordered, np.where(np.isnan(ordered), np.nan, reached)
 
 
 def distance_histograms(result: xr.Dataset, *, bins: int = 40) -> xr.Dataset:

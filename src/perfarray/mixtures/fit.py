@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import METRIC, UNKNOWN
-from perfarray.mixtures.joint import COMPONENT, CORRELATION, METRIC_2
-from perfarray.mixtures.model import FAMILY, NORMAL, GaussianMixture, parameter_outputs, parameter_values
+from perfarray.mixtures.joint import COMPONENT, METRIC_2
+from perfarray.mixtures.model import NORMAL, GaussianMixture, parameter_outputs, parameter_values
 from perfarray.mixtures.numerics.fit import EQUAL, MOST_COMPONENTS, UNEQUAL, FitRequest, Fits, weighted_samples
 from perfarray.mixtures.numerics.joint import fit_joint_samples
 from perfarray.mixtures.numerics.normal import Mixture
@@ -130,10 +130,10 @@ def fit_mixture(
     forced = None if n_components is None else check_count(n_components, "n_components")
     request = FitRequest(
         numbers=range(1, most + 1) if forced is None else [forced],
-        models=_models(covariance),
+        models=_in_order(covariance, "covariance", MODELS),
         tolerance=None if tolerance is None else check_positive(tolerance, "tolerance", "a positive number such as 1e-5, or None"),
         forced=forced is not None,
-        families=_families(distribution),
+        families=_in_order(distribution, "distribution", NAMES, BEST),
         engine=engine(),
     )
     if joint:
@@ -176,10 +176,7 @@ def _fit_jointly(
             )
     labels, units = np.array(names, object), np.array([data.units for data in metrics], object)
     common = units[0] if len(set(units)) == 1 else ""
-    along = (COMPONENT, METRIC)
-    variables = outputs("1", (COMPONENT,), weight="share of the runs") | outputs(common, along, mean="", standard_deviation="")
-    variables[CORRELATION] = Output((*along, METRIC_2), "1", long_name="of two metrics inside a component")
-    variables[FAMILY] = Output((), "", object, "distribution of a component")
+    variables = parameter_outputs(common, (NORMAL,), joint=True)
     variables |= _fit_outputs("covariances of the components", n="runs", n_incomplete="runs without one of the metrics")
     attrs = {"metric": " ".join(names)} | ({"units": common} if common else {})
     coords = {METRIC: labels, METRIC_2: labels}
@@ -264,20 +261,12 @@ def check_positive(value: float, name: str, example: str = "a positive number") 
     return number
 
 
-def _models(covariance: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the models to be tried, the one with equal variances first."""
-    names = check_names(covariance, "covariance")
-    for name in names:
-        check_choice(name, "covariance", MODELS)
-    return tuple(model for model in MODELS if model in names)
-
-
-def _families(distribution: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the families to choose from, the normal one first."""
-    names = NAMES if distribution == BEST else check_names(distribution, "distribution")
-    for name in names:
-        check_choice(name, "distribution", (*NAMES, BEST))
-    return tuple(name for name in NAMES if name in names)
+def _in_order(names: str | Sequence[str], argument: str, known: tuple[str, ...], every: str | None = None) -> tuple[str, ...]:
+    """Return the names, in the order of those that are known; `every` stands for all of these."""
+    chosen = known if names == every else check_names(names, argument)
+    for name in chosen:
+        check_choice(name, argument, known if every is None else (*known, every))
+    return tuple(name for name in known if name in chosen)
 
 
 def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:

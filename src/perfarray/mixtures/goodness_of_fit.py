@@ -1,8 +1,7 @@
 """A test of fit: whether a mixture describes the runs of a program."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -130,12 +129,19 @@ def goodness_of_fit(
     default = FitRequest(tolerance=None if tolerance is None else check_positive(tolerance, "tolerance"), engine=engine())
     parameters, request = ([], default) if mixture is None else _parameters_and_request(mixture, default)
     data = resolve(times, metric, levels, any_size=True)
-    depth, keys = value_depth(data, value), cell_keys([data.array], data.levels)
+    n_levels, depth, keys = len(data.levels), value_depth(data, value), cell_keys([data.array], data.levels)
     bar = cells_bar(keys, "testing fits", show=progress)
-    kernel = partial(
-        _test_cells, levels=len(data.levels), depth=depth, request=request, calibration=calibration, distribution=distribution,
-        after_each=(lambda: None) if bar is None else bar.update,
-    )  # fmt: skip
+    reporting = request if bar is None else replace(request, progress=bar.update)
+
+    def kernel(values: Floats, cells: Integers, *parameters: Any) -> tuple[Floats, ...]:
+        """Test every cell, against the mixtures of the given parameters or those fitted to it; return the distances drawn on request."""
+        runs = values_by_unit(values, n_levels, depth)
+        batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
+        scaled = scaled_mixture(*parameters).rows(batch) if parameters else fitted(sample, weights, request)
+        *columns, replicates = calibrated_fit(sample, weights, scaled, np.broadcast_to(cells, batch).ravel(), reporting, calibration)
+        n = (~np.isnan(sample)).sum(axis=-1).astype(float)
+        return tuple(column.reshape((*batch, *column.shape[1:])) for column in (*columns, n, *([replicates] * distribution)))
+
     variables = outputs(statistic="Kolmogorov-Smirnov distance", critical_value=f"critical value at {calibration.alpha:.3g}", pvalue="")
     variables |= outputs(pvalue_error="Monte Carlo standard error of the p-value")
     variables |= outputs(data.units, resolution="what drawn values were rounded to, 0 where they were not") | outputs(n="runs")
@@ -149,26 +155,6 @@ def goodness_of_fit(
     if bar is not None:
         bar.close()
     return with_notes(result, *data.notes, checks=("goodness_of_fit",))
-
-
-def _test_cells(
-    values: Floats,
-    cells: Integers,
-    *parameters: Any,
-    levels: int,
-    depth: int,
-    request: FitRequest,
-    calibration: Calibration,
-    distribution: bool,
-    after_each: Callable[[], object],
-) -> tuple[Floats, ...]:
-    """Test every cell, against the mixtures of the given parameters or those fitted to it; return the distances drawn on request."""
-    runs = values_by_unit(values, levels, depth)
-    batch, (sample, weights) = runs.shape[:-2], weighted_samples(runs)
-    scaled = scaled_mixture(*parameters).rows(batch) if parameters else fitted(sample, weights, request)
-    fitness = calibrated_fit(sample, weights, scaled, np.broadcast_to(cells, batch).ravel(), request, calibration, after_each)
-    n = (~np.isnan(sample)).sum(axis=-1).astype(float)
-    return tuple(column.reshape((*batch, *column.shape[1:])) for column in (*fitness[:-1], n, *([fitness.replicates] * distribution)))
 
 
 def _describe(request: FitRequest, calibration: Calibration) -> dict[str, Hashable]:

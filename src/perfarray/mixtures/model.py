@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import EXECUTION, UNKNOWN
-from perfarray.mixtures.joint import COMPONENT, assign_jointly, is_joint, sample_jointly
+from perfarray.conventions import EXECUTION, METRIC, UNKNOWN
+from perfarray.mixtures.joint import COMPONENT, CORRELATION, METRIC_2, assign_jointly, is_joint, sample_jointly
 from perfarray.mixtures.numerics import scale
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import NAMES, Scaled
@@ -305,10 +305,12 @@ def scaled_mixture(weights: Floats, means: Floats, deviations: Floats, family: A
     return scale.from_scipy(Mixture(weights, means, deviations), codes, *scipy_parameters)
 
 
-def parameter_outputs(units: str, families: Sequence[str]) -> dict[str, Output]:
-    """Return the variables that describe a mixture of one of some families."""
-    along = (COMPONENT,)
-    variables = outputs("1", along, weight="share of the runs") | outputs(units, along, mean="", standard_deviation="")
+def parameter_outputs(units: str, families: Sequence[str], *, joint: bool = False) -> dict[str, Output]:
+    """Return the variables that describe a mixture of one of some families, or a joint one of several metrics."""
+    along, of_means = (COMPONENT,), (COMPONENT, METRIC) if joint else (COMPONENT,)
+    variables = outputs("1", along, weight="share of the runs") | outputs(units, of_means, mean="", standard_deviation="")
+    if joint:
+        variables[CORRELATION] = Output((*of_means, METRIC_2), "1", long_name="of two metrics inside a component")
     variables[FAMILY] = Output((), "", object, "distribution of a component")
     if tuple(families) != (NORMAL,):
         variables |= outputs("1", along, shape_parameter="SciPy's first parameter") | outputs(units, along, location="", scale="")

@@ -185,10 +185,8 @@ def _test_cells(
         for column, factor in enumerate(tests if modes else ()):
             units = units_of(labels[row].reshape(shape), codes_by_cell[column][row], factor, modes)
             generator = streams.generator(int(keys[row]), EXCHANGES + factor.stream)
-            answer = associated(units, factor, len(factors.labels), n_resamples if modes > 1 else 0, generator)
-            n[row, column], shares[row, column, :, :modes] = answer.n, answer.shares
-            if modes > 1:
-                statistic[row, column], pvalue[row, column], smallest[row, column] = answer[:3]
+            *tested, shares[row, column, :, :modes] = associated(units, factor, len(factors.labels), n_resamples, generator)
+            statistic[row, column], pvalue[row, column], smallest[row, column], n[row, column] = tested
     family = smallest <= alpha  # factors that cannot have a finding take none from the others (Tarone 1990)
     adjusted = np.where(family, adjust(np.where(family, pvalue, np.nan), correction), pvalue)
     finding = np.full(pvalue.shape, "", dtype=object)

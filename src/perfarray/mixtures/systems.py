@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, HIGHER, LOWER, plural
+from perfarray.conventions import CENSORED, HIGHER, plural
 from perfarray.mixtures.joint import COMPONENT
 from perfarray.mixtures.model import PARAMETERS, parameter_dims, parameters_of, scaled_mixture
 from perfarray.mixtures.numerics.empirical import Drawing
@@ -18,7 +18,7 @@ from perfarray.results.models import FittedModel
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.censored import stopped_note
 from perfarray.timings.notes import Note, check, collecting_notes, with_notes
-from perfarray.timings.pairs import WORST, resolve_pair
+from perfarray.timings.pairs import resolve_pair, with_unknown_at_best, with_worst_case
 from perfarray.timings.resampling import few_replicates
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, label_hashes
@@ -199,32 +199,20 @@ def _where_all_ended(sides: tuple[Timings, ...], evaluate: Callable[..., xr.Data
 
 def _bounds(sides: tuple[Timings, ...], evaluate: Callable[..., xr.Dataset], along: tuple[str, ...]) -> list[xr.Dataset]:
     """Compare with a system's stopped runs at their worst and the others' at their best, and the other way round."""
+    worst, best = ([at_limit(side).array for side in sides] for at_limit in (with_worst_case, with_unknown_at_best))
     if not along:
-        new, old = sides
-        return [evaluate(_at_limits(new, worst), _at_limits(old, not worst)) for worst in (True, False)]
-    (dim,), data = along, sides[0]
-    bounds = []
-    for worst in (True, False):
+        return [evaluate(worst[0], best[1]), evaluate(best[0], worst[1])]
+    (dim,), bounds = along, []
+    for of_system, of_others in ((worst[0], best[0]), (best[0], worst[0])):
         rows = []
-        for index in range(data.array.sizes[dim]):
-            system = xr.DataArray(np.arange(data.array.sizes[dim]) == index, dims=dim)
-            rows.append(evaluate(_at_limits(data, system if worst else ~system)).isel({dim: [index]}))
+        for index in range(of_system.sizes[dim]):
+            system = xr.DataArray(np.arange(of_system.sizes[dim]) == index, dims=dim)
+            array = of_system.where(system, of_others).transpose(*of_system.dims).assign_attrs(of_system.attrs)
+            rows.append(evaluate(array).isel({dim: [index]}))
         bound = xr.concat(rows, dim, data_vars="all", coords="minimal", compat="override", combine_attrs="override")
         first = bound["tied"].isel({dim: 0}, drop=True)
-        bounds.append(bound.assign(tied=first.where((bound["tied"] == first).all(dim)) if worst else first))
+        bounds.append(bound.assign(tied=first.where((bound["tied"] == first).all(dim)) if of_system is worst[0] else first))
     return bounds
-
-
-def _at_limits(side: Timings, worst: Any) -> xr.DataArray:
-    """Return timings with stopped runs at their worst where `worst`; elsewhere at their limit, or at the best possible without one."""
-    array = side.array
-    if not side.bounded:
-        return array
-    slowest, fastest = (WORST, 1 / WORST) if side.better == LOWER else (1 / WORST, WORST)
-    mark = array.coords[CENSORED].reset_coords(drop=True)
-    missing = mark & array.isnull().reset_coords(drop=True)
-    placed = array.where(~missing, fastest).where(~(mark & worst), slowest)
-    return placed.transpose(*array.dims).assign_attrs(array.attrs)
 
 
 def _between(least: xr.Dataset, most: xr.Dataset) -> xr.Dataset:

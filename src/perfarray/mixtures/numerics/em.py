@@ -233,17 +233,13 @@ def _extrapolated(pool: Pool, start: Theta, first: Theta, second: Theta, cap: Fl
     deviation = np.sqrt(start.variances)
     # The one variance of a fit is repeated for each component, and counts once.
     wide = np.where(pool.equal, np.sqrt(pool.numbers), 1.0)[pool.owner]
-    log_weights = np.log(start.weights)
-    step = np.stack([
-        np.log(first.weights) - log_weights,
-        (first.means - start.means) / deviation,
-        0.5 * np.log(first.variances / start.variances) / wide,
-    ])  # fmt: skip
-    next_step = np.stack([
-        np.log(second.weights) - np.log(first.weights),
-        (second.means - first.means) / deviation,
-        0.5 * np.log(second.variances / first.variances) / wide,
-    ])  # fmt: skip
+
+    def difference(old: Theta, new: Theta) -> Floats:
+        """Return a step in logarithms of weights, means in deviations, and logarithms of deviations, shape (3, component)."""
+        by_variance = 0.5 * np.log(new.variances / old.variances) / wide
+        return np.stack([np.log(new.weights) - np.log(old.weights), (new.means - old.means) / deviation, by_variance])
+
+    step, next_step = difference(start, first), difference(first, second)
     bend = next_step - step
     length, curve = np.sqrt(pool.sums((step**2).sum(axis=0))), np.sqrt(pool.sums((bend**2).sum(axis=0)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -251,7 +247,7 @@ def _extrapolated(pool: Pool, start: Theta, first: Theta, second: Theta, cap: Fl
     stretch = np.clip(ratio, 1.0, cap)
     factor = stretch[pool.owner]
     move = 2 * factor * step + factor**2 * bend
-    log_weights = log_weights + move[0]
+    log_weights = np.log(start.weights) + move[0]
     weights = np.exp(log_weights - np.maximum.reduceat(log_weights, pool.firsts)[pool.owner])
     weights = np.maximum(weights / pool.sums(weights)[pool.owner], TINY)
     means = start.means + deviation * move[1]

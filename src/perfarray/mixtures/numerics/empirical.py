@@ -5,6 +5,7 @@ of sorted runs is sums of weights up to positions found by `searchsorted`: O(n l
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -43,15 +44,6 @@ class Limits(NamedTuple):
     upper: Floats
 
 
-class Sample(NamedTuple):
-    """The runs of one cell in ascending order: values, the unit each belongs to, its share of that unit, and the number of units."""
-
-    values: Floats
-    units: Integers
-    shares: Floats
-    n_units: int
-
-
 class Weighted(NamedTuple):
     """Runs in ascending order (runs,), and their weights in every replicate (replicate, runs), which sum to 1."""
 
@@ -64,17 +56,6 @@ class Weighted(NamedTuple):
 
 
 Metric = Callable[[Sequence[Weighted]], Floats]
-
-
-def sample_of(runs: Floats) -> Sample:
-    """Sort the runs of one cell, shape (units, runs); NaN is not measured."""
-    measured = ~np.isnan(runs)
-    inside = measured.sum(axis=-1)
-    units = np.flatnonzero(inside)
-    rows, columns = np.nonzero(measured[units])
-    values = runs[units][rows, columns]
-    order = np.argsort(values, kind="stable")
-    return Sample(values[order], rows[order], 1.0 / inside[units][rows[order]], len(units))
 
 
 def cumulative(values: Floats) -> Floats:
@@ -133,15 +114,20 @@ def less(shift: float, ties: float) -> Metric:
     return metric
 
 
+def lots(systems: int) -> list[tuple[float, float]]:
+    """Return lots between 0 and 1 that break ties, and their weights: a Gauss rule that is exact for products over all rivals but one."""
+    nodes, weights = np.polynomial.legendre.leggauss((systems + 1) // 2)
+    return list(zip(0.5 * (1 + nodes), 0.5 * weights, strict=True))
+
+
 def least(ties: bool) -> Metric:
     """Return a function that computes the probability of every system to be the least, shape (system, replicate): equation 12.
 
     With `ties`, several systems that share the least value share its probability alike: the others' survival functions go from P[Y > x]
-    to P[Y >= x] as a tie is broken by lot, and their product, a polynomial, is averaged over the lot by a Gauss rule that is exact.
+    to P[Y >= x] as a tie is broken by lot, and their product is averaged over the lot.
     """
 
     def metric(systems: Sequence[Weighted]) -> Floats:
-        lots, lot_weights = np.polynomial.legendre.leggauss((len(systems) + 1) // 2)
         probabilities = np.empty((len(systems), len(systems[0].weights)))
         for index, system in enumerate(systems):
             rivals = [rival for number, rival in enumerate(systems) if number != index]
@@ -149,8 +135,7 @@ def least(ties: bool) -> Metric:
             if ties:
                 equal = [1 - rival.reached(system.values, "left") - above for rival, above in zip(rivals, greater, strict=True)]
                 pairs = list(zip(greater, equal, strict=True))
-                wins = sum(0.5 * weight * np.prod([above + 0.5 * (1 + lot) * tied for above, tied in pairs], axis=0)
-                           for lot, weight in zip(lots, lot_weights, strict=True))  # fmt: skip
+                wins = sum(weight * np.prod([above + lot * tied for above, tied in pairs], axis=0) for lot, weight in lots(len(systems)))
             else:
                 wins = np.prod(greater, axis=0)
             probabilities[index] = (system.weights * wins).sum(axis=-1)
@@ -167,7 +152,7 @@ def resampled(runs: Sequence[Floats], cells: Integers, metric: Metric, drawing: 
     is the number of runs of every system that a probability takes, which has score limits; 0: percentiles of the replicates. Limits are NaN
     where a system has a single unit, or nothing is redrawn.
     """
-    rows = [np.broadcast_to(values, (*cells.shape, *values.shape[-2:])).reshape(-1, *values.shape[-2:]) for values in runs]
+    rows = rows_of_cells(runs, cells.shape)
     tail, streams = (len(runs),) if each else (), Streams(drawing.key)
     limits = np.full((3, cells.size, *tail), np.nan)
     for start in range(0, cells.size, CELLS):
@@ -176,11 +161,28 @@ def resampled(runs: Sequence[Floats], cells: Integers, metric: Metric, drawing: 
         for index, cell in enumerate(range(start, block.stop)):  # each cell has values and a stream of its own
             _fill_replicates(replicates[index], [values[cell] for values in rows], metric, int(cells.flat[cell]), drawing, streams)
         if score:
-            n = np.minimum.reduce([_n_units(values[block]) for values in rows])
+            numbers = np.array([number_of_units(values[block]) for values in rows])
+            n = np.where(numbers > 0, numbers, np.inf).min(axis=0)  # systems without runs do not count
             limits[:, block] = score_limits(replicates, n[:, None] if each else n, drawing, score)
         else:
             limits[:, block] = percentile_limits(replicates, drawing.confidence_level)
     return Limits(*(values.reshape((*cells.shape, *tail)) for values in limits))
+
+
+def rows_of_cells(runs: Sequence[Floats], shape: tuple[int, ...]) -> list[Floats]:
+    """Return the runs (..., units, runs) of every system as rows (cell, units, runs) of the cells of a shape."""
+    return [np.broadcast_to(values, (*shape, *values.shape[-2:])).reshape(prod(shape), *values.shape[-2:]) for values in runs]
+
+
+def number_of_units(runs: Floats) -> Floats:
+    """Return how many units have runs (..., units, runs), shape (...)."""
+    return np.asarray((~np.isnan(runs)).any(axis=-1).sum(axis=-1), float)
+
+
+def matched(runs: Sequence[Floats]) -> list[Floats]:
+    """Return the runs (..., units, runs) of those units that all systems measured."""
+    common = np.logical_and.reduce([(~np.isnan(values)).any(axis=-1) for values in runs])
+    return [np.where(common[..., None], values, np.nan) for values in runs]
 
 
 def percentile_limits(replicates: Floats, confidence_level: float) -> Limits:
@@ -218,33 +220,29 @@ def wilson_limits(estimate: Floats, number: Floats, n: Floats, drawing: Drawing,
     return Limits(estimate, np.clip(middle - half, 0.0, estimate), np.clip(middle + half, estimate, 1.0))
 
 
-def _n_units(runs: Floats) -> Floats:
-    """Return the number of units with runs, shape (cell,); infinite for systems without any, which do not count."""
-    n = (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float)
-    return np.where(n > 0, n, np.inf)
-
-
 def _fill_replicates(replicates: Floats, runs: list[Floats], metric: Metric, cell: int, drawing: Drawing, streams: Streams) -> None:
     """Fill in the metric of one cell; the first replicate is the data. Without runs it stays NaN."""
-    if drawing.paired:
-        matched = np.logical_and.reduce([~np.isnan(values).all(axis=-1) for values in runs])
-        runs = [values[matched] for values in runs]
-    samples = [sample_of(values) for values in runs]
-    measured = np.array([sample.n_units > 0 for sample in samples])
+    runs = matched(runs) if drawing.paired else runs
+    present = [~np.isnan(values) for values in runs]
+    sizes = [int(inside.any(axis=-1).sum()) for inside in present]
+    measured = np.array(sizes) > 0
     each = replicates.ndim == 2
     if not measured.any() or not (each or measured.all()):
         return
-    systems = np.flatnonzero(measured)
-    total = 1 if min(samples[system].n_units for system in systems) < 2 else replicates.shape[-1]
-    sizes = [max(sample.n_units, 1) for sample in samples]
-    step = max(1, BLOCK // sum(len(sample.values) for sample in samples))
+    ordered = []
+    for system in np.flatnonzero(measured):  # runs in ascending order, the unit of each, and its weight
+        inside = present[system][present[system].any(axis=-1)]
+        units = np.nonzero(inside)[0]
+        values = runs[system][present[system]]
+        order = np.argsort(values, kind="stable")
+        units = units[order]
+        ordered.append((system, values[order], units, 1.0 / inside.sum(axis=-1)[units] / sizes[system]))
+    total = 1 if min(sizes[system] for system, *_ in ordered) < 2 else replicates.shape[-1]
+    step = max(1, BLOCK // sum(len(values) for _, values, _, _ in ordered))
     for start in range(0, total, step):
         block = slice(start, min(start + step, total))
-        counts = _counts(cell, drawing, streams, sizes, block)
-        weighted = []
-        for system in systems:
-            values, units, shares, n_units = samples[system]
-            weighted.append(Weighted(values, counts[system][:, units] * (shares / n_units)))
+        counts = _counts(cell, drawing, streams, [max(size, 1) for size in sizes], block)
+        weighted = [Weighted(values, counts[system][:, units] * weights) for system, values, units, weights in ordered]
         replicates[(measured, block) if each else block] = metric(weighted)
 
 

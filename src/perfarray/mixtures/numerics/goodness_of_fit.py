@@ -1,6 +1,6 @@
 """A test of fit: the Kolmogorov-Smirnov distance, calibrated by samples drawn from the mixture and fitted anew."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -30,17 +30,6 @@ class Calibration(NamedTuple):
     resolution: float | str | None  # the step of drawn values; "auto": the step of the sample, where it has one
     alpha: float  # the risk the critical value belongs to
     key: tuple[int, int]
-
-
-class Fitness(NamedTuple):
-    """Distance, critical value, p-value, its Monte Carlo error, the step drawn values were rounded to (0: none), and their distances."""
-
-    statistic: Floats
-    critical_value: Floats
-    pvalue: Floats
-    pvalue_error: Floats
-    resolution: Floats
-    replicates: Floats
 
 
 def ks_distance(values: Floats, weights: Floats | None, scaled: Scaled) -> Floats:
@@ -73,13 +62,14 @@ def calibrated_fit(
     cells: Integers,
     request: FitRequest,
     calibration: Calibration,
-    after_each: Callable[[], object] = lambda: None,
-) -> Fitness:
+) -> tuple[Floats, ...]:
     """Calibrate the distance of every sample by samples drawn from its mixture; the number of components is chosen anew for each.
 
-    `cells` are the keys of the streams of random numbers; `after_each` is called when a sample is done.
+    `cells` are the keys of the streams of random numbers. Returns the distance, the critical value, the p-value and its Monte Carlo error,
+    the step that drawn values were rounded to (0: none), and their distances (sample, replicate).
     """
     number, mixture = calibration.n_resamples, scaled.mixture
+    refit, progress = replace(request, grouped=True, progress=None), request.progress or (lambda _number: None)
     n = (~np.isnan(values)).sum(axis=-1)
     if calibration.resolution == AUTO:
         steps, first = np.nan_to_num(steps_of(values)), np.where(n > 0, np.nanmin(values, axis=-1, initial=np.inf), 0.0)
@@ -97,17 +87,15 @@ def calibrated_fit(
                 _sample(scaled.take(row), generator, steps[row], first[row], shape)
                 for row, generator in zip(rows, generators, strict=True)
             ])  # fmt: skip
-            distances = ks_distance(samples, None, fitted(samples, None, replace(request, grouped=True)))
+            distances = ks_distance(samples, None, fitted(samples, None, refit))
             replicates[rows, start : start + block] = distances.reshape(len(rows), -1)
-        for _ in rows:
-            after_each()
-    for _ in range(np.count_nonzero(~testable)):
-        after_each()
+        progress(len(rows))
+    progress(int((~testable).sum()))
     critical = np.sort(replicates, axis=-1)[:, critical_index(number, calibration.alpha)]
     exceeding = np.where(testable, (replicates > statistic[:, None]).sum(axis=-1), np.nan)
     # If none or all exceed, the error of p is that of one that does or does not.
     inside = np.clip(exceeding, number / (number + 1), number**2 / (number + 1)) / number
-    return Fitness(statistic, critical, exceeding / number, np.sqrt(inside * (1 - inside) / number), steps, replicates)
+    return statistic, critical, exceeding / number, np.sqrt(inside * (1 - inside) / number), steps, replicates
 
 
 def _equal_sizes(testable: Mask, sizes: Integers, fits: int) -> Iterator[Integers]:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from perfarray.mixtures.numerics import scale
+from perfarray.mixtures.numerics.empirical import lots
 from perfarray.mixtures.numerics.normal import Mixture
 from perfarray.mixtures.numerics.scale import Family, Scaled
 from perfarray.numerics.types import Floats
@@ -31,14 +32,12 @@ def less(x: Scaled, y: Scaled, shift: float, ties: float) -> Floats:
 def best(systems: Sequence[Scaled], ties: bool, sign: float = 1.0) -> Floats:
     """Return the probability of every system to be the least, or with sign -1 the greatest, shape (..., system).
 
-    Points that coincide share their probability alike with `ties`: it is averaged over a lot by a Gauss rule that is exact. Otherwise they
-    win nothing.
+    Points that coincide share their probability alike with `ties`: it is averaged over a lot. Otherwise they win nothing.
     """
     shifts = (0.0,) * len(systems)
     if not ties:
         return probabilities(systems, shifts, lot=0.0, sign=sign)
-    lots, shares = np.polynomial.legendre.leggauss((len(systems) + 1) // 2)
-    terms = [0.5 * share * probabilities(systems, shifts, lot=0.5 * (1 + lot), sign=sign) for lot, share in zip(lots, shares, strict=True)]
+    terms = [weight * probabilities(systems, shifts, lot=lot, sign=sign) for lot, weight in lots(len(systems))]
     return np.asarray(np.sum(terms, axis=0))
 
 

@@ -38,7 +38,7 @@ class Comparison:
 
     def at_once(self, runs: int) -> bool:
         """Return whether totals of so many runs are computed by placements, all cells at once."""
-        return self.method == EMPIRICAL and runs == 1 and (self.placed or not self.drawing.n_resamples)
+        return self.method == EMPIRICAL and runs == 1 and not self.drawing.n_resamples
 
     def limits(self, limits: Limits) -> Limits:
         """Return limits by placements; NaN where none were asked for."""
@@ -46,9 +46,7 @@ class Comparison:
 
     def units(self, systems: list[Any], cells: Integers) -> list[Floats]:
         """Return the number of independent units of every system."""
-        if self.method == MIXTURE:
-            return [np.broadcast_to(system.n, cells.shape) for system in systems]
-        numbers = [(~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float) for runs in systems]
+        numbers = [system.n if self.method == MIXTURE else empirical.number_of_units(system) for system in systems]
         return [np.broadcast_to(n, cells.shape) for n in numbers]
 
 
@@ -57,12 +55,13 @@ def mean_differences(new: Floats, old: Floats, cells: Integers, *, comparison: C
     systems = comparison.systems(new, old)
     units = np.minimum(*comparison.units(systems, cells))
     baseline: Any
-    if comparison.at_once(1):
-        limits, _ = placements.two_systems(systems, cells.shape, placements.difference_shares, comparison.drawing, score=False)
-        return *comparison.limits(limits), np.broadcast_to(empirical.unit_differences(systems[1]), cells.shape), units
     if comparison.method == EMPIRICAL:
-        limits = empirical.resampled(systems, cells, empirical.difference, comparison.drawing)
         baseline = empirical.unit_differences(systems[1])
+        if comparison.at_once(1):
+            placed, _ = placements.two_systems(systems, cells.shape, placements.difference_shares, comparison.drawing, score=False)
+            limits = comparison.limits(placed)
+        else:
+            limits = empirical.resampled(systems, cells, empirical.difference, comparison.drawing)
     else:
         normal = parametric.are_normal(systems)
 
@@ -79,11 +78,12 @@ def probabilities_faster(
 ) -> tuple[Floats, ...]:
     """Return P[X < Y + shift] of the totals of so many runs, ties counting `ties`, with limits, the probability of a tie, and the units."""
     systems = comparison.systems(new, old, sign=comparison.sign)
+    units = np.minimum(*comparison.units(systems, cells))
     if comparison.at_once(runs):
         shares = partial(placements.less_shares, shift=shift, ties=ties)
         placed, tied = placements.two_systems(systems, cells.shape, shares, comparison.drawing, score=True)
-        return *comparison.limits(placed), tied, np.minimum(*comparison.units(systems, cells))
-    normal = comparison.method == EMPIRICAL or parametric.are_normal(systems, runs)
+        return *comparison.limits(placed), tied, units
+    normal = comparison.method == MIXTURE and parametric.are_normal(systems, runs)
     if normal and comparison.fitted and comparison.sign < 0:
         systems = parametric.negated(systems)
 
@@ -102,16 +102,17 @@ def probabilities_faster(
     estimate_only = comparison.drawing._replace(n_resamples=0)
     limits, loose = less(ties, comparison.drawing), less(1.0, estimate_only).estimate
     strict = less(0.0, estimate_only).estimate if ties else limits.estimate
-    return *limits, loose - strict, np.minimum(*comparison.units(systems, cells))
+    return *limits, loose - strict, units
 
 
 def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Comparison, ties: bool, runs: int) -> tuple[Floats, ...]:
     """Return how likely every system, the axis before the nest, has the best total of so many runs, with limits, a tie, and their units."""
     arrays = np.moveaxis(values, values.ndim - comparison.levels - 1, 0)
     systems = comparison.systems(*arrays, sign=comparison.sign)
+    units = np.stack(comparison.units(systems, cells), axis=-1)
     if comparison.at_once(runs):
         placed, tied = placements.several_systems(systems, cells.shape, ties, comparison.drawing)
-        return *comparison.limits(placed), tied, np.stack(comparison.units(systems, cells), axis=-1)
+        return *comparison.limits(placed), tied, units
     sign = comparison.sign if comparison.fitted else 1.0
     if comparison.method == MIXTURE and parametric.are_normal(systems, runs) and sign < 0:
         systems, sign = parametric.negated(systems), 1.0
@@ -131,7 +132,7 @@ def probabilities_fastest(values: Floats, cells: Integers, *, comparison: Compar
     strict = least(False, comparison.drawing._replace(n_resamples=0)).estimate if ties else limits.estimate
     measured = ~np.isnan(strict).all(axis=-1)
     tied = np.where(measured, np.clip(1 - np.nansum(strict, axis=-1), 0.0, 1.0), np.nan)
-    return *limits, tied, np.stack(comparison.units(systems, cells), axis=-1)
+    return *limits, tied, units
 
 
 def numbers_of_modes(values: Floats, cells: Integers, *, comparison: Comparison, test: SupportTest) -> tuple[Floats, ...]:

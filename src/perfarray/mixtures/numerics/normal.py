@@ -34,10 +34,13 @@ class Mixture(NamedTuple):
         """Return the parameters at an index of the arrays."""
         return Mixture(*(np.asarray(column)[index] for column in self))
 
+    def where(self, chosen: Mask) -> "Mixture":
+        """Return the mixtures with weight 0, mean 0 and deviation 1 in place of components that are not chosen."""
+        return Mixture(*(np.where(chosen, column, blank) for column, blank in zip(self, (0.0, 0.0, 1.0), strict=True)))
+
     def present(self) -> "Mixture":
-        """Return the mixtures with weight 0, mean 0 and deviation 1 where a component is absent."""
-        weights = np.asarray(self.weights)
-        return Mixture(*(np.where(weights > 0, column, blank) for column, blank in zip(self, (0.0, 0.0, 1.0), strict=True)))
+        """Return the mixtures with harmless numbers in place of absent components."""
+        return self.where(np.asarray(self.weights) > 0)
 
     def rows(self, shape: tuple[int, ...]) -> "Mixture":
         """Return mixtures broadcast to a shape as rows (mixture, component), absent components with harmless numbers."""
@@ -47,21 +50,20 @@ class Mixture(NamedTuple):
 
 def density(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
     """Return the density at x, shape (...); infinite at a point."""
-    total = _blank(mixture, x)
-    for weight, mean, deviation in _components(mixture):
-        point = deviation == 0
-        smooth = np.exp(law.log_density(x - mean, np.where(point, 1.0, deviation)))
-        total = total + weight * np.where(point, np.where(x == mean, np.inf, 0.0), smooth)
-    return total
+    return _weighted_sum(mixture, x, lambda d, spread: np.exp(law.log_density(d, spread)), lambda d: np.where(d == 0, np.inf, 0.0))
 
 
 def distribution(mixture: Mixture, x: Floats, law: Law = NORMAL) -> Floats:
     """Return the probability of values up to x, shape (...)."""
+    return _weighted_sum(mixture, x, law.cdf, lambda d: np.where(np.isnan(d), np.nan, d >= 0))
+
+
+def _weighted_sum(mixture: Mixture, x: Floats, smooth: Callable[[Floats, Floats], Floats], at_point: Callable[[Floats], Floats]) -> Floats:
+    """Return the weighted sum of a function of the deviation from each component and its spread, or, for points, of the deviation."""
     total = _blank(mixture, x)
     for weight, mean, deviation in _components(mixture):
         point = deviation == 0
-        smooth = law.cdf(x - mean, np.where(point, 1.0, deviation))
-        total = total + weight * np.where(point, np.where(np.isnan(x), np.nan, x >= mean), smooth)
+        total = total + weight * np.where(point, at_point(x - mean), smooth(x - mean, np.where(point, 1.0, deviation)))
     return total
 
 

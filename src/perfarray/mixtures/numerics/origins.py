@@ -11,6 +11,7 @@ import numpy as np
 
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
 from perfarray.mixtures.numerics.normal import Mixture, density, modes
+from perfarray.numerics.dependence import mid_ranks
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers
 
@@ -100,7 +101,7 @@ def associated(units: Units, factor: Factor, labels: int, number: int, generator
     shares = np.full((labels, n_modes), np.nan)
     if not n:
         return Association(np.nan, np.nan, np.nan, 0.0, shares)
-    ranks = _ranks(units.codes)
+    ranks = mid_ranks(units.codes)
     label = (QUARTERS * (ranks - 0.5) // n if factor.ranked else units.codes).astype(int)
     counts = np.bincount(label, minlength=labels)
     for mode in range(n_modes):
@@ -108,7 +109,7 @@ def associated(units: Units, factor: Factor, labels: int, number: int, generator
             shares[:, mode] = np.bincount(label, units.shares[:, mode], labels) / np.where(counts, counts, np.nan)
     columns = [ranks**power for power in range(1, DEGREE + 1)] if factor.ranked else [units.codes]
     basis = _within_parents(np.stack(columns, axis=-1), units.parents)
-    if not (np.abs(basis) > ROUNDING).any():  # the units of each parent are alike in it
+    if n_modes < 2 or not (np.abs(basis) > ROUNDING).any():  # nothing to explain, or the units of each parent are alike in it
         return Association(np.nan, np.nan, np.nan, float(n), shares)
     centred = _within_parents(units.shares, units.parents)
     total = (centred**2).sum()
@@ -131,12 +132,6 @@ def _within_parents(values: Floats, parents: Integers) -> Floats:
     counts = np.bincount(parents)
     sums = np.stack([np.bincount(parents, column) for column in values.T], axis=-1)
     return np.asarray(values - sums[parents] / counts[parents][:, None])
-
-
-def _ranks(codes: Floats) -> Floats:
-    """Return ranks from 1, the mean rank for ties."""
-    _, index, count = np.unique(codes, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - 0.5 * (count - 1))[index]
 
 
 def _explained_by_curve(basis: Floats) -> Callable[[Floats], Floats]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from perfarray.mixtures.numerics.empirical import Drawing, Limits, percentile_limits
+from perfarray.mixtures.numerics.empirical import Drawing, Limits, number_of_units, percentile_limits, rows_of_cells
 from perfarray.mixtures.numerics.fit import STOPPED, FitRequest, fit_mixtures, weighted_samples
 from perfarray.mixtures.numerics.normal import Mixture, classes, draw
 from perfarray.mixtures.numerics.scale import NAMES, Scaled, family_of, number_of_modes
@@ -79,11 +79,8 @@ def are_normal(systems: Sequence[System], runs: int = 1) -> bool:
 
 def negated(systems: Sequence[System]) -> list[System]:
     """Return normal mixtures of minus the values."""
-    mixtures = [system.scaled.mixture for system in systems]
-    return [
-        system._replace(scaled=system.scaled._replace(mixture=mixture._replace(means=-mixture.means)))
-        for system, mixture in zip(systems, mixtures, strict=True)
-    ]
+    mixtures = [system.scaled.mixture._replace(means=-system.scaled.mixture.means) for system in systems]
+    return [system._replace(scaled=Scaled(mixture, system.scaled.family)) for system, mixture in zip(systems, mixtures, strict=True)]
 
 
 def from_parameters(parameters: Floats) -> System:
@@ -95,7 +92,7 @@ def from_parameters(parameters: Floats) -> System:
 def fitted(runs: Floats) -> System:
     """Fit a mixture of normals to every cell, runs of shape (..., units, runs): each unit counts the same."""
     mixture = _fit(runs)
-    return System(Scaled(mixture, np.zeros(runs.shape[:-2], int)), runs, (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float))
+    return System(Scaled(mixture, np.zeros(runs.shape[:-2], int)), runs, number_of_units(runs))
 
 
 def _fit(runs: Floats, tolerance: float | None = None, steps: Steps = NORMAL_STEPS) -> Mixture:
@@ -136,20 +133,19 @@ def _replicates(
     replicates = np.full((*shape, drawing.n_resamples + 1), np.nan)
     replicates[..., 0] = metric([system.scaled for system in systems])
     if drawing.n_resamples:
-        for cell in np.ndindex(cells.shape):  # each has a stream of its own
-            members = [_at(system, cell, cells.shape) for system in systems]
+        scaled = [system.scaled.rows(cells.shape) for system in systems]
+        runs = [None if system.runs is None else rows_of_cells([system.runs], cells.shape)[0] for system in systems]
+        numbers = [np.broadcast_to(system.n, cells.shape).ravel() for system in systems]
+        for row, cell in enumerate(np.ndindex(cells.shape)):  # each has a stream of its own
+            members = [
+                System(mixtures.take(row), None if values is None else values[row], n[row])
+                for mixtures, values, n in zip(scaled, runs, numbers, strict=True)
+            ]
             refits = [_redrawn(member, int(cells[cell]), number, drawing) for number, member in enumerate(members)]
             complete = [fit for fit in refits if fit is not None]
             if len(complete) == len(systems):
                 replicates[(*cell, ..., slice(1, None))] = np.moveaxis(metric(complete), 0, -1)
     return replicates
-
-
-def _at(system: System, cell: tuple[int, ...], shape: tuple[int, ...]) -> System:
-    columns = [np.broadcast_to(column, (*shape, column.shape[-1]))[cell] for column in system.scaled.mixture]
-    family = np.broadcast_to(system.scaled.family, shape)[cell]
-    runs = None if system.runs is None else np.broadcast_to(system.runs, (*shape, *system.runs.shape[-2:]))[cell]
-    return System(Scaled(Mixture(*columns), np.asarray(family)), runs, np.broadcast_to(system.n, shape)[cell])
 
 
 def _redrawn(system: System, cell: int, number: int, drawing: Drawing) -> Scaled | None:

@@ -11,9 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.mixtures.numerics.empirical import ROUNDING, Drawing, Limits, cumulative, wilson_limits
+from perfarray.mixtures.numerics.empirical import (
+    ROUNDING,
+    Drawing,
+    Limits,
+    cumulative,
+    lots,
+    matched,
+    number_of_units,
+    rows_of_cells,
+    wilson_limits,
+)  # fmt: skip
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_weights
+from perfarray.numerics.statistics import tied_positions
 from perfarray.numerics.types import Floats, Integers
 
 # Values of cells that are ranked at once.
@@ -52,14 +63,11 @@ def ranked(values: Floats) -> Ranked:
     """Sort runs (cell, run)."""
     order = np.argsort(values, axis=-1)
     ascending = np.take_along_axis(values, order, axis=-1)
-    position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
-    differs = ascending[:, 1:] != ascending[:, :-1]
-    if differs.all():
+    if (ascending[:, 1:] != ascending[:, :-1]).all():  # ties take twice as long
+        position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
         return Ranked(order, position, position + 1, False)
-    first, end = position.copy(), position + 1
-    first[:, 1:][~differs] = 0
-    end[:, :-1][~differs] = values.shape[-1]
-    return Ranked(order, np.maximum.accumulate(first, axis=-1), np.minimum.accumulate(end[:, ::-1], axis=-1)[:, ::-1], True)
+    first, last = tied_positions(ascending)
+    return Ranked(order, first, last + 1, True)
 
 
 def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float) -> Shares:
@@ -109,12 +117,24 @@ def _unit_means(placements: Floats, runs: Floats) -> Floats:
     return mean_of_measured(np.where(np.isnan(runs), np.nan, placements))
 
 
-def _paired(runs: Sequence[Floats], paired: bool) -> list[Floats]:
-    """Return the runs (..., unit, run) of the units that all systems measured, if units are paired."""
-    if not paired:
-        return list(runs)
-    matched = np.logical_and.reduce([(~np.isnan(values)).any(axis=-1) for values in runs])
-    return [np.where(matched[..., None], values, np.nan) for values in runs]
+def _in_blocks(
+    function: Callable[[Sequence[Floats]], tuple[Floats, ...]],
+    runs: Sequence[Floats],
+    shape: tuple[int, ...],
+    paired: bool,
+    each: bool = False,
+) -> tuple[Limits, Floats]:
+    """Evaluate a function of the runs (cell, unit, run) of all systems, some cells at a time; with `each` it has limits for each system."""
+    rows = rows_of_cells(runs, shape)
+    tail = (len(rows),) if each else ()
+    step = max(1, BLOCK // max(sum(prod(values.shape[1:]) for values in rows) * prod(tail), 1))
+    answers = [np.full((prod(shape), *axes), np.nan) for axes in (tail, tail, tail, ())]
+    for start in range(0, prod(shape), step):
+        block = [values[start : start + step] for values in rows]
+        for answer, values in zip(answers, function(matched(block) if paired else block), strict=True):
+            answer[start : start + step] = values
+    *limits, tied = (answer.reshape((*shape, *answer.shape[1:])) for answer in answers)
+    return Limits(*limits), tied
 
 
 def two_systems(
@@ -124,32 +144,23 @@ def two_systems(
 
     Limits are Wilson's with `score`, else Student's with the degrees of freedom of Satterthwaite (1946).
     """
-    rows = [np.broadcast_to(values, (*shape, *values.shape[-2:])).reshape(prod(shape), *values.shape[-2:]) for values in runs]
-    size = max(sum(prod(values.shape[1:]) for values in rows), 1)
-    answers = np.full((4, len(rows[0])), np.nan)
-    for start in range(0, len(rows[0]), max(1, BLOCK // size)):
-        block = slice(start, start + max(1, BLOCK // size))
-        answers[:, block] = _two_systems([values[block] for values in rows], shares, drawing, score)
-    estimate, lower, upper, tied = (answer.reshape(shape) for answer in answers)
-    return Limits(estimate, lower, upper), tied
 
+    def evaluate(runs: Sequence[Floats]) -> tuple[Floats, ...]:
+        weights = [_weights(values).reshape(len(values), -1) for values in runs]
+        answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
+        measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
+        means = [_unit_means(placed.reshape(values.shape), values) for placed, values in zip((answer.new, answer.old), runs, strict=True)]
+        if drawing.paired:
+            means = [means[0] + means[1]]
+        _, variances, numbers = zip(*map(summarise_units, means), strict=True)
+        estimate = np.where(measured, answer.estimate, np.nan)
+        if score:
+            limits = _score_limits(estimate, np.sum(variances, axis=0), np.minimum.reduce(numbers), drawing)
+        else:
+            limits = _student_limits(estimate, variances, numbers, drawing.confidence_level)
+        return *limits, np.where(measured, answer.tied, np.nan)
 
-def _two_systems(runs: Sequence[Floats], shares: Callable[..., Shares], drawing: Drawing, score: bool) -> tuple[Floats, ...]:
-    runs = _paired(runs, drawing.paired)
-    weights = [_weights(values).reshape(len(values), -1) for values in runs]
-    answer = shares(*(values.reshape(len(values), -1) for values in runs), weights)
-    measured = (weights[0] > 0).any(axis=-1) & (weights[1] > 0).any(axis=-1)
-    means = [_unit_means(placed.reshape(values.shape), values) for placed, values in zip((answer.new, answer.old), runs, strict=True)]
-    if drawing.paired:
-        means = [means[0] + means[1]]
-    _, variances, numbers = zip(*map(summarise_units, means), strict=True)
-    variance = np.sum(variances, axis=0)
-    estimate = np.where(measured, answer.estimate, np.nan)
-    if score:
-        limits = _score_limits(estimate, variance, np.minimum.reduce(numbers), drawing)
-    else:
-        limits = _student_limits(estimate, variances, numbers, drawing.confidence_level)
-    return *limits, np.where(measured, answer.tied, np.nan)
+    return _in_blocks(evaluate, runs, shape, drawing.paired)
 
 
 def _score_limits(estimate: Floats, variance: Floats, n: Floats, drawing: Drawing) -> Limits:
@@ -174,36 +185,27 @@ def several_systems(runs: Sequence[Floats], shape: tuple[int, ...], ties: bool, 
 
     `runs` are (..., unit, run) of every system. With `ties`, those that tie for the least share its probability alike (equation 12).
     """
-    values = np.stack([np.broadcast_to(system, (*shape, *system.shape[-2:])) for system in runs], axis=-3)
-    rows = values.reshape(prod(shape), *values.shape[-3:])
-    answers, tied = np.full((3, *rows.shape[:2]), np.nan), np.full(len(rows), np.nan)
-    step = max(1, BLOCK // max(prod(rows.shape[1:]) * rows.shape[1], 1))
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
-        systems = np.stack(_paired(list(np.moveaxis(rows[block], 1, 0)), drawing.paired), axis=1)
-        answers[:, block], tied[block] = _several_systems(systems, ties, drawing)
-    return Limits(*answers.reshape(3, *shape, rows.shape[1])), tied.reshape(shape)
 
+    def evaluate(systems: Sequence[Floats]) -> tuple[Floats, ...]:
+        runs = np.stack(systems, axis=1)  # (cell, system, unit, run)
+        race = _race(runs, ties)
+        placed = _placements(race, runs.shape[1])
+        winners = np.diagonal(placed, axis1=1, axis2=2)
+        weights = _weights(runs)
+        wins = np.einsum("csr,crs->cs", weights.reshape(*weights.shape[:2], -1), winners)
+        strict = wins if not ties else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
+        # Units of every rival (cell, system, rival, unit): all of them vary the probability of a system.
+        means = _unit_means(placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None])
+        of_units = summarise_units(means.sum(axis=2) if drawing.paired else means).variance
+        variance = of_units if drawing.paired else np.nan_to_num(of_units).sum(axis=-1)
+        measured = (weights > 0).any(axis=(-2, -1))
+        n = number_of_units(runs)
+        least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
+        limits = _score_limits(np.where(measured, np.clip(wins, 0.0, 1.0), np.nan), variance, least, drawing)
+        tied = np.clip(1 - np.where(measured, strict, 0.0).sum(axis=-1), 0.0, 1.0)
+        return *limits, np.where(measured.any(axis=-1), tied, np.nan)
 
-def _several_systems(runs: Floats, ties: bool, drawing: Drawing) -> tuple[Limits, Floats]:
-    """Return what `several_systems` does, of runs (cell, system, unit, run)."""
-    race = _race(runs, ties)
-    placed = _placements(race, runs.shape[1])
-    winners = np.diagonal(placed, axis1=1, axis2=2)
-    weights = _weights(runs)
-    wins = np.einsum("csr,crs->cs", weights.reshape(*weights.shape[:2], -1), winners)
-    strict = wins if not ties else np.einsum("csi,ci->cs", race.itself, race.mass * race.above.prod(axis=1))
-    # Units of every rival (cell, system, rival, unit): all of them vary the probability of a system.
-    means = _unit_means(placed.swapaxes(1, 2).reshape(*runs.shape[:2], *runs.shape[1:]), runs[:, None])
-    of_units = summarise_units(means.sum(axis=2) if drawing.paired else means).variance
-    variance = of_units if drawing.paired else np.nan_to_num(of_units).sum(axis=-1)
-    measured = (weights > 0).any(axis=(-2, -1))
-    n = (~np.isnan(runs)).any(axis=-1).sum(axis=-1).astype(float)
-    least = np.where(n > 0, n, np.inf).min(axis=-1, keepdims=True)
-    estimate = np.where(measured, np.clip(wins, 0.0, 1.0), np.nan)
-    limits = _score_limits(estimate, variance, least, drawing)
-    tied = np.where(measured.any(axis=-1), np.clip(1 - np.where(measured, strict, 0.0).sum(axis=-1), 0.0, 1.0), np.nan)
-    return limits, tied
+    return _in_blocks(evaluate, runs, shape, drawing.paired, each=True)
 
 
 class Race(NamedTuple):
@@ -236,10 +238,7 @@ def _race(runs: Floats, ties: bool) -> Race:
 
 
 def _placements(race: Race, systems: int) -> Floats:
-    """Return the probability of every system to be the least given each run (cell, rival, system, run).
-
-    As a tie is broken by lot, a product over rivals is averaged over the lot by a Gauss rule that is exact.
-    """
+    """Return the probability of every system to be the least given each run (cell, rival, system, run)."""
     ranks, cells = race.ranks, len(race.mass)
     shape = (cells, systems, systems, race.mass.shape[-1] // systems)
     # Runs of every system in ascending order, as positions among all; how many of them precede each run, or are at most as large.
@@ -253,11 +252,10 @@ def _placements(race: Race, systems: int) -> Floats:
     if race.tie is None:
         return _given_lot(race, race.above, positions, preceding)
     placed = np.zeros(shape)
-    for node, share in zip(*np.polynomial.legendre.leggauss((systems + 1) // 2), strict=True):
-        lot = (1 + node) / 2
+    for lot, weight in lots(systems):  # a product over rivals is averaged over the lot that breaks a tie
         factors = race.above + lot * race.tie
         below, upto = (_given_lot(race, factors, positions, numbers) for numbers in (preceding, reached))
-        placed += share / 2 * ((1 - lot) * below + lot * upto)
+        placed += weight * ((1 - lot) * below + lot * upto)
     return placed
 
 

@@ -106,9 +106,7 @@ class Scaled(NamedTuple):
         answer: Any = np.nan
         for code in codes:
             member = np.asarray(self.family) == code
-            blank = zip(self.mixture, (0.0, 0.0, 1.0), strict=True)
-            members = Mixture(*(np.where(member[..., None], column, absent) for column, absent in blank))
-            answer = np.where(member[(..., *[None] * axes)], function(family_of(code), members), answer)
+            answer = np.where(member[(..., *[None] * axes)], function(family_of(code), self.mixture.where(member[..., None])), answer)
         return np.asarray(answer)
 
 

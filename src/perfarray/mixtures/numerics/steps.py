@@ -64,7 +64,7 @@ class Steps:
         return theta.means + shift, batch.shared(spread, safe)
 
 
-class GumbelSteps(Steps):
+class _GumbelSteps(Steps):
     """The steps of Gumbel's law; `fixed`: with spread 1 before standardising, as minus the logarithms of exponential values have it."""
 
     constant, closed = 0.0, False
@@ -73,7 +73,6 @@ class GumbelSteps(Steps):
         self.fixed, self.spreads, self.law = fixed, int(not fixed), None if fixed else GUMBEL
 
     def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:  # noqa: ARG002
-        """Return the parameters that have the moments of classes."""
         if self.fixed:
             variances = np.broadcast_to(samples.scale[:, None] ** -2.0, theta.means.shape)
         else:
@@ -85,7 +84,6 @@ class GumbelSteps(Steps):
         _decay(batch.deviations, np.sqrt(theta.variances), batch.terms)
 
     def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
-        """Return log densities up to the offset."""
         scores = np.multiply(batch.deviations[rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
         return np.subtract(scores, batch.terms[rows], out=scores)
 
@@ -118,7 +116,7 @@ def _decay(deviations: Floats, spread: Floats, out: Floats) -> None:  # exp(-d /
     np.exp(out, out=out)
 
 
-class GammaSteps(Steps):
+class _GammaSteps(Steps):
     """The steps of logarithms of gamma values; the shape is one over the square of the spread before standardising."""
 
     law, constant, closed = LOG_GAMMA, 0.0, False
@@ -134,11 +132,9 @@ class GammaSteps(Steps):
         np.subtract(np.expm1(excess), excess, out=excess)
 
     def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
-        """Return log densities up to the offset."""
         return np.multiply(batch.terms[rows], (-1 / (theta.variances * batch.scale**2))[rows, None], out=out)
 
     def offset(self, batch: Batch, theta: Theta) -> Floats:
-        """Return log densities less their exponents."""
         return np.asarray(gamma_constant(1 / (theta.variances * batch.scale**2)) + np.log(batch.scale))
 
     def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
@@ -152,13 +148,12 @@ class GammaSteps(Steps):
         return theta.means + shift / batch.scale, 1 / (shape * batch.scale**2)
 
 
-class EdgedSteps(Steps):
+class _EdgedSteps(Steps):
     """The steps of an edge and an exponential fall beyond it; EM does not move the edges."""
 
     law, constant, edges, closed = None, 0.0, 1, False
 
     def classes(self, samples: Samples, number: int) -> Integers:
-        """Return where the most likely classes of contiguous values begin."""
         return edged_classes(samples.raw, samples.weights, samples.n, number)
 
     def start(self, samples: Samples, starts: Integers, theta: Theta, equal: bool) -> Theta:
@@ -174,7 +169,6 @@ class EdgedSteps(Steps):
         batch.terms[batch.deviations < 0] = np.inf
 
     def exponents(self, batch: Batch, theta: Theta, rows: Rows | slice, out: Floats | None = None) -> Floats:
-        """Return log densities up to the offset."""
         return np.multiply(batch.terms[rows], (-1 / np.sqrt(theta.variances))[rows, None], out=out)
 
     def maximise(self, batch: Batch, theta: Theta, shares: Floats) -> tuple[Floats, Floats]:
@@ -184,5 +178,5 @@ class EdgedSteps(Steps):
 
 
 NORMAL_STEPS, GUMBEL_STEPS, EXPONENTIAL_STEPS, GAMMA_STEPS, EDGED_STEPS = (
-    Steps(), GumbelSteps(), GumbelSteps(fixed=True), GammaSteps(), EdgedSteps()
+    Steps(), _GumbelSteps(), _GumbelSteps(fixed=True), _GammaSteps(), _EdgedSteps()
 )  # fmt: skip
