@@ -49,21 +49,25 @@ class CompiledRows:
 
     def redraw(self, names: Integers) -> Floats:
         """Return the sum of the next redraw of each row named."""
-        sums, ends = np.empty(len(names)), np.cumsum(np.bincount(names, minlength=len(self._values)))
-        members = np.argsort(names, kind="stable").astype(np.uint32)
-        _redraw(sums, members, ends, self._values, self._at, self._streams, self._key, self._table, self._entries)
+        sums = np.empty(len(names))
+        _redraw(sums, names.astype(np.uint32), self._values, self._at, self._streams, self._key, self._table, self._entries)
         return sums
 
 
 @compiled()
-def _redraw(
-    sums: Any, members: Any, ends: Any, values: Any, positions: Any, row_streams: Any, key: Any, table: Any, entries: Any
-) -> None:  # fmt: skip
+def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any, key: Any, table: Any, entries: Any) -> None:
     """Fill in the sums of one row after the other, so that only its table need be in the cache.
 
-    `members` are the positions of the sums of every row, up to its end; `positions`, where its stream goes on, are moved. Table and
-    entries are room for those of one row.
+    `positions`, where the streams of rows go on, are moved. Table and entries are room for those of one row.
     """
+    ends, members = np.zeros(len(values) + 1, np.int64), np.empty(len(names), np.uint32)
+    for name in names:
+        ends[name + 1] += 1
+    for row in range(len(values)):
+        ends[row + 1] += ends[row]
+    for index in range(len(names)):  # each row's redraws in order; where it began it ends then
+        members[ends[names[index]]] = index
+        ends[names[index]] += 1
     count, words, lanes = values.shape[1], np.empty(4 * COUNTERS, np.uint64), np.empty((4, COUNTERS), np.uint64)
     pairs = len(table) > count
     odd, per_sum = pairs and count % 2 == 1, (count + 1) // 2 if pairs else count
