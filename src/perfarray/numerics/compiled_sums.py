@@ -40,17 +40,15 @@ class CompiledRows:
     """Rows of values (rows, values), each with its own stream, as `LongRow`: two draws at a time where the table stays in the cache."""
 
     def __init__(self, values: Floats, cell: int, row_streams: list[int], streams: Streams) -> None:
-        count = values.shape[1]
-        pairs = count**2 <= PAIRS
-        self._values, self._streams, self._at = values, np.array(row_streams, np.uint64), np.zeros(len(values), np.int64)
-        self._key = np.array([cell, *streams.key], np.uint64)
-        self._table = np.empty(count**2 if pairs else count)
-        self._entries = np.empty(PER_COUNTER * COUNTERS + (-(-count // 2) if pairs else count))
+        self._values, self._at = np.ascontiguousarray(values), np.zeros(len(values), np.int64)
+        self._streams, self._key = np.array(row_streams, np.uint64), np.array([cell, *streams.key], np.uint64)
 
     def redraw(self, names: Integers) -> Floats:
         """Return the sum of the next redraw of each row named."""
-        sums = np.empty(len(names))
-        _redraw(sums, names.astype(np.uint32), self._values, self._at, self._streams, self._key, self._table, self._entries)
+        count = self._values.shape[1]
+        sums, table = np.empty(len(names)), np.empty(count**2 if count**2 <= PAIRS else count)
+        entries = np.empty(PER_COUNTER * COUNTERS + count)
+        _redraw(sums, names.astype(np.uint32), self._values, self._at, self._streams, self._key, table, entries)
         return sums
 
 
@@ -130,6 +128,7 @@ def _look_up(
 @compiled(**INNER)
 def _sum(entries: Any, start: int, per_sum: int, odd: bool) -> float:
     """Add up entries in the order of `numpy.einsum`, in two lanes; the last by itself, where an odd number is drawn in pairs."""
+    # NumPy is built for vectors of two doubles; where it is not, the test that compares both engines fails.
     one = other = 0.0
     at = np.uint64(start)
     stop = at + np.uint64(per_sum - odd)
