@@ -117,8 +117,6 @@ def main(rounds: int = 5) -> None:
         ratios = {peer: statistics.median(times[peer] / times[engine] for times in found) for peer in peers}
         for peer, value in ratios.items():
             compared(peer, engine, value)
-    if "numba" in engines:
-        compared("numba", "numba, two threads", statistics.median(times["numba"] / times["numba, two threads"] for times in found))
 
 
 if __name__ == "__main__":

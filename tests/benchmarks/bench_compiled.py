@@ -27,6 +27,7 @@ runs = xarray.DataArray(numpy.random.default_rng(1).normal(9, 1, (4, 35)), dims=
 """
 FIRST = {
     "fit_mixture": "runs.perf.fit_mixture()",
+    "mean_interval": "runs.expand_dims(binary=3).perf.mean_interval(method='percentile', resample='all', rng=1)",
 }
 
 

@@ -466,3 +466,20 @@ def test_coverage_of_ratios(method, units, low, high):
     sides = [perfarray.simulate(**nest, mean=mean, dims={"experiment": 2000}, rng=seed) for mean, seed in drawn]
     found = sides[0].perf.ratio_interval(sides[1], method=method, n_resamples=199, rng=1)
     assert low <= float(((found["lower"] <= 0.95) & (found["upper"] >= 0.95)).mean()) <= high
+
+
+@few
+@pytest.mark.parametrize("method", METHODS)
+def test_a_compiled_bootstrap_has_the_same_limits(method):
+    """The engine changes no number, whatever is selected or chunked, and the result names it."""
+    pytest.importorskip("numba")
+    nest = {"sizes": {"execution": 4, "iteration": 40}, "variances": {"execution": 1e-4, "iteration": 1e-4}}
+    times = perfarray.simulate(**nest, dims={"benchmark": 3, "version": ["old", "new"]}, rng=1)
+    plain = ask(times, "ratio_interval", method)
+    with perfarray.set_options(engine="numba"):
+        compiled = ask(times, "ratio_interval", method)
+        some = ask(times.isel(benchmark=[2, 0]), "ratio_interval", method)
+        assert ask(times, "ratio_interval", method, resample=None).attrs["engine"] == "numpy"
+    assert (plain.attrs["engine"], compiled.attrs["engine"]) == ("numpy", "numba")
+    xr.testing.assert_equal(compiled, plain)
+    xr.testing.assert_equal(some, compiled.isel(benchmark=[2, 0]))

@@ -293,6 +293,21 @@ def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 37, (1, 2))), whole[:37])
 
 
+@pytest.mark.parametrize("depth", [17, 18, 31, 128, 129, 2100])
+@pytest.mark.parametrize("outer", [(3,), (4, 3), (2, 3, 2)])
+def test_compiled_sums_are_those_of_numpy(monkeypatch, outer, depth):
+    """Complete nests of two levels and more have the same replicates from both engines, bit for bit, in blocks of any size."""
+    pytest.importorskip("numba")
+    values = np.random.default_rng(0).lognormal(0, 0.1, (3, *outer, depth))
+    values[1, 0, ..., 3:] = np.nan
+    cells, draws = np.arange(3).astype(np.uint64), Draws((True,) * (values.ndim - 1), 150, (1 << 63, 2))
+    plain = draw_sample(values, cells, cells, draws, "mean").replicates
+    compiled = draws._replace(engine="numba")
+    np.testing.assert_array_equal(draw_sample(values, cells, cells, compiled, "mean").replicates, plain)
+    monkeypatch.setattr("perfarray.numerics.bootstrap.BLOCK", 2_000)
+    np.testing.assert_array_equal(draw_sample(values, cells, cells, compiled, "mean").replicates, plain)
+
+
 def test_cells_taken_some_at_a_time_have_the_limits_of_all_at_once(monkeypatch):
     """How many replicates are kept at once changes no number."""
     new, old = np.random.default_rng(8).lognormal(0, 0.1, (2, 3, 4, 5, 2))

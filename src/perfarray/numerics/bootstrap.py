@@ -18,6 +18,7 @@ from perfarray.numerics.with_replacement import LongRow, drawn_entries, drawn_pl
 
 BLOCK = 1 << 17  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
 TABLES = 1 << 21  # most entries of tables of sums that are kept at once
+LONGEST = 1 << 16  # iterations whose sums can be compiled: as many can be told apart by 16 bits
 LONG = 16  # iterations above which the draws of an execution are grouped, so that only its table need be in the cache
 
 # Kinds of cells: nothing measured; nests without gaps; other nests (one by one, counted down). The kind of a cell of one level is its
@@ -32,11 +33,12 @@ Drawer = Callable[[slice], Floats]
 
 
 class Draws(NamedTuple):
-    """Which levels are drawn (outermost first), how often, from which key."""
+    """Which levels are drawn (outermost first), how often, from which key, by which engine."""
 
     resampled: tuple[bool, ...]
     n_resamples: int
     key: Key
+    engine: str = "numpy"
 
 
 class DrawKeys(NamedTuple):
@@ -70,6 +72,7 @@ class Cells(NamedTuple):
     purpose: Purpose
     present: tuple[Mask, ...]
     kinds: Integers
+    engine: str
 
     def width(self, kind: int) -> int:
         """Return how many values a replicate of a cell of a kind holds at once."""
@@ -92,7 +95,7 @@ class Cells(NamedTuple):
         if kind > 0:
             return _of_one_level(self.values[rows, : kind % GAPS], draw_keys, streams, self.purpose == "means" and kind < GAPS)
         if kind == COMPLETE:
-            return _of_complete_nests(self.values[rows], self.resampled, draw_keys, streams)
+            return _of_complete_nests(self.values[rows], self.resampled, draw_keys, streams, self.engine)
         nest = nest_of(
             self.values[rows[0]], self.resampled, means=self.purpose != "values", present=[mask[rows[0]] for mask in self.present]
         )
@@ -110,14 +113,13 @@ def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose
         gaps = np.isnan(values).reshape(len(values), -1)
         complete = ~gaps.any(axis=-1) & (means and not present and resampled[-1])
         kinds = np.where(complete, COMPLETE, RAGGED - np.arange(len(values)))
-        return Cells(values, resampled, draw_keys, purpose, tuple(present), np.where(gaps.all(axis=-1), EMPTY, kinds))
+        return Cells(values, resampled, draw_keys, purpose, tuple(present), np.where(gaps.all(axis=-1), EMPTY, kinds), draws.engine)
     has = present[0] if present else ~np.isnan(values)
     if not has.all():
         values = np.take_along_axis(values, np.argsort(~has, axis=-1, kind="stable"), axis=-1)
     counts, measured = has.sum(axis=-1), (~np.isnan(values)).sum(axis=-1)
-    return Cells(
-        values, resampled, draw_keys, purpose, (), np.where(measured == 0, EMPTY, np.where(measured < counts, counts + GAPS, counts))
-    )
+    kinds = np.where(measured == 0, EMPTY, np.where(measured < counts, counts + GAPS, counts))
+    return Cells(values, resampled, draw_keys, purpose, (), kinds, draws.engine)
 
 
 def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[Integers, slice, list[Floats]]]:
@@ -187,11 +189,14 @@ def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: 
     return draw
 
 
-def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: DrawKeys, streams: Streams) -> Drawer:
+def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: DrawKeys, streams: Streams, engine: str) -> Drawer:
     """Return a function that draws nests without gaps whose lowest level is redrawn: it makes only sums of iterations."""
     cells, *outer, depth = values.shape
-    draw_sums = _sums_of_long_rows if depth > LONG else _sums_of_short_rows
-    sums_of = draw_sums(values.reshape(cells, -1, depth), *draw_keys.stream(len(outer)), streams)
+    executions, stream = values.reshape(cells, -1, depth), draw_keys.stream(len(outer))
+    if depth > LONG:
+        sums_of = _sums_of_long_rows(executions, *stream, streams, outer[-1], engine)
+    else:
+        sums_of = _sums_of_short_rows(executions, *stream, streams)
 
     def draw(replicates: slice) -> Floats:
         number = replicates.stop - replicates.start
@@ -223,27 +228,47 @@ def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: St
     return draw
 
 
-def _sums_of_long_rows(values: Floats, keys: Integers, stream: int, streams: Streams) -> Callable[[Integers, Integers, int], Floats]:
-    """Return the same by a loop over executions, each of which has its own stream."""
-    cells, executions, depth = values.shape
-    pairs = [(cell, execution) for cell in range(cells) for execution in range(executions)]
-    rows = [LongRow(values[cell, execution], int(keys[cell]), stream | execution << 12, streams) for cell, execution in pairs]
-    step = max(1, BLOCK // depth)
+def _sums_of_long_rows(
+    values: Floats, keys: Integers, stream: int, streams: Streams, size: int, engine: str
+) -> Callable[[Integers, Integers, int], Floats]:
+    """Return the same by a loop over parents of so many executions, each of which has its own stream."""
+    parents_of_cell, depth = values.shape[1] // size, values.shape[-1]
+    groups: list[Callable[[Integers], Floats]] = []
+    for parent, rows in enumerate(values.reshape(-1, size, depth)):
+        cell, first = divmod(parent, parents_of_cell)
+        row_streams = [stream | (first * size + row) << 12 for row in range(size)]
+        groups.append(_redraws_of_rows(rows, int(keys[cell]), row_streams, streams, engine))
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
         del start  # each stream continues where it stopped
-        size = picks.shape[-1]
-        totals = np.empty((parents.size, size))
         small = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1))
-        for parent, slots in enumerate(_members(parents.ravel(), len(rows) // size)):
-            sums = np.empty(len(slots) * size)
-            for row, members in zip(rows[parent * size :], _members(small[slots].ravel(), size), strict=False):
-                for batch in (members[first : first + step] for first in range(0, len(members), step)):
-                    sums[batch] = row.sums(len(batch))
-            totals[slots] = sums.reshape(-1, size)
+        # Sums of executions are those of their binary where there is no level between them.
+        totals = np.empty((parents.size, 1 if parents.ndim == 3 else size))
+        for redraw, slots in zip(groups, _members(parents.ravel(), len(groups)), strict=True):
+            sums = redraw(small[slots].ravel()).reshape(-1, size)
+            totals[slots] = sums.sum(axis=-1, keepdims=True) if parents.ndim == 3 else sums
         return totals
 
     return draw
+
+
+def _redraws_of_rows(values: Floats, key: int, row_streams: list[int], streams: Streams, engine: str) -> Callable[[Integers], Floats]:
+    """Return a function of names: the sum of the next redraw of each row named, of rows (rows, values)."""
+    if engine == "numba" and values.shape[1] <= LONGEST:
+        from perfarray.numerics.compiled_sums import CompiledRows  # numba is an extra, and slow to import
+
+        return CompiledRows(values, key, row_streams, streams).redraw
+    rows = [LongRow(row, key, stream, streams) for row, stream in zip(values, row_streams, strict=True)]
+    step = max(1, BLOCK // values.shape[1])
+
+    def redraw(names: Integers) -> Floats:
+        sums = np.empty(len(names))
+        for row, members in zip(rows, _members(names, len(rows)), strict=True):
+            for batch in (members[first : first + step] for first in range(0, len(members), step)):
+                sums[batch] = row.sums(len(batch))
+        return sums
+
+    return redraw
 
 
 def _members(names: Integers, count: int) -> list[Integers]:

@@ -47,9 +47,13 @@ class Streams:
         """
         keys: list[int] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
         skipped = start % 4
-        rows = np.empty((len(keys), count), np.uint64) if out is None else out[: len(keys) * count].reshape(-1, count)
         counter, philox, state = self._counter, self._philox, self._state
         counter[0], counter[1], counter[3] = start // 4, 0, stream
+        if len(keys) == 1 and out is None:
+            counter[2] = keys[0]
+            philox.state = state
+            return np.asarray(philox.random_raw(skipped + count)[None, skipped:])
+        rows = np.empty((len(keys), count), np.uint64) if out is None else out[: len(keys) * count].reshape(-1, count)
         # The one loop over cells: the counter is set, and the words are taken.
         for row, key in zip(rows, keys, strict=True):
             counter[2] = key
@@ -73,11 +77,17 @@ class Streams:
         """
         keys: Any = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=np.uint64)
         choices: Words = np.asarray(sizes, dtype=np.uint64)
-        shape = (len(keys), -1, len(choices)) if choices.ndim == 1 else (len(keys), count)
-        products = (self.bits(keys, stream, count, start).reshape(shape if count else -1) * choices).reshape(len(keys), count)
-        # Less than one in 2^32 / size may have to be drawn again, mostly none: these are looked at one by one.
-        suspect = products.view(np.uint32)[:, LOWER_HALF::2] < np.uint32(min(int(choices.max(initial=0)), (1 << 32) - 1))
-        if suspect.any():
+        shape = (len(keys), -1, len(choices)) if choices.ndim == 1 and count else (len(keys), count)
+        bits = self.bits(keys, stream, count, start).reshape(shape)
+        # Less than one in 2^32 / size may have to be drawn again, mostly none: these are looked at one by one. Lower halves, as products of
+        # 32 bits, lie in one piece: their smallest is known sooner than that of every second half.
+        lower = (bits * choices.astype(np.uint32)).reshape(len(keys), count)
+        products = bits.astype(np.uint64)
+        products *= choices
+        products = products.reshape(len(keys), count)
+        largest = np.uint32(min(int(choices.max(initial=0)), (1 << 32) - 1))
+        if lower.min(initial=largest) < largest:
+            suspect = lower < largest
             every_size = np.broadcast_to(choices, (len(keys), count // choices.size, choices.size) if choices.ndim == 1 else suspect.shape)
             for row, column in np.argwhere(suspect).tolist():
                 size = int(every_size.reshape(suspect.shape)[row, column])

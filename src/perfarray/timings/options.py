@@ -39,8 +39,9 @@ class set_options:
     Parameters
     ----------
     engine : {"numpy", "numba"}, optional
-        `numba` fits mixtures by compiled code (extra `fast`). Everything else stays with NumPy, and a result's attr `engine` says which
-        one made it. A lazy result keeps the engine it was built with.
+        `numba` (extra `fast`) fits mixtures by compiled code, and adds up what a bootstrap of means redraws of complete nests with more
+        than 16 repetitions at the lowest level, with the same numbers. Everything else stays with NumPy, and a result's attr `engine` says
+        which one was chosen for it. A lazy result keeps the engine it was built with.
     max_file_bytes : int, optional
         Bytes a file may hold, packed or not; 1 GiB at first.
     max_unpack_ratio : int, optional

@@ -11,6 +11,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.options import engine
 from perfarray.timings.resolve import Timings, check_names
 from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.validation import check_count, listed
@@ -35,7 +36,7 @@ class Resampling(NamedTuple):
         attrs: dict[str, Hashable] = {"resample": "flat" if self.flat else " ".join(resampled)}
         if self.flat:
             attrs["unit"] = self.levels[-1]
-        return attrs | {"n_resamples": self.draws.n_resamples, "engine": "numpy"} | describe_key(self.draws.key)
+        return attrs | {"n_resamples": self.draws.n_resamples, "engine": self.draws.engine} | describe_key(self.draws.key)
 
 
 def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamples: int, rng: Rng, *, joint: bool = False) -> Resampling:
@@ -57,7 +58,9 @@ def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamp
         resampled, flat = tuple(level in names for level in levels), False
     if joint and not resampled[0]:
         raise ValueError(f"resample={resample!r} leaves out {levels[0]!r}, whose units are shared or paired; name it too")
-    return Resampling(levels, Draws(resampled, number, key_of(rng)), flat)
+    # Only redraws of the lowest level of a nest have compiled sums.
+    nested = len(resampled) > 1 and resampled[-1]
+    return Resampling(levels, Draws(resampled, number, key_of(rng), engine() if nested else "numpy"), flat)
 
 
 def check_no_resampling(method: str, resample: object) -> None:

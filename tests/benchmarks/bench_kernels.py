@@ -1,0 +1,109 @@
+"""Public calls that draw or test many samples against the fastest compiled kernels for the same answers (`kernels.py`): as ratios.
+
+OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_kernels.py
+
+A ratio says how many times as much processor time, of one thread, ours take as the kernel with what NumPy makes of its output: limits,
+five numbers, p-values. Kernels know nothing of labels, gaps or notes, and draw from a cheaper generator.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+
+import kernels
+import numpy as np
+import xarray as xr
+from bench_bootstrap import samples
+from bench_cells import timings
+from bench_scores import timings as scores
+from interleaved import compared, interleaved, ratio, report
+
+import perfarray
+from perfarray.speedups.numerics.rank_tests import _prob_as_far, kolmogorov_smirnov
+
+LEVELS, TAILS = ("binary", "execution", "iteration"), (0.025, 0.975)
+REPLICATES, EXPERIMENTS, FEW, SCORES, EXCHANGES = 10_000, 1000, 200, 500, 1000
+STATE = np.random.default_rng(1).integers(0, 1 << 63, 4).astype(np.uint64)
+
+
+def with_numba(call: Callable[[], object]) -> Callable[[], object]:
+    """Return the same with the compiled engine."""
+
+    def compiled() -> object:
+        with perfarray.set_options(engine="numba"):
+            return call()
+
+    return compiled
+
+
+def redrawn(times: xr.DataArray, number: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return ours and the kernel's limits of a ratio of means, every level redrawn: of times (version, cell, *LEVELS)."""
+    options = {"method": "percentile", "resample": "all", "n_resamples": number, "rng": 1}
+
+    def kernel() -> np.ndarray:
+        old, new = (kernels.redrawn_means(side, number, STATE) for side in times.values)
+        return np.quantile(new / old, TAILS, axis=-1)
+
+    return lambda: times.perf.ratio_interval("old", **options), kernel
+
+
+def five_numbers() -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return ours and the kernel's five numbers and standard deviation of 8,236 machines."""
+    times = scores()
+
+    def kernel() -> tuple[np.ndarray, ...]:
+        drawn = np.sort(kernels.random_scores(times.values, SCORES, STATE), axis=-1)
+        return np.exp(drawn[:, [0, 124, 249, 374, -1]]), np.exp(drawn).std(axis=-1, ddof=1)
+
+    return lambda: times.perf.five_number_summary(n_resamples=SCORES, rng=1), kernel
+
+
+def randomization() -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return ours and the kernel's p-values of two suites of 29 benchmarks x 20 runs a side."""
+    times = timings(2, 29, 20)
+
+    def kernel() -> np.ndarray:
+        old, new = np.log(times.values)
+        observed, drawn = (new - old).mean(axis=(-2, -1)), kernels.exchanged(new, old, EXCHANGES, STATE)
+        shares = [((drawn >= observed[:, None]).sum(axis=-1) + 1), ((drawn <= observed[:, None]).sum(axis=-1) + 1)]
+        return np.minimum(1, 2 * np.minimum(*shares) / (EXCHANGES + 1))
+
+    return lambda: times.perf.randomization_test("old", n_resamples=EXCHANGES, rng=1), kernel
+
+
+def same_shape() -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return ours and the kernel's tests of Kolmogorov and Smirnov: 10,000 pairs of samples of 30 values, exact."""
+    x, y = np.random.default_rng(1).normal(size=(2, 10_000, 30))
+
+    def kernel() -> np.ndarray:
+        steps = kernels.largest_distances(np.sort(x, axis=-1), np.sort(y, axis=-1))
+        distinct, index = np.unique(steps, return_inverse=True)
+        return _prob_as_far(distinct, 30, 30)[index]
+
+    return lambda: kolmogorov_smirnov(x, y), kernel
+
+
+def main(rounds: int = 5) -> None:
+    """Measure in turn, and print ratios."""
+    warnings.simplefilter("ignore")
+    version = {"version": ["old", "new"]}
+    one = xr.DataArray(np.stack(samples()[::-1])[:, None], dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"})
+    values = np.random.default_rng(0).normal(10, 0.1, (2, EXPERIMENTS, 10, 10, 10))
+    many = xr.DataArray(values, dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"})
+    rows = {
+        "all levels of 30 x 30 x 30": redrawn(one, REPLICATES),
+        f"all levels of 10 x 10 x 10, {EXPERIMENTS} experiments": redrawn(many, FEW),
+        "five numbers": five_numbers(),
+        "randomization, 29 x 20": randomization(),
+        "Kolmogorov-Smirnov, 30 and 30": same_shape(),
+    }
+    for name, (ours, kernel) in rows.items():
+        variants = {"numpy": ours, "kernel": kernel} | ({"numba": with_numba(ours)} if "30 x 30 x 30" in name else {})
+        found = interleaved(variants, rounds, clock=time.process_time)
+        report(name, found)
+        for engine in [engine for engine in variants if engine != "kernel"]:
+            compared(f"{name}, {engine}", "kernel", ratio(found, engine, "kernel"))
+
+
+if __name__ == "__main__":
+    main()
