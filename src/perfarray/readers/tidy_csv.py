@@ -59,8 +59,6 @@ def stated_in(text: str) -> dict[str, str]:
 
 def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> Table:
     """Return rows of measurements as a table; `stated` may give units, better, metric and shared levels."""
-    for name in [name for name in frame.columns if name in MARKS]:
-        frame[name] = frame[name].fillna(False) if frame[name].dtype == object else frame[name]
     try:
         frame, stated, factors = in_one_unit(frame, stated)
         measured = value_columns(frame.columns, stated)
