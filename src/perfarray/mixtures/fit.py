@@ -136,31 +136,20 @@ def fit_mixture(
         families=_in_order(distribution, "distribution", NAMES, BEST),
         engine=engine(),
     )
-    if joint:
-        return GaussianMixture(dataset=_fit_jointly(times, request, metric, value, levels, progress))
-    return GaussianMixture(dataset=_fit(times, request, value, levels, progress, metric=metric))
+    fit = partial(_apply_fit, request=request, value=value, progress=progress)
+    fit_metrics = _fit_jointly if joint else _fit
+    return GaussianMixture(dataset=fit_metrics(times, request, fit, levels, metric=metric))
 
 
 @for_each_metric
-def _fit(
-    times: Data,
-    request: FitRequest,
-    value: str | None,
-    levels: str | tuple[str, ...] | None,
-    progress: bool | None,
-    *,
-    metric: str | list[str] | None,
-) -> xr.Dataset:
+def _fit(times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any) -> xr.Dataset:
     data = resolve(times, metric, levels, any_size=True)
     variables = parameter_outputs(data.units, request.families) | _fit_outputs("variances of the components", n="runs")
-    result = _apply_fit(_fit_cells, [data], variables, request, value, progress, attrs={"units": data.units}, coords={})
+    result = fit(_fit_cells, [data], variables, attrs={"units": data.units})
     return with_notes(result, *data.notes, checks=("fit_mixture",))
 
 
-def _fit_jointly(
-    times: Data, request: FitRequest, metric: Any, value: str | None, levels: str | tuple[str, ...] | None, progress: bool | None
-) -> xr.Dataset:
-    """Fit one mixture of several metrics to every cell."""
+def _fit_jointly(times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any) -> xr.Dataset:
     names = [] if metric is None or isinstance(metric, str) else check_names(metric, METRIC)
     if len(names) < 2 or not isinstance(times, xr.Dataset):
         raise ValueError(f"metric={metric!r}: joint=True fits several metrics of a Dataset together, as in metric=['time', 'energy']")
@@ -180,7 +169,7 @@ def _fit_jointly(
     variables |= _fit_outputs("covariances of the components", n="runs", n_incomplete="runs without one of the metrics")
     attrs = {"metric": " ".join(names)} | ({"units": common} if common else {})
     coords = {METRIC: labels, METRIC_2: labels}
-    result = _apply_fit(_fit_cells_jointly, metrics, variables, request, value, progress, attrs=attrs, coords=coords)
+    result = fit(_fit_cells_jointly, metrics, variables, attrs=attrs, coords=coords)
     result = result.assign_coords(units=(METRIC, units), better=(METRIC, np.array([data.better for data in metrics], object)))
     return with_notes(result, *dict.fromkeys(note for data in metrics for note in data.notes), checks=("fit_mixture", "joint"))
 
@@ -189,12 +178,12 @@ def _apply_fit(
     kernel: Callable[..., tuple[Any, ...]],
     metrics: Sequence[Timings],
     variables: Mapping[str, Output],
+    *,
     request: FitRequest,
     value: str | None,
     progress: bool | None,
-    *,
     attrs: Mapping[str, Hashable],
-    coords: Mapping[str, Any],
+    coords: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
     """Fit mixtures to the cells of a metric, or of several together, with a progress bar."""
     first = metrics[0]
@@ -203,7 +192,7 @@ def _apply_fit(
     reporting = request if bar is None else replace(request, progress=bar.update)
     result = apply(
         partial(kernel, levels=len(first.levels), depth=depth, request=reporting), *(data.array for data in metrics),
-        core=[first.levels] * len(metrics), outputs=variables, coords={COMPONENT: range(1, max(request.numbers) + 1), **coords},
+        core=[first.levels] * len(metrics), outputs=variables, coords={COMPONENT: range(1, max(request.numbers) + 1), **(coords or {})},
         attrs={**describe_value(first, depth), **attrs, **_describe(request)},
     )  # fmt: skip
     if bar is not None:

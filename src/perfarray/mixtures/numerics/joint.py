@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.mixtures.numerics.fit import EQUAL, MARGIN, STOPPED, FitRequest, Fits, unfitted
+from perfarray.mixtures.numerics.normal import draw_components
 from perfarray.mixtures.numerics.pool import FLOOR, LOG_2PI
 from perfarray.numerics.types import Floats, Integers
 
@@ -213,8 +214,7 @@ def classes(mixture: Sequence[Floats], x: Floats) -> Floats:
 def draw(mixture: tuple[Floats, Floats, Floats], number: int, generator: np.random.Generator) -> Floats:
     """Draw runs from one mixture, weights, means and covariances of components that are present; shape (metric, run)."""
     weights, means, covariances = mixture
-    edges = np.cumsum(weights)
-    chosen = np.searchsorted(edges / edges[-1], generator.random(number), side="right")
+    chosen = draw_components(weights, number, generator)
     scores = generator.standard_normal((number, means.shape[-1]))
     return np.asarray((means[chosen] + np.einsum("nij,nj->ni", np.linalg.cholesky(covariances)[chosen], scores)).T)
 

@@ -191,7 +191,12 @@ def _blank(mixture: Mixture, x: Floats) -> Floats:
 def draw(mixture: Mixture, shape: tuple[int, ...], generator: np.random.Generator, law: Law = NORMAL) -> Floats:
     """Draw values from one mixture, parameters of shape (component,)."""
     weights, means, deviations = mixture.present()
-    edges = np.cumsum(weights)
-    chosen = np.searchsorted(edges / edges[-1], generator.random(shape), side="right")
+    chosen = draw_components(weights, shape, generator)
     spread = deviations[chosen]
     return np.asarray(means[chosen] + np.where(spread == 0, 0.0, law.draw(generator, np.where(spread == 0, 1.0, spread))))
+
+
+def draw_components(weights: Floats, shape: int | tuple[int, ...], generator: np.random.Generator) -> Integers:
+    """Draw positions of components."""
+    edges = np.cumsum(weights)
+    return np.asarray(np.searchsorted(edges / edges[-1], generator.random(shape), side="right"))

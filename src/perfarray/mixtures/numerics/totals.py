@@ -6,6 +6,7 @@ power of its Fourier transform is that of the total. Ties on a lattice are share
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -172,24 +173,17 @@ def _sum_of_runs(mixture: Mixture, runs: int, most: int) -> Mixture | None:
     number = int(used.sum())
     if not number:
         return mixture
-    if comb(runs + number - 1, number - 1) > most:
+    ways = comb(runs + number - 1, number - 1)
+    if ways > most:
         return None
     weights, means, deviations = (column[..., used] for column in mixture.present())
-    times = np.array(list(_compositions(runs, number)), dtype=float)
+    # How many of the runs come from each component: the gaps between bars among the runs.
+    bars = np.array(list(combinations(range(runs + number - 1), number - 1)), int).reshape(ways, number - 1)
+    times = np.diff(bars, prepend=-1, append=runs + number - 1, axis=-1) - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         log_powers = np.where(times > 0, times * np.log(weights)[..., None, :], 0.0).sum(axis=-1)
     chances = np.exp(gammaln(runs + 1) - gammaln(times + 1).sum(axis=-1) + log_powers)
     return Mixture(chances, means @ times.T, np.sqrt(deviations**2 @ times.T))
-
-
-def _compositions(runs: int, number: int) -> Iterator[tuple[int, ...]]:
-    """Yield how many of the runs come from each of so many components."""
-    if number == 1:
-        yield (runs,)
-        return
-    for first in range(runs + 1):
-        for tail in _compositions(runs - first, number - 1):
-            yield (first, *tail)
 
 
 def _mixtures_on_lattice(metric: Metric, mixtures: Sequence[Mixture], runs: int) -> Floats:
