@@ -60,13 +60,11 @@ def describe(
     result = _blanks((len(units), size), search.labels)
     for rows, commits in stacks(units):
         pvalues, alarms = _changes(commits, levels[rows], search)
-        changes = ~np.isnan(pvalues)
-        fit, steps, probability = fit_steps(commits, changes, search.least)
+        fit, steps, probability = fit_steps(commits, pvalues, search.least)
         cells = rows[:, None], commits.positions
         result["alarm"][cells], result["probability"][cells] = alarms, probability
         _add_levels(result, rows, commits, fit, search.confidence_level)
         if len(steps.series):
-            result["pvalue"][rows[steps.series], commits.positions[steps.series, steps.position]] = pvalues[changes]
             _add_steps(result, rows, commits, fit, steps, [array[rows] for array in by_commit], search)
     result["segment"] = np.cumsum(result["change"], axis=-1)
     return tuple(array.reshape((*shape, *array.shape[1:])) for array in result.values())
@@ -123,7 +121,7 @@ def _add_steps(
     measured, series = commits.positions, steps.series
     at = measured[series, steps.position]
     cells = rows[series], at
-    result["change"][cells] = True
+    result["change"][cells], result["pvalue"][cells] = True, steps.pvalue
     # The commit that made a change may be one that was not measured, after the last one measured before.
     result["first"][cells] = first = np.where(steps.first > 0, measured[series, steps.first - 1] + 1, 0)
     result["last"][cells] = last = measured[series, steps.last]

@@ -1,6 +1,6 @@
 """The steps of a series: how large each is, and at which commits it may have happened."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax, stdtr, stdtrit
@@ -33,9 +33,10 @@ class Fit(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The steps of a stack of series: the series of each, its likeliest position, and the first and last one that it may have."""
+    """The steps of a stack of series: the series of each, its p-value, its likeliest position, and the first and last that it may have."""
 
     series: Integers
+    pvalue: Floats
     position: Integers
     first: Integers
     last: Integers
@@ -46,38 +47,37 @@ class Steps(NamedTuple):
         return np.arange(len(self.series)) + self.series + 1  # every series has one segment more than steps
 
 
-def fit_steps(commits: Commits, changes: Mask, least: int) -> tuple[Fit, Steps, Floats]:
-    """Estimate the steps of series whose segments, but for the first, begin at `changes` (series, n).
+def fit_steps(commits: Commits, pvalues: Floats, least: int) -> tuple[Fit, Steps, Floats]:
+    """Estimate the steps of series whose segments, but for the first, begin where there are `pvalues` (series, n).
 
     Returns the levels, the steps, and by commit the probability of a step.
     """
-    fit, n = _fit(commits, changes), changes.shape[-1]
+    changes, n = ~np.isnan(pvalues), pvalues.shape[-1]
+    fit = _fit(commits, changes)
     series, starts = np.nonzero(changes)
-    steps = Steps(series, *np.broadcast_to(starts, (3, len(starts))).copy())
+    steps = Steps(series, pvalues[changes], *np.broadcast_to(starts, (3, len(starts))).copy())
     # All positions between the neighbours of a step are equally likely beforehand.
     low = np.where(np.diff(series, prepend=-1) == 0, np.roll(starts, 1), 0) + least
     high = np.where(np.diff(series, append=-1) == 0, np.roll(starts, -1), n) - least + 1
     probability = np.zeros(changes.shape)
-    for number, inside in enumerate(map(slice, low, high)):  # few
-        chances = _chances(commits, fit, steps, number, inside)
-        probability[series[number], inside] += chances
+    for number, (row, segment, inside) in enumerate(zip(series.tolist(), steps.segments.tolist(), map(slice, low, high), strict=True)):
+        chances = _chances(commits, fit, row, segment, inside)
+        probability[row, inside] += chances
         order = np.argsort(-chances, kind="stable")
         likely = inside.start + order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
         steps.position[number], steps.first[number], steps.last[number] = likely[0], likely.min(), likely.max()
-    # Neighbours whose likeliest positions are the same, or in another order, stay where they were.
-    clash = np.flatnonzero((np.diff(series) == 0) & (np.diff(steps.position) <= 0))
-    stay = np.union1d(clash, clash + 1)
-    steps.position[stay] = starts[stay]
-    steps.first[stay] = np.minimum(steps.first, starts)[stay]
-    steps.last[stay] = np.maximum(steps.last, starts)[stay]
+    # Neighbours whose likeliest position is the same are one step.
+    distinct = len(series) - 1 - np.unique((series * n + steps.position)[::-1], return_index=True)[1]
+    fields: list[Any] = [field[distinct] for field in steps]
+    steps = Steps(*fields)
     moved = np.zeros(changes.shape, dtype=bool)
-    moved[series, steps.position] = True
+    moved[steps.series, steps.position] = True
     return _fit(commits, moved) if (moved != changes).any() else fit, steps, np.minimum(probability, 1.0)
 
 
-def _chances(commits: Commits, fit: Fit, steps: Steps, number: int, inside: slice) -> Floats:
-    """Return the probability that a step is at each position of a slice, by Huber's loss."""
-    row, segment, before = steps.series[number], steps.segments[number], slice(inside.start - 1, inside.stop - 1)
+def _chances(commits: Commits, fit: Fit, row: int, segment: int, inside: slice) -> Floats:
+    """Return the probability that the step to a segment is at each position of a slice, by Huber's loss."""
+    before = slice(inside.start - 1, inside.stop - 1)
     values, errors = commits.clean[row, before], commits.errors[row, before] * fit.scale[row]
     losses = [huber_loss(np.abs((values - level) / errors)) for level in fit.levels[segment - 1 : segment + 1]]
     return np.asarray(softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0])))
