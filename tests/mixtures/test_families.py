@@ -221,6 +221,21 @@ def test_units_signs_and_types_do_not_matter():
     assert_array_equal(rate.to_dataset()["mean"], one.to_dataset()["mean"])
 
 
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_fitted_mixtures_and_their_samples_keep_what_is_better(better):
+    high, low = (timings(factor * drawn("gamma", 40))["time"].assign_attrs(better=better, units="1/s") for factor in (2, 1))
+    fits = [rates.perf.fit_mixture() for rates in (high, low)]
+    samples = [fit.sample(200, rng=seed) for seed, fit in enumerate(fits)]
+    for candidate, baseline in ((high, low), fits, samples):
+        assert (perfarray.prob_faster(candidate, baseline)["estimate"].item() > 0.5) == (better == "higher")
+
+
+@pytest.mark.parametrize("distribution", ["best", ["best"], ["normal", "best"]])
+def test_best_stands_for_all_families(distribution):
+    fit = timings(drawn("gamma", 40)).perf.fit_mixture(distribution=distribution, max_components=1)
+    assert fit.to_dataset().attrs["distribution"].split() == list(NAMES)
+
+
 def test_units_of_unequal_size_count_alike():
     """The likelihood is that of weighted runs."""
     values = np.random.default_rng(3).gamma(4, 1.0, (30, 5))

@@ -145,7 +145,7 @@ def fit_mixture(
 def _fit(times: Data, request: FitRequest, fit: Callable[..., xr.Dataset], levels: Any, *, metric: Any) -> xr.Dataset:
     data = resolve(times, metric, levels, any_size=True)
     variables = parameter_outputs(data.units, request.families) | _fit_outputs("variances of the components", n="runs")
-    result = fit(_fit_cells, [data], variables, attrs={"units": data.units})
+    result = fit(_fit_cells, [data], variables, attrs={"units": data.units, "better": data.better})
     return with_notes(result, *data.notes, checks=("fit_mixture",))
 
 
@@ -252,10 +252,10 @@ def check_positive(value: float, name: str, example: str = "a positive number") 
 
 def _in_order(names: str | Sequence[str], argument: str, known: tuple[str, ...], every: str | None = None) -> tuple[str, ...]:
     """Return the names, in the order of those that are known; `every` stands for all of these."""
-    chosen = known if names == every else check_names(names, argument)
+    chosen = check_names(names, argument)
     for name in chosen:
         check_choice(name, argument, known if every is None else (*known, every))
-    return tuple(name for name in known if name in chosen)
+    return known if every in chosen else tuple(name for name in known if name in chosen)
 
 
 def _fit_cells(values: Floats, *, levels: int, depth: int, request: FitRequest) -> tuple[Any, ...]:

@@ -262,7 +262,8 @@ class GaussianMixture(FittedModel):
             lambda scaled, keys: scale.draw(scaled, number, keys, Streams(key)), Output((EXECUTION,), self._units()), metric, cells,
             coords=labels,
         )  # fmt: skip
-        return runs.assign_attrs(describe_key(key))
+        better = {name: self.dataset.attrs[name] for name in ("better",) if name in self.dataset.attrs}
+        return runs.assign_attrs(better | describe_key(key))
 
     def _units(self) -> str:
         return str(self.dataset.attrs.get("units", self.dataset["mean"].attrs.get("units", "1")))
