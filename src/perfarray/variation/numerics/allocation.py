@@ -71,7 +71,7 @@ def student_t(n: npt.ArrayLike, probability: float) -> Floats:
 def quantile_at(quantile: Callable[[float, Floats], Floats], probability: float, df: npt.ArrayLike) -> Floats:
     """Return quantiles at degrees of freedom; small whole ones, which plans ask for again and again, are looked up."""
     df = np.asarray(df, dtype=float)
-    row = np.where(df <= LISTED, df, 0.0).astype(np.intp)
+    row = np.where((df > 0) & (df <= LISTED), df, 0.0).astype(np.intp)
     quantiles = np.asarray(_listed(quantile, probability)[row])
     other = (row != df) & ~np.isnan(df)
     if other.any():
