@@ -23,9 +23,7 @@ def laws():
 @pytest.mark.parametrize("quantile", [t_quantile, chi_square_quantile])
 def test_quantiles_looked_up_are_those_computed(quantile):
     """At whole degrees of freedom, between them, beyond the list, at infinitely many and where there are none."""
-    df = np.array(
-        [np.nan, 0.0, 0.5, 1.0, 2.0, 2.5, LISTED - 1, LISTED, LISTED + 1, LISTED + 0.5, 1e7] + [np.inf] * (quantile is t_quantile)
-    )
+    df = np.array([np.nan, -1.0, 0.0, 0.5, 1.0, 2.0, 2.5, LISTED - 1, LISTED, LISTED + 1, 1e7] + [np.inf] * (quantile is t_quantile))
     np.testing.assert_array_equal(quantile_at(quantile, 0.95, df), quantile(0.95, df))
     assert quantile_at(quantile, 0.95, 7.0) == quantile(0.95, np.array(7.0))
 

@@ -38,10 +38,11 @@ class Goal(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Cells to plan: components and prices (cells, L), the budget or the half-width wanted (cells), the fewest outermost units."""
+    """Cells to plan: components and prices (cells, L), pooled rates of the lower levels, the budget or the half-width wanted (cells)."""
 
     variance: Floats
     cost: Floats
+    rates: Floats
     limit: Floats
     by_budget: bool
     min_units: int
@@ -53,7 +54,12 @@ class Task(NamedTuple):
 
     def of(self, rows: Integers) -> "Task":
         """Return the same of some cells."""
-        return self._replace(variance=self.variance[rows], cost=self.cost[rows], limit=self.limit[rows])
+        return self._replace(variance=self.variance[rows], cost=self.cost[rows], rates=self.rates[rows], limit=self.limit[rows])
+
+
+def task_for(variance: Floats, cost: Floats, limit: Floats, goal: Goal, *, by_budget: bool) -> Task:
+    """Return cells to plan."""
+    return Task(variance, cost, pooled_rates(variance[:, 1:], cost[:, 1:]), limit, by_budget, goal.min_units, goal.probability)
 
 
 def student_t(n: npt.ArrayLike, probability: float) -> Floats:
@@ -65,7 +71,7 @@ def student_t(n: npt.ArrayLike, probability: float) -> Floats:
 def quantile_at(quantile: Callable[[float, Floats], Floats], probability: float, df: npt.ArrayLike) -> Floats:
     """Return quantiles at degrees of freedom; small whole ones, which plans ask for again and again, are looked up."""
     df = np.asarray(df, dtype=float)
-    row = np.where(df <= LISTED, df, 0.0).astype(np.intp)
+    row = np.where((df > 0) & (df <= LISTED), df, 0.0).astype(np.intp)
     quantiles = np.asarray(_listed(quantile, probability)[row])
     other = (row != df) & ~np.isnan(df)
     if other.any():
@@ -154,7 +160,7 @@ def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
 def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
     """Return the continuous totals (cells, tops, L) for outermost counts (cells, tops); infinite where none meets the limit."""
     a, d, top = task.variance[:, None, :0:-1], task.cost[:, None, :0:-1], n[..., None]
-    rates = pooled_rates(task.variance[:, 1:], task.cost[:, 1:])[:, None, ::-1]
+    rates = task.rates[:, None, ::-1]
     if task.by_budget:
         lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n, ordered=True)
     else:

@@ -1,8 +1,8 @@
 """The law of the variance that experiments find among units whose true variance is uncertain: a mixture of chi-squares.
 
-The true variance is known at nodes, as many equally likely ones as a quadrature has; what experiments find of each is a chi-square over
-its degrees of freedom. Quantiles lie in a bracket that is halved a fixed number of times; the share below is computed only for middles
-that lie closer to the root than its error.
+The true variance is known at the nodes of a quadrature; what experiments find of each is a chi-square over its degrees of freedom.
+A quantile lies in a bracket that is halved a fixed number of times. Its root is computed first, with a bound of the error: the share below
+a middle is computed only where the middle is closer to the root than that.
 """
 
 from functools import lru_cache
@@ -117,7 +117,7 @@ def _guess(low: Floats, high: Floats, half: Floats, logs: Floats, probability: f
 
 
 def _improved(root: Floats, half: Floats, logs: Floats, probability: float) -> tuple[Floats, Floats]:
-    """Return the roots of the cubics that touch the share, and their largest errors; infinite where the share is too flat."""
+    """Return the roots of third-order Taylor polynomials of the share, and their largest errors; infinite where the share is too flat."""
     from scipy.special import gammaln
 
     argument, weight = root[:, None] - logs, nodes()[1]
@@ -130,7 +130,7 @@ def _improved(root: Floats, half: Floats, logs: Floats, probability: float) -> t
     for _ in range(3):
         step = step - (excess + step * (slope + step * (second / 2 + step * third / 6))) / (slope + step * (second + step * third / 2))
     fourth, size = BEND * half_df * np.maximum(half_df, 0.5), np.abs(step)
-    reach = 2 * size + 1e-4 / np.sqrt(half_df)
+    reach = 2 * size + 1e-4 / np.sqrt(half_df)  # the true root lies within it, and the slope on the way is no less than `least`
     least = slope - reach * (np.abs(second) + reach * (np.abs(third) / 2 + reach * fourth / 6))
     left_over = np.abs(excess + step * (slope + step * (second / 2 + step * third / 6)))
     error = (left_over + fourth * size**4 / 24 + NOISE) / least

@@ -23,6 +23,7 @@ from perfarray.variation.numerics.allocation import (
     optimal_counts,
     price,
     quantile_at,
+    task_for,
     totals_for,
     variance_of_mean,
     whole,
@@ -61,7 +62,7 @@ def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
     if goal.budget is not None:
         possible &= least <= goal.budget
     cells, unrounded, repetitions = np.flatnonzero(possible), optimal_counts(a, d), np.full(a.shape, np.nan)
-    task = Task(components[cells], d[cells], limit[cells], goal.budget is not None, goal.min_units, goal.probability)
+    task = task_for(components[cells], d[cells], limit[cells], goal, by_budget=goal.budget is not None)
     n, low, high = best_top(task)
     low, high = np.maximum(low, np.floor(n / 2)), np.minimum(high, 2 * n + 2)
     widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
@@ -185,7 +186,7 @@ def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal
     limit = budgets.reshape(-1)
     units, below = np.full((2, len(limit)), np.nan)
     affordable_rows = np.flatnonzero(_least_price(goal.min_units, d) <= limit)
-    task = Task(a[affordable_rows], d[affordable_rows], limit[affordable_rows], True, goal.min_units, goal.probability)
+    task = task_for(a[affordable_rows], d[affordable_rows], limit[affordable_rows], goal, by_budget=True)
     units[affordable_rows] = best_top(task)[0]
     totals = totals_for(task, units[affordable_rows][:, None])[:, 0]
     below[affordable_rows] = units[affordable_rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
