@@ -18,8 +18,8 @@ from perfarray.numerics.with_replacement import LongRow, drawn_entries, drawn_pl
 
 BLOCK = 1 << 17  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
 TABLES = 1 << 21  # most entries of tables of sums that are kept at once
-LONGEST = 1 << 16  # iterations whose sums can be compiled: as many can be told apart by 16 bits
 LONG = 16  # iterations above which the draws of an execution are grouped, so that only its table need be in the cache
+COMPILED = range(LONG + 1, (1 << 16) + 1)  # iterations whose sums can be compiled: as many can be told apart by 16 bits
 
 # Kinds of cells: nothing measured; nests without gaps; other nests (one by one, counted down). The kind of a cell of one level is its
 # number of units, plus GAPS where units count that were not measured (as others of their group were).
@@ -254,7 +254,7 @@ def _sums_of_long_rows(
 
 def _redraws_of_rows(values: Floats, key: int, row_streams: list[int], streams: Streams, engine: str) -> Callable[[Integers], Floats]:
     """Return a function of names: the sum of the next redraw of each row named, of rows (rows, values)."""
-    if engine == "numba" and values.shape[1] <= LONGEST:
+    if engine == "numba" and values.shape[1] in COMPILED:
         from perfarray.numerics.compiled_sums import CompiledRows  # numba is an extra, and slow to import
 
         return CompiledRows(values, key, row_streams, streams).redraw

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import EXECUTION
-from perfarray.numerics.bootstrap import Draws
+from perfarray.numerics.bootstrap import COMPILED, Draws
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note, check, count_note
@@ -58,8 +58,8 @@ def check_resampling(data: Timings, resample: Resample | Sequence[str], n_resamp
         resampled, flat = tuple(level in names for level in levels), False
     if joint and not resampled[0]:
         raise ValueError(f"resample={resample!r} leaves out {levels[0]!r}, whose units are shared or paired; name it too")
-    # Only redraws of the lowest level of a nest have compiled sums.
-    nested = len(resampled) > 1 and resampled[-1]
+    # Sums of redrawn repetitions can be compiled.
+    nested = len(resampled) > 1 and resampled[-1] and data.array.sizes[levels[-1]] in COMPILED
     return Resampling(levels, Draws(resampled, number, key_of(rng), engine() if nested else "numpy"), flat)
 
 
