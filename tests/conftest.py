@@ -56,14 +56,6 @@ def pytest_collect_file():
     return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    """Close the figures that a test leaves open: Matplotlib warns of more than 20."""
-    yield
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")
-
-
 @pytest.fixture(scope="session")
 def golden():
     """Return a function that reads reference numbers by the name of their file in tests/golden."""

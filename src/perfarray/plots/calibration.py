@@ -45,13 +45,11 @@ def rates(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "rows") -> 
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> nest = {"sizes": {"binary": [3, 10]}, "variances": {"binary": 4e-4}, "n_experiments": 50, "rng": 1}
     >>> ax = rates(perfarray.coverage("ratio_interval", df="normal", **nest))
     >>> ax.get_title(loc="left"), [label.get_text() for label in ax.get_yticklabels()]
     ('Coverage of ratio_interval, normal effects, 50 experiments', ['binary 3', 'binary 10'])
-    >>> plt.close(ax.figure)
     """
     function = str(result.attrs.get("result"))
     if function not in TITLES:

@@ -59,13 +59,11 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     >>> ax = ratio_intervals(times.perf.compare("old", threshold=0.02))
     >>> ax.get_xlabel().splitlines()[0]
     'change of time'
-    >>> plt.close(ax.figure)
     """
     if kind not in ("intervals", "pvalues", "errors"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'intervals', 'pvalues', 'errors'")
@@ -115,14 +113,12 @@ def score_ratios(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> samples = {"fft": [[10.0, 10.2], [8.0, 8.1]], "sort": [[5.0, 5.1], [4.5, 4.6]]}
     >>> times = perfarray.from_samples(samples, dim="benchmark", level=("version", "execution")).assign_coords(version=["old", "new"])
     >>> ax = score_ratios(times.perf.score_ratio_interval("old", sensitivity=True))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['all benchmarks', 'without fft', 'without sort']
-    >>> plt.close(ax.figure)
     """
     _check_measured(result, "on both sides: another baseline or dim may have values there")
     is_single = result["estimate"].size == 1
@@ -204,13 +200,11 @@ def mean_intervals(result: xr.Dataset, ax: Axes | None = None, *, relative: bool
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
     >>> ax = times.perf.mean_interval().perf.plot()
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['fft', 'sort']
-    >>> plt.close(ax.figure)
     """
     estimate = result["estimate"]
     _check_measured(result, "at all")

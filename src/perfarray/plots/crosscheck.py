@@ -30,13 +30,11 @@ def agreement(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     >>> ax = agreement(times.perf.agreement("old", rng=1))
     >>> ax.get_title(loc="left")
     'new compared with old, by method'
-    >>> plt.close(ax.figure)
     """
     rows, left_out = shown_rows(result["agree"], "agreement")
     suite = suite_rows(result, "agree", rows, "suite")

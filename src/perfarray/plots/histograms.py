@@ -30,13 +30,11 @@ def distribution(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0]}, dim="benchmark")
     >>> ax = times.perf.bootstrap_distribution(rng=1).perf.plot()
     >>> ax.get_title(loc="left"), ax.get_xlabel()
     ('Bootstrap distribution, fft', 'mean of time; level redrawn: execution; bar: 95 % of 1000 replicates')
-    >>> plt.close(ax.figure)
     """
     attrs, lower = curves.attrs, curves["lower"]
     is_ratio = "baseline" in attrs
@@ -101,13 +99,11 @@ def ratio_distributions(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     >>> ax = times.perf.randomization_test("old", method="exact", distribution=True).perf.plot(bins=10)
     >>> len(ax.patches[0].get_data().values), ax.get_title(loc="left")
     (10, 'Randomization test, new compared with old')
-    >>> plt.close(ax.figure)
     """
     attrs, observed = curves.attrs, curves["observed"]
     is_test = attrs["result"] == "null_distribution"
@@ -154,13 +150,11 @@ def distances(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.12, 9.93, 10.31, 9.85, 10.07]})
     >>> ax = times.perf.goodness_of_fit(n_resamples=50, distribution=True, rng=1).perf.plot(bins=10)
     >>> len(ax.patches[0].get_data().values), ax.get_title(loc="left")
     (10, 'Distances of samples from their mixtures, old')
-    >>> plt.close(ax.figure)
     """
     observed = curves["statistic"]
     frame = RowFrame(ax, *shown_rows(observed, "distance", inches=INCHES), inches=INCHES, least=(0.0, LOWEST))

@@ -61,7 +61,6 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import numpy as np, xarray as xr, perfarray
     >>> noise = np.random.default_rng(1).normal(0, 0.01, size=(40, 3))
     >>> slower = np.where(np.arange(40) < 25, 10.0, 10.6)[:, None]
@@ -69,7 +68,6 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     >>> ax = times.perf.plot.history()
     >>> [text.get_text() for text in ax.texts if text.get_gid() == "change"]
     ['c25: 1.060x slower']
-    >>> plt.close(ax.figure)
     """
     dim, metric = str(result.attrs["dim"]), str(result.attrs["metric"])
     rows, left_out = _rows(result, dim, only_changes)

@@ -23,14 +23,12 @@ def moderated_errors(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import numpy as np, xarray as xr, perfarray
     >>> values = np.random.default_rng(1).normal(1.0, 0.01, (8, 2, 3))
     >>> times = xr.DataArray(values, dims=("benchmark", "version", "execution"), coords={"version": ["old", "new"]}, name="time")
     >>> ax = moderated_errors(times.perf.compare("old", prior="suite"))
     >>> ax.get_ylabel()
     'standard error of the ratio, %'
-    >>> plt.close(ax.figure)
     """
     if "unmoderated_standard_error" not in result:
         raise ValueError("the result was made without a prior, and has no moderated errors: give compare(..., prior='suite')")

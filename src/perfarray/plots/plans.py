@@ -43,13 +43,11 @@ def plan(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
     >>> ax = times.perf.plan_repetitions(costs={"execution": 10}, budget=200).perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('cost, iterations', 'half-width (95 %), percent of the mean')
-    >>> plt.close(ax.figure)
     """
     cells = named_cells(result["cost"], np.isfinite(result["cost"].values))
     if not cells:

@@ -21,13 +21,11 @@ def counts(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [[9, 8], [10, 7], [1, 2]]}, dim="benchmark", level=("execution", "iteration"))
     >>> ax = times.perf.counts().perf.plot()
     >>> [line.get_xdata().tolist() for line in ax.lines if line.get_gid() == "most"]
     [[3.0], [2.0]]
-    >>> plt.close(ax.figure)
     """
     total = result["total"].isel(level=-1, drop=True)
     frame = RowFrame(ax, *shown_rows(total, "number of values"))
@@ -80,13 +78,11 @@ def estimates(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [5.0, 5.1, 4.9]})
     >>> ax = times.perf.speedup("old").perf.plot()
     >>> ax.lines[-1].get_xdata().tolist(), ax.get_xlabel()
     ([2.0], 'times as fast as the baseline')
-    >>> plt.close(ax.figure)
     """
     quantity = QUANTITIES[str(result.attrs["result"])]
     number = result[quantity.name]

@@ -32,13 +32,11 @@ def smallest_changes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.2, 9.8], "new": [10.1, 10.0, 9.8, 9.9, 10.2]})
     >>> ax = times.perf.required_units("old", change=0.05).perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('executions a side', 'smallest change seen, percent')
-    >>> plt.close(ax.figure)
     """
     required, pilot = result["required"], result["n"]
     percentages = {name: 100 * float(result.attrs[name]) for name in ("change", "threshold")}
@@ -90,13 +88,11 @@ def half_widths(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.simulate(sizes={"execution": 40}, variances={"execution": 4e-4}, rng=1)
     >>> ax = times.perf.stopping(half_width=0.01).perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('executions', 'half-width, percent')
-    >>> plt.close(ax.figure)
     """
     required, target = result["required"], f"±{100 * float(result.attrs['half_width_wanted']):g} %"
     unit = plural(str(result.attrs["unit"]))
@@ -138,13 +134,11 @@ def required_runs(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9, 10.0], "new": [9.0, 9.1, 8.9, 9.0]})
     >>> ax = times.perf.required_runs("old", width=0.1, start=2).perf.plot()
     >>> ax.get_title(loc="left"), ax.get_xlabel()
     ('Interval by runs, new compared with old', 'runs of every benchmark')
-    >>> plt.close(ax.figure)
     """
     required, label = result["required"], f"runs of every {result.attrs.get('across', 'benchmark')}"
     if required.size > len(COLOURS):

@@ -56,13 +56,11 @@ def pvalues(result: xr.Dataset, ax: Axes | None = None, *, alpha: float | None =
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [10.0, 10.1, 9.9], "new": [9.0, 9.1, 8.9]})
     >>> ax = pvalues(times.perf.randomization_test("old", method="exact"))
     >>> ax.get_xlabel()
     'two-sided p, all exchanges'
-    >>> plt.close(ax.figure)
     """
     if alpha is None:
         attrs = result.attrs

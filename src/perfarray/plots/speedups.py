@@ -48,13 +48,11 @@ def protocol(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [2.799, 2.046, 1.259, 1.877, 2.244], "new": [1.046, 0.259, 0.877, 1.244, 1.799]})
     >>> ax = protocol(times.perf.speedup_test("old", confidence_level=0.95))
     >>> [text.get_text() for text in ax.texts[:4]]
     ['0.965  normal', '0.965  normal', '1  equal variances', '0.0112  significant']
-    >>> plt.close(ax.figure)
     """
     steps = [str(step) for step in result["step"].values]
     frame = RowFrame(ax, *shown_rows(result["speedup"], "speedup"), extra=(COLUMN * len(steps), 0.4))
@@ -102,7 +100,6 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> for name, times in (("old.txt", "2.799 2.046 1.259 1.877 2.244"), ("new.txt", "1.046 0.259 0.877 1.244 1.799")):
@@ -111,7 +108,6 @@ def reported(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> ax = reported(perfarray.speedup_report(folder / "bench.cfg", confidence_level=0.95))
     >>> ax.get_title(loc="left").replace("\n", " ")
     'Speedup-Test, significant speedups: 1 of 1 of the mean (5 to 100 %), 1 of 1 of the median (5 to 100 %)'
-    >>> plt.close(ax.figure)
     """
     speedups, overall = result["speedup"], result["overall_speedup"]
     rows, left_out = shown_rows(speedups.sel(statistic="mean"), "speedup of the mean")

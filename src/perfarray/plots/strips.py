@@ -40,7 +40,6 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.simulate(
     ...     sizes={"execution": 5}, variances={"execution": 1e-4}, dims={"version": ["old", "new"], "benchmark": 9, "experiment": 20}, rng=1
@@ -48,7 +47,6 @@ def strip(result: xr.Dataset, ax: Axes | None = None, *, along: str | None = Non
     >>> ax = times.perf.score_ratio_interval("old").perf.plot(kind="strip", along="experiment", truth=1.0)
     >>> ax.get_title(loc="left")
     '19 of 20 intervals of 95 % along experiment hold 1, new'
-    >>> plt.close(ax.figure)
     """
     name = next((name for name in ESTIMATES if name in result), None)
     if name is None:

@@ -29,13 +29,11 @@ def score_densities(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
     >>> ax = times.perf.score_distribution(rng=1).perf.plot()
     >>> ax.get_xlabel()
     'geometric mean of time over benchmark'
-    >>> plt.close(ax.figure)
     """
     scores = curves["score"].isel(place=0, drop=True)
     measured_cells = named_cells(scores, np.isfinite(scores.values))
@@ -85,13 +83,11 @@ def five_numbers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0], "sort": [4.0, 5.0, 6.0]}, dim="benchmark")
     >>> ax = five_numbers(times.perf.five_number_summary(method="exact"))
     >>> ax.get_title(loc="left")
     'Five numbers of the score, exact'
-    >>> plt.close(ax.figure)
     """
     frame = RowFrame(ax, *shown_rows(result["median"], "median"))
     ax, numbers = frame.ax, np.array([frame.values(result[name]) for name in ("minimum", "q1", "median", "q3", "maximum")])
@@ -119,13 +115,11 @@ def suite_scores(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [1.0, 1.0], "sort": [4.0, 4.0]}, dim="benchmark")
     >>> ax = times.perf.suite_score().perf.plot()
     >>> ax.lines[0].get_xdata().tolist(), ax.get_xlabel()
     ([2.0], 'geometric mean of time over benchmark')
-    >>> plt.close(ax.figure)
     """
     score = result["estimate"]
     frame = RowFrame(ax, *shown_rows(score, "score"))

@@ -29,7 +29,6 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import xarray as xr, perfarray
     >>> times = xr.DataArray([[9.0, 11.0], [19.0, 21.0], [14.0, 16.0]], dims=("execution", "iteration"), name="time")
     >>> components = times.perf.variance_components()
@@ -38,7 +37,6 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     >>> ax = variance_components(components)
     >>> [round(float(bar.get_width()), 1) for bar in ax.patches]
     [92.3, 7.7]
-    >>> plt.close(ax.figure)
     """
     spread, shares, negative = result["total_coefficient_of_variation"], 100 * result["share"].fillna(0.0), result["variance"] < 0
     rows, left_out = shown_rows(spread, "coefficient of variation")
@@ -78,13 +76,11 @@ def stability(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [9.0, 10.0, 11.0, 10.0] * 3}, dim="benchmark")
     >>> ax = times.perf.estimator_stability(group_sizes=[1, 2], statistics="mean").perf.plot()
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('runs in a group', 'standard deviation, percent of the estimate')
-    >>> plt.close(ax.figure)
     """
     is_order = "right" in result
     required = result["required" if is_order else "required_group_size"]

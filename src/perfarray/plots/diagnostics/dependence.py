@@ -24,13 +24,11 @@ def correlogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import numpy as np, perfarray
     >>> times = perfarray.from_samples({"fft": np.tile([1.0, 2.0, 3.0, 2.0], 10)}, dim="benchmark", level="iteration")
     >>> ax = times.perf.autocorrelation(max_lag=4).perf.plot()
     >>> [line.get_xdata().tolist() for line in ax.lines if line.get_gid() == "cell"]
     [[1, 2, 3, 4]]
-    >>> plt.close(ax.figure)
     """
     correlations, pvalue = result["pooled_autocorrelation"].isel(lag=slice(1, None)), result["dependence_pvalue"]
     dims = plural(str(result.attrs["dim"]))
@@ -72,13 +70,11 @@ def lag(pairs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark")
     >>> ax = times.perf.plot.lag(dim="execution")
     >>> [points.get_offsets().tolist() for points in ax.collections]
     [[[1.0, 2.0], [2.0, 4.0]]]
-    >>> plt.close(ax.figure)
     """
     outer, dim, distance = str(pairs.attrs["outer"]).split(), str(pairs.attrs["dim"]), int(pairs.attrs["lag"])
     cell = one_cell("lag", pairs, [*outer, dim])
@@ -105,13 +101,11 @@ def against(runs: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [1.0, 2.0, 4.0]}, dim="benchmark").assign_coords(load=("execution", [5.0, 80.0, 95.0]))
     >>> ax = times.perf.plot.against("load")
     >>> [points.get_offsets().tolist() for points in ax.collections]
     [[[5.0, 1.0], [80.0, 2.0], [95.0, 4.0]]]
-    >>> plt.close(ax.figure)
     """
     attrs, levels = runs.attrs, str(runs.attrs["levels"]).split()
     coordinate = str(attrs["coordinate"])

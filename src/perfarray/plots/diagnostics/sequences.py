@@ -53,13 +53,11 @@ def run_sequence(sequence: xr.Dataset, ax: Axes | None = None, *, max_lines: int
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import xarray as xr, perfarray
     >>> times = xr.DataArray([[9.0, 11.0], [19.0, 21.0]], dims=("execution", "iteration"), name="time", attrs={"units": "s"})
     >>> ax = times.perf.plot.run_sequence()
     >>> [line.get_ydata().tolist() for line in ax.lines if line.get_gid() == "values"]
     [[9.0, 11.0], [19.0, 21.0]]
-    >>> plt.close(ax.figure)
     """
     if max_lines < 1:
         raise ValueError(f"max_lines must be 1 or more, got {max_lines}")
@@ -160,13 +158,11 @@ def steady_kinds(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import numpy as np, xarray as xr, perfarray
     >>> times = xr.DataArray(np.where(np.arange(50) < [[0], [5], [9]], 2.0, 1.0), dims=("execution", "iteration"))
     >>> ax = times.perf.steady_state().perf.plot()
     >>> {bars.get_label(): int(bars[0].get_width()) for bars in ax.containers}
     {'flat': 1, 'warmup': 2}
-    >>> plt.close(ax.figure)
     """
     kinds, cells = result["kind"], result["kind_of_all"]
     series_dims = [str(dim) for dim in kinds.dims if dim not in cells.dims]

@@ -43,13 +43,11 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import pandas as pd, perfarray
     >>> table = pd.DataFrame({"cores": range(1, 21), "relative_variation": [0.01 * n for n in range(1, 21)]})
     >>> ax = table.perf.explain_variation(model="ols", rng=1).plot()
     >>> ax.get_xlabel()
     'relative influence, percent'
-    >>> plt.close(ax.figure)
     """
     kind = ("influence" if "influence" in result else "coefficients") if kind is None else kind
     if kind not in KINDS:

@@ -58,13 +58,11 @@ def principal_components(
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import numpy as np, xarray as xr, perfarray
     >>> table = xr.DataArray(np.eye(3), dims=("machine", "benchmark"), coords={"machine": [1, 2, 3], "benchmark": ["a", "b", "c"]})
     >>> ax = principal_components(table.perf.principal_components(), kind="scree")
     >>> ax.get_ylabel()
     'share of the variance, percent'
-    >>> plt.close(ax.figure)
     """
     if kind not in ("biplot", "scree"):
         raise ValueError(f"kind={kind!r} is not known; choose one of 'biplot', 'scree'")

@@ -28,13 +28,11 @@ def mixture(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [1.0, 1.1, 1.2, 2.0, 2.1, 2.2]})
     >>> ax = times.perf.fit_mixture().plot(times=times)
     >>> ax.get_title(loc="left")
     'Mixture of 2 components, old, 6 runs: modes may be chance'
-    >>> plt.close(ax.figure)
     """
     ax = axes_for(ax, (7.5, 4.5))
     kind, number, family = curves.attrs["kind"], int(curves["n_components"].values.item()), str(curves.attrs.get("family", "normal"))

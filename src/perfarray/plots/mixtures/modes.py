@@ -25,13 +25,11 @@ def modes(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"fft": [1 + number % 2 + 0.01 * (number % 7) for number in range(50)]}, dim="benchmark")
     >>> ax = times.perf.variability_level(rng=1).perf.plot()
     >>> [line.get_xdata().tolist() for line in ax.lines if line.get_label() == "supported by the runs"]
     [[2.0]]
-    >>> plt.close(ax.figure)
     """
     result = result.compute()
     fitted = result["estimate"]
@@ -64,14 +62,12 @@ def mode_origins(result: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import numpy as np, perfarray
     >>> runs = 1 + 0.2 * (np.arange(6) == 5)[:, None] + 0.01 * np.random.default_rng(1).standard_normal((6, 8))
     >>> times = perfarray.from_samples({"fft": runs}, dim="benchmark", level=("binary", "execution"))
     >>> ax = times.perf.modes_by(by="binary", rng=1).perf.plot()
     >>> [text.get_text() for text in ax.get_yticklabels()], ax.patches[-1].get_width().item()
     (['0', '1', '2', '3', '4', '5'], 1.0)
-    >>> plt.close(ax.figure)
     """
     result = result.compute()
     result = result if "factor" in result.dims else result.expand_dims("factor")

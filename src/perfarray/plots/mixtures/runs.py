@@ -49,13 +49,11 @@ def overlay(curves: xr.Dataset, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [1.0, 1.1, 1.4], "new": [0.8, 0.9, 1.2]})
     >>> ax = times.perf.plot.overlay(kind="cdf")
     >>> [line.get_xdata().tolist() for line in ax.lines]
     [[1.0, 1.1, 1.4], [0.8, 0.9, 1.2]]
-    >>> plt.close(ax.figure)
     """
     curves = curves.compute()
     median = curves["median"]
@@ -114,13 +112,11 @@ def violin(curves: xr.Dataset, ax: Axes | None = None, relative: bool | None = N
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> import perfarray
     >>> times = perfarray.from_samples({"old": [1.0, 1.1, 1.4], "new": [0.8, 0.9, 1.2]})
     >>> ax = times.perf.plot.violin()
     >>> [text.get_text() for text in ax.get_xticklabels()]
     ['old', 'new']
-    >>> plt.close(ax.figure)
     """
     curves = curves.compute()
     median = curves["median"]
