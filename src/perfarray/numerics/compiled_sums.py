@@ -69,42 +69,44 @@ def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any
     count, words, lanes = values.shape[1], np.empty(4 * COUNTERS, np.uint64), np.empty((4, COUNTERS), np.uint64)
     pairs = len(table) > count
     odd, per_sum = pairs and count % 2 == 1, (count + 1) // 2 if pairs else count
-    done = 0
+    n_sums = 0
     for row in range(len(values)):
         for entry in range(len(table)):
             table[entry] = values[row, entry // count] + values[row, entry % count] if pairs else values[row, entry]
-        at, held, needed = positions[row], 0, per_sum * (ends[row] - done)
+        at, n_entries, needed = positions[row], 0, per_sum * (ends[row] - n_sums)
         while needed > 0:
             first, counters = at // PER_COUNTER, min(COUNTERS, (at % PER_COUNTER + needed) // PER_COUNTER + 1)
             _fill(words, lanes, counters, np.uint64(first + 1), key[0], row_streams[row], key[1], key[2])
-            before = held
-            at, held = _look_up(entries, held, table, words, at - PER_COUNTER * first, PER_COUNTER * counters, needed, odd, per_sum)
+            n_before = n_entries
+            at, n_entries = _look_up(
+                entries, n_entries, table, words, at - PER_COUNTER * first, PER_COUNTER * counters, needed, odd, per_sum
+            )
             at += PER_COUNTER * first
-            needed -= held - before
+            needed -= n_entries - n_before
             start = 0
-            while held - start >= per_sum:
-                sums[members[done]] = _sum(entries, start, per_sum, odd)
-                start, done = start + per_sum, done + 1
-            for index in range(start, held):
+            while n_entries - start >= per_sum:
+                sums[members[n_sums]] = _sum(entries, start, per_sum, odd)
+                start, n_sums = start + per_sum, n_sums + 1
+            for index in range(start, n_entries):
                 entries[index - start] = entries[index]
-            held -= start
+            n_entries -= start
         positions[row] = at
 
 
 @compiled(**INNER)
 def _look_up(
-    entries: Any, held: int, table: Any, words: Any, start: int, stop: int, needed: int, odd: bool, per_sum: int
+    entries: Any, n_entries: int, table: Any, words: Any, start: int, stop: int, needed: int, odd: bool, per_sum: int
 ) -> tuple[int, int]:
-    """Append the entries that numbers stand for, `needed` at most; return behind which number, and how many are held."""
+    """Append the entries that numbers stand for, `needed` at most; return behind which number, and how many there are."""
     size, each = np.uint64(len(table)), np.uint64(per_sum)
     times = np.uint64(1 << 16) // size
     limit, inverse = times * size, LOWER // times + ONE  # a product with it is an exact quotient of 16 bits
     beyond = (np.uint64(1 << 16) - limit) * QUARTERS
-    at, end, to, left = np.uint64(start), np.uint64(stop), np.uint64(held), np.uint64(needed)
-    while at < end and left > 0:
+    at, end, to, remaining = np.uint64(start), np.uint64(stop), np.uint64(n_entries), np.uint64(needed)
+    while at < end and remaining > 0:
         if at % FOUR == 0:
-            before, index = to, at // FOUR
-            last = min(end // FOUR, index + ((left - ONE) % each if odd else left) // FOUR)
+            first, index = to, at // FOUR
+            last = min(end // FOUR, index + ((remaining - ONE) % each if odd else remaining) // FOUR)
             # A quarter is refused if its highest bit is set, and stays set in the rest of it plus what lies beyond the limit.
             while index < last and ((words[index] & REST) + beyond) & words[index] & HIGHEST == 0:
                 word = words[index]
@@ -113,15 +115,15 @@ def _look_up(
                 entries[to + TWO] = table[(((word >> HALF) & QUARTER) * inverse) >> HALF]
                 entries[to + THREE] = table[((word >> np.uint64(48)) * inverse) >> HALF]
                 index, to = index + ONE, to + FOUR
-            at, left = FOUR * index, left - (to - before)
-            if at >= end or left == 0:
+            at, remaining = FOUR * index, remaining - (to - first)
+            if at >= end or remaining == 0:
                 break
         number = (words[at // FOUR] >> (at % FOUR * np.uint64(16))) & QUARTER
         at += ONE
         if number < limit:
             entry = (number * inverse) >> HALF
-            entries[to] = table[entry] if not odd or left % each != ONE else 0.5 * table[entry // (each + each - ONE) * (each + each)]
-            to, left = to + ONE, left - ONE
+            entries[to] = table[entry] if not odd or remaining % each != ONE else 0.5 * table[entry // (each + each - ONE) * (each + each)]
+            to, remaining = to + ONE, remaining - ONE
     return int(at), int(to)
 
 
@@ -129,20 +131,20 @@ def _look_up(
 def _sum(entries: Any, start: int, per_sum: int, odd: bool) -> float:
     """Add up entries in the order of `numpy.einsum`, in two lanes; the last by itself, where an odd number is drawn in pairs."""
     # NumPy is built for vectors of two doubles; where it is not, the test that compares both engines fails.
-    one = other = 0.0
+    even = odds = 0.0
     at = np.uint64(start)
     stop = at + np.uint64(per_sum - odd)
     while at + EIGHT <= stop:
-        one += (entries[at] + entries[at + TWO]) + (entries[at + FOUR] + entries[at + FOUR + TWO])
-        other += (entries[at + ONE] + entries[at + THREE]) + (entries[at + FOUR + ONE] + entries[at + FOUR + THREE])
+        even += (entries[at] + entries[at + TWO]) + (entries[at + FOUR] + entries[at + FOUR + TWO])
+        odds += (entries[at + ONE] + entries[at + THREE]) + (entries[at + FOUR + ONE] + entries[at + FOUR + THREE])
         at += EIGHT
     while at + TWO <= stop:
-        one += entries[at]
-        other += entries[at + ONE]
+        even += entries[at]
+        odds += entries[at + ONE]
         at += TWO
     if at < stop:
-        one += entries[at]
-    return one + other + entries[stop] if odd else one + other
+        even += entries[at]
+    return even + odds + entries[stop] if odd else even + odds
 
 
 @compiled(**INNER)
@@ -153,9 +155,9 @@ def _fill(words: Any, lanes: Any, number: int, counter: Any, cell: Any, stream: 
         a[i], b[i], c[i], d[i] = counter + np.uint64(i), 0, cell, stream
     for _ in range(10):
         for i in range(number):
-            one, other = a[i], c[i]
-            a[i], b[i] = _upper(SECOND, other) ^ b[i] ^ key, SECOND * other
-            c[i], d[i] = _upper(FIRST, one) ^ d[i] ^ other_key, FIRST * one
+            a_word, c_word = a[i], c[i]
+            a[i], b[i] = _upper(SECOND, c_word) ^ b[i] ^ key, SECOND * c_word
+            c[i], d[i] = _upper(FIRST, a_word) ^ d[i] ^ other_key, FIRST * a_word
         key += MORE
         other_key += OTHER
     for i in range(number):
@@ -167,5 +169,5 @@ def _upper(a: Any, b: Any) -> Any:
     """Return the upper half of the product of two words."""
     low = (a & LOWER) * (b & LOWER)
     middle = (a >> HALF) * (b & LOWER) + (low >> HALF)
-    other = (a & LOWER) * (b >> HALF) + (middle & LOWER)
-    return (a >> HALF) * (b >> HALF) + (middle >> HALF) + (other >> HALF)
+    cross = (a & LOWER) * (b >> HALF) + (middle & LOWER)
+    return (a >> HALF) * (b >> HALF) + (middle >> HALF) + (cross >> HALF)

@@ -12,30 +12,30 @@ from xarray.core import indexing
 
 from perfarray.numerics.types import Floats, Integers
 from perfarray.readers.opening import FileError
-from perfarray.readers.row_blocks import Part, rows_of
+from perfarray.readers.row_blocks import ReadRows, rows_of
 from perfarray.readers.table_cells import Present, TableCells, cells_of, close_gaps
 
 
-class LocatedPart(NamedTuple):
+class LocatedGroup(NamedTuple):
     """Rows of a table that are read together, and where their cells are."""
 
-    read: Part
-    before: int  # rows before the first
+    read: ReadRows
+    first_row: int
     first: Integers  # (dims,) the smallest position of their cells along each dim
     last: Integers  # the largest
 
 
-def lazy_table(place: Path, read: Callable[[Path], xr.Dataset], chunks: Any) -> xr.Dataset | None:
+def lazy_table(path: Path, read: Callable[[Path], xr.Dataset], chunks: Any) -> xr.Dataset | None:
     """Return the timings of a Parquet or Arrow table in dask arrays; None where its labels alone do not say what goes where."""
     try:
-        rows = rows_of(place)
-        if rows.parts is None:
+        rows = rows_of(path)
+        if rows.groups is None:
             return None
         cells = cells_of(rows, read, progress=None)
-        parts, length, gaps = _parts(cells)
+        groups, length, gaps = _groups(cells)
     except FileError:
         return None  # the whole table may still be understood, or has the better error
-    timings = assembled(cells, {name: _StoredValues(cells, name, parts, length, gaps) for name in cells.factors}, length)
+    timings = assembled(cells, {name: _StoredValues(cells, name, groups, length, gaps) for name in cells.factors}, length)
     return timings.chunk(chunks, token=uuid4().hex)
 
 
@@ -49,28 +49,28 @@ def assembled(cells: TableCells, arrays: Mapping[str, BackendArray], length: int
     return xr.Dataset(variables, {**coords, dims[-1]: np.arange(length)}, template.attrs)
 
 
-def _parts(cells: TableCells) -> tuple[list[LocatedPart], int, bool]:
-    """Return the parts of a table, the largest number of repetitions, and whether their labels have gaps."""
-    present, parts, before = Present(cells), [], 0
-    for read in cells.rows.parts() if cells.rows.parts else ():
-        start, ranges = before, []
+def _groups(cells: TableCells) -> tuple[list[LocatedGroup], int, bool]:
+    """Return the groups of rows of a table, the largest number of repetitions, and whether their labels have gaps."""
+    present, groups, row = Present(cells), [], 0
+    for read in cells.rows.groups() if cells.rows.groups else ():
+        first_row, ranges = row, []
         for batch in read(cells.label_columns):
             cell, rank = cells.positions(batch)
-            present.add(cell, rank, before)
-            before += batch.num_rows
+            present.add(cell, rank, row)
+            row += batch.num_rows
             if len(cell):
                 index = np.stack(np.unravel_index(cell, cells.shape[:-1]))
                 ranges += [index.min(axis=1), index.max(axis=1)]
         if ranges:
-            parts.append(LocatedPart(read, start, np.min(ranges, axis=0), np.max(ranges, axis=0)))
-    return parts, *present.close_gaps([])
+            groups.append(LocatedGroup(read, first_row, np.min(ranges, axis=0), np.max(ranges, axis=0)))
+    return groups, *present.close_gaps([])
 
 
 class _StoredValues(BackendArray):
-    """The values of a variable, of which an index reads those parts of the table that hold it."""
+    """The values of a variable, of which an index reads those groups of rows that hold it."""
 
-    def __init__(self, cells: TableCells, name: str, parts: list[LocatedPart], length: int, gaps: bool) -> None:
-        self.cells, self.name, self.parts, self.gaps = cells, name, parts, gaps
+    def __init__(self, cells: TableCells, name: str, groups: list[LocatedGroup], length: int, gaps: bool) -> None:
+        self.cells, self.name, self.groups, self.gaps = cells, name, groups, gaps
         self.shape, self.dtype = (*cells.shape[:-1], length), np.dtype(np.float64)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Floats:
@@ -93,17 +93,17 @@ class _StoredValues(BackendArray):
         sizes, depth = last - first + 1, self.cells.shape[-1]
         block = np.full((int(np.prod(sizes)), depth), np.nan)
         present = np.zeros(block.shape, dtype=bool)
-        for part in self.parts:
-            if (part.first > last).any() or (part.last < first).any():
+        for group in self.groups:
+            if (group.first > last).any() or (group.last < first).any():
                 continue
-            before = part.before
-            for batch in part.read([*self.cells.label_columns, self.cells.columns[self.name]]):
+            row = group.first_row
+            for batch in group.read([*self.cells.label_columns, self.cells.columns[self.name]]):
                 cell, rank = self.cells.positions(batch)
                 index = np.stack(np.unravel_index(cell, self.cells.shape[:-1])) - first[:, np.newaxis]
                 inside = ((index >= 0) & (index < sizes[:, np.newaxis])).all(axis=0)
                 target = np.ravel_multi_index(tuple(index[:, inside]), tuple(sizes)), rank[inside]
-                block[target], present[target] = self.cells.values(batch, self.name, before)[inside], True
-                before += batch.num_rows
+                block[target], present[target] = self.cells.values(batch, self.name, row)[inside], True
+                row += batch.num_rows
         if self.gaps:
             close_gaps(present, [block])
         return block.reshape(*sizes, depth)[..., : self.shape[-1]]

@@ -15,7 +15,7 @@ BLOCK = 1 << 24  # bytes of a CSV file that are read at once
 ROWS = 1 << 18  # rows of a Parquet file that are read at once
 
 
-Part = Callable[[list[str]], Iterator[Any]]  # returns the batches of some rows with these columns
+ReadRows = Callable[[list[str]], Iterator[Any]]  # returns the batches of some rows with these columns
 
 
 class Rows(NamedTuple):
@@ -24,8 +24,8 @@ class Rows(NamedTuple):
     place: Path
     columns: list[str]
     values: list[str]
-    blocks: Part
-    parts: Callable[[], Iterator[Part]] | None  # what can be read without the rest
+    blocks: ReadRows
+    groups: Callable[[], Iterator[ReadRows]] | None  # rows that can be read without the others
     write: Callable[[Any, Path], None]
 
     def error(self, message: str) -> FileError:
@@ -82,15 +82,15 @@ def _of_parquet(place: Path) -> Rows:
         from pyarrow import parquet as files_of
     except ImportError as error:
         raise ImportError("a table is streamed by pyarrow, which is not installed; install perfarray[tables]") from error
-    found = parquet.one_table_each(find_files(place, "file", None))
-    if len(found) != 1:
-        raise FileError(f"{place}: holds {len(found)} tables; give one of them, or the folder of one partitioned table")
-    root, paths = found[0].path, found[0].parts or (found[0].path,)
+    tables = parquet.one_table_each(find_files(place, "file", None))
+    if len(tables) != 1:
+        raise FileError(f"{place}: holds {len(tables)} tables; give one of them, or the folder of one partitioned table")
+    root, paths = tables[0].path, tables[0].parts or (tables[0].path,)
     try:
         schema = _stored_in(paths[0]).schema
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"{paths[0]}: is cut off or damaged: {error}") from None
-    keys = dict.fromkeys(parquet.keys_of(paths[0].relative_to(root)) if found[0].parts else ())
+    keys = dict.fromkeys(parquet.keys_of(paths[0].relative_to(root)) if tables[0].parts else ())
     columns = [name for name in schema.names if not name.startswith(parquet.ROW_INDEX)]
     columns += [name for name in keys if name not in columns]
     metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (schema.metadata or {}).items()}
@@ -101,7 +101,7 @@ def _of_parquet(place: Path) -> Rows:
     def blocks(names: list[str]) -> Iterator[Any]:
         return chain.from_iterable(_batches(path, labels[path], names) for path in paths)
 
-    def parts() -> Iterator[Part]:
+    def groups() -> Iterator[ReadRows]:
         return (partial(_batches, path, labels[path], groups=[group]) for path in paths for group in range(_stored_in(path).n_groups))
 
     def write_small(table: Any, file: Path) -> None:
@@ -112,7 +112,7 @@ def _of_parquet(place: Path) -> Rows:
             with ipc.new_file(file, table.schema) as writer:
                 writer.write_table(table)
 
-    return Rows(place, columns, values, blocks, parts if root == place else None, write_small)
+    return Rows(place, columns, values, blocks, groups if root == place else None, write_small)
 
 
 class _Stored(NamedTuple):

@@ -81,15 +81,15 @@ def _placed(cells: TableCells, scratch: Path, progress: bool | None) -> xr.Datas
     n_values, depth = int(np.prod(cells.shape)), cells.shape[-1]
     files = {name: _blank(scratch / f"{number}", n_values) for number, name in enumerate(cells.factors)}
     arrays = {name: np.frombuffer(file, dtype=np.float64) for name, file in files.items()}
-    present, before = Present(cells), 0
+    present, row = Present(cells), 0
     with progress_bar(len(cells.numbers) * depth, "values", "row", show=progress, unit_scale=True) or nullcontext() as bar:
         for batch in cells.rows.blocks(cells.rows.columns):
             cell, rank = cells.positions(batch)
-            present.add(cell, rank, before)
+            present.add(cell, rank, row)
             for name, array in arrays.items():
-                array[cell * depth + rank] = cells.values(batch, name, before)
+                array[cell * depth + rank] = cells.values(batch, name, row)
                 files[name].madvise(mmap.MADV_DONTNEED)  # the pages stay in the file
-            before += batch.num_rows
+            row += batch.num_rows
             if bar is not None:
                 bar.update(batch.num_rows)
     length, _ = present.close_gaps(list(arrays.values()))

@@ -67,15 +67,15 @@ class TableCells(NamedTuple):
             return cells, np.zeros(batch.num_rows, dtype=np.int64)
         return cells, self.ranks[combinations.codes_of(batch, [combinations.lowest], learn=False)[:, 0]]
 
-    def values(self, batch: Any, name: str, before: int) -> Floats:
-        """Return the values of a block, whose first row has `before` rows before it, in the variable's units."""
+    def values(self, batch: Any, name: str, first_row: int) -> Floats:
+        """Return the values of a block, which begins at row `first_row` of the table, in the variable's units."""
         column = self.columns[name]
         numbers = batch.column(column).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
         values: Floats = numbers * self.factors[name]
         wrong = out_of_range(values, name, str(self.template[name].attrs.get("units", "1")))
         if wrong.any():
             row = int(wrong.argmax())
-            place = f"column {column!r}, {ROW.format(row=before + row + 1)}"
+            place = f"column {column!r}, {ROW.format(row=first_row + row + 1)}"
             raise self.rows.error(f"{place}, is {numbers[row]:g}; expected a number above 0")
         return values
 
@@ -243,16 +243,16 @@ class Present:
         self.rows = cells.rows
         self.bits: npt.NDArray[np.uint8] = np.zeros((int(np.prod(outer)), -(-self.depth // 8)), dtype=np.uint8)
 
-    def add(self, cell: Integers, rank: Integers, before: int) -> None:
+    def add(self, cell: Integers, rank: Integers, first_row: int) -> None:
         """Add the repetitions of a block; raise where one occurs a second time."""
         width = self.bits.shape[1]
         place, bit = cell * width + (rank >> 3), (1 << (rank & 7)).astype(np.uint8)
         flat = self.bits.reshape(-1)
-        again = (flat[place] & bit) > 0
-        if not again.any():
-            again = pd.Series(cell * (8 * width) + rank).duplicated().to_numpy()
-        if again.any():
-            row = before + int(again.argmax()) + 1
+        repeated = (flat[place] & bit) > 0
+        if not repeated.any():
+            repeated = pd.Series(cell * (8 * width) + rank).duplicated().to_numpy()
+        if repeated.any():
+            row = first_row + int(repeated.argmax()) + 1
             raise self.rows.error(f"{ROW.format(row=row)} repeats a measurement; name the column that tells them apart as a dim or a level")
         np.bitwise_or.at(flat, place, bit)
 

@@ -154,13 +154,13 @@ def quantile(mixture: Mixture, share: float) -> Floats:
 
 def _bracket(mixture: Mixture, quantiles: Floats, share: float) -> tuple[Floats, Floats]:
     """Return close bounds of a quantile, by the secant method on the scale of Student's t; infinite where they are none."""
-    target, before, root = (stdtrit(mixture.df, share), *((mixture.weight * array).sum(axis=-1) for array in (mixture.centre, quantiles)))
+    target, previous, root = (stdtrit(mixture.df, share), *((mixture.weight * array).sum(axis=-1) for array in (mixture.centre, quantiles)))
     old = -target
     for _ in range(SECANTS):
         new = stdtrit(mixture.df, share_below(mixture, root)) - target
         with np.errstate(all="ignore"):
-            step = new * (root - before) / (new - old)
-        before, old = root, new
+            step = new * (root - previous) / (new - old)
+        previous, old = root, new
         root = np.clip(np.where(np.isfinite(step), root - step, root), quantiles.min(axis=-1), quantiles.max(axis=-1))
     margin = PRECISION * np.abs(quantiles - mixture.centre).max(axis=-1) + 4 * np.spacing(np.abs(root))
     below, above = root - margin, root + margin

@@ -77,8 +77,8 @@ def fit_steps(commits: Commits, pvalues: Floats, least: int) -> tuple[Fit, Steps
 
 def _chances(commits: Commits, fit: Fit, row: int, segment: int, inside: slice) -> Floats:
     """Return the probability that the step to a segment is at each position of a slice, by Huber's loss."""
-    before = slice(inside.start - 1, inside.stop - 1)
-    values, errors = commits.clean[row, before], commits.errors[row, before] * fit.scale[row]
+    preceding = slice(inside.start - 1, inside.stop - 1)
+    values, errors = commits.clean[row, preceding], commits.errors[row, preceding] * fit.scale[row]
     losses = [huber_loss(np.abs((values - level) / errors)) for level in fit.levels[segment - 1 : segment + 1]]
     return np.asarray(softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0])))
 
@@ -115,8 +115,8 @@ def _fit(commits: Commits, changes: Mask) -> Fit:
         distances = values - levels[segments]
         residuals = whitened(distances, commits.correlation) / errors
         scale = 1.4826 * np.median(np.abs(residuals), axis=-1) * roots
-        for other in (np.sqrt(np.mean(residuals**2, axis=-1)), 1e-12):
-            scale = np.where(scale == 0, other, scale)
+        for fallback in (np.sqrt(np.mean(residuals**2, axis=-1)), 1e-12):
+            scale = np.where(scale == 0, fallback, scale)
         bend = BEND * scale[:, None]
         shares = weights * bend / np.maximum(np.abs(distances) / errors, bend)
         levels = np.add.reduceat((shares * values).ravel(), firsts) / np.add.reduceat(shares.ravel(), firsts)

@@ -56,9 +56,9 @@ def log_slopes(
         doubtful = np.flatnonzero((more != starts).any(axis=-1))
         if doubtful.size:
             mixture, rows = robust_slopes(y[doubtful], x[doubtful], spread[doubtful], more[doubtful]), rows[doubtful]
-            low, high, larger, other = _judge(mixture, confidence_level, band, better)
+            low, high, larger, verdict_with_step = _judge(mixture, confidence_level, band, better)
             lower[rows], upper[rows], pvalue[rows] = np.fmin(lower[rows], low), np.fmax(upper[rows], high), np.fmax(pvalue[rows], larger)
-            verdict[rows[(verdict[rows] != other) & ~np.isnan(larger)]] = INCONCLUSIVE
+            verdict[rows[(verdict[rows] != verdict_with_step) & ~np.isnan(larger)]] = INCONCLUSIVE
     arrays = (slope, lower, upper, pvalue, verdict, total, n, correlation, labels)
     return tuple(array.reshape((*shape, *array.shape[1:])) for array in arrays)
 

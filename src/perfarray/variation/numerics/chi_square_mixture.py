@@ -123,9 +123,9 @@ def _improved(root: Floats, half: Floats, logs: Floats, probability: float) -> t
     argument, weight = root[:, None] - logs, nodes()[1]
     value = half * np.exp(argument)
     density = weight * np.exp(half * (argument + np.log(half)) - value - gammaln(half))
-    left, half_df = half - value, half[:, 0]
+    bend, half_df = half - value, half[:, 0]
     excess = _chi_square_share(half, value) @ weight - probability
-    slope, second, third = density.sum(axis=-1), (density * left).sum(axis=-1), (density * (left**2 - value)).sum(axis=-1)
+    slope, second, third = density.sum(axis=-1), (density * bend).sum(axis=-1), (density * (bend**2 - value)).sum(axis=-1)
     step = -excess / slope
     for _ in range(3):
         step = step - (excess + step * (slope + step * (second / 2 + step * third / 6))) / (slope + step * (second + step * third / 2))
