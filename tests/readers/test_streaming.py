@@ -115,6 +115,22 @@ def test_lazy_timings_read_values_where_they_are_computed(table, tmp_path, monke
     assert [groups for _, groups in requests] == [[3], [4], [5]]  # rows 60 to 89, in groups of 17
 
 
+def test_numbers_that_describe_machines_may_be_missing(table, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    unknown = table.assign(memory_gb=table["memory_gb"].where(table["machine"] == "a"))
+    parquet.write_table(pyarrow.Table.from_pandas(unknown, preserve_index=False, safe=False).set_column(
+        5, "memory_gb", pyarrow.array(unknown["memory_gb"].to_numpy(), from_pandas=False)), tmp_path / "table.parquet")  # fmt: skip
+    xr.testing.assert_identical(perfarray.read(tmp_path / "table.parquet", chunks={}).compute(), perfarray.read(tmp_path / "table.parquet"))
+    check_same(tmp_path / "table.parquet", tmp_path)
+
+
+def test_a_table_that_was_changed_is_read_again(table, tmp_path):
+    times = perfarray.read(stored(table, tmp_path / "table.parquet"), chunks={})
+    stored(table.replace("007", "008"), tmp_path / "table.parquet")
+    with pytest.raises(FileError, match="column 'benchmark' holds '008', which was not there when its labels were read; read it again"):
+        times.compute()
+
+
 def test_lazy_timings_go_to_other_processes(table, tmp_path):
     cloudpickle = pytest.importorskip("cloudpickle")
     times = perfarray.read(stored(table, tmp_path / "table.parquet"), chunks={})

@@ -82,7 +82,7 @@ class _StoredValues(BackendArray):
         picked = [range(size)[index] for size, index in zip(self.shape, key, strict=True)]
         ranges = [range(index, index + 1) if isinstance(index, int) else index for index in picked]
         if not all(map(len, ranges)):
-            return np.zeros(self.shape)[key]
+            return np.zeros([len(index) for index in picked if not isinstance(index, int)])
         *box, repetitions = ranges
         block = self._box(np.array([index[0] for index in box]), np.array([index[-1] for index in box]))
         selected = block[(*(slice(None, None, index.step) for index in box), slice(repetitions.start, repetitions.stop, repetitions.step))]

@@ -111,10 +111,12 @@ class Combinations:
         for name in names:
             encoded, known = batch.column(name).dictionary_encode(null_encoding="encode"), self.labels[name]
             self.types.setdefault(name, encoded.dictionary.type)
-            values = encoded.dictionary.to_pylist()
+            values = [None if value != value else value for value in encoded.dictionary.to_pylist()]  # no NaN equals another
             if learn:
                 for value in values:
                     known.setdefault(value, len(known))
+            elif unknown := [value for value in values if value not in known]:
+                raise self.rows.error(f"column {name!r} holds {unknown[0]!r}, which was not there when its labels were read; read it again")
             table = np.array([known[value] for value in values] or [0], dtype=np.int64)
             columns.append(table[encoded.indices.to_numpy()])
         return np.stack(columns, axis=1) if columns else np.zeros((batch.num_rows, 0), dtype=np.int64)
