@@ -71,7 +71,7 @@ def tidy(rows: int, folder: Path) -> Path:
 def tables() -> None:
     """Print the ratios of tidy CSV to what pandas takes."""
     with TemporaryDirectory() as folder:
-        for rows in (2_000, 100_000):
+        for rows in (2_000, 100_000, 1_000_000):
             path = tidy(rows, Path(folder))
             works = {"pandas.read_csv": lambda path=path: pd.read_csv(path), "read": lambda path=path: perfarray.read(path)}
             rounds = [{label: seconds(work) for label, work in works.items()} for _ in range(ROUNDS + 1)][1:]

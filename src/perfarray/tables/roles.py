@@ -27,7 +27,9 @@ def label_column(series: pd.Series) -> Column:
     """Code the labels of a dim by first appearance; a missing label is `unknown`, a date is written as in files."""
     if pd.api.types.is_datetime64_any_dtype(series):
         series = series.map(lambda moment: moment.isoformat().removesuffix("T00:00:00"), na_action="ignore")
-    codes, labels = pd.factorize(series, use_na_sentinel=False)
+    codes, labels = pd.factorize(series)
+    if codes.min(initial=0) < 0:  # to look for missing labels first takes as long again
+        codes, labels = pd.factorize(series, use_na_sentinel=False)
     names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
     return Column(codes=codes.astype(np.intp), labels=names)
 

@@ -1,0 +1,65 @@
+"""Plans of many benchmarks, and the picture of one, as ratios of CPU times in one run.
+
+OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_plans.py
+
+1,000 pilots of 2 executions of 3 iterations. The peer of a plan is `variance_components` of the same pilots, which it starts from; that
+of the picture draws the same lines and words on matplotlib's Axes, without a layout and with one.
+"""
+
+import io
+import time
+import warnings
+from collections.abc import Callable
+
+import matplotlib.pyplot as plt
+import xarray as xr
+from interleaved import compared, interleaved, ratio, report
+
+import perfarray
+
+
+def drawn(plan: xr.Dataset, layout: str | None) -> None:
+    """Draw the half-width by cost by hand."""
+    _, ax = plt.subplots(figsize=(6.5, 4.5), layout=layout)
+    ax.plot(
+        plan["least_budget"].values * plan["budget_factor"], 100 * plan["half_width_by_budget"].squeeze(), "o-", label="optimal experiments"
+    )
+    ax.set(xscale="log", yscale="log", xlabel="cost, iterations", ylabel="half-width, percent of the mean", title="Plan of repetitions")
+    ax.legend()
+    save(ax)
+
+
+def save(ax: plt.Axes) -> None:
+    """Write a figure as PNG."""
+    ax.figure.savefig(io.BytesIO(), format="png")
+    plt.close(ax.figure)
+
+
+def main() -> None:
+    """Measure in turn, and print ratios: ours beside the peer."""
+    warnings.simplefilter("ignore")
+    nest = {"sizes": {"execution": 2, "iteration": 3}, "variances": {"execution": 1e-4, "iteration": 1e-4}, "rng": 1}
+    times, wish = perfarray.simulate(**nest, dims={"benchmark": 1000}), {"half_width": 0.02, "costs": {"execution": 5}}
+    variants: dict[str, Callable[[], object]] = {
+        "plans": lambda: times.perf.plan_repetitions(**wish),
+        "plans without assurance": lambda: times.perf.plan_repetitions(assurance=None, **wish),
+        "components": times.perf.variance_components,
+    }
+    found = interleaved(variants, rounds=5, clock=time.process_time)
+    report("1,000 pilots", found)
+    for name in list(variants)[:2]:
+        compared(f"1,000 pilots, {name}", "components", ratio(found, name, "components"))
+    plan = times.isel(benchmark=0).perf.plan_repetitions(**wish)
+    pictures: dict[str, Callable[[], object]] = {
+        "picture": lambda: save(plan.perf.plot()),
+        "by hand": lambda: drawn(plan, None),
+        "by hand, layout": lambda: drawn(plan, "constrained"),
+    }
+    found = interleaved(pictures, rounds=9, clock=time.process_time)
+    report("a plan to PNG", found)
+    for name in list(pictures)[1:]:
+        compared("a plan to PNG", name, ratio(found, "picture", name))
+
+
+if __name__ == "__main__":
+    main()
