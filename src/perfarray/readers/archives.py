@@ -64,8 +64,7 @@ def read(
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
     chunks : optional
-        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. Of Parquet and Arrow tables only the labels are read before
-        values are computed.
+        Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. See `read_archive` on what is read when.
 
     Returns
     -------
@@ -200,9 +199,9 @@ def read_archive(
 
     Notes
     -----
-    A Parquet or Arrow table (or one partitioned folder of them) whose columns are named like dims is lazy with `chunks`: labels are read
-    at once, values when they are computed. Anything else is built in memory before it is split into chunks. Read an archive that does not
-    fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
+    Of a Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed, unless
+    it has marks, units row by row or columns that differ row by row. Anything else is built in memory before it is split into chunks. Read
+    an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
 
     Warns
     -----
