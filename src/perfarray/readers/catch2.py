@@ -27,7 +27,7 @@ def read(source: Source) -> Table:
     """Read the means: benchmark x execution x iteration."""
     cases = [(case.get("name", ""), case) for case in source.xml().iter("TestCase")]
     entries = [_entry(source, name, benchmark) for name, case in cases for benchmark in case.iter("BenchmarkResults")]
-    note_means(source, len(entries), REMEDY)
+    note_means(source, sum(entry.runs[0] is not FAILED for entry in entries), REMEDY)
     return table_of_entries(source, entries)
 
 
