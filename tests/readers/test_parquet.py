@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from cli.test_compare import run
+from cli.commands import run
 from perfarray.tables.stores.writing import write as write_store
 from readers.files_of_our_own import check
 from strategies import MANY

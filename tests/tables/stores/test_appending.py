@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from cli.test_compare import run
+from cli.commands import run
 from cli.test_convert import opened
 from perfarray.conventions import UNKNOWN
 from perfarray.tables import replacing as places
