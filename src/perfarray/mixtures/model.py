@@ -262,7 +262,7 @@ class GaussianMixture(FittedModel):
             lambda scaled, keys: scale.draw(scaled, number, keys, Streams(key)), Output((EXECUTION,), self._units()), metric, cells,
             coords=labels,
         )  # fmt: skip
-        better = {name: self.dataset.attrs[name] for name in ("better",) if name in self.dataset.attrs}
+        better = {"better": self.dataset.attrs["better"]} if "better" in self.dataset.attrs else {}
         return runs.assign_attrs(better | describe_key(key))
 
     def _units(self) -> str:
