@@ -178,13 +178,13 @@ def _joined(table: xr.DataArray, cell_dims: list[Hashable], answers: dict[tuple[
     index = xr.Coordinates.from_pandas_multiindex(pd.MultiIndex.from_tuples(list(answers), names=cell_dims), "_cell")
     joined = joined.assign_coords(index).unstack("_cell")  # noqa: PD010, xarray's
     joined = joined.reindex({dim: range(table.sizes[dim]) for dim in cell_dims}).drop_vars(cell_dims)
-    described = {name: coordinate.variable for name, coordinate in table.coords.items() if set(coordinate.dims) <= {*cell_dims, *labels}}
+    described = {name: variable for name, variable in table.coords.variables.items() if set(variable.dims) <= {*cell_dims, *labels}}
     return joined.assign_coords(described).transpose(*cell_dims, ...)
 
 
 def coordinates_along(array: xr.DataArray, dim: str) -> dict[Hashable, Any]:
     """Return the coordinates that describe the labels of a dim."""
-    return {name: coordinate.variable for name, coordinate in array.coords.items() if coordinate.dims == (dim,)}
+    return {name: variable for name, variable in array.coords.variables.items() if variable.dims == (dim,)}
 
 
 def _components(table: xr.DataArray, samples: str, features: str, scale: bool, n_kept: int | None) -> xr.Dataset:

@@ -66,7 +66,7 @@ def sample_table(
 
     table = apply(kernel, data.array, core=[data.levels], outputs={"value": Output((), data.units)})["value"]
     attrs = describe_unit(data, depth_of_unit) | {"statistic": statistic, "units": data.units, "better": data.better}
-    return table.drop_attrs().assign_attrs(attrs), (*data.notes, slow_end_note([statistic], data.better))
+    return table.drop_attrs(deep=False).assign_attrs(attrs), (*data.notes, slow_end_note([statistic], data.better))
 
 
 def _check_dims(array: xr.DataArray, samples: str, features: str) -> None:
