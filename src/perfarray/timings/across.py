@@ -141,21 +141,21 @@ def for_each_suite(function: Callable[P, R]) -> Callable[P, R]:
 
 def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
     """Concatenate the results of suites; labels that not all suites have keep the order and the coordinates of the data."""
-    joined = concat_results([result.drop_vars(by, errors="ignore") for result in results.values()], by, list(results))
-    shorter = {dim for result in results.values() for dim, size in result.sizes.items() if size < joined.sizes[dim]}
-    order = {
-        dim: times.indexes[dim][times.indexes[dim].isin(joined.indexes[dim])]
-        for dim in shorter & times.indexes.keys() & joined.indexes.keys()
-    }
+    suites, order = [result.drop_vars(by, errors="ignore") for result in results.values()], dict[Any, pd.Index]()
+    for dim in times.indexes:
+        indexes = [result.indexes[dim] for result in suites if dim in result.indexes]
+        union = set().union(*indexes)
+        if any(len(index) < len(union) for index in indexes):
+            order[dim] = times.indexes[dim][times.indexes[dim].isin(list(union))]
     if not order:
-        return joined
-    described = {name: {*_dims(times, name)} for name in joined.coords if name != by}
-    coords = {
-        name: times.coords[name].sel({dim: order[dim] for dim in dims & order.keys()}).variable
-        for name, dims in described.items()
-        if dims & order.keys() and dims <= {*joined.dims}
-    }
-    return joined.reindex(order).assign_coords(coords)
+        return concat_results(suites, by, list(results))
+    present, dims = {name for result in suites for name in result.coords} - {by}, {dim for result in suites for dim in result.dims}
+    described = {name: {*_dims(times, name)} for name in present}
+    names = [name for name, along in described.items() if along & order.keys() and along <= dims]
+    # Joined without these coordinates, which would be reindexed one by one.
+    joined = concat_results([result.drop_vars({*names} - order.keys(), errors="ignore") for result in suites], by, list(results))
+    ordered = times.coords.to_dataset()[names].sel(order).variables
+    return joined.reindex(order).assign_coords({name: ordered[name] for name in names})
 
 
 def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
