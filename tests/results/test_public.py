@@ -54,17 +54,21 @@ def test_names_of_answers_are_listed(name):
     assert own - {*ANSWER_NAMES.get(name, "").split()} <= {"execution", "iteration", "confidence_level"}
 
 
-@pytest.mark.parametrize("shift", range(3))
-@each
-def test_descriptors_called_as_any_variable_of_any_answer(name, shift):
-    """Descriptors of benchmarks, of machines and of the whole with all names that answers have: no number changes, each has its table."""
-    times = given(name)
-    places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine") if dim in times.dims), 7]
+@cache
+def described(shift):
+    """Return timings with descriptors of benchmarks, of machines and of the whole, in turn, with all names that answers have."""
+    times = timings()
+    places = [*((dim, np.arange(times.sizes[dim])) for dim in ("benchmark", "machine")), 7]
     meant = {"units", "warmup", "confidence_level"}  # what these say of the data counts
-    labels = dict(zip(sorted(EVERY_NAME - {*times.dims, *times.coords, *meant}), islice(cycle(places), shift, None), strict=False))
-    plain, found = plain_answer(name), answer(name, times.assign_coords(labels))
-    if name == "explain_variation":  # it explains by whatever is said of machines
-        return
+    names = sorted(EVERY_NAME - {*times.dims, *times.coords, *meant, "iteration"})
+    return times.assign_coords(dict(zip(names, islice(cycle(places), shift, None), strict=False)))
+
+
+@pytest.mark.parametrize("shift", range(3))
+@pytest.mark.parametrize("name", sorted({*CALLS} - {"explain_variation"}))  # it explains by whatever is said of machines
+def test_descriptors_called_as_any_variable_of_any_answer(name, shift):
+    """No number changes, and each answer has its table."""
+    plain, found = plain_answer(name), answer(name, given(name, described(shift)))
     for variable, values in values_of(plain).items():
         np.testing.assert_array_equal(np.asarray(values_of(found)[variable]), np.asarray(values))
     if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
