@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from strategies import MANY
+
 pytest.importorskip("pyperf", reason="the measured project uses it")
 yaml = pytest.importorskip("yaml", reason="reads the recipes")
 
@@ -35,7 +37,7 @@ echo "$@" > posted
 """
 
 
-@pytest.fixture(params=["slower", "unchanged"])
+@pytest.fixture(params=["slower", "unchanged"] if MANY else ["slower"])
 def project(request, tmp_path):
     """Return a checkout with two commits, what the second is, and the environment of a build, in which `gh` writes its arguments."""
     folder, programs = tmp_path / "project", tmp_path / "bin"

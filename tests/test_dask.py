@@ -351,7 +351,7 @@ class TestStores:
             stored.append(times.nbytes + result.nbytes)
         assert peaks[1] - peaks[0] < min(0.2 * (stored[1] - stored[0]), 0.5 * (given[1] - given[0]))
 
-    @pytest.mark.parametrize("runs", [3, 2])
+    @pytest.mark.parametrize("runs", [3, 2] if MANY else [3])
     @pytest.mark.parametrize("name", STREAMED)
     def test_no_chunk_waits_for_others(self, archive, tmp_path, name, runs):
         """What tasks hand on is held for as many chunks at a time, however many there are; keys and marks of machines are small."""

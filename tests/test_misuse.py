@@ -14,6 +14,7 @@ import xarray as xr
 
 import perfarray
 from method_calls import CALLS, FEW, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, given, timings
+from strategies import MANY
 
 ROOT = Path(perfarray.__file__).parent
 TIMES = timings()
@@ -120,15 +121,17 @@ def test_odd_timings(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_odd_arguments(name, tmp_path, monkeypatch):
-    """Every argument of every method; a page with pictures takes longer than a report without, and is written as that is."""
+    """Every argument of every method, in CI with all values and else with a third of them, from parameter to parameter another; a page
+    with pictures takes longer than a report without, and is written as that is.
+    """
     monkeypatch.chdir(tmp_path)  # a text is a good path of a report
     usual = {"format": "json"} if name == "report" else {}
     parameters = list(inspect.signature(getattr(perfarray, name)).parameters.values())[1:]
     times = given(name) if name in CALLS else TIMES.isel(benchmark=[0], machine=[0])
-    for parameter in parameters:
+    for number, parameter in enumerate(parameters):
         if parameter.name in ("second", "others", "ax"):
             continue
-        for value in ARGUMENTS:
+        for value in ARGUMENTS if MANY else ARGUMENTS[number % 3 :: 3]:
             asked(name, times, *([TIMES] if name == "join" else []), **usual | {parameter.name: value})
 
 

@@ -14,6 +14,7 @@ from tests.method_calls import CALLS, ELSEWHERE, METHODS, OF_ANSWERS, answer, gi
 import perfarray
 from perfarray.results.answer_names import ANSWER_NAMES
 from perfarray.results.public import EVERY_NAME, INPUTS
+from strategies import MANY
 
 UNTOUCHED = ("drop_warmup", "merge_level", "to_frame")
 """Methods that give timings back, with the names that they have."""
@@ -64,7 +65,7 @@ def described(shift):
     return times.assign_coords(dict(zip(names, islice(cycle(places), shift, None), strict=False)))
 
 
-@pytest.mark.parametrize("shift", range(3))
+@pytest.mark.parametrize("shift", range(3 if MANY else 1))
 @pytest.mark.parametrize("name", sorted({*CALLS} - {"explain_variation"}))  # it explains by whatever is said of machines
 def test_descriptors_called_as_any_variable_of_any_answer(name, shift):
     """No number changes, and each answer has its table."""

@@ -10,6 +10,7 @@ import xarray as xr
 import perfarray
 from readers.files_of_our_own import SPEC_HARDWARE, spec_pair, spec_result, write
 from shared_material import ARCHIVES, needs_archives
+from strategies import MANY
 
 INT, FP = ("400.alpha", "401.beta"), ("410.gamma", "411.delta")
 
@@ -59,7 +60,7 @@ CALLS = {"suite_score": {}, "five_number_summary": {"method": "exact"}, "relativ
 
 
 @pytest.mark.parametrize(("name", "choices"), CALLS.items())
-@pytest.mark.parametrize("by", [None, "suite"])
+@pytest.mark.parametrize("by", [None, "suite"] if MANY else [None])
 def test_every_suite_has_the_answer_of_its_own_reports(folder, place, name, choices, by):
     """Along a dim `suite`, with the machines that ran it; what a machine did not run is NaN, and machines keep their descriptors."""
     found = getattr(folder.perf, name)(by=by, **choices).compute()
