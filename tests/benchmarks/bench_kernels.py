@@ -19,6 +19,8 @@ from bench_scores import timings as scores
 from interleaved import compared, interleaved, ratio, report
 
 import perfarray
+from perfarray.mixtures.numerics.fit import MARGIN
+from perfarray.mixtures.numerics.start import parameters_of_classes, quantile_classes
 from perfarray.speedups.numerics.rank_tests import _prob_as_far, kolmogorov_smirnov
 
 LEVELS, TAILS = ("binary", "execution", "iteration"), (0.025, 0.975)
@@ -83,6 +85,19 @@ def same_shape() -> tuple[Callable[[], object], Callable[[], object]]:
     return lambda: kolmogorov_smirnov(x, y), kernel
 
 
+def mixtures(samples: int, runs: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return ours and the kernel's mixtures of 1 to 9 components, to the maximum: samples of two modes."""
+    rng = np.random.default_rng(1)
+    values = rng.normal(10 + (rng.random((samples, runs)) < 0.3), 0.2)
+    times = xr.DataArray(values, dims=("machine", "execution"), attrs={"units": "s"})
+    ordered = np.sort((values - values.mean(axis=-1, keepdims=True)) / values.std(axis=-1, keepdims=True), axis=-1)
+    starts = np.ones((9, samples, 9, 3))
+    for number in range(1, 10):
+        classes = quantile_classes(ordered, np.full(samples, runs), number)
+        starts[number - 1, :, :number] = np.stack(parameters_of_classes(ordered, np.ones(values.shape), classes), axis=-1)
+    return lambda: times.perf.fit_mixture(), lambda: kernels.best_mixtures(ordered, starts, MARGIN)
+
+
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print ratios."""
     warnings.simplefilter("ignore")
@@ -96,9 +111,11 @@ def main(rounds: int = 5) -> None:
         "five numbers": five_numbers(),
         "randomization, 29 x 20": randomization(),
         "Kolmogorov-Smirnov, 30 and 30": same_shape(),
+        "mixtures of 35 runs": mixtures(300, 35),
+        "mixtures of 500 runs": mixtures(20, 500),
     }
     for name, (ours, kernel) in rows.items():
-        variants = {"numpy": ours, "kernel": kernel} | ({"numba": with_numba(ours)} if "30 x 30 x 30" in name else {})
+        variants = {"numpy": ours, "kernel": kernel} | ({"numba": with_numba(ours)} if "30 x 30 x 30" in name or "mixtures" in name else {})
         found = interleaved(variants, rounds, clock=time.process_time)
         report(name, found)
         for engine in [engine for engine in variants if engine != "kernel"]:
