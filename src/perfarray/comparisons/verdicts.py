@@ -1,6 +1,6 @@
 """From evidence to results: verdicts are corrected over their family, limits made at the levels that follow, and labels put back."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -75,7 +75,7 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
     with collecting_notes() as notes:
         results = []
         for measured, levels in zip(measurements, adjusted, strict=True):
-            result = _labelled(measured, _decide(measured, levels, options), options.across).assign_attrs({**measured.attrs, **attrs})
+            result = _labelled(measured, _decide(measured, levels, options), options.across, {**measured.attrs, **attrs})
             declared = options.shared is not None or measured.pair.jointly or options.paired is not None
             checks = (UNITS, DEPENDENCE, specific, DECIDING, *((PRIOR,) if options.rules.prior else ()), *(() if declared else (MOVEMENT,)))
             results.append(with_notes(result, *measured.notes, checks=checks))
@@ -144,7 +144,7 @@ def _decide(measured: Measured, adjusted: Variables, options: CompareOptions) ->
     }
 
 
-def _labelled(measured: Measured, variables: Variables, across: str) -> xr.Dataset:
+def _labelled(measured: Measured, variables: Variables, across: str, attrs: Mapping[str, Hashable]) -> xr.Dataset:
     """Order dims as in the data, and put back the coordinates of the dims averaged over and compared."""
     array, labels, data_coords = measured.pair.candidate.array, measured.labels, measured.coords
     if across not in array.dims:
@@ -155,7 +155,7 @@ def _labelled(measured: Measured, variables: Variables, across: str) -> xr.Datas
     coords = {name: label for name, label in labels.variables.items() if not inner & set(label.dims)}
     coords |= {name: label for name, label in data_coords.variables.items() if changed & set(label.dims) and set(label.dims) <= set(dims)}
     indexes = {name: index for name, index in {**labels.xindexes, **data_coords.xindexes}.items() if name in coords}
-    return xr.Dataset({name: in_order(variable, dims) for name, variable in variables.items()}, xr.Coordinates(coords, indexes))
+    return xr.Dataset({name: in_order(variable, dims) for name, variable in variables.items()}, xr.Coordinates(coords, indexes), attrs)
 
 
 def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]) -> tuple[str, ...]:

@@ -259,5 +259,11 @@ def _labels(name: str, values: tuple[Any, ...]) -> xr.Coordinates:
 
 def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
     """Transpose the dims that broadcast to the order of the input; new dims stay at the end."""
-    dims = (*(dim for dim in order if dim in variable.dims), *(dim for dim in variable.dims if dim not in order))
+    dims = _dims_in_order(variable.dims, order)
     return variable if dims == variable.dims else variable.transpose(*dims)
+
+
+@lru_cache(maxsize=256)
+def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """Return dims in order, cached, since a comparison asks for 80 variables."""
+    return (*(dim for dim in order if dim in dims), *(dim for dim in dims if dim not in order))
