@@ -10,6 +10,7 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output
 from perfarray.variation.advice import advice_on_suite
+from perfarray.variation.costs import BUDGET_FACTOR, FACTORS
 from perfarray.variation.numerics.allocation import ROUNDING, Goal
 from perfarray.variation.numerics.suite_counts import continuous, narrowest, side_by_side
 from perfarray.variation.numerics.suite_pilot import (
@@ -22,7 +23,6 @@ from perfarray.variation.numerics.suite_pilot import (
     suite_pilot,
     units_to_add,
 )
-from perfarray.variation.request import BUDGET_FACTOR, FACTORS
 
 NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too little to spend"
 

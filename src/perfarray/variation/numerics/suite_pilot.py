@@ -14,8 +14,7 @@ from perfarray.numerics.levels import count_repetitions, unit_means
 from perfarray.numerics.nested_anova import Components, nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, pooled_rates, share_out
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, future_variance, half_width_limits
-from perfarray.variation.numerics.chi_square_mixture import nodes
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, future_variance, half_width_limits, nodes
 from perfarray.variation.numerics.suite_counts import ULPS, Forest, side_by_side, tree, whole_counts
 
 TRIES = 6  # how often the half-width that goes with an assured one is asked for again
