@@ -50,6 +50,8 @@ def prices(
         raise ValueError(f"prices are in seconds, and {untimed}; say in costs= what one {lowest} takes")
     default = xr.DataArray(np.nan if cost_units == SECONDS else 1.0)
     by_level = [_price(named[level], level, times, chosen or {}) if level in named else stated.get(level, default) for level in levels]
+    if not any(price.ndim or is_chunked(price) for price in by_level):  # joining labelled arrays takes longer than the rest
+        return xr.DataArray(np.array([price.item() for price in by_level]), dims=PRICE), stated
     joined: xr.DataArray = xr.concat(xr.broadcast(*by_level), PRICE, coords="minimal", compat="override").transpose(..., PRICE)
     return joined.chunk({PRICE: -1}) if is_chunked(joined) else joined, stated
 
@@ -58,6 +60,8 @@ def _stated(times: Timings, levels: Sequence[str], cost_units: str) -> dict[str,
     """Return what the data say of the prices of some levels, in the unit of costs; the mean time alone is not among them."""
     array, lowest = times.array, times.levels[-1]
     by_level = {level: _over_levels(array.coords[price_of(level)], times) for level in levels if price_of(level) in array.coords}
+    if not by_level and (cost_units != SECONDS or lowest not in levels):
+        return {}
     mean_time = _one_value(times)
     if cost_units != SECONDS:
         by_level.pop(lowest, None)
@@ -121,12 +125,12 @@ def price_note(sides: Sequence[Mapping[str, xr.DataArray]], cost_units: str) -> 
 
 def _price(value: Any, level: str, times: Timings, chosen: Mapping[str, object]) -> xr.DataArray:
     """Return one price as an array with the labels of the timings; that of the lowest level is above zero."""
-    array = _labelled(value, level, times, chosen)
-    positive = level == times.levels[-1]
-    wrong = array.isnull() | (abs(array) == np.inf) | (array <= 0 if positive else array < 0)
-    if bool(wrong.any()):
+    array, positive = _labelled(value, level, times, chosen), level == times.levels[-1]
+    numbers = array.values
+    wrong = ~np.isfinite(numbers) | (numbers <= 0 if positive else numbers < 0)
+    if wrong.any():
         least = "above zero" if positive else "zero or more"
-        raise ValueError(f"costs[{level!r}] holds {float(array.values[wrong.values].ravel()[0]):g}; a price is {least}, and finite")
+        raise ValueError(f"costs[{level!r}] holds {numbers[wrong][0]:g}; a price is {least}, and finite")
     return array
 
 
@@ -142,10 +146,12 @@ def _labelled(value: Any, level: str, times: Timings, chosen: Mapping[str, objec
             numbers = None
         if numbers is None or isinstance(value, bool):
             raise ValueError(f"costs[{level!r}]={value!r}: give a number, an array over benchmark, or a labelled array")
+        if not numbers.ndim:
+            return xr.DataArray(numbers)
         value = xr.DataArray(numbers)
         if value.ndim == 1 and value.size == array.sizes.get(BENCHMARK):
             value = value.rename({str(value.dims[0]): BENCHMARK})
-        elif value.ndim:
+        else:
             number = array.sizes.get(BENCHMARK, "the data have none")
             raise ValueError(f"costs[{level!r}] has shape {value.shape}; give a number, one per benchmark ({number}), or a DataArray")
     value = value.astype(float).reset_coords(drop=True)

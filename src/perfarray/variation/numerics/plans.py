@@ -82,8 +82,8 @@ def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -
     each[..., 0] = 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         unrounded[..., 0] = spendable / price(each, cost)
-    half = student_t(repetitions[..., 0], goal.probability) * np.sqrt(variance_of_mean(repetitions, components))
-    return Plan(repetitions, unrounded, spent, half, np.full(spent.shape, np.nan), (goal.min_units * cost).sum(axis=-1))
+    half = np.asarray(student_t(repetitions[..., 0], goal.probability) * np.sqrt(variance_of_mean(repetitions, components)))
+    return Plan(repetitions, unrounded, spent, half, np.full(spent.shape, np.nan), np.asarray((goal.min_units * cost).sum(axis=-1)))
 
 
 def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
@@ -162,7 +162,7 @@ def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
     counts = np.where(np.isfinite(counts) & ~np.isnan(variance[..., :1]), counts, np.nan)
     counts[..., 0] = np.nan
     nothing = np.full(variance.shape[:-1], np.nan)
-    return Plan(counts, unrounded, nothing, nothing, nothing, (min_units * cost).sum(axis=-1))
+    return Plan(counts, unrounded, nothing, nothing, nothing, np.asarray((min_units * cost).sum(axis=-1)))
 
 
 def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal) -> list[Floats]:
