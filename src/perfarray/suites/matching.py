@@ -263,11 +263,6 @@ class Runs(NamedTuple):
     checks: tuple[str, ...]
 
     @property
-    def shared(self) -> bool:
-        """Whether the outermost units are the same for every benchmark."""
-        return self.system.data.levels[0] in self.system.data.shared
-
-    @property
     def cells(self) -> xr.DataArray:
         """The keys of the cells."""
         data = self.system.data
@@ -319,7 +314,7 @@ def over_cells(
     """
     data, across, array = runs.system.data, runs.system.across, runs.system.data.array
     # Not `runs` in the formula: tasks of dask would carry the timings.
-    depth, value_depth, mean, shared = len(data.levels), runs.depth, runs.drawing.mean, runs.shared
+    depth, value_depth, mean, shared = len(data.levels), runs.depth, runs.drawing.mean, data.levels[0] in data.shared
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
     joint = joint if most is None else min(joint, most)
     labels = array[across].values
@@ -341,15 +336,13 @@ def over_cells(
         answers = (*kernel(suite, cells.ravel()), *movement)
         return tuple(answer.reshape((*values.shape[: -depth - 1], *answer.shape[1:])) for answer in answers)
 
-    keys = _after_values(runs.cells, array) if is_chunked(array) else runs.cells
+    keys = runs.cells
+    if is_chunked(array):  # keys wait for their values: else dask would fetch the values of all cells before it uses the first
+        from dask.array import map_blocks
+
+        first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(*keys.dims)
+        chunked_keys: Any = keys.chunk(first.chunksizes).data
+        waiting = map_blocks(lambda number, _: number, chunked_keys, first.data, dtype=keys.dtype)  # type: ignore[no-untyped-call]
+        keys = keys.copy(data=waiting)
     core = [(across, *data.levels), (), (across,)]
     return apply(arranged, array, keys, runs.system.complete, core=core, outputs=outputs | movement_outputs(), coords=coords)
-
-
-def _after_values(keys: xr.DataArray, array: xr.DataArray) -> xr.DataArray:
-    """Let the keys of lazy cells wait for their values: else dask would fetch the values of all cells before it uses the first."""
-    from dask.array import map_blocks
-
-    first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(*keys.dims)
-    chunked_keys = keys.chunk(first.chunksizes).data
-    return keys.copy(data=map_blocks(lambda number, _: number, chunked_keys, first.data, dtype=keys.dtype))  # type: ignore[no-untyped-call]
