@@ -47,11 +47,10 @@ class Plan(NamedTuple):
 
 
 def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
-    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width.
+    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width, without an assurance.
 
-    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level; `cost` (..., L) are prices, that of the
-    lowest level above zero. The plan is NaN where the outermost component is, where no level varies, or where the budget does not buy the
-    fewest units. The assurance of the goal does not count here.
+    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level. The plan is NaN where the outermost
+    component is, where no level varies, or where the budget does not buy the fewest units.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     shape, levels = variance.shape[:-1], variance.shape[-1]
@@ -89,9 +88,8 @@ def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -
 def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
     """Plan as `plan_counts` does, for the half-width that a share of experiments, the assurance, stays within.
 
-    That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
-    passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
-    units than it has seen, many units with one of everything in each may do better, and are planned then.
+    That is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few passes, then
+    the fewest units at those lower counts. After a pilot of few units, many with one of everything in each may do better.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     if goal.budget is None and goal.half_width is None:
@@ -166,10 +164,7 @@ def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
 
 
 def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal) -> list[Floats]:
-    """Return what budgets (..., budgets) buy: outermost units and the variance below them, of the best plan and the one-level experiment.
-
-    The plan is that before its lower counts are rounded; NaN where a budget does not buy the fewest units.
-    """
+    """Return the units that budgets buy and the variance below them (..., budgets): of the unrounded plan, of the one-level experiment."""
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     levels, points = variance.shape[-1], budgets.shape[-1]
     a = np.repeat(np.maximum(np.nan_to_num(variance.reshape(-1, levels)), 0.0), points, axis=0)

@@ -46,15 +46,10 @@ class Maximum(NamedTuple):
 
 
 def nested_reml(values: Floats, levels: int, start: Components, restricted: bool = True, confidence_level: float | None = 0.95) -> Fit:
-    """Fit the normal model of nested repetitions.
+    """Fit the normal model of nested repetitions (..., n_L, ..., n_1) by REML, or unrestricted; `start` is what `nested_anova` says.
 
-    `start` is what `nested_anova` says of the same values (..., n_L, ..., n_1): where to start, which levels can be told apart, and the
-    unweighted mean. `restricted` is REML; else ML, whose outermost component is too small by about its share of 1 / units. Limits are of
-    the profile likelihood; a confidence level of None does without.
-
-    Standard errors of components are from the expected information, NaN for a component that is zero; degrees of freedom are
-    Satterthwaite's over the components that are not zero. `criterion` is -2 log likelihood at the maximum, -inf where the lowest level
-    does not vary at all. NaN where no maximum was found (`converged` is False there).
+    Limits are of the profile likelihood (a level of None: none), standard errors from the expected information, df Satterthwaite's.
+    `criterion` is -2 log likelihood, -inf where the lowest level does not vary. NaN where no maximum was found.
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.asarray(values, dtype=np.float64).reshape(-1, *nest)
@@ -154,7 +149,8 @@ def maximise(data: Statistics, start: Floats, restricted: bool, fixed: Integers 
     shrink = np.ones(len(variance))
     for _ in range(MOST_STEPS):
         value = best.value[active]
-        trial = _move(variance[active], shrink[:, None] * step)
+        trial = np.maximum(variance[active] + shrink[:, None] * step, 0.0)
+        trial[:, 0] = np.maximum(trial[:, 0], variance[active, 0] / 10)  # the lowest level stays positive
         at_trial = evaluate(statistics, trial, restricted)
         slack = 1e-11 * (1 + np.abs(value))
         with np.errstate(invalid="ignore"):
@@ -211,18 +207,8 @@ def solve(system: Floats, right: Floats) -> Floats:
     return solution / diagonal
 
 
-def _move(start: Floats, step: Floats) -> Floats:
-    """Go along a step, no further than zero; the lowest level stays positive."""
-    moved = np.maximum(start + step, 0.0)
-    moved[:, 0] = np.maximum(moved[:, 0], start[:, 0] / 10)
-    return moved
-
-
 def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_level: float) -> tuple[Floats, Floats]:
-    """Return lower and upper limits (cells, L), lowest level first, in units of scale^2.
-
-    A lower limit is zero where the likelihood at zero is within the cut. NaN where no limit was found.
-    """
+    """Return lower and upper limits (cells, L), lowest first, in units of scale^2; zero where the likelihood there is within the cut."""
     from scipy.special import ndtri
 
     cut = float(ndtri((1 + confidence_level) / 2)) ** 2
@@ -230,7 +216,13 @@ def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_
     inside = converged & (top.variance > 0)
     doubtful = inside.copy()
     doubtful[:, 0] = False
-    inside[doubtful] = _rise_at_zero(data, top, restricted, *np.nonzero(doubtful)) > cut
+    if doubtful.any():  # with one component at zero, the others free
+        held, component = np.nonzero(doubtful)
+        start = top.variance[held]
+        start[np.arange(len(held)), component] = 0.0
+        constrained = maximise(data.take(held), start, restricted, component)
+        rise = constrained.likelihood.value - top.likelihood.value[held]
+        inside[doubtful] = np.where(constrained.converged, rise, np.inf) > cut
     lower, upper = np.where(inside | ~converged, np.nan, 0.0), np.full(converged.shape, np.nan)
     cell, component = (np.concatenate(indices) for indices in zip(np.nonzero(converged), np.nonzero(inside), strict=True))
     above = np.arange(len(cell)) < converged.sum()
@@ -238,16 +230,6 @@ def profile_limits(data: Statistics, top: Maximum, restricted: bool, confidence_
     upper[cell[above], component[above]] = crossings[above]
     lower[cell[~above], component[~above]] = crossings[~above]
     return lower, upper
-
-
-def _rise_at_zero(data: Statistics, top: Maximum, restricted: bool, cell: Integers, component: Integers) -> Floats:
-    """Return how far -2 log likelihood rises where a component is zero and the others are free."""
-    if not len(cell):
-        return np.empty(0)
-    start = top.variance[cell]
-    start[np.arange(len(cell)), component] = 0.0
-    constrained = maximise(data.take(cell), start, restricted, component)
-    return np.where(constrained.converged, constrained.likelihood.value - top.likelihood.value[cell], np.inf)
 
 
 def _crossings(data: Statistics, top: Maximum, restricted: bool, cut: float, cell: Integers, component: Integers, above: Mask) -> Floats:
