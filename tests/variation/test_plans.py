@@ -284,7 +284,7 @@ class TestLaws:
         together = plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted)
         monkeypatch.setattr("perfarray.variation.plans.CELLS", 3)
         monkeypatch.setattr("perfarray.variation.numerics.plans.BLOCK", 100)
-        monkeypatch.setattr("perfarray.variation.numerics.chi_square_mixture.BLOCK", 20)
+        monkeypatch.setattr("perfarray.variation.numerics.assurance.BLOCK", 20)
         xr.testing.assert_identical(together, plan_repetitions(times, "old", costs={"execution": 5.0}, **wanted))
 
 

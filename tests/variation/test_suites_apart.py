@@ -10,7 +10,7 @@ import xarray as xr
 import perfarray
 from perfarray import plan_repetitions, plan_suite
 from perfarray.variation.numerics.allocation import Goal
-from perfarray.variation.numerics.chi_square_mixture import nodes
+from perfarray.variation.numerics.assurance import nodes
 from perfarray.variation.numerics.suite_counts import continuous, side_by_side, tree, whole_counts
 from perfarray.variation.numerics.suite_pilot import planned_again
 from readers.files_of_our_own import bench, entry, run, suite, write

@@ -13,7 +13,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
 from perfarray.readers.opening import Source
 from perfarray.readers.speedup_test import SAMPLES, Entry, entries, table_of_entries
-from perfarray.speedups.numerics.protocols import NO_ANSWER, UNAVAILABLE
+from perfarray.speedups.numerics.tests import NO_ANSWER, UNAVAILABLE
 from perfarray.speedups.observed import overall_speedup, speedup
 from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
 from perfarray.speedups.protocols import check_correction, corrected, tested
@@ -125,48 +125,41 @@ def speedup_report(
     with collecting_notes() as notes:
         result, warned = _analyse(times, confidence_level, "equal" if illegal else weights, precision, correction)
     displayed_path = path.as_posix() if path.is_absolute() else f"{path.parent.as_posix()}/{path.name}"
+    spent = os.times()
+    seconds = (spent.user - began[1].user, spent.system - began[1].system, time.perf_counter() - began[0])
+    clock = ["> proc.time()", "   user  system elapsed ", "".join(f"{number:7.2f} " for number in seconds)]  # as R prints it
     contents = [
         _out_lines(result, benchmarks),
         _report_lines(result, displayed_path, confidence_level, precision),
         _warning_lines(warned, benchmarks, displayed_path),
-        _error_lines(illegal, began),
+        [*([ILLEGAL_WEIGHTS] if illegal else []), *clock],
     ]
     prefix = str(config_csv if output is None else output)
     with replacing(*(Path(f"{prefix}{suffix}") for suffix in SUFFIXES)) as files:
         for file, lines in zip(files, contents, strict=True):
             file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    names = np.array([entry.name for entry in benchmarks], dtype=object)
-    return with_notes(_with_all(result, names).assign_attrs(files=prefix), *notes, *source.notes, _unread(benchmarks))
+    unread = None
+    if unreadable := [file for entry in benchmarks for file in entry.unreadable]:
+        # Their benchmarks have a row, too: not significant, and NaN.
+        blanks = {"significant": False, "test": NO_ANSWER, "warnings": UNAVAILABLE, "protocol": UNAVAILABLE}
+        fill = {name: blanks.get(str(name), np.nan) for name, values in result.data_vars.items() if BENCHMARK in values.dims}
+        names = np.array([entry.name for entry in benchmarks], dtype=object)
+        result = result.reindex({BENCHMARK: names}, fill_value=fill)
+        text = f"{len(unreadable)} sample files cannot be read, and their benchmarks are left out: "
+        unread = Note("unreadable", text + listed(_complaints(*benchmarks), 3), {"files": unreadable})
+    return with_notes(result.assign_attrs(files=prefix), *notes, *source.notes, unread)
 
 
-def _unread(benchmarks: Sequence[Entry]) -> Note | None:
-    """Name the sample files that cannot be read."""
-    files = [file for entry in benchmarks for file in entry.unreadable]
-    complaints = [complaint for entry in benchmarks for complaint in _complaints(entry)]
-    text = f"{len(files)} sample files cannot be read, and their benchmarks are left out: {listed(complaints, 3)}"
-    return Note("unreadable", text, {"files": files}) if files else None
-
-
-def _complaints(benchmark: Entry) -> list[str]:
+def _complaints(*benchmarks: Entry) -> list[str]:
     """Return what the tool says of the files that cannot be read."""
-    return [f"File '{file}' is not readable" for file in benchmark.unreadable]
-
-
-def _with_all(result: xr.Dataset, names: Any) -> xr.Dataset:
-    """Return the result with a row for every benchmark; those without samples are not significant, and NaN."""
-    if len(names) == result.sizes[BENCHMARK]:
-        return result
-    blanks = {"significant": False, "test": NO_ANSWER, "warnings": UNAVAILABLE, "protocol": UNAVAILABLE}
-    fill = {name: blanks.get(str(name), np.nan) for name, values in result.data_vars.items() if BENCHMARK in values.dims}
-    return result.reindex({BENCHMARK: names}, fill_value=fill)
+    return [f"File '{file}' is not readable" for entry in benchmarks for file in entry.unreadable]
 
 
 def _timings(benchmarks: Sequence[Entry], path: Path) -> xr.DataArray:
     """Return the samples as timings, of the benchmarks that have both."""
     usable = [entry for entry in benchmarks if not entry.unreadable]
     if not usable:
-        complaints = [complaint for entry in benchmarks for complaint in _complaints(entry)]
-        raise ValueError(f"{path}: no benchmark has both samples: {listed(complaints, 5)}")
+        raise ValueError(f"{path}: no benchmark has both samples: {listed(_complaints(*benchmarks), 5)}")
     times: xr.DataArray = build(table_of_entries(usable))[TIME]
     levels, weights = np.array([(entry.level, entry.weight) for entry in usable], dtype=float).T
     return times.assign_coords(confidence_level=(BENCHMARK, levels), weight=(BENCHMARK, weights))
@@ -181,7 +174,9 @@ def _analyse(
     for statistic in STATISTICS:
         observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(VERSION, drop=True)
         total = overall_speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights).squeeze(VERSION, drop=True)
-        variables = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
+        spent = getattr(times.sel({VERSION: SAMPLES[0]}), statistic)(EXECUTION)
+        shown_weights = {"custom": times["weight"], "equal": xr.ones_like(times["weight"]), "fraction": spent / spent.sum()}
+        variables = {"speedup": observed["estimate"], "weight": shown_weights[weights]}
         variables |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
             variables |= _tested(times, statistic, confidence_level, weights, precision, correction=correction, warned=warned)
@@ -226,16 +221,6 @@ def _tested(
         **{name: share[name] for name in ("accelerated", "lower", "upper", "reliable")},
         "required_benchmarks": xr.DataArray(float(needed)),
     }
-
-
-def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
-    """Return the weights used, as the tool shows them: 1, the coefficient, or the share of the first program's time."""
-    if weights == "custom":
-        return times["weight"]
-    if weights == "equal":
-        return xr.ones_like(times["weight"])
-    spent = getattr(times.sel({VERSION: SAMPLES[0]}), statistic)(EXECUTION)
-    return xr.DataArray(spent / spent.sum())
 
 
 def _rounded(value: float) -> str:
@@ -303,11 +288,3 @@ def _warning_lines(warned: Warned, benchmarks: Sequence[Entry], displayed_path: 
         lines += [f"{entry.name} :", *(f"\t{text}" for text in texts)] if texts else []
         number += len(texts)
     return [*lines, f"{number} warning(s)."]
-
-
-def _error_lines(illegal: bool, began: tuple[float, os.times_result]) -> list[str]:
-    """Return what is wrong with the configuration, and the time taken, as R prints it."""
-    spent = os.times()
-    seconds = (spent.user - began[1].user, spent.system - began[1].system, time.perf_counter() - began[0])
-    clock = ["> proc.time()", "   user  system elapsed ", "".join(f"{number:7.2f} " for number in seconds)]
-    return [*([ILLEGAL_WEIGHTS] if illegal else []), *clock]

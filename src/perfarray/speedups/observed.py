@@ -286,16 +286,13 @@ def overall_speedup(
         | outputs(accelerated_speedup="", accelerated_gain="", n_accelerated="benchmarks that count as accelerated"),
         attrs=attrs,
     )
-    result = result if bounds is None else _overall_bounds(result, bounds.over(across))
+    if bounds is not None:  # a speedup that is no bound is NaN
+        unknown = bounds.over(across)
+        one_sided = ~(unknown.at_least & unknown.at_most)
+        sums = ("speedup", "gain", "accelerated_speedup", "accelerated_gain")
+        bounded = {name: result[name].where(one_sided).assign_attrs(result[name].attrs) for name in sums}
+        result = result.assign(bounded | {"bound": unknown.words})
     return with_notes(result, *pair.notes, pair.stopped_note(BOUND), *(() if is_chunked(cells["n"].variable) else one_side_notes(cells)))
-
-
-def _overall_bounds(result: xr.Dataset, bounds: Bounds) -> xr.Dataset:
-    """Set an overall speedup that is no bound to NaN, and say which bound the others are."""
-    one_sided = ~(bounds.at_least & bounds.at_most)
-    sums = ("speedup", "gain", "accelerated_speedup", "accelerated_gain")
-    bounded = {name: result[name].where(one_sided).assign_attrs(result[name].attrs) for name in sums}
-    return result.assign(bounded | {"bound": bounds.words})
 
 
 def _weights(weights: Any, baseline_times: xr.DataArray, pair: Pair, across: str) -> xr.DataArray:

@@ -8,11 +8,10 @@ import xarray as xr
 
 from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
-from perfarray.suites.matching import REPLICATE, count_empty, describe_one
+from perfarray.suites.matching import REPLICATE, check_drawing, count_empty, describe_one, over_cells, resolve_runs
 from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread, performance_of
-from perfarray.suites.runs import check_drawing, over_cells, resolve_runs
 from perfarray.timings.across import Weights, for_each_suite, movement_notes
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, resolve_best

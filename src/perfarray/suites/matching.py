@@ -1,13 +1,18 @@
-"""Which benchmarks count: of one system those that every cell has, of two those measured on both sides; attrs and notes on the others."""
+"""Which benchmarks count: of one system those that every cell has, of two those measured on both sides; attrs and notes on the others.
 
-from collections.abc import Callable, Hashable
+Then the runs of one system that a score is drawn from: what a run is, which units all benchmarks share, how often is drawn.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import xarray as xr
 
-from perfarray.numerics.suite import Sides, match_sides, movement, suite_units
-from perfarray.numerics.types import Floats
+from perfarray.numerics.levels import unit_means
+from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, suite_units
+from perfarray.numerics.types import Floats, Integers
+from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.across import MOVEMENT, UNMATCHED, Weights, check_across, name_suites, suites_hint
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
@@ -15,10 +20,10 @@ from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
-from perfarray.timings.resolve import Data, Timings
-from perfarray.timings.streams import cell_keys, order_of_labels
-from perfarray.timings.units import unit_depth
-from perfarray.timings.validation import listed
+from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve
+from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
+from perfarray.timings.units import describe_value, pool_above_unit, unit_depth, value_depth
+from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, weigh
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
@@ -244,3 +249,100 @@ def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
 def without_benchmarks(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark was measured on both sides."""
     return (count_empty(result["suite_benchmarks"] == 0, "no benchmark measured on both sides"),)
+
+
+Labels = str | Sequence[str] | None
+
+
+class Runs(NamedTuple):
+    """The suite of one system, the place of its runs in the nest, what is drawn, and the checks that its benchmarks need."""
+
+    system: OneSystem
+    depth: int
+    drawing: Drawing
+    checks: tuple[str, ...]
+
+    @property
+    def cells(self) -> xr.DataArray:
+        """The keys of the cells."""
+        data = self.system.data
+        return cell_keys([data.array], (*data.levels, self.system.across))
+
+    def describe(self, *, random: bool) -> dict[str, Hashable]:
+        """Return the attrs of the result."""
+        data = self.system.data
+        benchmarks = f"shared: {' '.join(data.shared)}" if data.shared else INDEPENDENT
+        attrs = describe_value(data, self.depth) | {"mean": self.drawing.mean, "benchmarks": benchmarks}
+        return attrs | ({"n_resamples": self.drawing.n_resamples, "engine": "numpy"} | describe_key(self.drawing.key) if random else {})
+
+
+def check_drawing(mean: str, n_resamples: int, rng: Rng) -> Drawing:
+    """Check what is drawn."""
+    check_choice(mean, "mean", MEANS)
+    return Drawing(check_count(n_resamples, "n_resamples", 2), mean, key_of(rng))
+
+
+def resolve_runs(
+    times: Data, across: str, weights: Weights | None, drawing: Drawing, *,
+    metric: Labels, levels: Labels, value: str | None, unit: str | None, shared: Labels,
+) -> Runs:  # fmt: skip
+    """Choose metric, nest and runs, and match the suites of all cells."""
+    positive = "" if drawing.mean == "arithmetic" else f"mean={drawing.mean!r}"
+    weighing = weigh(times, across, weights)
+    data = pool_above_unit(resolve(weighing.select(times), metric, levels, shared=shared, censored="bound"), unit)
+    depth = value_depth(data, value)
+    data = check_positive_values(data, positive, depth) if positive else data
+    system = match_cells(data, across, weighing)
+    check_dim(data.array, across, "across")
+    declared = shared is not None or data.levels[0] in data.shared
+    return Runs(system, depth, drawing, () if declared else (MOVEMENT,))
+
+
+def over_cells(
+    kernel: Callable[[Suite, Integers], tuple[np.ndarray, ...]],
+    runs: Runs,
+    outputs: dict[str, Output],
+    coords: dict[str, Any] | None = None,
+    *,
+    most: int | None = None,
+    in_key_order: bool = True,
+) -> xr.Dataset:
+    """Give a formula the runs of the matched benchmarks and the keys of the cells; at most `most` levels are drawn jointly.
+
+    The common movement of units of benchmarks that share none is added to what the formula returns. Where random numbers are drawn,
+    benchmarks come in an order that depends on their labels alone, not on that of the data.
+    """
+    data, across, array = runs.system.data, runs.system.across, runs.system.data.array
+    # Not `runs` in the formula: tasks of dask would carry the timings.
+    depth, value_depth, mean, shared = len(data.levels), runs.depth, runs.drawing.mean, data.levels[0] in data.shared
+    joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
+    joint = joint if most is None else min(joint, most)
+    labels = array[across].values
+    order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
+    shares = runs.system.weighing.shares_of(labels)
+
+    def arranged(values: Floats, cells: Any, complete: Any) -> tuple[np.ndarray, ...]:
+        positions = order[complete.reshape(-1)[order]]
+        chosen = values.take(positions, axis=values.ndim - depth - 1)
+        if mean != "arithmetic":
+            # Data in memory were refused; a lazy cell with such a value has no score.
+            wrong = (unit_means(chosen, depth - value_depth) <= 0).any(axis=tuple(range(-value_depth - 2, 0)))
+            chosen = np.where(wrong.reshape(*wrong.shape, *[1] * (depth + 1)), np.nan, chosen)
+        units = unit_means(chosen, depth)
+        units = units.reshape(-1, *units.shape[-2:])
+        movement = (np.full(len(units), np.nan),) * 2 if shared else common_movement(units)
+        suite = arrange(chosen, depth, value_depth, joint)
+        suite = suite if shares is None else suite._replace(counts=shares[positions] / shares[positions].mean())
+        answers = (*kernel(suite, cells.ravel()), *movement)
+        return tuple(answer.reshape((*values.shape[: -depth - 1], *answer.shape[1:])) for answer in answers)
+
+    keys = runs.cells
+    if is_chunked(array):  # keys wait for their values: else dask would fetch the values of all cells before it uses the first
+        from dask.array import map_blocks
+
+        first = array.isel({dim: 0 for dim in array.dims if dim not in keys.dims}).transpose(*keys.dims)
+        chunked_keys: Any = keys.chunk(first.chunksizes).data
+        waiting = map_blocks(lambda number, _: number, chunked_keys, first.data, dtype=keys.dtype)  # type: ignore[no-untyped-call]
+        keys = keys.copy(data=waiting)
+    core = [(across, *data.levels), (), (across,)]
+    return apply(arranged, array, keys, runs.system.complete, core=core, outputs=outputs | movement_outputs(), coords=coords)

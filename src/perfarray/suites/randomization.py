@@ -132,7 +132,11 @@ def randomization_test(
         mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, alternative=alternative,
         weights=systems.weights(in_key_order=draws is not None),
     )  # fmt: skip
-    length = (draws.n_resamples if draws is not None else _most_exchanges(systems, score)) if distribution else None
+    length = draws.n_resamples if draws is not None and distribution else None
+    if draws is None and distribution:  # as many as the arrays have room for
+        sizes = [side.array.sizes for side in (systems.pair.candidate, systems.pair.baseline)]
+        new, old = (prod(side[level] for level in systems.pair.candidate.levels[: systems.depth + 1]) for side in sizes)
+        length = most_outcomes(sizes[0].get(across, 1), (new, old), score)
 
     def kernel(sides: Sides, cells: Any) -> tuple[np.ndarray, ...]:
         return *randomization(sides, cells, score, draws, plus_one, length=length), smallest_number(sides)
@@ -151,13 +155,6 @@ def randomization_test(
     if draws is not None:
         attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy", "plus_one": int(plus_one)} | describe_key(draws.key)
     return matching.describe_two(result, systems, attrs, checks=("suite_benchmarks", "suite_exchanges", *systems.movement_checks(joint)))
-
-
-def _most_exchanges(systems: matching.TwoSystems, score: Score) -> int:
-    """Return how many exchanges a cell has at most, by the sizes of the arrays."""
-    sizes = [side.array.sizes for side in (systems.pair.candidate, systems.pair.baseline)]
-    new, old = (prod(side[level] for level in systems.pair.candidate.levels[: systems.depth + 1]) for side in sizes)
-    return most_outcomes(sizes[0].get(systems.across, 1), (new, old), score)
 
 
 @check("suite_exchanges")

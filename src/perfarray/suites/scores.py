@@ -11,7 +11,7 @@ from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, su
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
-from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
+from perfarray.suites.numerics.redrawn_scores import Score
 from perfarray.timings.across import PRIORS, Weights, for_each_suite
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, SUMMARIES, resolve_best
@@ -240,7 +240,11 @@ def score_ratio_interval(
         times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored
     )
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
-    _check_prior(prior, method=None if method == "t" else method, weights=weights, random_benchmarks=random_benchmarks, shared=joint)
+    check_choice(prior, "prior", PRIORS)
+    others = {"method": None if method == "t" else method, "weights": weights, "random_benchmarks": random_benchmarks, "shared": joint}
+    given = [f"{name}={value!r}" for name, value in others.items() if value is not None and value is not False]
+    if prior and given:
+        raise ValueError(f"{', '.join(given)} does not go with prior={prior!r}, which is for t of fixed, independent, equal benchmarks")
     score = Score(
         mean, resolve_best(statistic, systems.better), shared=joint, paired=paired is not None, random_benchmarks=bool(random_benchmarks),
         confidence_level=level, alternative=alternative, weights=systems.weights(in_key_order=draws is not None),
@@ -267,14 +271,6 @@ def score_ratio_interval(
     return matching.describe_two(result, systems, attrs, checks=checks)
 
 
-def _check_prior(prior: str | None, **arguments: Any) -> None:
-    """Raise for an unknown prior, and where other arguments do not go with one."""
-    check_choice(prior, "prior", PRIORS)
-    given = [f"{name}={value!r}" for name, value in arguments.items() if value is not None and value is not False]
-    if prior and given:
-        raise ValueError(f"{', '.join(given)} does not go with prior={prior!r}, which is for t of fixed, independent, equal benchmarks")
-
-
 def _without_bounds(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:
     """Open the limits of the answers that leave out a benchmark as those of the others are open."""
     if "estimate_without" not in result:
@@ -298,7 +294,8 @@ def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
 def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return where there are too few units for the bootstrap, or too few replicates for the confidence level."""
     attrs, method = result.attrs, str(result.attrs["method"])
-    level = two_sided_level(float(attrs["confidence_level"]), str(attrs["alternative"]))
+    confidence = float(attrs["confidence_level"])
+    level = confidence if attrs["alternative"] == "two-sided" else 2 * confidence - 1
     few = few_units(result.variables["n"], method, f"units ({_unit(result)})")
     return few, few_replicates(int(attrs["n_resamples"]), method, level)
 

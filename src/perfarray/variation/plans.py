@@ -23,10 +23,10 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
-from perfarray.variation.costs import ITERATIONS, PRICE
+from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, ITERATIONS, PRICE, check_affordable, check_goal, describe_goal, systems
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, growth, half_width_limits, units_to_add
-from perfarray.variation.numerics.jackknife import evenness
+from perfarray.variation.numerics.component_intervals import evenness
 from perfarray.variation.numerics.plans import (
     Plan,
     counts_by_budget,
@@ -38,7 +38,6 @@ from perfarray.variation.numerics.plans import (
     with_top,
 )
 from perfarray.variation.published import component_arrays, is_published, published
-from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
 CELLS = 1 << 11  # planned at once: on its way each has 24 variances at 26 budgets
 NEAR, TRIES = 0.01, 4  # how many more degrees of freedom a plan may bring than it was made with, and how often it is made again
@@ -253,11 +252,12 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     more = with_top(units, np.where(units[..., None] > 0, each[..., 1:], 0.0 * units[..., None]))
     with np.errstate(invalid="ignore"):
         already = inside_parent(pilot.total)
-    curves = counts_by_budget(pilot.variance, pilot.cost, plan.cost[..., None] * np.array(FACTORS), goal)
-    best = assured_half_width(curves.units, curves.below, evidence.along(), goal)
-    as_default = (curves.default_units == curves.units) & (curves.default_below == curves.below)
-    default_units = np.where(as_default, np.nan, curves.default_units)
-    default = np.where(as_default, best, assured_half_width(default_units, curves.default_below, evidence.along(), goal))
+    budgets = plan.cost[..., None] * np.array(FACTORS)
+    best_units, best_below, default_units, default_below = counts_by_budget(pilot.variance, pilot.cost, budgets, goal)
+    best = assured_half_width(best_units, best_below, evidence.along(), goal)
+    as_default = (default_units == best_units) & (default_below == best_below)
+    default_units = np.where(as_default, np.nan, default_units)
+    default = np.where(as_default, best, assured_half_width(default_units, default_below, evidence.along(), goal))
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, np.where(pilot.n == 0, np.nan, plan.least_budget), half_width,
         *half_width_limits(top, below, evidence, goal), np.where(np.isnan(units), np.nan, with_pilot), plan.default_half_width,

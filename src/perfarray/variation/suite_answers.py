@@ -10,19 +10,19 @@ from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import LEVEL, Output
 from perfarray.variation.advice import advice_on_suite
+from perfarray.variation.costs import BUDGET_FACTOR, FACTORS
 from perfarray.variation.numerics.allocation import ROUNDING, Goal
+from perfarray.variation.numerics.assurance import half_width_limits
 from perfarray.variation.numerics.suite_counts import continuous, narrowest, side_by_side
 from perfarray.variation.numerics.suite_pilot import (
     Sharing,
     SuitePilot,
     SuitePlan,
     half_width_of_noise,
-    pilot_limits,
     plan_assured,
     suite_pilot,
     units_to_add,
 )
-from perfarray.variation.request import BUDGET_FACTOR, FACTORS
 
 NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too little to spend"
 
@@ -109,7 +109,7 @@ def _plan_one(pilots: list[SuitePilot], rules: Rules) -> dict[str, Any]:
     with np.errstate(divide="ignore", invalid="ignore"):
         default_units = np.floor(np.append(budgets, goal.budget or plan.cost) / one_of_everything + ROUNDING)
         default = half_width_of_noise(forest.variance.sum() / default_units, default_units, evidence, goal)
-    low, high = pilot_limits(plan, goal)
+    low, high = half_width_limits(plan.units.min(), np.asarray(plan.inside), plan.evidence, goal)
     more, more_half_width = units_to_add(pilots, plan, goal)
     spent = (forest.cost * forest.totals(plan.counts))[forest.paths]
     planned, by_benchmark = rules.sharing[0].planned, (-1, len(rules.names))

@@ -16,9 +16,8 @@ from perfarray.timings.resolve import Data, Timings, check_dim, check_names, sha
 from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.timings.weights import weigh
-from perfarray.variation.costs import PRICE
+from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, PRICE, check_affordable, check_goal, describe_goal, systems
 from perfarray.variation.numerics.suite_pilot import Sharing
-from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 from perfarray.variation.suite_answers import Rules, plan_suites
 
 BINARY = "binary"  # the level whose units serve every benchmark unless something else is said

@@ -13,8 +13,9 @@ from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics import suite_counts
 from perfarray.variation.numerics.allocation import Goal
+from perfarray.variation.numerics.assurance import half_width_limits
 from perfarray.variation.numerics.suite_counts import continuous, narrowest, quantile, side_by_side, tree, tree_rates, whole_counts
-from perfarray.variation.numerics.suite_pilot import Sharing, pilot_limits, plan_assured, suite_pilot, units_to_add
+from perfarray.variation.numerics.suite_pilot import Sharing, plan_assured, suite_pilot, units_to_add
 from strategies import examples
 
 BUILD = np.array([0.02, 0.015])
@@ -338,7 +339,7 @@ class TestPilot:
         pilot, goal = pilot_of(np.random.default_rng(2).normal(1, 0.02, (3, 10, 1, 1)), cost=self.COST, in_pilot=1), Goal(budget=5000.0)
         plan = plan_assured([pilot], goal)
         assert pilot.df == 9
-        ratios = [half / plan.half_width for half in pilot_limits(plan, goal)]
+        ratios = [half / plan.half_width for half in half_width_limits(plan.units.min(), np.asarray(plan.inside), plan.evidence, goal)]
         assert ratios == pytest.approx([math.sqrt(9 / quantile) for quantile in (19.0227677986, 2.70038949998)], rel=1e-9)
 
     def test_units_to_add_by_trying(self):

@@ -8,40 +8,28 @@ from perfarray.numerics.types import Floats
 
 
 def proportion_limits(successes: npt.ArrayLike, n: npt.ArrayLike, level: float, method: str) -> tuple[Floats, Floats, Floats]:
-    """Return the share of successes and its limits, NaN where n is 0.
-
-    Methods: "wilson", the score interval with continuity correction (R's `prop.test`); "exact", Clopper and Pearson's; "wald", the
-    paper's C -+ z sqrt(C (1 - C) / b), which may leave [0, 1].
-    """
+    """Return the share of successes and its limits, NaN where n is 0; "wald" may leave [0, 1]."""
     a, b = np.asarray(successes, dtype=float), np.asarray(n, dtype=float)
     b = np.where(b > 0, b, np.nan)
-    lower, upper = {"wilson": _wilson, "exact": _exact, "wald": _wald}[method](a, b, 1 - level)
-    return a / b, np.where(np.isnan(b), np.nan, lower), np.where(np.isnan(b), np.nan, upper)
+    share, z, risk = a / b, ndtri(1 - (1 - level) / 2), 1 - level
+    if method == "wilson":  # with continuity correction, as R's prop.test
+        lower, upper = _wilson(a, b, z)
+    elif method == "exact":  # Clopper and Pearson: the shares at which so many, or so few, successes become unlikely
+        lower = np.where(a <= 0, 0.0, betaincinv(np.maximum(a, 0.5), b - a + 1, risk / 2))
+        upper = np.where(a >= b, 1.0, betaincinv(a + 1, np.maximum(b - a, 0.5), 1 - risk / 2))
+    else:
+        half_width = z * np.sqrt(share * (1 - share) / b)
+        lower, upper = share - half_width, share + half_width
+    return share, np.where(np.isnan(b), np.nan, lower), np.where(np.isnan(b), np.nan, upper)
 
 
-def _wilson(a: Floats, b: Floats, risk: float) -> tuple[Floats, Floats]:
-    # The correction is half a success.
-    z = ndtri(1 - risk / 2)
-    share = a / b
-    correction = np.minimum(0.5, np.abs(a - b / 2))
+def _wilson(a: Floats, b: Floats, z: float) -> tuple[Floats, Floats]:
+    share, correction = a / b, np.minimum(0.5, np.abs(a - b / 2))  # half a success
     low, high = share - correction / b, share + correction / b
     quarter = z**2 / (2 * b)
     lower = (low + quarter - z * np.sqrt(np.maximum(low * (1 - low), 0) / b + quarter / (2 * b))) / (1 + 2 * quarter)
     upper = (high + quarter + z * np.sqrt(np.maximum(high * (1 - high), 0) / b + quarter / (2 * b))) / (1 + 2 * quarter)
     return np.where(low <= 0, 0.0, lower), np.where(high >= 1, 1.0, upper)
-
-
-def _exact(a: Floats, b: Floats, risk: float) -> tuple[Floats, Floats]:
-    # The shares at which so many, or so few, successes become unlikely.
-    lower = betaincinv(np.maximum(a, 0.5), b - a + 1, risk / 2)
-    upper = betaincinv(a + 1, np.maximum(b - a, 0.5), 1 - risk / 2)
-    return np.where(a <= 0, 0.0, lower), np.where(a >= b, 1.0, upper)
-
-
-def _wald(a: Floats, b: Floats, risk: float) -> tuple[Floats, Floats]:
-    share = a / b
-    half_width = ndtri(1 - risk / 2) * np.sqrt(share * (1 - share) / b)
-    return np.asarray(share - half_width), np.asarray(share + half_width)
 
 
 def benchmarks_needed(share: float, precision: float, level: float) -> int:

@@ -34,40 +34,30 @@ class KolmogorovSmirnov(NamedTuple):
     pvalue: Floats
 
 
-class _Pooled(NamedTuple):
-    """Two samples in one ascending row: the counts of each below, and up to, the ties of a position."""
-
-    n: Integers
-    m: Integers
-    is_x: Mask
-    x_up_to: Integers
-    y_below: Integers
-    y_up_to: Integers
-    measured: Mask
-    tied: Mask
-    tie_sum: Floats  # of t^2 - 1 over all values, each among t ties: of t^3 - t over the ties
-
-
 def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, alternative: str = "greater") -> RankSum:
     """Test whether x tends to be larger than y ("less", "two-sided"), as R's `wilcox.test` does.
 
     The p-value is exact where both sides have fewer than 50 values without ties; else it is normal, corrected for ties and continuity,
     and NaN where all values are equal.
     """
-    pooled = _pool(x, y)
-    n, m = pooled.n.astype(float), pooled.m.astype(float)
-    greater = np.where(pooled.is_x, pooled.y_below, 0).sum(axis=-1)
-    equal = np.where(pooled.is_x, pooled.y_up_to - pooled.y_below, 0).sum(axis=-1)
+    ordered, is_x, is_y = _pool(x, y)
+    n_x, n_y, (first, last) = is_x.sum(axis=-1), is_y.sum(axis=-1), _tie_bounds(ordered)
+    n, m = n_x.astype(float), n_y.astype(float)
+    y_counts, ties = np.cumsum(is_y, axis=-1), np.where(is_x | is_y, last - first + 1, 1).astype(float)
+    y_below: Integers = np.take_along_axis(y_counts - is_y, first, axis=-1)
+    greater = np.where(is_x, y_below, 0).sum(axis=-1)
+    equal = np.where(is_x, np.take_along_axis(y_counts, last, axis=-1) - y_below, 0).sum(axis=-1)
+    tie_sum = (ties**2 - 1).sum(axis=-1)  # over all values, each among t ties: of t^3 - t over the ties
     with np.errstate(divide="ignore", invalid="ignore"):
         pairs = np.where(n * m > 0, n * m, np.nan)
         statistic = np.where(n * m > 0, greater + 0.5 * equal, np.nan)
-        spread = np.sqrt(n * m / 12 * (n + m + 1 - pooled.tie_sum / ((n + m) * (n + m - 1))))
+        spread = np.sqrt(n * m / 12 * (n + m + 1 - tie_sum / ((n + m) * (n + m - 1))))
         spread = np.where(spread > 0, spread, np.nan)
         distance = statistic - n * m / 2
         above, below = np.asarray(ndtr(-(distance - 0.5) / spread)), np.asarray(ndtr((distance + 0.5) / spread))
-    exact = (pooled.n < EXACT_BELOW) & (pooled.m < EXACT_BELOW) & ~pooled.tied & (n * m > 0)
-    for a, b in {*zip(pooled.n[exact].tolist(), pooled.m[exact].tolist(), strict=True)}:  # one null distribution for each pair of sizes
-        cells, cdf = exact & (pooled.n == a) & (pooled.m == b), rank_sum_cdf(a, b)
+    exact = (n < EXACT_BELOW) & (m < EXACT_BELOW) & ~(ties > 1).any(axis=-1) & (n * m > 0)
+    for a, b in {*zip(n_x[exact].tolist(), n_y[exact].tolist(), strict=True)}:  # one null distribution for each pair of sizes
+        cells, cdf = exact & (n_x == a) & (n_y == b), rank_sum_cdf(a, b)
         above[cells], below[cells] = cdf[a * b - greater[cells]], cdf[greater[cells]]
     pvalues = {"greater": above, "less": below, "two-sided": np.minimum(1.0, 2 * np.minimum(above, below))}
     return RankSum(statistic, pvalues[alternative], greater / pairs, equal / pairs)
@@ -78,49 +68,36 @@ def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike, *, exact_ties: bool =
 
     Where n m < 10,000 the p-value is exact without ties, and with `exact_ties` also given the ties; else it is that of the limit law.
     """
-    pooled = _pool(x, y)
-    n, m = pooled.n, pooled.m
+    ordered, is_x, is_y = _pool(x, y)
+    n, m = is_x.sum(axis=-1), is_y.sum(axis=-1)
+    # From value to value the difference of the distributions, times n m, rises by m or falls by n; it is looked at behind ties.
+    differences = np.cumsum(is_x * m[..., None] - is_y * n[..., None], axis=-1)
+    tie = ordered[..., 1:] == ordered[..., :-1]
+    steps = np.where(tie, 0, np.abs(differences[..., :-1])).max(axis=-1, initial=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        differences = np.abs(pooled.x_up_to * m[..., None] - pooled.y_up_to * n[..., None])
-        steps = np.where(pooled.measured, differences, 0).max(axis=-1, initial=0)
         statistic = np.where(n * m > 0, steps / (n * m), np.nan)
         pvalue = np.asarray(kolmogorov(statistic * np.sqrt(n * m / (n + m))))
-    few = (n * m < EXACT_PRODUCT) & (n * m > 0)
-    exact = few & ~pooled.tied
+    few, tied = (n * m < EXACT_PRODUCT) & (n * m > 0), tie.any(axis=-1)
+    exact = few & ~tied
     for a, b in {*zip(n[exact].tolist(), m[exact].tolist(), strict=True)}:  # one lattice for each pair of sizes
         cells = exact & (n == a) & (m == b)
         distinct, index = np.unique(steps[cells], return_inverse=True)
         pvalue[cells] = _prob_as_far(distinct, a, b)[index]
     if exact_ties:
-        cells = few & pooled.tied
+        cells = few & tied
         pvalue[cells] = exact_ks_pvalue(*(np.broadcast_to(side, (*n.shape, np.shape(side)[-1]))[cells] for side in (x, y)))
     return KolmogorovSmirnov(statistic, pvalue)
 
 
-def _pool(x: npt.ArrayLike, y: npt.ArrayLike) -> _Pooled:
-    """Sort both samples together, what was not measured last, and count along the rows."""
+def _pool(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Mask, Mask]:
+    """Return both samples in one ascending row, what was not measured last, and which values are of x, and of y."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     batch = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     joined = np.concatenate([np.broadcast_to(side, (*batch, side.shape[-1])) for side in (x, y)], axis=-1)
-    order = np.argsort(joined, axis=-1, kind="stable")
+    order = np.argsort(joined, axis=-1)
     ordered = np.take_along_axis(joined, order, axis=-1)
-    measured = ~np.isnan(ordered)
-    is_x = (order < x.shape[-1]) & measured
-    is_y = measured & ~is_x
-    first, last = _tie_bounds(ordered)
-    x_counts, y_counts = np.cumsum(is_x, axis=-1), np.cumsum(is_y, axis=-1)
-    ties = np.where(measured, last - first + 1, 1).astype(float)
-    return _Pooled(
-        n=is_x.sum(axis=-1),
-        m=is_y.sum(axis=-1),
-        is_x=is_x,
-        x_up_to=np.take_along_axis(x_counts, last, axis=-1),
-        y_below=np.take_along_axis(y_counts - is_y, first, axis=-1),
-        y_up_to=np.take_along_axis(y_counts, last, axis=-1),
-        measured=measured,
-        tied=np.asarray((ties > 1).any(axis=-1)),
-        tie_sum=(ties**2 - 1).sum(axis=-1),
-    )
+    measured, from_x = ~np.isnan(ordered), order < x.shape[-1]
+    return ordered, measured & from_x, measured & ~from_x
 
 
 def _tie_bounds(ordered: Floats) -> tuple[Integers, Integers]:

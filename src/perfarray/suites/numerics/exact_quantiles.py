@@ -41,10 +41,7 @@ class Quantiles(NamedTuple):
 
 
 def exact_numbers(suite: Suite, mean: str, after_each: Callable[[], object] | None = None) -> tuple[Floats, Floats]:
-    """Return the five numbers (5, cells), and lower and upper bounds of the quartiles (2, 3, cells); NaN without data.
-
-    `after_each` is called after each cell.
-    """
+    """Return the five numbers (5, cells), and lower and upper bounds of the quartiles (2, 3, cells); call `after_each` after each cell."""
     extremes, quartiles = np.full((2, len(suite.runs)), np.nan), np.full((3, 3, len(suite.runs)), np.nan)
     # Cells differ in their values, and with them in the sums there are.
     for cell, units in enumerate(units_of(suite)):
@@ -91,10 +88,7 @@ def points_of(runs: Floats) -> Points:
 
 
 def quantiles_of_sum(groups: Sequence[Sequence[Points]], shares: Sequence[Fraction], probabilities: Sequence[Fraction]) -> Quantiles:
-    """Return quantiles of a sum of one draw per benchmark; of a mixture of such laws where units are shared.
-
-    A group holds the values of every benchmark in one shared unit, with the share of the unit; there is one group where none is shared.
-    """
+    """Return quantiles of a sum of one draw per benchmark: of a mixture of groups, each with the values in one shared unit."""
     totals = [prod(int(counts.sum()) for _, counts in group) for group in groups]
     denominator = lcm(*((share / total).denominator for share, total in zip(shares, totals, strict=True)))
     weights = [int(share / total * denominator) for share, total in zip(shares, totals, strict=True)]
@@ -114,13 +108,17 @@ def _listed(groups: Sequence[Sequence[Points]], weights: Sequence[int], targets:
         sums, multiplicities = (np.concatenate(pieces) for pieces in zip(*laws, strict=True))
         return _reached(sums, multiplicities, targets)
     halves = [_halves(group, weight, kind) for group, weight in zip(groups, weights, strict=True)]
+
+    def weights_below(sums: Floats) -> np.ndarray:
+        return np.asarray(sum((half.upto[half.places(sums)] * half.weights).sum(axis=-1) for half in halves))
+
     ends = [[float(half.short[end] + half.long[end]) for half in halves] for end in (0, -1)]
     extent = max(map(abs, (*ends[0], *ends[1])))
     start = Bracket(min(ends[0]) - extent, max(ends[1]) + extent, 0, denominator)
     quantiles = []
     for target in targets:
-        bracket = _narrowed(partial(_weights_below, halves), target, start, least=NARROW * extent, few=denominator * SORTED // number)
-        quantiles.append(_within(halves, bracket, target, tied=bracket.width <= NARROW * extent))
+        bracket = _narrowed(weights_below, target, start, least=NARROW * extent, few=denominator * SORTED // number)
+        quantiles.append(_within(halves, bracket, target, tied=bracket.high - bracket.low <= NARROW * extent))
     return np.array(quantiles)
 
 
@@ -166,11 +164,6 @@ def _halves(group: Sequence[Points], weight: int, kind: Any) -> Halves:
     return Halves(short, weights, long, np.concatenate([np.zeros(1, kind), np.cumsum(long_weights)]))
 
 
-def _weights_below(halves: Sequence[Halves], sums: Floats) -> np.ndarray:
-    """Return the weight of all that does not exceed each sum."""
-    return np.asarray(sum((half.upto[half.places(sums)] * half.weights).sum(axis=-1) for half in halves))
-
-
 def _within(halves: Sequence[Halves], bracket: "Bracket", target: int, *, tied: bool) -> float:
     """Return the least sum inside a bracket at which the weights reach a target; of sums that differ by rounding, the largest."""
     sums_inside, multiplicities = [], []
@@ -197,11 +190,6 @@ class Bracket(NamedTuple):
     below: Any
     above: Any
 
-    @property
-    def width(self) -> float:
-        """How far the places are apart."""
-        return self.high - self.low
-
 
 def _narrowed(
     weights: Callable[[Floats], np.ndarray], target: Any, bracket: Bracket, *, least: float, few: Any = 0, lattice: bool = False
@@ -211,10 +199,10 @@ def _narrowed(
     F is nearly straight inside a narrow bracket: its ends move to both sides of the place where a line from end to end reaches the
     target. Where F is not straight, the bracket is halved.
     """
-    while bracket.width > least and bracket.above - bracket.below > few:
-        guess = bracket.low + bracket.width * float((target - bracket.below) / (bracket.above - bracket.below))
-        points = np.array([guess - BESIDE * bracket.width, guess + BESIDE * bracket.width, bracket.low + bracket.width / 2])
-        inside = min(least, bracket.width / 2)
+    while (width := bracket.high - bracket.low) > least and bracket.above - bracket.below > few:
+        guess = bracket.low + width * float((target - bracket.below) / (bracket.above - bracket.below))
+        points = np.array([guess - BESIDE * width, guess + BESIDE * width, bracket.low + width / 2])
+        inside = min(least, width / 2)
         points = np.sort(np.clip(np.rint(points) if lattice else points, bracket.low + inside, bracket.high - inside))
         for point, reached in zip(points.tolist(), weights(points).tolist(), strict=True):
             if reached >= target:

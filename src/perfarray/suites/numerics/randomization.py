@@ -39,8 +39,7 @@ def randomization(
 ) -> tuple[Floats, ...]:
     """Return the observed ratio, the p-value, the smallest p-value possible and the exchanges counted of every suite (suites,).
 
-    With a length also the ratio after every exchange, (suites, length), NaN behind the last. `plus_one` counts the observed data among
-    random experiments: (b + 1) / (M + 1), never zero.
+    With a length also the ratio after every exchange, (suites, length), NaN behind the last. `plus_one`: (b + 1) / (M + 1), never zero.
     """
     fields = np.full((4, len(cells)), np.nan)
     ratios = None if length is None else np.full((len(cells), length), np.nan)
@@ -77,9 +76,11 @@ def exchange_units(
                 at_least, at_most = _counted_by_halves(blocks, score, float(observed[0, 0]), float(weights[0, 0]))
                 yield block_rows, Tally(np.exp(observed[:, 0]), np.array([at_least]), np.array([at_most]), number, possible)
                 continue
-            exchanges = (
-                _every_exchange(blocks, score) if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
-            )
+            if draws is None:
+                sums = np.zeros((2, len(block_rows), 1))
+                for scores in (scores for block in blocks for scores in np.moveaxis(_table(block, score), 2, 0)):
+                    sums = (sums[..., None] + scores[..., None, :]).reshape(*sums.shape[:2], -1)
+            exchanges = [sums] if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
             for sums in exchanges:
                 logs = _log_ratio(sums, weights, score)
                 if ratios is not None:
@@ -161,15 +162,6 @@ def _table(block: Block, score: Score) -> Floats:
     return table
 
 
-def _every_exchange(blocks: list[Block], score: Score) -> Iterator[Floats]:
-    """Yield the sums of every exchange of the units of all blocks, (2, suites, exchanges)."""
-    sums = np.zeros((2, len(blocks[0].suites), 1))
-    for block in blocks:
-        for scores in np.moveaxis(_table(block, score), 2, 0):
-            sums = (sums[..., None] + scores[..., None, :]).reshape(*sums.shape[:2], -1)
-    yield sums
-
-
 def _counted_by_halves(blocks: list[Block], score: Score, observed: float, weight: float) -> tuple[int, int]:
     """Return how many exchanges of the units of a suite give a log ratio as large as the observed one, and as small.
 
@@ -203,7 +195,11 @@ def _drawn_exchanges(blocks: list[Block], score: Score, number: int, streams: St
             outcomes = block.outcomes(score.paired)
             if outcomes <= TABLE:
                 for subset in block.in_parts(KEPT // (max(length, outcomes) * block.new.shape[1])):
-                    _add_entries(sums, subset, score, streams, cells[subset.suites], start)
+                    table, total = _difference(_table(subset, score), score), sums[:, subset.rows]
+                    stream = EXCHANGES | subset.position  # the same entry for both sides
+                    add_one_of_each(total, table.swapaxes(1, 2), cells[subset.suites], stream, streams, start)
+                    if not np.may_share_memory(total, sums):
+                        sums[:, subset.rows] = total
                 continue
             permuted = BLOCK // (block.new[0].size + block.old[0].size)  # suites and experiments whose units are permuted together
             for subset in block.in_parts(permuted // length):
@@ -218,14 +214,6 @@ def _drawn_exchanges(blocks: list[Block], score: Score, number: int, streams: St
 def _difference(scores: Floats, score: Score) -> Floats:
     """Return the difference (1, ...) of the scores of both sides where that is all the geometric mean needs, else the two (2, ...)."""
     return scores[:1] - scores[1:] if score.mean == "geometric" else scores
-
-
-def _add_entries(sums: Floats, block: Block, score: Score, streams: Streams, cells: Integers, start: int) -> None:
-    """Add one entry of every benchmark's table to every experiment, the same entry for both sides."""
-    table, total = _difference(_table(block, score), score), sums[:, block.rows]
-    add_one_of_each(total, table.swapaxes(1, 2), cells, EXCHANGES | block.position, streams, start)
-    if not np.may_share_memory(total, sums):
-        sums[:, block.rows] = total
 
 
 def _permuted(block: Block, score: Score, streams: Streams, cells: Integers, window: slice) -> Floats:

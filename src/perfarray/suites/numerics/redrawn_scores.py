@@ -49,12 +49,7 @@ class Score(NamedTuple):
     @property
     def two_sided_level(self) -> float:
         """The level of the two-sided interval whose limits, both or one, are asked for."""
-        return two_sided_level(self.confidence_level, self.alternative)
-
-
-def two_sided_level(confidence_level: float, alternative: str) -> float:
-    """Return the level of the two-sided interval that has the limits of the one asked for."""
-    return confidence_level if alternative == "two-sided" else 2 * confidence_level - 1
+        return self.confidence_level if self.alternative == "two-sided" else 2 * self.confidence_level - 1
 
 
 class Redrawn(NamedTuple):
@@ -76,7 +71,11 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, ea
     `cells`. Unless `each` benchmark is wanted, scores are summed where all benchmarks have equally few units.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
-    totals = not each and benchmarks > 1 and all(map(_equally_few, sides[:2]))
+    totals = not each and benchmarks > 1
+    for units in sides[:2]:  # so few, and equally many, that one random number stands for a redraw of them all
+        counts = (~np.isnan(units)).sum(axis=-1)
+        count = int(counts.max(initial=0))
+        totals = totals and bool(count) and bool((counts == count).all()) and grouping(count).picks == 1
     size = max(1, KEPT // max(1, benchmarks * number))
     for start in range(0, len(cells), size):
         block, keys = sides.rows(slice(start, start + size)), cells[start : start + size]
@@ -84,16 +83,13 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, ea
         yield Redrawn(block, keys, new, _redrawn(block.old, keys, UNITS | (not score.paired) << 32, streams, number, score, totals))
 
 
-def _equally_few(units: Floats) -> bool:
-    """Return whether all benchmarks have as many units, so few that one random number stands for a redraw of them all."""
-    counts = (~np.isnan(units)).sum(axis=-1)
-    count = int(counts.max(initial=0))
-    return bool(count) and bool((counts == count).all()) and grouping(count).picks == 1
-
-
 def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, totals: bool) -> Floats:
     """Return the transformed statistic of redrawn units of every benchmark, (suites, benchmarks, R), NaN where nothing was measured."""
-    counts, values = (~np.isnan(units)).sum(axis=-1), _ordered(units, score)
+    missing = np.isnan(units)
+    # Those that were measured come first.
+    ordered = np.take_along_axis(units, np.argsort(missing, axis=-1, kind="stable"), axis=-1) if missing.any() else units
+    with np.errstate(divide="ignore", invalid="ignore"):
+        counts, values = (~missing).sum(axis=-1), np.log(ordered) if score.statistic == "geometric" else ordered
     # Suites with equal numbers of units are drawn at once, in them the benchmarks with as many: mostly all of them.
     if counts.size and counts.min() == (count := int(counts.max())) > 0:
         return _redraw_units(values[..., :count], cells, stream | count, streams, number, score, totals)
@@ -105,14 +101,6 @@ def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, numb
             block_values = values[suites[:, None], rows, :count]
             scores[suites[:, None], rows] = _redraw_units(block_values, cells[suites], stream | count, streams, number, score, totals)
     return scores
-
-
-def _ordered(units: Floats, score: Score) -> Floats:
-    """Return units, or their logs, with those that were measured first."""
-    missing = np.isnan(units)
-    ordered = np.take_along_axis(units, np.argsort(missing, axis=-1, kind="stable"), axis=-1) if missing.any() else units
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(ordered) if score.statistic == "geometric" else ordered
 
 
 def _redraw_units(values: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, totals: bool) -> Floats:

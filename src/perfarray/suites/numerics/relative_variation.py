@@ -51,10 +51,7 @@ def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
 
 
 def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
-    """Return the exact standard deviation of the score over redrawn experiments, shape (cells,), without random numbers.
-
-    NaN where no closed form applies: harmonic means, and statistics whose law over more than `FEW` units is not known.
-    """
+    """Return the exact standard deviation of the score over redrawn experiments, shape (cells,); NaN without a closed form."""
     if suite.shares is not None:
         return np.array([_shared_spread(runs, statistic, mean, suite.counts) for runs in suite.runs])
     if mean == "harmonic":
@@ -171,8 +168,11 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
         batched |= where
         for block in _split(where, drawing.n_resamples, BLOCK if tabled else PIECE):
             subset = suite._replace(runs=suite.runs[block])
-            if tabled:
-                scores = draw_scores(_equally_likely(subset, number, statistic), cells[block], drawing)
+            if tabled:  # each value of the statistic as often as ways to redraw the runs lead to it
+                law = order_law(number, statistic)
+                often = np.rint(law.probability * number**number).astype(int)
+                values = np.repeat(law.support(np.sort(subset.runs[..., 0], axis=-1)), often, axis=-1)
+                scores = draw_scores(subset._replace(runs=values[:, :, None]), cells[block], drawing)
             else:
                 scores = _redraw_few(subset, cells[block], statistic, drawing)
             deviations[block], errors[block] = _of_scores(scores)
@@ -181,19 +181,10 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
     return deviations, errors
 
 
-def _equally_likely(suite: Suite, number: int, statistic: str) -> Suite:
-    """Return the values of a statistic of redrawn runs, each as often as ways to redraw them lead to it."""
-    law = order_law(number, statistic)
-    often = np.rint(law.probability * number**number).astype(int)
-    support = law.support(np.sort(suite.runs[..., 0], axis=-1))
-    return suite._replace(runs=np.repeat(support, often, axis=-1)[:, :, None])
-
-
 def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> tuple[Floats, Floats, Floats]:
     """Return the same, and the number of draws: as few as bring the Monte Carlo error below an aim, beginning with those asked for.
 
-    Benchmarks that share no units are drawn one by one: the contribution of each to the score has moments of its own, and those of the
-    score follow from them with an error that is smaller by the square root of the number of benchmarks.
+    The moments of benchmarks that share no units are drawn one by one: the error is smaller by the square root of their number.
     """
     deviations, errors, draws = np.full((3, len(cells)), np.nan)
     by_benchmark = suite.shares is None and drawing.mean != "harmonic"

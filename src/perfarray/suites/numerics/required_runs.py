@@ -29,17 +29,14 @@ class RequiredRuns(NamedTuple):
 def required_runs(
     sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, width: float, start: int
 ) -> RequiredRuns:
-    """Look for the fewest runs, from `start` on, whose interval is no wider than `width` (upper minus lower limit).
-
-    `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by the
-    square root of the runs and with their t, is narrow enough.
-    """
+    """Look for the fewest runs, from `start` on, whose interval is no wider than `width`; NaN, and extrapolated, where too few."""
     available = smallest_number(sides)
     runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
     fields = np.full((4, *available.shape, len(runs)), np.nan)
     # Each number of runs has an interval of its own.
     for index, number in enumerate(runs.tolist()):
-        first = sides._replace(new=_first(sides.new, number), old=_first(sides.old, number))
+        new, old = (np.where(np.cumsum(~np.isnan(side), axis=-1) <= number, side, np.nan) for side in (sides.new, sides.old))
+        first = sides._replace(new=new, old=old)
         interval = ScoreRatio(*ratio_intervals(first, cells, score, draws, method))
         for row, values in zip(fields, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
             row[..., index] = np.where(available >= number, values, np.nan)
@@ -51,11 +48,6 @@ def required_runs(
     lower, upper, df = (np.take_along_axis(values, last, axis=-1)[..., 0] for values in fields[1:])
     extrapolated = extrapolate(lower, upper, df, runs[last[..., 0]].astype(float), score, width)
     return RequiredRuns(required, np.where(np.isnan(required), extrapolated, required), fields[0], fields[1], fields[2], widths)
-
-
-def _first(units: Floats, number: int) -> Floats:
-    """Return units of which those after the first `number` measured ones are NaN."""
-    return np.where(np.cumsum(~np.isnan(units), axis=-1) <= number, units, np.nan)
 
 
 def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: Score, width: float) -> Floats:

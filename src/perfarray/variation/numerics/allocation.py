@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.searching import first_true
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
 LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
@@ -48,19 +48,6 @@ class Task(NamedTuple):
     min_units: int
     probability: float
 
-    def quantile(self, n: Floats) -> Floats:
-        """Return Student's t for n outermost units."""
-        return student_t(n, self.probability)
-
-    def of(self, rows: Integers) -> "Task":
-        """Return the same of some cells."""
-        return self._replace(variance=self.variance[rows], cost=self.cost[rows], rates=self.rates[rows], limit=self.limit[rows])
-
-
-def task_for(variance: Floats, cost: Floats, limit: Floats, goal: Goal, *, by_budget: bool) -> Task:
-    """Return cells to plan."""
-    return Task(variance, cost, pooled_rates(variance[:, 1:], cost[:, 1:]), limit, by_budget, goal.min_units, goal.probability)
-
 
 def student_t(n: npt.ArrayLike, probability: float) -> Floats:
     """Return Student's t for n outermost units, NaN where one is alone."""
@@ -86,10 +73,7 @@ def _listed(quantile: Callable[[float, Floats], Floats], probability: float) -> 
 
 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:
-    """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2) of every level below the outermost, unrounded.
-
-    A level without a component (NaN) is merged: its price joins the level above, and its count is NaN. That of the outermost is NaN.
-    """
+    """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2), unrounded; NaN of the outermost, and of NaN, which is merged."""
     counts = np.full(variance.shape, np.nan)
     joined = cost.astype(float)
     for level in range(variance.shape[-1] - 1, 0, -1):
@@ -115,12 +99,6 @@ def variance_of_mean(repetitions: Floats, variance: Floats) -> Floats:
     return np.asarray((variance / np.cumprod(repetitions, axis=-1)).sum(axis=-1))
 
 
-def half_width_of(repetitions: Floats, variance: Floats, confidence_level: float) -> Floats:
-    """Return the half-width that counts (..., L) promise: t with the outermost count less one degrees of freedom."""
-    quantile = student_t(repetitions[..., 0], (1 + confidence_level) / 2)
-    return np.asarray(quantile * np.sqrt(variance_of_mean(repetitions, variance)))
-
-
 def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
     """Return the outermost count of the continuous optimum, between the fewest and the most: those that suffice with one of everything."""
     low = np.full(len(task.limit), float(task.min_units))
@@ -132,7 +110,7 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
     def score(n: Floats) -> Floats:
         totals = totals_for(task, n[:, None])[:, 0]
         if task.by_budget:
-            return np.asarray(task.quantile(n) * np.sqrt((task.variance / totals).sum(axis=1)))
+            return np.asarray(student_t(n, task.probability) * np.sqrt((task.variance / totals).sum(axis=1)))
         with np.errstate(invalid="ignore"):
             return np.asarray((totals * task.cost).sum(axis=1))
 
@@ -152,9 +130,9 @@ def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.Arra
 def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
     """Return the fewest units, each of that variance, whose mean has the half-width wanted."""
     first = np.broadcast_to(low, unit_variance.shape)
-    limit = task.limit.reshape(-1, *([1] * (unit_variance.ndim - 1)))
-    high = np.maximum(first, np.ceil(task.quantile(first) ** 2 * unit_variance / limit**2))
-    return first_true(lambda n: task.quantile(n) ** 2 * unit_variance <= n * limit**2, first, high)
+    limit, p = task.limit.reshape(-1, *([1] * (unit_variance.ndim - 1))), task.probability
+    high = np.maximum(first, np.ceil(student_t(first, p) ** 2 * unit_variance / limit**2))
+    return first_true(lambda n: student_t(n, p) ** 2 * unit_variance <= n * limit**2, first, high)
 
 
 def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
@@ -164,8 +142,9 @@ def totals_for(task: Task, n: Floats, quantile: Floats | None = None) -> Floats:
     if task.by_budget:
         lower = share_out(a, d, rates, top, budget=task.limit[:, None] - task.cost[:, :1] * n, ordered=True)
     else:
+        quantile = student_t(n, task.probability) if quantile is None else quantile
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance_wanted = (task.limit[:, None] / (task.quantile(n) if quantile is None else quantile)) ** 2 - task.variance[:, :1] / n
+            variance_wanted = (task.limit[:, None] / quantile) ** 2 - task.variance[:, :1] / n
         lower = share_out(a, d, rates, top, variance_wanted=variance_wanted, ordered=True)
     return np.concatenate([top, lower[..., ::-1]], axis=-1)
 
@@ -175,9 +154,8 @@ def share_out(
 ) -> Floats:
     """Return the totals x = max(low, s sqrt(rates)) along the last axis, where s spends the budget, or reaches the variance wanted.
 
-    The price is the largest, over how many of the totals are held at `low`, of a line in s; the variance is the smallest of lines in
-    1 / s: so s is the smallest of those lines' solutions. Infinite where no finite s reaches the variance. `ordered` says that the s at
-    which they leave `low` ascend already.
+    The price is the largest, over how many totals are held at `low`, of a line in s, the variance the smallest of lines in 1 / s: so s is
+    the smallest of those lines' solutions. `ordered`: the s at which they leave `low` ascend already.
     """
     a, d, root, low = np.broadcast_arrays(variance, cost, np.sqrt(rates), low)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -13,8 +13,7 @@ import numpy as np
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.variation.numerics.component_intervals import patterns
-from perfarray.variation.numerics.jackknife import LEAST_UNITS, unit_squares
+from perfarray.variation.numerics.component_intervals import LEAST_UNITS, patterns, unit_squares
 
 LEFT = 0.5  # what is left, at most, of the mean square of a level that some units carry
 DOUBTFUL = 0.01  # a p-value below which it is asked whether values were rounded, which is dear: a step of a clock is no spike
@@ -101,7 +100,9 @@ def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Float
     chances = np.stack([_chance(each, total, df, rounding) for each in removals])
     doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
     if len(doubtful):
-        rounding[doubtful] = [_resolution(cells[cell]) ** 2 / 12 for cell in doubtful]
+        for cell in doubtful:
+            gaps = np.diff(np.unique(cells[cell][~np.isnan(cells[cell])]))
+            rounding[cell] = gaps.min() ** 2 / 12 if gaps.size else 0.0
         chances = np.stack([_chance(each, total, df, rounding) for each in removals])
     least = chances.argmin(axis=0)
     first, second, squares_taken = (np.choose(least, [each[index] for each in removals]) for index in range(3))
@@ -116,10 +117,7 @@ def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Float
 
 
 def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> Floats:
-    """Return how often, at most, some units of normal values take as much: 1 where they leave half of the mean square.
-
-    `rounding` is the variance of one degree of freedom that values do not show because they were rounded.
-    """
+    """Return how often, at most, some units of normal values take as much: 1 where they leave half; `rounding` adds variance per df."""
     from scipy.special import betainc
 
     remaining_df = df - removal.df
@@ -129,9 +127,3 @@ def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> F
         carried = (remaining_df > 0) & (share / remaining_df < LEFT / df)
         chance = betainc(np.where(carried, remaining_df, 1.0) / 2, np.where(carried, removal.df, 1.0) / 2, np.where(carried, share, 1.0))
     return np.asarray(np.where(carried, np.minimum(1.0, removal.ways * chance), 1.0))
-
-
-def _resolution(cell: Floats) -> float:
-    """Return the smallest distance of two values that differ; 0 of values that do not."""
-    gaps = np.diff(np.unique(cell[~np.isnan(cell)]))
-    return float(gaps.min()) if gaps.size else 0.0

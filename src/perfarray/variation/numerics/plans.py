@@ -18,12 +18,12 @@ from perfarray.variation.numerics.allocation import (
     Task,
     affordable,
     best_top,
-    half_width_of,
     least_top,
     optimal_counts,
+    pooled_rates,
     price,
     quantile_at,
-    task_for,
+    student_t,
     totals_for,
     variance_of_mean,
     whole,
@@ -47,28 +47,27 @@ class Plan(NamedTuple):
 
 
 def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
-    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width.
+    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width, without an assurance.
 
-    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level; `cost` (..., L) are prices, that of the
-    lowest level above zero. The plan is NaN where the outermost component is, where no level varies, or where the budget does not buy the
-    fewest units. The assurance of the goal does not count here.
+    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level. The plan is NaN where the outermost
+    component is, where no level varies, or where the budget does not buy the fewest units.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     shape, levels = variance.shape[:-1], variance.shape[-1]
-    a, d = variance.reshape(-1, levels), cost.reshape(-1, levels)
-    components, least = np.maximum(np.nan_to_num(a), 0.0), _least_price(goal.min_units, d)
-    limit = np.broadcast_to(np.asarray(goal.half_width if goal.budget is None else goal.budget, dtype=float), shape).reshape(-1)
-    possible = ~np.isnan(a[:, 0] + least + limit) & (components.sum(axis=1) > 0)
-    if goal.budget is not None:
-        possible &= least <= goal.budget
+    a, d, by_budget = variance.reshape(-1, levels), cost.reshape(-1, levels), goal.budget is not None
+    components, least = np.maximum(np.nan_to_num(a), 0.0), (goal.min_units * d).sum(axis=1)
+    limit = np.broadcast_to(np.asarray(goal.budget if by_budget else goal.half_width, dtype=float), shape).reshape(-1)
+    possible = ~np.isnan(a[:, 0] + least + limit) & (components.sum(axis=1) > 0) & (not by_budget or least <= limit)
     cells, unrounded, repetitions = np.flatnonzero(possible), optimal_counts(a, d), np.full(a.shape, np.nan)
-    task = task_for(components[cells], d[cells], limit[cells], goal, by_budget=goal.budget is not None)
+    arrays = components[cells], d[cells], pooled_rates(components[cells, 1:], d[cells, 1:]), limit[cells]
+    task = Task(*arrays, by_budget, goal.min_units, goal.probability)
     n, low, high = best_top(task)
     low, high = np.maximum(low, np.floor(n / 2)), np.minimum(high, 2 * n + 2)
     widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
     while len(widest):
         block, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
-        repetitions[cells[block]] = _best(task.of(block), n[block], low[block], high[block], unrounded[cells[block]])
+        part = Task._make([*(array[block] for array in arrays), *task[4:]])
+        repetitions[cells[block]] = _best(part, n[block], low[block], high[block], unrounded[cells[block]])
     return described(repetitions.reshape(variance.shape), variance, cost, goal)
 
 
@@ -82,16 +81,15 @@ def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -
     each[..., 0] = 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         unrounded[..., 0] = spendable / price(each, cost)
-    half = half_width_of(repetitions, components, goal.confidence_level)
-    return Plan(repetitions, unrounded, spent, half, np.full(spent.shape, np.nan), _least_price(goal.min_units, cost))
+    half = np.asarray(student_t(repetitions[..., 0], goal.probability) * np.sqrt(variance_of_mean(repetitions, components)))
+    return Plan(repetitions, unrounded, spent, half, np.full(spent.shape, np.nan), np.asarray((goal.min_units * cost).sum(axis=-1)))
 
 
 def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
     """Plan as `plan_counts` does, for the half-width that a share of experiments, the assurance, stays within.
 
-    That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
-    passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
-    units than it has seen, many units with one of everything in each may do better, and are planned then.
+    That is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few passes, then
+    the fewest units at those lower counts. After a pilot of few units, many with one of everything in each may do better.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     if goal.budget is None and goal.half_width is None:
@@ -137,7 +135,7 @@ def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, go
 
 def variance_below(repetitions: Floats, components: Floats) -> Floats:
     """Return the variance inside one outermost unit with these counts (..., L)."""
-    return np.asarray(variance_of_mean(inside_unit(repetitions), components) - components[..., 0])
+    return variance_of_mean(inside_unit(repetitions), components) - components[..., 0]
 
 
 def inside_unit(repetitions: Floats) -> Floats:
@@ -162,48 +160,32 @@ def lower_counts(variance: Floats, cost: Floats, min_units: int) -> Plan:
     counts = np.where(np.isfinite(counts) & ~np.isnan(variance[..., :1]), counts, np.nan)
     counts[..., 0] = np.nan
     nothing = np.full(variance.shape[:-1], np.nan)
-    return Plan(counts, unrounded, nothing, nothing, nothing, _least_price(min_units, cost))
+    return Plan(counts, unrounded, nothing, nothing, nothing, np.asarray((min_units * cost).sum(axis=-1)))
 
 
-class Curves(NamedTuple):
-    """What budgets give, (..., budgets): outermost units and the variance below them, of the best plan and of the one-level experiment."""
-
-    units: Floats
-    below: Floats
-    default_units: Floats
-    default_below: Floats
-
-
-def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal) -> Curves:
-    """Return what budgets (..., budgets) buy: the best plan before its lower counts are rounded, and the one-level experiment.
-
-    NaN where a budget does not buy the fewest units, or one unit more than one.
-    """
+def counts_by_budget(variance: Floats, cost: Floats, budgets: Floats, goal: Goal) -> list[Floats]:
+    """Return the units that budgets buy and the variance below them (..., budgets): of the unrounded plan, of the one-level experiment."""
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     levels, points = variance.shape[-1], budgets.shape[-1]
     a = np.repeat(np.maximum(np.nan_to_num(variance.reshape(-1, levels)), 0.0), points, axis=0)
     d = np.repeat(cost.reshape(-1, levels), points, axis=0)
     limit = budgets.reshape(-1)
     units, below = np.full((2, len(limit)), np.nan)
-    affordable_rows = np.flatnonzero(_least_price(goal.min_units, d) <= limit)
-    task = task_for(a[affordable_rows], d[affordable_rows], limit[affordable_rows], goal, by_budget=True)
-    units[affordable_rows] = best_top(task)[0]
-    totals = totals_for(task, units[affordable_rows][:, None])[:, 0]
-    below[affordable_rows] = units[affordable_rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
+    rows = np.flatnonzero((goal.min_units * d).sum(axis=1) <= limit)
+    rates = pooled_rates(a[rows, 1:], d[rows, 1:])
+    task = Task(a[rows], d[rows], rates, limit[rows], True, goal.min_units, goal.probability)
+    units[rows] = best_top(task)[0]
+    totals = totals_for(task, units[rows][:, None])[:, 0]
+    below[rows] = units[rows] * (task.variance[:, 1:] / totals[:, 1:]).sum(axis=1)
     single_units = affordable(limit, np.ones_like(d), d)
-    return Curves(*(array.reshape(budgets.shape) for array in (units, below, single_units, a[:, 1:].sum(axis=1))))
-
-
-def _least_price(min_units: int, cost: Floats) -> Floats:
-    """Return what the fewest outermost units cost with one of everything in each."""
-    return price(np.array([float(min_units), *[1.0] * (cost.shape[-1] - 1)]), cost)
+    return [array.reshape(budgets.shape) for array in (units, below, single_units, a[:, 1:].sum(axis=1))]
 
 
 def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -> Floats:
     """Return the best whole counts (cells, L): every neighbour of the continuous optimum is completed to the limit."""
     tops = _around(n, low, high)
     whole_numbers, index = np.unique(tops, return_inverse=True)
-    quantile = task.quantile(whole_numbers)[index].reshape(tops.shape)
+    quantile = student_t(whole_numbers, task.probability)[index].reshape(tops.shape)
     roundings = _roundings(task.variance[:, None, 1:], totals_for(task, tops, quantile))
     completed = [with_top(tops, roundings[0][1])]
     for level in range(1, task.variance.shape[1]):
@@ -211,7 +193,7 @@ def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -
     free = _with_free_top(task, n, unrounded)
     candidates = np.concatenate([*completed, free], axis=1)
     spent, limit = price(candidates, task.cost[:, None]), task.limit[:, None]
-    quantiles = np.concatenate([*[quantile] * len(completed), task.quantile(free[..., 0])], axis=1)
+    quantiles = np.concatenate([*[quantile] * len(completed), student_t(free[..., 0], task.probability)], axis=1)
     half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
     first, second = (half, spent) if task.by_budget else (spent, half)
     allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)

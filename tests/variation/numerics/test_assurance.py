@@ -5,10 +5,17 @@ import pytest
 from scipy import special, stats
 
 from perfarray.numerics.intervals import t_quantile
-from perfarray.variation.numerics import chi_square_mixture as module
+from perfarray.variation.numerics import assurance as module
 from perfarray.variation.numerics.allocation import LISTED, quantile_at
-from perfarray.variation.numerics.assurance import evidence, future_variance
-from perfarray.variation.numerics.chi_square_mixture import NODES, chi_square_quantile, mixture_quantile, mixture_share, nodes
+from perfarray.variation.numerics.assurance import (
+    NODES,
+    chi_square_quantile,
+    evidence,
+    future_variance,
+    mixture_quantile,
+    mixture_share,
+    nodes,
+)
 
 
 @pytest.fixture
