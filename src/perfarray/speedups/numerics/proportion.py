@@ -8,7 +8,11 @@ from perfarray.numerics.types import Floats
 
 
 def proportion_limits(successes: npt.ArrayLike, n: npt.ArrayLike, level: float, method: str) -> tuple[Floats, Floats, Floats]:
-    """Return the share of successes and its limits, NaN where n is 0; "wald" may leave [0, 1]."""
+    """Return the share of successes and its limits, NaN where n is 0.
+
+    Methods: "wilson", the score interval with continuity correction (R's `prop.test`); "exact", Clopper and Pearson's; "wald", the
+    paper's C -+ z sqrt(C (1 - C) / b), which may leave [0, 1].
+    """
     a, b = np.asarray(successes, dtype=float), np.asarray(n, dtype=float)
     b = np.where(b > 0, b, np.nan)
     share, z, risk = a / b, ndtri(1 - (1 - level) / 2), 1 - level

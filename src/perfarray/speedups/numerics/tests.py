@@ -60,7 +60,10 @@ class Outcome(NamedTuple):
 
 
 def mean_steps(x: Floats, y: Floats) -> MeanSteps:
-    """Return Shapiro and Wilk's p-values, F's (two-sided), Student's and Welch's (x is larger); NaN of too few values, or equal ones."""
+    """Test normality by Shapiro and Wilk, equal variances by F (two-sided), and by Student's and Welch's t that the mean of x is larger.
+
+    A p-value is NaN where its test has too few values, or equal ones.
+    """
     normal_x, normal_y = shapiro_wilk(x).pvalue, shapiro_wilk(y).pvalue
     (n, mean_x, variance_x), (m, mean_y, variance_y) = moments(x), moments(y)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -76,7 +79,10 @@ def mean_steps(x: Floats, y: Floats) -> MeanSteps:
 
 
 def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: bool = False) -> MedianSteps:
-    """Return Kolmogorov and Smirnov's p-value of samples less their medians, and Mann and Whitney's that x tends to be larger."""
+    """Test the shape by Kolmogorov and Smirnov on samples less their medians, and by Mann and Whitney that x tends to be larger.
+
+    `as_tool` subtracts the medians as the original tool does: rounding then decides which differences are equal.
+    """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
     # The original tool subtracts medians, and rounding then decides which differences are equal.
     centred = (x - median(x)[..., None], y - median(y)[..., None]) if as_tool else _centred(x, y)
@@ -135,7 +141,10 @@ def _broadcast(*arrays: Floats) -> tuple[Floats, ...]:
 
 
 def mean_verdict(steps: MeanSteps, risk: Floats) -> Integers:
-    """Follow figure 4.1 at a risk: normal or large samples, then a t test; a normality test without an answer allows no conclusion."""
+    """Follow figure 4.1 at a risk: normal or large samples, then Student's t where variances may be equal, else Welch's.
+
+    A normality test without an answer (fewer than 3 values, or equal ones) allows no conclusion.
+    """
     with np.errstate(invalid="ignore"):
         usable = [(p > risk) | ((p <= risk) & (n >= LARGE)) for p, n in ((steps.normal_x, steps.n), (steps.normal_y, steps.m))]
         return _verdict(usable[0] & usable[1], mean_pvalue(steps, risk), risk)
@@ -173,7 +182,10 @@ def conclude(verdict_at: Callable[[Floats], Integers], risk: Floats, turns: tupl
 
 
 def _smallest(verdict_at: Callable[[Floats], Integers], turns: tuple[Floats, ...], shape: tuple[int, ...]) -> Outcome:
-    """Return the smallest risk at which a protocol succeeds, at one of its turns, rounded up to a whole percent where it succeeds, too."""
+    """Return the smallest risk at which a protocol succeeds, rounded up to a whole percent where it succeeds there, too.
+
+    Success begins where a p-value of the last test, or of the one that chooses it, is reached, and nowhere else.
+    """
     lowest = np.full(shape, LOWEST_RISK)
     least = np.full(shape, np.nan)
     with np.errstate(invalid="ignore"):
@@ -209,7 +221,10 @@ def _bisected(verdict_at: Callable[[Floats], Integers], shape: tuple[int, ...]) 
 
 
 def overall(baseline: Floats, candidate: Floats, weights: Floats, included: Mask) -> tuple[Floats, Floats, Floats]:
-    """Return speedup (equation 3), gain (equation 2) and number of the benchmarks (last axis) that have both times and a weight."""
+    """Return the overall speedup (equation 3), the gain (equation 2) and the number of benchmarks, from their times along the last axis.
+
+    A benchmark without one of its times or its weight is left out; no benchmark gives NaN.
+    """
     counted = included & ~np.isnan(baseline) & ~np.isnan(candidate) & ~np.isnan(weights)
     n = counted.sum(axis=-1).astype(float)
     baseline_sum, candidate_sum = (np.where(counted, weights * side, 0.0).sum(axis=-1) for side in (baseline, candidate))
@@ -231,7 +246,14 @@ def runs_for_t(x: Floats, y: Floats, risk: Floats) -> Floats:
 
 
 def runs_for_ranks(prob_greater: Floats, risk: Floats) -> Floats:
-    """Return the same for Mann and Whitney's test, where P[X > Y] is `prob_greater`: Noether (1987), section 4, normal for any shape."""
+    """Return the runs a side with which Mann and Whitney's test sees that x tends to be larger, where P[X > Y] is `prob_greater`.
+
+    Noether's formula: the statistic is normal with the variance that it has without a difference. No shape is assumed.
+
+    References
+    ----------
+    G. E. Noether, "Sample size determination for some common nonparametric tests", 1987, section 4.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         runs = np.ceil((ndtri(1 - risk) + ndtri(POWER)) ** 2 / (6 * (prob_greater - 0.5) ** 2))
     return np.where(np.isnan(prob_greater), np.nan, np.where((prob_greater > 0.5) & (runs <= MOST), np.maximum(runs, 2.0), np.inf))
@@ -284,7 +306,10 @@ TESTS = {
 
 
 def describe(steps: MeanSteps | MedianSteps, conclusion: Outcome, slower: Mask) -> dict[str, Floats | Texts | Mask]:
-    """Return the last test, warnings and protocol in words; along the last axis those of the steps, and which of `WARNINGS` apply."""
+    """Return the last test and its p-value, warnings and the protocol in words; along the last axis p-values and outcomes of the steps.
+
+    `warned` says along the last axis which of `WARNINGS` apply; `slower` is where the candidate is.
+    """
     risk = conclusion.described
     reached = conclusion.verdict != CANNOT_CONCLUDE
     n, m = steps.n, steps.m

@@ -44,9 +44,10 @@ class Drawing(NamedTuple):
 
 
 def arrange(values: Floats, levels: int, value: int, joint: int) -> Suite:
-    """Bring cells (..., benchmarks, n_L, ..., n_1) into the form that is drawn: `value` is the place in the nest of what a run is.
+    """Bring cells of shape (..., benchmarks, n_L, ..., n_1) into the form that is drawn; NaN is "not measured".
 
-    The units of the `joint` outermost levels are the same for every benchmark; those that a benchmark lacks are left out.
+    `value` is the place in the nest of L levels of the one whose repetitions are runs; levels below it are averaged. The units of the
+    `joint` outermost levels are the same for every benchmark; those that a benchmark lacks are left out.
     """
     means = unit_means(values, levels - value)
     sizes = means.shape[means.ndim - value - 1 :]

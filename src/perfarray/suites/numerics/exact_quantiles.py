@@ -41,7 +41,10 @@ class Quantiles(NamedTuple):
 
 
 def exact_numbers(suite: Suite, mean: str, after_each: Callable[[], object] | None = None) -> tuple[Floats, Floats]:
-    """Return the five numbers (5, cells), and lower and upper bounds of the quartiles (2, 3, cells); call `after_each` after each cell."""
+    """Return the five numbers (5, cells), and lower and upper bounds of the quartiles (2, 3, cells); NaN without data.
+
+    `after_each` is called after each cell.
+    """
     extremes, quartiles = np.full((2, len(suite.runs)), np.nan), np.full((3, 3, len(suite.runs)), np.nan)
     # Cells differ in their values, and with them in the sums there are.
     for cell, units in enumerate(units_of(suite)):
@@ -88,7 +91,10 @@ def points_of(runs: Floats) -> Points:
 
 
 def quantiles_of_sum(groups: Sequence[Sequence[Points]], shares: Sequence[Fraction], probabilities: Sequence[Fraction]) -> Quantiles:
-    """Return quantiles of a sum of one draw per benchmark: of a mixture of groups, each with the values in one shared unit."""
+    """Return quantiles of a sum of one draw per benchmark; of a mixture of such laws where units are shared.
+
+    A group holds the values of every benchmark in one shared unit, with the share of the unit; there is one group where none is shared.
+    """
     totals = [prod(int(counts.sum()) for _, counts in group) for group in groups]
     denominator = lcm(*((share / total).denominator for share, total in zip(shares, totals, strict=True)))
     weights = [int(share / total * denominator) for share, total in zip(shares, totals, strict=True)]

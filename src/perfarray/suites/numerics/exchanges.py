@@ -92,7 +92,10 @@ def in_halves(counts: list[int]) -> tuple[list[int], list[int]]:
 
 
 def enumerated(sides: Sides, rows: Integers, score: Score, *, listed: bool) -> Iterator[tuple[Integers, int]]:
-    """Yield suites that have the same blocks, and in how many ways their units can be exchanged; too many raise ValueError."""
+    """Yield suites that have the same blocks, and in how many ways the units of each can be exchanged.
+
+    More than `MOST` ways to be `listed` one by one, or more than `HALF` ways to exchange half of the benchmarks, raise ValueError.
+    """
     _, names = np.unique(np.sort(_kinds(sides.rows(rows)), axis=-1), axis=0, return_inverse=True)
     for equal_rows in _positions(names.ravel()) if len(rows) else ():
         blocks = blocks_of(sides.rows(rows[equal_rows[:1]]), score)

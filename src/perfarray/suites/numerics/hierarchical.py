@@ -60,7 +60,10 @@ def _sums_of_signs(ranks: tuple[int, ...]) -> Floats:
 
 
 def rank_sum_pvalue(x: Floats, y: Floats, tails: int = 2) -> float:
-    """Return Wilcoxon's rank-sum p of samples without NaN, exact given the ties or normal of many; one tail is that which is seen."""
+    """Return the p-value of Wilcoxon's rank-sum test of two samples without NaN: exact given the ties, or normal for many runs a side.
+
+    Two tails are against any difference, one is against a difference in the direction that is seen.
+    """
     ranks = doubled_ranks(np.concatenate([x, y]))
     total, mean = int(ranks[: len(x)].sum()), len(x) * (len(x) + len(y) + 1)
     distance = abs(total - mean)

@@ -39,7 +39,8 @@ def randomization(
 ) -> tuple[Floats, ...]:
     """Return the observed ratio, the p-value, the smallest p-value possible and the exchanges counted of every suite (suites,).
 
-    With a length also the ratio after every exchange, (suites, length), NaN behind the last. `plus_one`: (b + 1) / (M + 1), never zero.
+    With a length also the ratio after every exchange, (suites, length), NaN behind the last. `plus_one` counts the observed data among
+    random experiments: (b + 1) / (M + 1), never zero.
     """
     fields = np.full((4, len(cells)), np.nan)
     ratios = None if length is None else np.full((len(cells), length), np.nan)

@@ -48,9 +48,10 @@ class ScoreRatio(NamedTuple):
 def ratio_intervals(
     sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, without: bool = False, length: int = 0
 ) -> tuple[Floats, ...]:
-    """Return the fields of `ScoreRatio` of every suite, by t (no draws) or redrawn block by block.
+    """Return the fields of `ScoreRatio` of every suite (suites, benchmarks, units), by t (no draws) or redrawn block by block.
 
-    Then, if asked for, `without` each benchmark in turn estimate and limits (suites, benchmarks), and the distribution (suites, length).
+    With `without`, also estimate and limits without each benchmark in turn (suites, benchmarks); with a length, also so many ratios of
+    the distribution that limits are read off (suites, length).
     """
     if draws is None:
         answer = t_interval(sides, sides.matched, score)
@@ -86,8 +87,9 @@ def log_ratio(sides: Sides, matched: Mask, score: Score) -> Floats:
 def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
     """Return the t interval of the ratio of two scores on the log scale, over the matched benchmarks (..., benchmarks).
 
-    Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (w is 1/B, or the share of the weights), df after Welch
-    and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df; with weights, see `_weighted_sample`.
+    Benchmarks fixed: SE^2 = sum of w^2 s^2 / (m ybar^2) over systems and benchmarks (for the geometric mean w is 1/B, or the share of the
+    weights), df after Welch and Satterthwaite. Benchmarks random: the paired t over benchmarks, B - 1 df; with weights, see
+    `_weighted_sample`, which is the same where all w are 1/B.
     """
     log = log_ratio(sides, matched, score)
     contributions = _over_benchmarks(sides, matched, score) if score.random_benchmarks else _over_units(sides, matched, score)
@@ -112,9 +114,10 @@ def t_interval(sides: Sides, matched: Mask, score: Score) -> ScoreRatio:
 
 
 def _moderated(contributions: UnitSummary) -> Floats:
-    """Return the variances of samples (..., the candidate's benchmarks, then the baseline's), moderated on each side.
+    """Return the variances of samples (..., those of the candidate's benchmarks and then of the baseline's), moderated on each side.
 
-    For degrees of freedom alone: the sum of moderated ones is too small where benchmarks differ, and 95 % limits would cover 90.
+    They serve for degrees of freedom alone. The sum of the variances themselves is without bias; that of moderated ones is too small where
+    benchmarks differ, so that 95 % limits would cover 90.
     """
     n = contributions.n
     sides = list(zip(np.split(contributions.variance * n, 2, axis=-1), np.split(n - 1, 2, axis=-1), strict=True))

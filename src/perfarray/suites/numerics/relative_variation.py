@@ -51,7 +51,10 @@ def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
 
 
 def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
-    """Return the exact standard deviation of the score over redrawn experiments, shape (cells,); NaN without a closed form."""
+    """Return the exact standard deviation of the score over redrawn experiments, shape (cells,), without random numbers.
+
+    NaN where no closed form applies: harmonic means, and statistics whose law over more than `FEW` units is not known.
+    """
     if suite.shares is not None:
         return np.array([_shared_spread(runs, statistic, mean, suite.counts) for runs in suite.runs])
     if mean == "harmonic":
@@ -184,7 +187,8 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
 def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> tuple[Floats, Floats, Floats]:
     """Return the same, and the number of draws: as few as bring the Monte Carlo error below an aim, beginning with those asked for.
 
-    The moments of benchmarks that share no units are drawn one by one: the error is smaller by the square root of their number.
+    Benchmarks that share no units are drawn one by one: the contribution of each to the score has moments of its own, and those of the
+    score follow from them with an error that is smaller by the square root of the number of benchmarks.
     """
     deviations, errors, draws = np.full((3, len(cells)), np.nan)
     by_benchmark = suite.shares is None and drawing.mean != "harmonic"

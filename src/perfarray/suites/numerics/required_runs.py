@@ -29,7 +29,11 @@ class RequiredRuns(NamedTuple):
 def required_runs(
     sides: Sides, cells: Integers, score: Score, draws: Draws | None, method: str, *, width: float, start: int
 ) -> RequiredRuns:
-    """Look for the fewest runs, from `start` on, whose interval is no wider than `width`; NaN, and extrapolated, where too few."""
+    """Look for the fewest runs, from `start` on, whose interval is no wider than `width` (upper minus lower limit).
+
+    `required` is NaN where the data do not suffice; `extrapolated` is then the number at which the interval of all runs, shrunk by the
+    square root of the runs and with their t, is narrow enough.
+    """
     available = smallest_number(sides)
     runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
     fields = np.full((4, *available.shape, len(runs)), np.nan)

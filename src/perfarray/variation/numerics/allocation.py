@@ -73,7 +73,10 @@ def _listed(quantile: Callable[[float, Floats], Floats], probability: float) -> 
 
 
 def optimal_counts(variance: Floats, cost: Floats) -> Floats:
-    """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2), unrounded; NaN of the outermost, and of NaN, which is merged."""
+    """Return equation 14: sqrt(c_i / c_{i-1} * T_i^2 / T_{i+1}^2) of every level below the outermost, unrounded.
+
+    A level without a component (NaN) is merged: its price joins the level above, and its count is NaN. That of the outermost is NaN.
+    """
     counts = np.full(variance.shape, np.nan)
     joined = cost.astype(float)
     for level in range(variance.shape[-1] - 1, 0, -1):
@@ -154,8 +157,9 @@ def share_out(
 ) -> Floats:
     """Return the totals x = max(low, s sqrt(rates)) along the last axis, where s spends the budget, or reaches the variance wanted.
 
-    The price is the largest, over how many totals are held at `low`, of a line in s, the variance the smallest of lines in 1 / s: so s is
-    the smallest of those lines' solutions. `ordered`: the s at which they leave `low` ascend already.
+    The price is the largest, over how many of the totals are held at `low`, of a line in s; the variance is the smallest of lines in
+    1 / s: so s is the smallest of those lines' solutions. Infinite where no finite s reaches the variance. `ordered` says that the s at
+    which they leave `low` ascend already.
     """
     a, d, root, low = np.broadcast_arrays(variance, cost, np.sqrt(rates), low)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -117,7 +117,10 @@ def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Float
 
 
 def _chance(removal: _Removal, total: Floats, df: Floats, rounding: Floats) -> Floats:
-    """Return how often, at most, some units of normal values take as much: 1 where they leave half; `rounding` adds variance per df."""
+    """Return how often, at most, some units of normal values take as much: 1 where they leave half of the mean square.
+
+    `rounding` is the variance of one degree of freedom that values do not show because they were rounded.
+    """
     from scipy.special import betainc
 
     remaining_df = df - removal.df

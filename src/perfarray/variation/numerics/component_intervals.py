@@ -48,7 +48,10 @@ class Moments(NamedTuple):
 
 
 def anova_limits(values: Floats, components: Components, confidence_level: float) -> ComponentLimits:
-    """Return two-sided limits (..., L) of components of normal values, and standard errors (of ragged cells the lowest level's alone)."""
+    """Return two-sided limits (..., L) of the components of values (..., n_L, ..., n_1), and their standard errors, if values are normal.
+
+    Of ragged cells only the lowest level has a standard error.
+    """
     return limits_with_df(values, components, components.level_df, ~components.balanced, confidence_level)
 
 

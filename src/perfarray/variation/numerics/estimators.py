@@ -32,9 +32,10 @@ ESTIMATORS: Final[Mapping[str, Callable[[Floats], Floats]]] = MappingProxyType(
 
 
 def estimate_of_runs(values: Floats, statistic: str) -> Floats:
-    """Return one estimator of all runs (..., units, runs); units have equal weight, and so have the runs inside one.
+    """Return one estimator of all runs; units have equal weight, and so have the runs inside one.
 
-    Of runs that weigh the same, the order statistics around the rank p (k + 1); else the middle of the weighted p-quantile's interval.
+    `values` (..., units, runs) are NaN where nothing was measured. Of runs that weigh the same, the paper's order statistics around the
+    rank p (k + 1) are taken; else the p-quantile of the weighted runs, the middle of its interval where it is one.
     """
     if statistic == "mean":
         return mean_of_measured(unit_means(values, 2))

@@ -47,10 +47,11 @@ class Plan(NamedTuple):
 
 
 def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
-    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width, without an assurance.
+    """Plan the repetitions of a nest: the narrowest for a budget, or the cheapest of a half-width.
 
-    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level. The plan is NaN where the outermost
-    component is, where no level varies, or where the budget does not buy the fewest units.
+    `variance` (..., L) are relative components, NaN or negative where nothing is seen of a level; `cost` (..., L) are prices, that of the
+    lowest level above zero. The plan is NaN where the outermost component is, where no level varies, or where the budget does not buy the
+    fewest units. The assurance of the goal does not count here.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     shape, levels = variance.shape[:-1], variance.shape[-1]
@@ -88,8 +89,9 @@ def described(repetitions: Floats, variance: Floats, cost: Floats, goal: Goal) -
 def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal) -> Plan:
     """Plan as `plan_counts` does, for the half-width that a share of experiments, the assurance, stays within.
 
-    That is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few passes, then
-    the fewest units at those lower counts. After a pilot of few units, many with one of everything in each may do better.
+    That half-width is the plain one times a factor which hardly depends on the lower counts: the plain one to ask for is found in a few
+    passes, and then the fewest outermost units at those lower counts. Where a pilot of few units leaves it open that more lies between
+    units than it has seen, many units with one of everything in each may do better, and are planned then.
     """
     variance, cost = np.broadcast_arrays(np.asarray(variance, float), np.asarray(cost, float))
     if goal.budget is None and goal.half_width is None:

@@ -46,10 +46,15 @@ class Maximum(NamedTuple):
 
 
 def nested_reml(values: Floats, levels: int, start: Components, restricted: bool = True, confidence_level: float | None = 0.95) -> Fit:
-    """Fit the normal model of nested repetitions (..., n_L, ..., n_1) by REML, or unrestricted; `start` is what `nested_anova` says.
+    """Fit the normal model of nested repetitions.
 
-    Limits are of the profile likelihood (a level of None: none), standard errors from the expected information, df Satterthwaite's.
-    `criterion` is -2 log likelihood, -inf where the lowest level does not vary. NaN where no maximum was found.
+    `start` is what `nested_anova` says of the same values (..., n_L, ..., n_1): where to start, which levels can be told apart, and the
+    unweighted mean. `restricted` is REML; else ML, whose outermost component is too small by about its share of 1 / units. Limits are of
+    the profile likelihood; a confidence level of None does without.
+
+    Standard errors of components are from the expected information, NaN for a component that is zero; degrees of freedom are
+    Satterthwaite's over the components that are not zero. `criterion` is -2 log likelihood at the maximum, -inf where the lowest level
+    does not vary at all. NaN where no maximum was found (`converged` is False there).
     """
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     cells = np.asarray(values, dtype=np.float64).reshape(-1, *nest)

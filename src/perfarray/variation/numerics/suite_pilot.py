@@ -34,7 +34,8 @@ class Sharing(NamedTuple):
 class SuitePilot(NamedTuple):
     """Of one tree: the variance of the pilot's units with its degrees of freedom, the repetitions seen (rows, L), and the root's estimate.
 
-    That may be negative. Of pairs, the rows of the baseline come last. `known` are degrees of freedom (L,) that other benchmarks add.
+    The estimate may be negative, where the tree has zero. Of two paired systems, the rows of the candidate and then those of the baseline.
+    `known` are the degrees of freedom (L,) that other benchmarks add.
     """
 
     tree: Forest
@@ -63,7 +64,10 @@ def suite_pilot(
     """Estimate the components of the log geometric mean of one system, or of the ratio of two whose outermost units are pairs.
 
     Of pairs, the root is the variance of their differences, less what lies below; the price of a pair is that of both its units.
-    `systems` hold positive measurements (benchmarks, n_L, ..., n_1), prices (benchmarks, L), NaN for the mean, and components.
+
+    `systems` hold positive measurements (benchmarks, n_L, ..., n_1), every benchmark measured, prices (benchmarks, L), where NaN at the
+    lowest level means its mean, and their components; `shares` are the weights of the benchmarks in the mean, whose sum is 1. The root is
+    NaN where fewer than two units stand behind it.
     """
     levels, planned = systems[0][1].shape[1], sharing.planned
     components = [of_system for _, _, of_system in systems]
@@ -86,7 +90,10 @@ def suite_pilot(
 
 
 def _shared_components(variance: Floats, inside: Floats, logs: Floats, sharing: Sharing) -> tuple[Floats, float, float]:
-    """Return the components of the shared levels, and the variance of the pilot's units of the geometric mean with its df."""
+    """Return the components of the shared levels, the variance of the pilot's units of the geometric mean, and its degrees of freedom.
+
+    `variance` and `inside` (benchmarks, shared levels) are the components and what lies below them, `logs` the weighted logs of means.
+    """
     correlation, n_shared = sharing.correlation or 0.0, sharing.in_pilot
     deviations = np.sqrt(np.nan_to_num(np.maximum(variance, 0.0)))
     shared = (1 - correlation) * (deviations**2).sum(axis=0) + correlation * deviations.sum(axis=0) ** 2
@@ -138,7 +145,10 @@ class SuitePlan(NamedTuple):
 
 
 def plan_assured(pilots: list[SuitePilot], goal: Goal) -> SuitePlan:
-    """Plan with the half-width that a share of experiments stays within: the plain one that goes with it is asked for until it is kept."""
+    """Plan with the half-width that a share `assurance` of experiments stays within.
+
+    Where a half-width is wanted, the plain one that goes with it is asked for, again until the plan keeps it.
+    """
     forest, target, plans = side_by_side([pilot.tree for pilot in pilots]), goal.half_width, list[SuitePlan]()
     for _ in range(TRIES):
         counts = whole_counts(forest, goal)
@@ -182,9 +192,11 @@ def _evidence_of(pilots: list[SuitePilot], units: Floats, budget: float, min_uni
 def planned_again(forest: Forest, total: Floats, budget: float, min_units: int, known: Floats | float = 0.0) -> Floats:
     """Return, at the nodes of `assurance`, by how much the variance of a plan of unshared units exceeds the one it promises.
 
-    A benchmark whose variance the pilot underrates gets too few repetitions: the error grows by about f / (f - 1), f the degrees of
-    freedom. So components are drawn as pilots with repetitions `total` (benchmarks, L) would find them, and the continuous plan is made
-    again. One not seen in a benchmark is taken to be the same multiple of the lowest as in the whole suite.
+    A benchmark whose variance the pilot underrates gets too few repetitions, so that the error of the plan is larger than that of the
+    variances it is made from: one of many chains by a factor of about f / (f - 1), f their degrees of freedom. So components are drawn as
+    pilots of this size would find them, if those found were true, and each time the continuous plan is made again. One that was not seen
+    in a benchmark may be there: it is taken to be the same multiple of the lowest as in the whole suite. `total` (benchmarks, L) are the
+    repetitions in the pilot, `known` the degrees of freedom that others add, `budget` is what the plan costs.
     """
     variance, cost = forest.variance[forest.paths], forest.cost[forest.paths]
     order = np.lexsort(np.column_stack([variance, cost, total]).T)  # the order of the benchmarks changes nothing that is drawn
@@ -210,9 +222,10 @@ def planned_again(forest: Forest, total: Floats, budget: float, min_units: int, 
 
 
 def units_to_add(pilots: list[SuitePilot], plan: SuitePlan, goal: Goal) -> tuple[Floats, float]:
-    """Return how many units of each tree to add to the pilot's, towards the plan's proportion, and the half-width of the mean of all.
+    """Return how many units of each tree to add to the pilot's, and the half-width together with them.
 
-    They are as many as are affordable, or the fewest that give the half-width; new ones have the variance of `future_variance`.
+    They are as many as are affordable, or the fewest that give the half-width. Several trees grow towards the plan's proportion. The mean
+    of all units is unweighted; the variance of new ones is what this share of experiments stays within.
     """
     evidence, inside, have = plan.evidence, plan.inside, np.array([pilot.n for pilot in pilots])
     prices, noises, unit_variances = plan.unit_prices, plan.unit_noises, np.array([pilot.unit_variance for pilot in pilots])
