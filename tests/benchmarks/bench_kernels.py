@@ -1,13 +1,10 @@
 """Public calls that draw or test many samples against the fastest compiled kernels for the same answers (`kernels.py`): as ratios.
 
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_kernels.py
-
 A ratio says how many times as much processor time, of one thread, ours take as the kernel with what NumPy makes of its output: limits,
 five numbers, p-values. Kernels know nothing of labels, gaps or notes, and draw from a cheaper generator.
 """
 
 import time
-import warnings
 from collections.abc import Callable
 
 import kernels
@@ -16,7 +13,7 @@ import xarray as xr
 from bench_bootstrap import samples
 from bench_cells import timings
 from bench_scores import timings as scores
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 
 import perfarray
 from perfarray.speedups.numerics.rank_tests import _prob_as_far, kolmogorov_smirnov
@@ -85,7 +82,6 @@ def same_shape() -> tuple[Callable[[], object], Callable[[], object]]:
 
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print ratios."""
-    warnings.simplefilter("ignore")
     version = {"version": ["old", "new"]}
     one = xr.DataArray(np.stack(samples()[::-1])[:, None], dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"})
     values = np.random.default_rng(0).normal(10, 0.1, (2, EXPERIMENTS, 10, 10, 10))
@@ -99,11 +95,6 @@ def main(rounds: int = 5) -> None:
     }
     for name, (ours, kernel) in rows.items():
         variants = {"numpy": ours, "kernel": kernel} | ({"numba": with_numba(ours)} if "30 x 30 x 30" in name else {})
-        found = interleaved(variants, rounds, clock=time.process_time)
-        report(name, found)
+        found = measured(name, variants, rounds=rounds, clock=time.process_time)
         for engine in [engine for engine in variants if engine != "kernel"]:
             compared(f"{name}, {engine}", "kernel", ratio(found, engine, "kernel"))
-
-
-if __name__ == "__main__":
-    main()
