@@ -67,6 +67,11 @@ def given(name: str, times: xr.DataArray | None = None) -> xr.DataArray:
     return times.expand_dims(iteration=3, axis=-1) if name in NESTED else times
 
 
+def ask(times: Any, name: str, call: Any) -> Any:
+    """Return what a call of a table gives: keywords of a method, whose name may go on behind a comma, or a function of the timings."""
+    return call(times) if callable(call) else getattr(times.perf, name.partition(", ")[0])(**call)
+
+
 def answer(name: str, times: xr.DataArray) -> Any:
     """Return the answer of a method, as a Dataset where it is one."""
     with warnings.catch_warnings():

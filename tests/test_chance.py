@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from method_calls import OLD, ask
 
 pytestmark = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
 
@@ -23,29 +24,29 @@ def times():
 
 
 DRAWN = {"n_resamples": 60, "rng": 1}
+PERCENTILE, ALL, SHARED = OLD | {"method": "percentile"}, {"resample": "all"}, {"shared": "execution"}
 BY_CELL = {
-    "bootstrap_distribution": lambda t: t.perf.bootstrap_distribution(**DRAWN),
-    "bootstrap_distribution, all": lambda t: t.perf.bootstrap_distribution(resample="all", **DRAWN),
-    "bootstrap_distribution, median": lambda t: t.perf.bootstrap_distribution(statistic="median", resample="all", **DRAWN),
-    "bootstrap_distribution, shared": lambda t: t.perf.bootstrap_distribution(shared="execution", **DRAWN),
-    "bootstrap_interval": lambda t: t.perf.bootstrap_interval(method="bca", **DRAWN),
-    "mean_interval": lambda t: t.perf.mean_interval(method="studentized", **DRAWN),
-    "ratio_interval": lambda t: t.perf.ratio_interval("old", method="percentile", **DRAWN),
-    "ratio_interval, all": lambda t: t.perf.ratio_interval("old", method="studentized", resample="all", **DRAWN),
-    "ratio_interval, paired": lambda t: t.perf.ratio_interval("old", method="basic", paired="execution", **DRAWN),
-    "prob_faster": lambda t: t.perf.prob_faster("old", **DRAWN),
-    "compare": lambda t: t.perf.compare("old", method="percentile", **DRAWN)[["estimate", "lower", "upper", "pvalue"]],
-}
+    "bootstrap_distribution": {}, "bootstrap_distribution, all": ALL, "bootstrap_distribution, median": ALL | {"statistic": "median"},
+    "bootstrap_distribution, shared": SHARED, "bootstrap_interval": {"method": "bca"}, "mean_interval": {"method": "studentized"},
+    "ratio_interval": PERCENTILE, "ratio_interval, all": OLD | ALL | {"method": "studentized"},
+    "ratio_interval, paired": OLD | {"method": "basic", "paired": "execution"}, "prob_faster": OLD, "compare": PERCENTILE,
+}  # fmt: skip
 BY_SUITE = {
-    "score_distribution": lambda t: t.perf.score_distribution(**DRAWN),
-    "five_number_summary": lambda t: t.perf.five_number_summary(**DRAWN),
-    "relative_variation": lambda t: t.perf.relative_variation(method="monte_carlo", statistic="mean", **DRAWN),
-    "score_ratio_interval": lambda t: t.perf.score_ratio_interval("old", method="percentile", sensitivity=True, **DRAWN),
-    "score_ratio_interval, random": lambda t: t.perf.score_ratio_interval("old", method="basic", random_benchmarks=True, **DRAWN),
-    "randomization_test": lambda t: t.perf.randomization_test("old", **DRAWN),
-    "required_runs": lambda t: t.perf.required_runs("old", width=0.001, method="percentile", **DRAWN),
-    "compare, suite": lambda t: t.perf.compare("old", method="percentile", shared="execution", **DRAWN),
-}
+    "score_distribution": {}, "five_number_summary": {}, "relative_variation": {"method": "monte_carlo", "statistic": "mean"},
+    "score_ratio_interval": PERCENTILE | {"sensitivity": True},
+    "score_ratio_interval, random": OLD | {"method": "basic", "random_benchmarks": True}, "randomization_test": OLD,
+    "required_runs": PERCENTILE | {"width": 0.001}, "compare, suite": PERCENTILE | SHARED,
+}  # fmt: skip
+
+
+def asking(name):
+    """Return a function that asks timings by a name of the tables; of cells, a comparison gives the numbers that are drawn."""
+
+    def call(times):
+        found = ask(times, name, (BY_CELL | BY_SUITE)[name] | DRAWN)
+        return found[["estimate", "lower", "upper", "pvalue"]] if name == "compare" else found
+
+    return call
 
 
 def same(found, expected):
@@ -62,35 +63,35 @@ def same(found, expected):
 @pytest.mark.parametrize("name", BY_CELL)
 def test_other_benchmarks_do_not_matter(times, name):
     """Selected, reordered or alone, a benchmark on a machine keeps its numbers; a label that is selected stays a label."""
-    ask = BY_CELL[name]
-    expected = ask(times)
+    give = asking(name)
+    expected = give(times)
     some = {"benchmark": ["sort", "fft"], "machine": ["m3", "m1"]}
-    same(ask(times.sel(some)), expected.sel(some))
+    same(give(times.sel(some)), expected.sel(some))
     for alone in ({"benchmark": "sort"}, {"machine": "m3"}, {"benchmark": "fft", "machine": "m1"}):
-        same(ask(times.sel(alone)), expected.sel(alone))
+        same(give(times.sel(alone)), expected.sel(alone))
     longer = xr.concat([times, times.isel(benchmark=[0]).assign_coords(benchmark=["new one"])], "benchmark")
-    same(ask(longer.pad(iteration=(0, 2)) if "shared" not in name else longer).sel(benchmark=BENCHMARKS), expected)
+    same(give(longer.pad(iteration=(0, 2)) if "shared" not in name else longer).sel(benchmark=BENCHMARKS), expected)
 
 
 @pytest.mark.parametrize("name", [*BY_CELL, *BY_SUITE])
 def test_order_and_chunks_do_not_matter(times, name):
     """Dims and labels in another order, and chunks: the same numbers."""
     pytest.importorskip("dask.array")
-    ask = (BY_CELL | BY_SUITE)[name]
-    expected = ask(times)
+    give = asking(name)
+    expected = give(times)
     turned = times.transpose("execution", "machine", ..., "benchmark").isel(benchmark=[2, 0, 3, 1], machine=[2, 1, 0])
-    same(ask(turned).sel({dim: expected[dim] for dim in ("benchmark", "machine") if dim in expected.dims}), expected)
+    same(give(turned).sel({dim: expected[dim] for dim in ("benchmark", "machine") if dim in expected.dims}), expected)
     chunks = {"machine": 2} | ({"benchmark": 1} if name in BY_CELL else {})
-    same(ask(times.chunk(chunks)).compute(scheduler="synchronous"), expected)
+    same(give(times.chunk(chunks)).compute(scheduler="synchronous"), expected)
 
 
 @pytest.mark.parametrize("name", BY_SUITE)
 def test_other_machines_do_not_matter(times, name):
     """A machine's suite keeps its numbers among others, alone, and selected."""
-    ask = BY_SUITE[name]
-    expected = ask(times)
-    same(ask(times.sel(machine=["m3", "m1"])), expected.sel(machine=["m3", "m1"]))
-    same(ask(times.sel(machine="m3")), expected.sel(machine="m3"))
+    give = asking(name)
+    expected = give(times)
+    same(give(times.sel(machine=["m3", "m1"])), expected.sel(machine=["m3", "m1"]))
+    same(give(times.sel(machine="m3")), expected.sel(machine="m3"))
 
 
 def test_two_objects_draw_as_two_labels_do(times):
@@ -113,8 +114,7 @@ def test_pairs_are_drawn_as_in_one_comparison(times):
 @pytest.mark.parametrize("name", ["bootstrap_distribution", "bootstrap_distribution, all", "score_distribution"])
 def test_a_longer_run_begins_with_the_shorter(times, name):
     """The first replicates of many are those of few."""
-    function, keywords = name.split(", ")[0], {"resample": "all"} if "all" in name else {}
-    few, many = (getattr(times.perf, function)(n_resamples=number, rng=1, **keywords) for number in (50, 300))
+    few, many = (ask(times, name, (BY_CELL | BY_SUITE)[name] | {"n_resamples": number, "rng": 1}) for number in (50, 300))
     np.testing.assert_array_equal(few, many.isel(replicate=slice(50)))
 
 
@@ -122,9 +122,9 @@ def test_a_longer_run_begins_with_the_shorter(times, name):
 def test_an_answer_can_be_had_again(times, name, monkeypatch):
     """The key of a result that was drawn from new random numbers gives it once more."""
     monkeypatch.setitem(DRAWN, "rng", None)
-    first = (BY_CELL | BY_SUITE)[name](times)
+    first = asking(name)(times)
     monkeypatch.setitem(DRAWN, "rng", first.attrs["rng_key"])
-    again = (BY_CELL | BY_SUITE)[name](times)
+    again = asking(name)(times)
     xr.testing.assert_identical(again, first)
     monkeypatch.setitem(DRAWN, "rng", None)
-    assert (BY_CELL | BY_SUITE)[name](times).attrs["rng_key"] != first.attrs["rng_key"]
+    assert asking(name)(times).attrs["rng_key"] != first.attrs["rng_key"]

@@ -16,6 +16,7 @@ import pytest
 import xarray as xr
 
 import perfarray
+from method_calls import OLD, RUNS, VERSIONS, ask
 from strategies import MANY
 
 dask = pytest.importorskip("dask")
@@ -24,76 +25,46 @@ pytest.importorskip("dask.callbacks")
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(limits are too narrow|are the extreme replicates):UserWarning")
 
-COSTS = {"binary": 60.0, "execution": 5.0}
-DRAWN = {"n_resamples": 20, "rng": 1}
+DRAWN, SEED = {"n_resamples": 20, "rng": 1}, {"rng": 1}
 
 CALLS = {
-    "counts": lambda times: times.perf.counts(),
-    "components": lambda times: times.perf.variance_components(),
-    "components_merged": lambda times: times.perf.variance_components(negative="merge"),
-    "components_reml": lambda times: times.perf.variance_components(method="reml"),
-    "mean": lambda times: times.perf.mean_interval(),
-    "mean_studentized": lambda times: times.perf.mean_interval(method="studentized", **DRAWN),
-    "ratio": lambda times: times.perf.ratio_interval("old"),
-    "ratio_paired": lambda times: times.perf.ratio_interval("old", paired="binary", method="log_delta"),
-    "ratio_bca": lambda times: times.perf.ratio_interval("old", method="bca", **DRAWN),
-    "ratio_of_objects": lambda times: times.sel(version=["new"]).perf.ratio_interval(times.sel(version="old", drop=True)),
-    "compare": lambda times: times.perf.compare("old", threshold=0.01, correction="holm"),
-    "compare_shared": lambda times: times.perf.compare("old", shared="binary"),
-    "compare_studentized": lambda times: times.perf.compare("old", method="studentized", **DRAWN),
-    "pairwise": lambda times: times.perf.pairwise(dim="version"),
-    "distribution": lambda times: times.perf.bootstrap_distribution(resample="all", **DRAWN),
-    "distribution_shared": lambda times: times.perf.bootstrap_distribution(shared="binary", **DRAWN),
-    "interval": lambda times: times.perf.bootstrap_interval(method="basic", **DRAWN),
-    "interval_of_stored": lambda times: times.perf.bootstrap_distribution(**DRAWN).perf.bootstrap_interval(),
-    "plan": lambda times: times.perf.plan_repetitions("old", costs=COSTS, budget=20_000),
-    "without_first": lambda times: times.perf.drop_warmup(1),
-}
+    "counts": {}, "variance_components": {}, "variance_components, merged": {"negative": "merge"},
+    "variance_components, reml": {"method": "reml"}, "mean_interval": {}, "mean_interval, studentized": {"method": "studentized"} | DRAWN,
+    "ratio_interval": OLD, "ratio_interval, paired": OLD | {"paired": "binary", "method": "log_delta"},
+    "ratio_interval, bca": OLD | {"method": "bca"} | DRAWN,
+    "ratio_interval, of objects": lambda times: times.sel(version=["new"]).perf.ratio_interval(times.sel(version="old", drop=True)),
+    "compare": OLD | {"threshold": 0.01, "correction": "holm"}, "compare, shared": OLD | {"shared": "binary"},
+    "compare, studentized": OLD | {"method": "studentized"} | DRAWN, "pairwise": VERSIONS,
+    "bootstrap_distribution": {"resample": "all"} | DRAWN, "bootstrap_distribution, shared": {"shared": "binary"} | DRAWN,
+    "bootstrap_interval": {"method": "basic"} | DRAWN,
+    "bootstrap_interval, of stored": lambda times: times.perf.bootstrap_distribution(**DRAWN).perf.bootstrap_interval(),
+    "plan_repetitions": OLD | {"costs": {"binary": 60.0, "execution": 5.0}, "budget": 20_000}, "drop_warmup": {"n": 1},
+}  # fmt: skip
 """Every way to ask that was there when this was written; a new one gets a line."""
 
 TOPICS = {
-    "autocorrelation": lambda times: times.perf.autocorrelation(dim="execution"),
-    "hierarchical_performance_test": lambda times: times.perf.hierarchical_performance_test("old"),
-    "mean_difference": lambda times: times.perf.mean_difference("old", rng=1),
-    "mixture": lambda times: times.perf.fit_mixture().to_dataset(),
-    "mixture_test": lambda times: times.perf.goodness_of_fit(n_resamples=5, rng=1),
-    "normality": lambda times: times.perf.normality(),
-    "prob_faster": lambda times: times.perf.prob_faster("old", rng=1),
-    "randomization_test": lambda times: times.perf.randomization_test("old", rng=1),
-    "run_estimate": lambda times: times.perf.run_estimate(),
-    "score": lambda times: times.perf.suite_score(),
-    "score_ratio": lambda times: times.perf.score_ratio_interval("old"),
-    "score_ratio_percentile": lambda times: times.perf.score_ratio_interval("old", method="percentile", **DRAWN),
-    "speedup": lambda times: times.perf.speedup("old"),
-    "speedup_test": lambda times: times.perf.speedup_test("old"),
-    "steady_state": lambda times: times.perf.steady_state(dim="execution"),
-    "modes_by": lambda times: times.perf.modes_by(n_resamples=19, rng=1),
-    "variability_level": lambda times: times.perf.variability_level(rng=1),
-}
+    "autocorrelation": RUNS, "hierarchical_performance_test": OLD, "mean_difference": OLD | SEED,
+    "fit_mixture": lambda times: times.perf.fit_mixture().to_dataset(), "goodness_of_fit": {"n_resamples": 5} | SEED, "normality": {},
+    "prob_faster": OLD | SEED, "randomization_test": OLD | SEED, "run_estimate": {}, "suite_score": {}, "score_ratio_interval": OLD,
+    "score_ratio_interval, percentile": OLD | {"method": "percentile"} | DRAWN, "speedup": OLD, "speedup_test": OLD, "steady_state": RUNS,
+    "modes_by": {"n_resamples": 19} | SEED, "variability_level": SEED,
+}  # fmt: skip
 """What topics other than Kalibera and Jones's answer lazily."""
 
 WHOLE = {
-    "accelerated": ("benchmark", lambda times: times.perf.overall_speedup("old")),
-    "fastest": ("version", lambda times: times.perf.prob_fastest(dim="version", rng=1)),
-    "five_numbers": ("benchmark", lambda times: times.perf.five_number_summary(**DRAWN)),
-    "relative_variation": ("benchmark", lambda times: times.perf.relative_variation(**DRAWN)),
-    "score_distribution": ("benchmark", lambda times: times.perf.score_distribution(**DRAWN)),
-}
+    "overall_speedup": ("benchmark", OLD), "prob_fastest": ("version", VERSIONS | SEED), "five_number_summary": ("benchmark", DRAWN),
+    "relative_variation": ("benchmark", DRAWN), "score_distribution": ("benchmark", DRAWN),
+}  # fmt: skip
 """What needs another dim whole, and which."""
 
-FAR = ("counts", "components", "components_reml", "mean", "ratio", "compare", "compare_studentized", "pairwise", "distribution")
+FAR = ("counts", "variance_components", "variance_components, reml", "mean_interval", "ratio_interval", "compare", "compare, studentized",
+       "pairwise", "bootstrap_distribution")  # fmt: skip
 """What other processes and clusters are asked: one of every kind, since they are slow to start."""
 
 STREAMED = {
-    "variance_components": lambda times: times.perf.variance_components(),
-    "mean_interval": lambda times: times.perf.mean_interval(),
-    "suite_score": lambda times: times.perf.suite_score(),
-    "principal_components": lambda times: times.perf.principal_components(),
-    "relative_variation": lambda times: times.perf.relative_variation(),
-    "five_number_summary": lambda times: times.perf.five_number_summary(n_resamples=10, rng=1),
-    "compare": lambda times: times.perf.compare(0, dim="machine"),
-    "machine_table": lambda times: times.perf.machine_table(),
-}
+    "variance_components": {}, "mean_interval": {}, "suite_score": {}, "principal_components": {}, "relative_variation": {},
+    "five_number_summary": {"n_resamples": 10} | SEED, "compare": {"baseline": 0, "dim": "machine"}, "machine_table": {},
+}  # fmt: skip
 """What archives that do not fit in memory are asked."""
 
 each = pytest.mark.parametrize("name", CALLS)
@@ -126,9 +97,8 @@ def unasked():
 @pytest.fixture(scope="module")
 def expected(times):
     """Return every answer in memory."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {name: call(times) for name, call in CALLS.items()}
+    with warnings.catch_warnings(action="ignore"):
+        return {name: ask(times, name, call) for name, call in CALLS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +117,7 @@ def archive(tmp_path_factory):
 
 def lazy_answers(times, names):
     """Return some answers, lazily, each in two chunks."""
-    return {name: CALLS[name](times.chunk(machine=1)) for name in names}
+    return {name: ask(times.chunk(machine=1), name, CALLS[name]) for name in names}
 
 
 def chunked(times):
@@ -171,7 +141,7 @@ class TestLazy:
     def test_same_numbers_for_any_chunks(self, times, expected, name):
         """A call only builds the graph; cells alone, descriptors lazy as those of a store. The tests of schedulers have other chunks."""
         clocks = xr.DataArray([2.0, 3.0], dims="machine").chunk(machine=-1)
-        found = CALLS[name](chunked(times).assign_coords(cpu_mhz=clocks))
+        found = ask(chunked(times).assign_coords(cpu_mhz=clocks), name, CALLS[name])
         variables = found.data_vars.values() if isinstance(found, xr.Dataset) else [found]
         assert all(variable.chunks is not None for variable in variables)
         assert_same(found.drop_vars("cpu_mhz", errors="ignore").compute(scheduler="synchronous"), expected[name])
@@ -180,33 +150,31 @@ class TestLazy:
     @pytest.mark.parametrize("level", ["binary", "execution", "iteration"])
     def test_a_split_level_is_named(self, times, name, level):
         """A level has to be whole, except where positions are only cut off."""
-        if name == "without_first":
-            assert_same(CALLS[name](times.chunk({level: 1})).compute(), CALLS[name](times))
+        if name == "drop_warmup":
+            assert_same(ask(times.chunk({level: 1}), name, CALLS[name]).compute(), ask(times, name, CALLS[name]))
             return
         with pytest.raises(ValueError, match=rf"dim '{level}' is split over \d chunks; .*use .chunk\(\{{'{level}': -1\}}\)"):
-            CALLS[name](times.chunk({level: 1}))
+            ask(times.chunk({level: 1}), name, CALLS[name])
 
     @pytest.mark.parametrize("name", TOPICS)
     @pytest.mark.usefixtures("unasked")
     def test_other_topics(self, times, name):
         """They stay lazy too, name a level that is split, and give the numbers of the array in memory."""
-        found = TOPICS[name](chunked(times))
+        found = ask(chunked(times), name, TOPICS[name])
         with pytest.raises(ValueError, match=r"dim 'binary' is split over 5 chunks"):
-            TOPICS[name](times.chunk(binary=1))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            xr.testing.assert_allclose(found.compute(scheduler="synchronous"), TOPICS[name](times), rtol=1e-12)
+            ask(times.chunk(binary=1), name, TOPICS[name])
+        with warnings.catch_warnings(action="ignore"):
+            xr.testing.assert_allclose(found.compute(scheduler="synchronous"), ask(times, name, TOPICS[name]), rtol=1e-12)
 
     @pytest.mark.parametrize("name", WHOLE)
     def test_what_needs_another_dim_whole(self, times, name):
         """The dim is named; made whole, the numbers are those of the array in memory."""
         dim, call = WHOLE[name]
-        lazy = chunked(times)
         with pytest.raises(ValueError, match=f"dim '{dim}' is split over 2 chunks"):
-            call(lazy)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            xr.testing.assert_allclose(call(lazy.chunk({dim: -1})).compute(scheduler="synchronous"), call(times), rtol=1e-12)
+            ask(chunked(times), name, call)
+        with warnings.catch_warnings(action="ignore"):
+            found = ask(chunked(times).chunk({dim: -1}), name, call)
+            xr.testing.assert_allclose(found.compute(scheduler="synchronous"), ask(times, name, call), rtol=1e-12)
 
     @pytest.mark.parametrize("dim", ["machine", "benchmark"])
     def test_what_computes_at_once(self, times, dim):
@@ -219,18 +187,17 @@ class TestLazy:
             lambda given: perfarray.join(given, given.assign_coords(machine=["m3", "m4"])).to_dataframe(),
             lambda given: given.perf.agreement("m1", dim="machine", n_resamples=20, rng=1)["estimate"].to_dataframe(),
         ):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 pd.testing.assert_frame_equal(call(old.chunk({dim: 1})), call(old))
 
-    @pytest.mark.parametrize("name", ["mean", "compare", "components"])
+    @pytest.mark.parametrize("name", ["mean_interval", "compare", "variance_components"])
     def test_marks_are_left_out(self, times, name):
         """A lazy mark leaves out the same values."""
         first = (times["iteration"] == 0).broadcast_like(times["time"]).transpose(*times["time"].dims)
         marked = times.assign_coords(warmup=first.where(times["execution"] == 1, False))
-        found, expected = CALLS[name](chunked(marked)).compute(), CALLS[name](marked)
+        found, expected = ask(chunked(marked), name, CALLS[name]).compute(), ask(marked, name, CALLS[name])
         xr.testing.assert_allclose(found.drop_attrs(), expected.drop_attrs(), rtol=1e-12)
-        assert not found.drop_attrs().equals(CALLS[name](times).drop_attrs())
+        assert not found.drop_attrs().equals(ask(times, name, CALLS[name]).drop_attrs())
 
     def test_merge_level(self, times):
         """A level that was merged lazily gives the same answers."""
@@ -270,7 +237,9 @@ class TestSchedulers:
         ):
             cells = times.chunk(machine=1, benchmark=1)
             cells["time"] = cells["time"].copy(data=cells["time"].data.map_blocks(deadly, dtype=float, meta=np.empty((0,) * 6)))
-            (found,) = dask.compute({name: CALLS[name](cells) for name in ("mean", "ratio", "distribution")})
+            (found,) = dask.compute(
+                {name: ask(cells, name, CALLS[name]) for name in ("mean_interval", "ratio_interval", "bootstrap_distribution")}
+            )
         assert len(list(tmp_path.iterdir())) > 2  # the mark, the one that was killed, and another
         for name, answer in found.items():
             assert_same(answer, expected[name])
@@ -343,7 +312,7 @@ class TestStores:
             gc.freeze()
             tracemalloc.start()
             with dask.config.set(scheduler="synchronous"), Peak() as callback:
-                result = STREAMED[name](times)
+                result = ask(times, name, STREAMED[name])
                 result.to_zarr(answers, zarr_format=3, consolidated=False)
             tracemalloc.stop()
             peaks.append(callback.most)
@@ -359,7 +328,7 @@ class TestStores:
         for machines in (200, 600):
             times = xr.open_zarr(archive(machines, 100), consolidated=False).isel(execution=slice(runs))
             with dask.config.set(scheduler="synchronous"), Held() as callback:
-                answer = STREAMED[name](times)
+                answer = ask(times, name, STREAMED[name])
                 if isinstance(answer, xr.Dataset):
                     answer.to_zarr(tmp_path / f"{machines}_{name}.zarr", zarr_format=3, consolidated=False)
             held.append(callback.most)

@@ -1,4 +1,4 @@
-"""Run benchmarks and print what they compare as one table of ratios: `python -m tests.benchmarks [NAME ...]`.
+"""Run benchmarks and print what they compare as one table of ratios: `OPENBLAS_NUM_THREADS=1 python -m tests.benchmarks [NAME ...]`.
 
 Every `bench_*.py` has a `main` that times ours and its peers in turn in this process and hands each ratio to `interleaved.compared`.
 `--repeat 3 --record FILE` keeps the ratios of three passes; `--repeat 3 --against FILE` says what became slower since.
@@ -6,6 +6,7 @@ Every `bench_*.py` has a `main` that times ours and its peers in turn in this pr
 
 import argparse
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 
@@ -45,7 +46,8 @@ def run(names: list[str], found: dict[str, list[float]], left_out: dict[str, str
         print(f"{name}:", flush=True)
         before = len(table)
         try:
-            import_module(f"bench_{name}").main()
+            with warnings.catch_warnings(action="ignore"):  # notes are not what is measured
+                import_module(f"bench_{name}").main()
         except (ImportError, FileNotFoundError) as error:
             left_out[name] = str(error)
         for over, under, value in table[before:]:

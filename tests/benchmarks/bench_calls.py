@@ -1,19 +1,16 @@
 """What small calls cost: 10 benchmarks of 5 runs, against the lines of NumPy and SciPy that one would write for the same limits.
 
-python tests/benchmarks/bench_calls.py
-
 The lines know no labels, gaps, units or notes; SciPy's p-values are found and corrected, without limits.
 """
 
 import time
-import warnings
 
 import numpy as np
 import xarray as xr
-from interleaved import compared, interleaved, ratio, report
+from interleaved import ranked
 from scipy import stats
 
-import perfarray
+import perfarray  # noqa: F401  (registers .perf)
 
 BENCHMARKS, RUNS, REPLICATES = 10, 5, 1000
 
@@ -53,7 +50,6 @@ def main() -> None:
     labels = {"version": ["old", "new"], "benchmark": [f"b{number}" for number in range(BENCHMARKS)]}
     times = xr.DataArray(values, labels, dims=("version", "benchmark", "execution"), name="time", attrs={"units": "s"})
     old, own = values[0], times[0]
-    warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
     calls = {
         "mean_interval": (lambda: own.perf.mean_interval(), lambda: mean_lines(old)),
         "ratio_interval": (lambda: times.perf.ratio_interval("old"), lambda: fieller_lines(values[1], old)),
@@ -63,12 +59,10 @@ def main() -> None:
         ),
         "compare": (lambda: times.perf.compare("old"), lambda: compare_lines(values[1], old)),
     }
-    variants = {f"{name}{of}": call for name, both in calls.items() for of, call in zip(("", ": lines"), both, strict=True)}
-    found = interleaved(variants, clock=time.process_time)
-    report(f"{BENCHMARKS} benchmarks of {RUNS} runs, time of the processor", found)
-    for name in calls:
-        compared(name, f"{name}: lines", ratio(found, name, f"{name}: lines"))
-
-
-if __name__ == "__main__":
-    main()
+    for name, (ours, lines) in calls.items():
+        ranked(
+            f"{BENCHMARKS} benchmarks of {RUNS} runs, time of the processor",
+            {name: ours, f"{name}: lines": lines},
+            name,
+            clock=time.process_time,
+        )

@@ -1,7 +1,5 @@
 """Many small cells through the public functions, against whole-array code by hand and a loop over machines: as ratios.
 
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_cells.py
-
 2,000 machines of 12 benchmarks of 3 runs a side (one benchmark for the ratio of means, 30 runs for that of medians). `by hand` draws with
 one generator for all machines, in blocks of 100 that stay in the cache, and gives the same limits or p-values; `a loop` goes machine by
 machine. `permuted` is `Generator.permuted` of 29 benchmarks of 20 runs a side, too many exchanges to tabulate. `with gaps` lacks one
@@ -9,12 +7,11 @@ value in twenty, so that few machines have the same runs.
 """
 
 import time
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 
 MACHINES, BENCHMARKS, RUNS, SOME = 2000, 12, 3, 100
 TAILS = (0.025, 0.975)
@@ -84,7 +81,6 @@ def spread_by_machine(values: np.ndarray) -> list[float]:
 
 def main() -> None:
     """Measure in turn, and print ratios: ours beside the peer."""
-    warnings.simplefilter("ignore")
     suite, one = timings(MACHINES, BENCHMARKS, RUNS), timings(MACHINES, 1, RUNS)
     long, many = timings(MACHINES // 10, 1, 30), timings(2, 29, 20)
     gaps = suite.where(np.random.default_rng(2).random(suite.shape) >= 0.05)
@@ -112,10 +108,5 @@ def main() -> None:
         ),
     }  # fmt: skip
     for name, (ours, peer, theirs) in rows.items():
-        found = interleaved({name: ours, peer: theirs}, rounds=5, clock=time.process_time)
-        report(name, found)
+        found = measured(name, {name: ours, peer: theirs}, rounds=5, clock=time.process_time)
         compared(f"{name}, {peer}", "ours", ratio(found, peer, name))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """What compiled code costs before it is there, beside an import of numba, and what a second thread brings: as ratios.
 
-python tests/benchmarks/bench_compiled.py
-
 A first call compiles into an empty folder, in a new process. Two threads need two idle cores: where others keep them busy, the ratio says
 what that takes away, and not more.
 """
@@ -14,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import numba
 import numpy as np
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 
 import perfarray
 
@@ -50,14 +48,12 @@ def with_threads(number: int, call) -> None:
 def main() -> None:
     """Print times and ratios."""
     calls = {NOTHING: partial(first_call, NOTHING)} | {name: partial(first_call, SETUP + code) for name, code in FIRST.items()}
-    found = interleaved(calls, rounds=3, budget=0.0)
-    report("compiled at the first call", found)
+    found = measured("compiled at the first call", calls, rounds=3, budget=0.0)
     for name in FIRST:
         compared(f"first compiled {name}", NOTHING, ratio(found, name, NOTHING))
     for name, work in shared_work().items():
         with perfarray.set_options(engine="numba"):
-            found = interleaved({f"{number} threads": partial(with_threads, number, work) for number in (1, 2)}, rounds=9, budget=0.0)
-        report(name, found)
+            found = measured(name, {f"{number} threads": partial(with_threads, number, work) for number in (1, 2)}, rounds=9, budget=0.0)
         compared(f"two threads, {name}", "one", ratio(found, "2 threads", "1 threads"))
 
 
@@ -65,10 +61,4 @@ def shared_work():
     """Return calls whose work threads share."""
     rng = np.random.default_rng(1)
     samples = perfarray.from_samples({f"b{place}": rng.lognormal(0, 0.2, 35) for place in range(200)}, dim="benchmark")
-    return {
-        "fit_mixture of 200 samples": partial(perfarray.fit_mixture, samples),
-    }
-
-
-if __name__ == "__main__":
-    main()
+    return {"fit_mixture of 200 samples": partial(perfarray.fit_mixture, samples)}

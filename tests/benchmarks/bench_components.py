@@ -1,11 +1,8 @@
-"""Variance components against the NumPy one-liners a user would write, and the price of the labels.
-
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_components.py
-"""
+"""Variance components against the NumPy one-liners a user would write, and the price of the labels."""
 
 import numpy as np
 import xarray as xr
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ranked, ratio
 
 from perfarray.numerics.intervals import ratio_df, ratio_limits, ratio_of
 from perfarray.numerics.levels import unit_means
@@ -31,26 +28,22 @@ def components() -> None:
     """150 x 100 x 64 values: the issue asks for 3 times the one-liners."""
     values = np.random.default_rng(0).normal(1, 0.01, (150, 100, 64))
     times = xr.DataArray(values, dims=LEVELS, name="time", attrs={"units": "s"})
-    found = interleaved(
-        {
-            "NumPy one-liners": lambda: one_liners(values),
-            "formula": lambda: nested_anova(values, 3),
-            "times.perf.variance_components()": lambda: times.perf.variance_components(),
-        }
-    )
-    report("components of 150 x 100 x 64 values", found)
-    for own in list(found)[1:]:
-        compared("NumPy one-liners", own, ratio(found, "NumPy one-liners", own))
+    variants = {
+        "NumPy one-liners": lambda: one_liners(values),
+        "formula": lambda: nested_anova(values, 3),
+        "times.perf.variance_components()": lambda: times.perf.variance_components(),
+    }
+    ranked("components of 150 x 100 x 64 values", variants, "NumPy one-liners")
 
 
 def labels(name: str, values: np.ndarray, formula, method) -> None:
     """Print what the accessor costs above the bare formula."""
     times = xr.DataArray(values, dims=LEVELS, name="time", attrs={"units": "s"})
-    found = interleaved({"formula": lambda: formula(values), "method": lambda: method(times)})
-    report(f"{name}, {' x '.join(map(str, values.shape))} values", found)
+    title = f"{name}, {' x '.join(map(str, values.shape))}"
+    found = measured(f"{title} values", {"formula": lambda: formula(values), "method": lambda: method(times)})
     overhead = sorted(b - a for a, b in zip(found["formula"], found["method"], strict=True))[len(found["formula"]) // 2]
     print(f"  difference {overhead * 1e3:.3f} ms")
-    compared(f"{name}, {' x '.join(map(str, values.shape))}: method", "formula", ratio(found, "method", "formula"))
+    compared(f"{title}: method", "formula", ratio(found, "method", "formula"))
 
 
 def means(values: np.ndarray) -> object:
@@ -68,7 +61,3 @@ def main() -> None:
         data = rng.normal(1, 0.01, shape)
         labels("variance_components", data, lambda values: nested_anova(values, 3), lambda times: times.perf.variance_components())
         labels("ratio_interval", data, means, lambda times: times.perf.ratio_interval(times))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,10 @@
 """Coverage of a ratio over simulated experiments of 30 x 10 x 10, Fieller's and all levels redrawn, against one experiment at a time.
 
-python tests/benchmarks/bench_coverage.py
-
 The peer draws each experiment as arrays, and each replicate by arrays of indices. Both are measured in seconds an experiment.
 """
 
 import statistics
 import time
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -23,9 +20,8 @@ NEST = {"sizes": dict(zip(LEVELS, SIZES, strict=True)), "variances": dict.fromke
 
 def ours(method: str, count: int) -> int:
     """Ask for the coverage."""
-    with warnings.catch_warnings(action="ignore"):
-        options = {"method": "percentile", "resample": "all", "n_resamples": REPLICATES} if method == "redrawn" else {}
-        perfarray.coverage("ratio_interval", **NEST, ratio=RATIO, n_experiments=count, rng=1, **options)
+    options = {"method": "percentile", "resample": "all", "n_resamples": REPLICATES} if method == "redrawn" else {}
+    perfarray.coverage("ratio_interval", **NEST, ratio=RATIO, n_experiments=count, rng=1, **options)
     return count
 
 
@@ -76,7 +72,3 @@ def main(rounds: int = 5) -> None:
         found = [[per_experiment(ours, method, many), per_experiment(alone, method, few)] for _ in range(rounds + 1)][1:]
         print(f"{method}: {1e3 * statistics.median(mine for mine, _ in found):.2f} ms an experiment")
         compared(f"one experiment at a time, {method}", "coverage", statistics.median(theirs / mine for mine, theirs in found))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,5 @@
 """Change points and trends of many histories through the public functions, as ratios of CPU times in one run.
 
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_histories.py
-
 5,000 benchmarks of 3 commits of 3 runs, 2,000 of 10 commits, and 100 of 500 commits of one run, half of them with two steps. `with gaps`
 lacks one run in ten. `linregress` of SciPy fits a line to the means of a benchmark, one benchmark after the other. `otava` is
 apache-otava 0.8 (its command's defaults), where it is installed.
@@ -12,7 +10,7 @@ import warnings
 
 import numpy as np
 import xarray as xr
-from interleaved import compared, interleaved, ratio, report
+from interleaved import ranked
 from scipy.stats import linregress
 
 import perfarray  # noqa: F401  (registers .perf)
@@ -40,30 +38,15 @@ def otava(times: xr.DataArray) -> list[list[int]]:
 
 def main() -> None:
     """Measure in turn, and print ratios: ours beside the peer."""
-    warnings.simplefilter("ignore")
+    how = {"rounds": 5, "clock": time.process_time}
     short, ten, long = histories(5_000, 3, 3), histories(2_000, 10, 3), histories(100, 500, 1)
     gaps = short.where(np.random.default_rng(1).random(short.shape) >= 0.1)
     long[::2, 200:] *= 1.05
     long[::2, 350:] *= 0.97
     for name, times in {"5,000 of 3 commits": short, "2,000 of 10 commits": ten}.items():
-        found = interleaved(
-            {"change points": times.perf.change_points, "trends": times.perf.trend, "linregress": lambda times=times: lines(times)},
-            rounds=5, clock=time.process_time,
-        )  # fmt: skip
-        report(name, found)
-        for ours in ("change points", "trends"):
-            compared(f"{name}, linregress", ours, ratio(found, "linregress", ours))
-    found = interleaved({"with gaps": gaps.perf.change_points, "without": short.perf.change_points}, rounds=5, clock=time.process_time)
-    report("5,000 of 3 commits, change points", found)
-    compared("5,000 of 3 commits, change points with gaps", "without", ratio(found, "with gaps", "without"))
-    found = interleaved(
-        {"change points": long.perf.change_points, "trends": long.perf.trend, "otava": lambda: otava(long)},
-        rounds=5,
-        clock=time.process_time,
-    )
-    report("100 of 500 commits", found)
-    compared("100 of 500 commits, otava", "change points", ratio(found, "otava", "change points"))
-
-
-if __name__ == "__main__":
-    main()
+        ours = {"change points": times.perf.change_points, "trends": times.perf.trend}
+        ranked(name, ours | {"linregress": lambda times=times: lines(times)}, "linregress", prefix=f"{name}, ", **how)
+    both = {"with gaps": gaps.perf.change_points, "without": short.perf.change_points}
+    ranked("5,000 of 3 commits, change points", both, "with gaps", prefix="5,000 of 3 commits, change points ", **how)
+    calls = {"change points": long.perf.change_points, "trends": long.perf.trend, "otava": lambda: otava(long)}
+    ranked("100 of 500 commits", calls, "otava", "change points", prefix="100 of 500 commits, ", **how)

@@ -1,8 +1,6 @@
 """What `import perfarray` costs beside `import xarray`, and the command line beside a first DataArray: new processes in turn.
 
 The issues allow 1.2 times for the import and 1.3 for a small comparison; help needs no array.
-
-python tests/benchmarks/bench_import.py
 """
 
 import subprocess
@@ -10,7 +8,7 @@ import sys
 from pathlib import Path
 from tempfile import gettempdir
 
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 
 import perfarray
 
@@ -32,8 +30,7 @@ def command(*words: object):
 def main() -> None:
     """Print times and the ratios."""
     folder = perfarray.dataset_path("python_malloc")
-    found = interleaved({module: importing(module) for module in ("xarray", "perfarray")}, rounds=15, budget=0.0)
-    report("import", found)
+    found = measured("import", {module: importing(module) for module in ("xarray", "perfarray")}, rounds=15, budget=0.0)
     compared("import perfarray", "import xarray", ratio(found, "perfarray", "xarray"))
     calls = {
         FIRST_ARRAY: lambda: subprocess.run([sys.executable, "-c", FIRST_ARRAY], check=True),
@@ -41,11 +38,6 @@ def main() -> None:
         COMPARE: command("compare", folder / "malloc.json", folder / "pymalloc.json"),
         REPORT: command("report", folder / "malloc.json", folder / "pymalloc.json", "-o", Path(gettempdir(), "perfarray_report.html")),
     }
-    found = interleaved(calls, rounds=15, budget=0.0)
-    report("command line", found)
+    found = measured("command line", calls, rounds=15, budget=0.0)
     for name in (HELP, COMPARE, REPORT):
         compared(name, "a first DataArray", ratio(found, name, FIRST_ARRAY))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,10 @@
-"""Public calls that draw or test many samples against the fastest compiled kernels for the same answers (`kernels.py`): as ratios.
-
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_kernels.py
+"""Public calls that draw or test many samples against compiled kernels for the same answers (`kernels.py`): as ratios.
 
 A ratio says how many times as much processor time, of one thread, ours take as the kernel with what NumPy makes of its output: limits,
 five numbers, p-values. Kernels know nothing of labels, gaps or notes, and draw from a cheaper generator.
 """
 
 import time
-import warnings
 from collections.abc import Callable
 
 import kernels
@@ -16,7 +13,7 @@ import xarray as xr
 from bench_bootstrap import samples
 from bench_cells import timings
 from bench_scores import timings as scores
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 
 import perfarray
 from perfarray.mixtures.numerics.fit import MARGIN
@@ -100,7 +97,6 @@ def mixtures(samples: int, runs: int) -> tuple[Callable[[], object], Callable[[]
 
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print ratios."""
-    warnings.simplefilter("ignore")
     version = {"version": ["old", "new"]}
     one = xr.DataArray(np.stack(samples()[::-1])[:, None], dims=("version", "cell", *LEVELS), coords=version, attrs={"units": "s"})
     values = np.random.default_rng(0).normal(10, 0.1, (2, EXPERIMENTS, 10, 10, 10))
@@ -115,12 +111,8 @@ def main(rounds: int = 5) -> None:
         "mixtures of 500 runs": mixtures(20, 500),
     }
     for name, (ours, kernel) in rows.items():
-        variants = {"numpy": ours, "kernel": kernel} | ({"numba": with_numba(ours)} if "30 x 30 x 30" in name or "mixtures" in name else {})
-        found = interleaved(variants, rounds, clock=time.process_time)
-        report(name, found)
+        compiled = "30 x 30 x 30" in name or "mixtures" in name
+        variants = {"numpy": ours, "kernel": kernel} | ({"numba": with_numba(ours)} if compiled else {})
+        found = measured(name, variants, rounds=rounds, clock=time.process_time)
         for engine in [engine for engine in variants if engine != "kernel"]:
             compared(f"{name}, {engine}", "kernel", ratio(found, engine, "kernel"))
-
-
-if __name__ == "__main__":
-    main()

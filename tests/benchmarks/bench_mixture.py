@@ -1,7 +1,5 @@
 """Mixtures of 1 to 9 components, both models, of 40 samples of 30 to 1,000 values, against scikit-learn: as ratios.
 
-OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 python tests/benchmarks/bench_mixture.py
-
 scikit-learn takes one sample at a time (part of them, its time scaled to all), from its own start (k-means) and with its own stopping
 rule, and, as a second peer, from the start and with about the stopping rule of ours. "Worse" counts fits of ours whose log-likelihood is
 lower than scikit-learn's by more than 1e-6 times its size, where no component of either has collapsed.
@@ -11,7 +9,7 @@ import itertools
 import warnings
 
 import numpy as np
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
@@ -91,18 +89,15 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     values = samples()
     part = values[:: SAMPLES // PART]
-    found = interleaved(
-        {
-            "scikit-learn, part": lambda: theirs(part),
-            "scikit-learn, our start, part": lambda: theirs(part, same_start=True),
-            "numpy": lambda: ours(values, "numpy"),
-            "numba": lambda: ours(values, "numba"),
-            "numpy to the maximum": lambda: ours(values, "numpy", None),
-            "numba to the maximum": lambda: ours(values, "numba", None),
-        },
-        rounds=3,
-    )
-    report(f"{SAMPLES} samples", found)
+    variants = {
+        "scikit-learn, part": lambda: theirs(part),
+        "scikit-learn, our start, part": lambda: theirs(part, same_start=True),
+        "numpy": lambda: ours(values, "numpy"),
+        "numba": lambda: ours(values, "numba"),
+        "numpy to the maximum": lambda: ours(values, "numpy", None),
+        "numba to the maximum": lambda: ours(values, "numba", None),
+    }
+    found = measured(f"{SAMPLES} samples", variants, rounds=3)
     for name in ("numpy", "numba", "numpy to the maximum", "numba to the maximum"):
         scale = SAMPLES / PART
         own, same = (scale * ratio(found, peer, name) for peer in ("scikit-learn, part", "scikit-learn, our start, part"))
@@ -117,11 +112,6 @@ def main() -> None:
         "numpy": lambda: refits(sample, "numpy"),
         "numba": lambda: refits(sample, "numba"),
     }
-    found = interleaved(variants, rounds=3)
-    report(f"{REFITS} refits of a sample of {SIZE}", found)
+    found = measured(f"{REFITS} refits of a sample of {SIZE}", variants, rounds=3)
     for name in ("numpy", "numba"):
         compared("scikit-learn", f"refits, {name}", REFITS / REFITTED * ratio(found, "scikit-learn, part", name))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,19 +1,16 @@
 """Plans of many benchmarks, and the picture of one, as ratios of CPU times in one run.
 
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_plans.py
-
 1,000 pilots of 2 executions of 3 iterations. The peer of a plan is `variance_components` of the same pilots, which it starts from; that
 of the picture draws the same lines and words on matplotlib's Axes, without a layout and with one.
 """
 
 import io
 import time
-import warnings
 from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import xarray as xr
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 
 import perfarray
 
@@ -37,7 +34,6 @@ def save(ax: plt.Axes) -> None:
 
 def main() -> None:
     """Measure in turn, and print ratios: ours beside the peer."""
-    warnings.simplefilter("ignore")
     nest = {"sizes": {"execution": 2, "iteration": 3}, "variances": {"execution": 1e-4, "iteration": 1e-4}, "rng": 1}
     times, wish = perfarray.simulate(**nest, dims={"benchmark": 1000}), {"half_width": 0.02, "costs": {"execution": 5}}
     variants: dict[str, Callable[[], object]] = {
@@ -45,8 +41,7 @@ def main() -> None:
         "plans without assurance": lambda: times.perf.plan_repetitions(assurance=None, **wish),
         "components": times.perf.variance_components,
     }
-    found = interleaved(variants, rounds=5, clock=time.process_time)
-    report("1,000 pilots", found)
+    found = measured("1,000 pilots", variants, rounds=5, clock=time.process_time)
     for name in list(variants)[:2]:
         compared(f"1,000 pilots, {name}", "components", ratio(found, name, "components"))
     plan = times.isel(benchmark=0).perf.plan_repetitions(**wish)
@@ -55,11 +50,6 @@ def main() -> None:
         "by hand": lambda: drawn(plan, None),
         "by hand, layout": lambda: drawn(plan, "constrained"),
     }
-    found = interleaved(pictures, rounds=9, clock=time.process_time)
-    report("a plan to PNG", found)
+    found = measured("a plan to PNG", pictures, rounds=9, clock=time.process_time)
     for name in list(pictures)[1:]:
         compared("a plan to PNG", name, ratio(found, "picture", name))
-
-
-if __name__ == "__main__":
-    main()

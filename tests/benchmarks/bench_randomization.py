@@ -1,14 +1,12 @@
 """The randomization test of 29 benchmarks x 5 runs, 10,000 exchanges, against its peers, as ratios of times in one run.
 
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_randomization.py
-
 `permuted` shuffles the pooled runs of every benchmark and exchange with one call of `Generator.permuted` on the whole array and reduces
 them. `scipy` is `scipy.stats.permutation_test` with a vectorised statistic of all 145 + 145 runs: it cannot exchange within benchmarks,
 so its p-value is another one, and only its time is compared. All use the geometric mean of all runs.
 """
 
 import numpy as np
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 from scipy import stats
 
 import perfarray
@@ -55,12 +53,7 @@ def main() -> None:
 
     variants = {"ours": ours, "ours, labelled": labelled, "permuted": permuted, "scipy": scipy_test}
     print({name: round(call(), 3) for name, call in variants.items()})
-    found = interleaved(variants, rounds=7)
-    report(f"{BENCHMARKS} benchmarks x {RUNS} runs, {EXCHANGES} exchanges", found)
+    found = measured(f"{BENCHMARKS} benchmarks x {RUNS} runs, {EXCHANGES} exchanges", variants, rounds=7)
     for peer in ("permuted", "scipy"):
         for own in ("ours", "ours, labelled"):
             compared(peer, own, ratio(found, peer, own))
-
-
-if __name__ == "__main__":
-    main()

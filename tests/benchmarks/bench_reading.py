@@ -1,4 +1,4 @@
-"""How long reading takes, as a multiple of `json.load`, `pandas.read_csv` or a scan of lines: `python tests/benchmarks/bench_reading.py`.
+"""How long reading takes, as a multiple of `json.load`, `pandas.read_csv` or a scan of lines.
 
 Rounds alternate between the two, in one process; medians of the processor's time are compared. The tables are made here; the JSON files
 lie in the archive folder beside the repository (or where PERFARRAY_SHARED says).
@@ -11,7 +11,6 @@ import lzma
 import os
 import statistics
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, ranked
 
 import perfarray
 
@@ -155,14 +154,11 @@ def written() -> None:
             ("a small file: read", "json.load", lambda: perfarray.read(small[0]), lambda: load(small[0])),
         )  # fmt: skip
         for over, under, ours, plain in works:
-            times = interleaved({over: ours, under: plain}, rounds=ROUNDS, clock=time.process_time)
-            report("", times)
-            compared(over, under, ratio(times, over, under))
+            ranked("", {over: ours, under: plain}, over, rounds=ROUNDS, clock=time.process_time)
 
 
 def main() -> None:
     """Print the ratios."""
-    warnings.simplefilter("ignore")
     tables()
     written()
     for name, folders in SETS.items():
@@ -181,7 +177,3 @@ def main() -> None:
         print(f"{name}, {len(files)} files: " + ", ".join(parts))
         for label in list(works)[1:]:
             compared(f"{name}: {label}", "json.load", statistics.median(one[label] / one["json.load"] for one in rounds))
-
-
-if __name__ == "__main__":
-    main()

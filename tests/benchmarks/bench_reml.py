@@ -1,14 +1,11 @@
-"""REML of ragged nests against the analysis of variance of the same data, and against statsmodels' mixed model.
-
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_reml.py
-"""
+"""REML of ragged nests against the analysis of variance of the same data, and against statsmodels' mixed model."""
 
 import warnings
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ranked, ratio
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 from perfarray.numerics.nested_anova import nested_anova
@@ -28,17 +25,14 @@ def against_anova() -> None:
     """150 x 100 x 64 values, 10 % missing: the issue allows 15 times the analysis of variance."""
     values = draw((150, 100, 64), 0.1)
     times = xr.DataArray(values, dims=LEVELS, name="time", attrs={"units": "s"})
-    found = interleaved(
-        {
-            "formula, anova": lambda: nested_anova(values, 3),
-            "formula, reml without limits": lambda: nested_reml(values, 3, nested_anova(values, 3), confidence_level=None),
-            "formula, reml": lambda: nested_reml(values, 3, nested_anova(values, 3)),
-            "variance_components()": lambda: times.perf.variance_components(),
-            'variance_components(method="reml")': lambda: times.perf.variance_components(method="reml"),
-        },
-        rounds=9,
-    )
-    report("150 x 100 x 64 values, 10 % missing", found)
+    variants = {
+        "formula, anova": lambda: nested_anova(values, 3),
+        "formula, reml without limits": lambda: nested_reml(values, 3, nested_anova(values, 3), confidence_level=None),
+        "formula, reml": lambda: nested_reml(values, 3, nested_anova(values, 3)),
+        "variance_components()": lambda: times.perf.variance_components(),
+        'variance_components(method="reml")': lambda: times.perf.variance_components(method="reml"),
+    }
+    found = measured("150 x 100 x 64 values, 10 % missing", variants, rounds=9)
     compared("formula, reml", "formula, anova", ratio(found, "formula, reml", "formula, anova"))
     reml = 'variance_components(method="reml")'
     compared(reml, "variance_components()", ratio(found, reml, "variance_components()"))
@@ -53,29 +47,18 @@ def against_mixed_model() -> None:
     model = MixedLM.from_formula("time ~ 1", frame, groups="binary", re_formula="1", vc_formula={"execution": "0 + C(execution)"})
 
     def mixed() -> object:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return model.fit(reml=True)
 
-    found = interleaved(
-        {
-            "MixedLM.fit (model built before)": mixed,
-            "formula": lambda: nested_reml(values, 3, nested_anova(values, 3), confidence_level=None),
-            'variance_components(method="reml"), with limits': lambda: times.perf.variance_components(method="reml"),
-        },
-        rounds=3,
-        budget=0.0,
-    )
-    report("30 x 30 x 30 values, 10 % missing", found)
-    for name in list(found)[1:]:
-        compared("MixedLM.fit (model built before)", name, ratio(found, "MixedLM.fit (model built before)", name))
+    variants = {
+        "MixedLM.fit (model built before)": mixed,
+        "formula": lambda: nested_reml(values, 3, nested_anova(values, 3), confidence_level=None),
+        'variance_components(method="reml"), with limits': lambda: times.perf.variance_components(method="reml"),
+    }
+    ranked("30 x 30 x 30 values, 10 % missing", variants, "MixedLM.fit (model built before)", rounds=3, budget=0.0)
 
 
 def main() -> None:
     """Print times and ratios."""
     against_anova()
     against_mixed_model()
-
-
-if __name__ == "__main__":
-    main()

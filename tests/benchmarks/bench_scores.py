@@ -1,7 +1,5 @@
 """Five numbers and standard deviation of the scores of 8,236 machines x 12 benchmarks x 3 runs, 500 scores each, against peers: as ratios.
 
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_scores.py
-
 Ours are timed with labels in and out, on all machines. The peers take a part of the machines, since they are slow, and their time is
 scaled to all: `scipy.stats.bootstrap` machine by machine (vectorised statistic), and a vectorised `groupby.apply` of pandas, which draws
 all scores of one machine at once. Two threads only mean something on two idle cores.
@@ -9,13 +7,12 @@ all scores of one machine at once. Two threads only mean something on two idle c
 
 import statistics
 import time
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from interleaved import compared
+from interleaved import compared, ratio
 from scipy import stats
 
 import perfarray  # noqa: F401 (registers .perf)
@@ -73,15 +70,16 @@ def groupby_apply(table: pd.DataFrame) -> None:
 
 def main(rounds: int = 5) -> None:
     """Measure in turn, and print medians of ratios."""
-    warnings.simplefilter("ignore")  # notes are not what is measured
     times = timings()
     part = times.isel(machine=slice(PART))
     table = part.to_dataframe().reset_index()
     scale = MACHINES / PART
-    variants: dict[str, tuple[Callable[[], None], float]] = {"ours": (lambda: ours(times), 1.0)}
-    variants["relative variation"] = (lambda: spread(times), 1.0)
-    variants["scipy"] = (lambda: scipy_by_machine(part.values), scale)
-    variants["groupby.apply"] = (lambda: groupby_apply(table), scale)
+    variants: dict[str, tuple[Callable[[], None], float]] = {
+        "ours": (lambda: ours(times), 1.0),
+        "relative variation": (lambda: spread(times), 1.0),
+        "scipy": (lambda: scipy_by_machine(part.values), scale),
+        "groupby.apply": (lambda: groupby_apply(table), scale),
+    }
     found: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds + 1):
         for name, (call, factor) in variants.items():
@@ -91,14 +89,6 @@ def main(rounds: int = 5) -> None:
                 found[name].append((time.perf_counter() - start) * factor)
     for name, seconds in found.items():
         print(f"{name:<20} {statistics.median(seconds):8.3f} s")
-    for name in variants:
-        if name not in ("scipy", "groupby.apply"):
-            ratios = {
-                peer: statistics.median(b / a for a, b in zip(found[name], found[peer], strict=True)) for peer in ("scipy", "groupby.apply")
-            }
-            for peer, value in ratios.items():
-                compared(peer, name, value)
-
-
-if __name__ == "__main__":
-    main()
+    for name in ("ours", "relative variation"):
+        for peer in ("scipy", "groupby.apply"):
+            compared(peer, name, ratio(found, peer, name))

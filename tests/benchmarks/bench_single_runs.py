@@ -1,19 +1,16 @@
 """What comparisons of single runs cost: 30,000 runs a side, 100 versions, and 100,000 benchmarks, against lines of NumPy and SciPy.
 
-python tests/benchmarks/bench_single_runs.py
-
 The lines sort both sides and take the variance of placements; they know no labels, gaps, units, ties or notes.
 """
 
 import time
-import warnings
 
 import numpy as np
 import xarray as xr
-from interleaved import compared, interleaved, ratio, report
+from interleaved import ranked
 from scipy import stats
 
-import perfarray
+import perfarray  # noqa: F401  (registers .perf)
 
 RUNS, VERSIONS, FEW, CELLS = 30_000, 100, 10, 100_000
 
@@ -78,7 +75,6 @@ def main() -> None:
     rng = np.random.default_rng(1)
     values, many, cells = rng.normal(10, 1, (2, RUNS)), rng.normal(10, 1, (VERSIONS, FEW)), rng.normal(10, 1, (CELLS, 2, 3))
     pair, versions, archive, old = timings(values), timings(many), timings(cells), "version0"
-    warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
     calls = {
         "prob_faster": (lambda: pair.perf.prob_faster(old), lambda: faster_lines(values[1], values[0])),
         "mean_difference": (lambda: pair.perf.mean_difference(old), lambda: difference_lines(values[1], values[0])),
@@ -92,12 +88,5 @@ def main() -> None:
             lambda: pairs_lines(np.abs(cells[:, 1, :, None] - cells[:, 0, None])),
         ),
     }
-    variants = {f"{name}{of}": call for name, both in calls.items() for of, call in zip(("", ": lines"), both, strict=True)}
-    found = interleaved(variants, clock=time.process_time)
-    report("comparisons of single runs, time of the processor", found)
-    for name in calls:
-        compared(name, f"{name}: lines", ratio(found, name, f"{name}: lines"))
-
-
-if __name__ == "__main__":
-    main()
+    for name, (ours, lines) in calls.items():
+        ranked("comparisons of single runs, time of the processor", {name: ours, f"{name}: lines": lines}, name, clock=time.process_time)

@@ -1,15 +1,14 @@
 """How long reading SPEC text reports takes, as a multiple of one scan of their lines for benchmark, copies, seconds and rate.
 
-`python tests/benchmarks/bench_spec.py`. Rounds alternate between the two, in one process; ratios are medians over rounds. The reports
+Rounds alternate between the two, in one process; ratios are medians over rounds. The reports
 lie in the archive folder beside the repository (or where PERFARRAY_SHARED says).
 """
 
 import os
 import re
-import warnings
 from pathlib import Path
 
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 
 import perfarray
 from perfarray.readers.finding import InputFile
@@ -32,7 +31,6 @@ def scan(path: Path) -> list[tuple[str, int, float, float]]:
 
 def main() -> None:
     """Print times and ratios: all of it, and its parts."""
-    warnings.simplefilter("ignore")
     paths = sorted(FOLDER.rglob("*_*.txt"))
     known = formats()["spec_text"]
     tables = [read_table(Source(path), known) for path in paths]
@@ -45,11 +43,6 @@ def main() -> None:
         "  tables to one table": lambda: combine(tables, found),
         "  one table to an array": lambda: build(joined),
     }
-    times = interleaved(variants)
-    report(f"{len(paths)} reports, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB", times)
+    times = measured(f"{len(paths)} reports, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB", variants)
     for name in list(variants)[1:]:
         compared(name.strip(), SCAN, ratio(times, name, SCAN))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,13 @@
 """The bootstrap interval of the ratio of two suites, 12 benchmarks x 3 runs, 500 replicates: against SciPy, and for many machines.
 
-OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_suite.py [machines]
-
 `scipy` is `scipy.stats.bootstrap` of one machine: 24 samples, a vectorised statistic, percentiles; it draws the same replicates.
 """
 
-import sys
 import time
 import tracemalloc
 
 import numpy as np
-from interleaved import compared, interleaved, ratio, report
+from interleaved import compared, measured, ratio
 from scipy import stats
 
 from perfarray.numerics.bootstrap import Draws
@@ -41,17 +38,15 @@ def scipy_interval(new: np.ndarray, old: np.ndarray, rng: np.random.Generator) -
     return float(found.confidence_interval.low)
 
 
-def main() -> None:
+def main(machines: int = 2000) -> None:
     """Print times, the ratio per machine, and the memory of many machines."""
-    machines = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     rng = np.random.default_rng(1)
     new, old = rng.lognormal(0, 0.05, (2, machines, BENCHMARKS, RUNS))
     variants = {
         "ours, 20 machines": lambda: intervals(new[:20], old[:20]),
         "scipy, 1 machine": lambda: scipy_interval(new[0], old[0], rng),
     }
-    found = interleaved(variants, rounds=9)
-    report(f"{BENCHMARKS} benchmarks x {RUNS} runs, {REPLICATES} replicates", found)
+    found = measured(f"{BENCHMARKS} benchmarks x {RUNS} runs, {REPLICATES} replicates", variants, rounds=9)
     compared("scipy, a machine", "ours, a machine", 20 * ratio(found, "scipy, 1 machine", "ours, 20 machines"))
     cases = {
         "means": (SCORE, "percentile"),
@@ -68,7 +63,3 @@ def main() -> None:
     tracemalloc.start()
     intervals(new, old)
     print(f"  most memory at once: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
-
-
-if __name__ == "__main__":
-    main()

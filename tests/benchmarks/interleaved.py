@@ -3,6 +3,7 @@
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 Clock = Callable[[], float]
 
@@ -45,8 +46,17 @@ def compared(over: str, under: str, value: float) -> None:
     print(f"  {over} / {under}: {value:.2f}")
 
 
-def report(title: str, found: Mapping[str, list[float]]) -> None:
-    """Print the median time of every variant."""
+def measured(title: str, variants: Mapping[str, Callable[[], object]], **options: Any) -> dict[str, list[float]]:
+    """Return the times of variants, as `interleaved` gives them, and print the median of each."""
+    found = interleaved(variants, **options)
     print(title)
     for name, times in found.items():
         print(f"  {name:<40} {statistics.median(times) * 1e3:9.3f} ms")
+    return found
+
+
+def ranked(title: str, variants: Mapping[str, Callable[[], object]], over: str, *unders: str, prefix: str = "", **options: Any) -> None:
+    """Measure variants, and keep how many times as long one takes as each of others, all others by default."""
+    found = measured(title, variants, **options)
+    for under in unders or [name for name in variants if name != over]:
+        compared(f"{prefix}{over}", under, ratio(found, over, under))
