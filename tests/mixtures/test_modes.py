@@ -123,6 +123,8 @@ def test_what_there_is_to_say():
         one = samples([[1.0] * 4]).perf.variability_level(rng=1)
     assert [one[name].item() for name in ("estimate", "supported", "n_supported")] == [1, True, 1]
     assert np.isnan(one["pvalue"])
+    (note,) = one.perf.notes()  # two modes need three runs each
+    assert (note.code, note.aside, note.values["cells"]) == ("few_runs", True, 1)
 
 
 def test_degenerate_cells():

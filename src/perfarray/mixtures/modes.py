@@ -1,13 +1,14 @@
 """The number of modes of run times, and how many of them the runs support."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 from functools import partial
 
 import xarray as xr
 
 from perfarray.mixtures.fit import FEW_RUNS
 from perfarray.mixtures.numerics.metrics import MIXTURE, numbers_of_modes, numbers_of_modes_by_level
-from perfarray.mixtures.numerics.valleys import SupportTest
+from perfarray.mixtures.numerics.valleys import LEAST, SupportTest
 from perfarray.mixtures.systems import Runs, resolve_systems
 from perfarray.results.models import FittedModel
 from perfarray.timings.apply import LEVEL, Output, apply, outputs
@@ -135,8 +136,12 @@ def modes_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     )
     untested = f"the modes of {{cells}} rest on fewer than {FEW_RUNS} runs and were not tested, which takes timings: they may be chance"
     missing = "repetitions that could differ" if LEVEL in result.dims else "measured value"
+    n, two_modes = result["n"].values, 2 * LEAST
+    text_of_few = f"{{cells}} rest on fewer than {two_modes} runs, in which two modes cannot be told from one: measure at least {FEW_RUNS}"
+    few = cells_note("few_runs", text_of_few, result["n"], (n > 0) & (n < two_modes) & ~several)
     return (
-        cells_note("no_value", f"{{cells}} have no {missing}; their answers are NaN", result["n"], (result["n"] == 0).values),
+        few and replace(few, aside=True),
+        cells_note("no_value", f"{{cells}} have no {missing}; their answers are NaN", result["n"], n == 0),
         cells_note("unsupported_modes", text, result["estimate"], several & tested & ~result["supported"].values),
-        cells_note("untested_modes", untested, result["estimate"], several & ~tested & (result["n"].values < FEW_RUNS)),
+        cells_note("untested_modes", untested, result["estimate"], several & ~tested & (n < FEW_RUNS)),
     )
