@@ -25,7 +25,7 @@ from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, ITERATIONS, PRICE, check_affordable, check_goal, describe_goal, systems
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, variance_of_mean
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, growth, half_width_limits, units_to_add
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, half_width_limits, units_to_add
 from perfarray.variation.numerics.component_intervals import evenness
 from perfarray.variation.numerics.plans import (
     Plan,
@@ -234,7 +234,10 @@ class _Pilot(NamedTuple):
     def growth(self, plan: Plan) -> Floats:
         """Return how many degrees of freedom each unit brings that is as the plan makes it."""
         each = np.nan_to_num(inside_unit(plan.repetitions), nan=1.0)
-        return growth(variance_of_mean(each, np.maximum(np.nan_to_num(self.variance), 0.0)), variance_of_mean(each, self.candidate))
+        variance = variance_of_mean(each, np.maximum(np.nan_to_num(self.variance), 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(variance > 0, variance_of_mean(each, self.candidate) / variance, 1.0)  # of the candidate
+        return np.asarray(1 / (share**2 + (1 - share) ** 2))  # Satterthwaite: 1 where all the variance is on one side
 
 
 def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
@@ -254,10 +257,10 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
         already = inside_parent(pilot.total)
     budgets = plan.cost[..., None] * np.array(FACTORS)
     best_units, best_below, default_units, default_below = counts_by_budget(pilot.variance, pilot.cost, budgets, goal)
-    best = assured_half_width(best_units, best_below, evidence.along(), goal)
-    as_default = (default_units == best_units) & (default_below == best_below)
-    default_units = np.where(as_default, np.nan, default_units)
-    default = np.where(as_default, best, assured_half_width(default_units, default_below, evidence.along(), goal))
+    as_best = (default_units == best_units) & (default_below == best_below)  # the half-width is then not computed twice
+    units_of_both = np.stack([best_units, np.where(as_best, np.nan, default_units)])
+    best, default = assured_half_width(units_of_both, np.stack([best_below, default_below]), evidence.along(), goal)
+    default = np.where(as_best, best, default)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, np.where(pilot.n == 0, np.nan, plan.least_budget), half_width,
         *half_width_limits(top, below, evidence, goal), np.where(np.isnan(units), np.nan, with_pilot), plan.default_half_width,

@@ -282,7 +282,12 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
             averages = [(total[..., None] - side) / (count[..., None] - weights) for total, side in zip(totals, terms, strict=True)]
         less = [_log_of(average, score) for average in averages]
         return (influence_of(estimate, np.where(matched, np.exp(less[0] - less[1]), np.nan)),)
-    changes = [_without_each_unit(side, score) - term[..., None] for side, term in zip((sides.new, sides.old), terms, strict=True)]
+    changes = []  # of what a benchmark adds to the sum, without each of its units in turn
+    for units, term in zip((sides.new, sides.old), terms, strict=True):
+        remaining = np.where(np.eye(units.shape[-1], dtype=bool), np.nan, units[..., None, :])
+        shares = None if score.weights is None else score.weights[:, None]
+        without = weighted_transform(run_statistic(remaining, score.statistic), score.mean, shares)
+        changes.append(np.where(np.isnan(units), np.nan, without) - term[..., None])
     if score.shared:
         changes = [np.where(matched[..., None], change, 0.0).sum(axis=-2, keepdims=True) for change in changes]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -300,10 +305,3 @@ def _log_of(average: Floats, score: Score) -> Floats:
         return average
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((1.0 if score.mean == "arithmetic" else -1.0) * np.log(average))
-
-
-def _without_each_unit(units: Floats, score: Score) -> Floats:
-    """Return what a benchmark adds to the sum without each of its units in turn, shape of `units`; NaN where there is none."""
-    remaining = np.where(np.eye(units.shape[-1], dtype=bool), np.nan, units[..., None, :])
-    weights = None if score.weights is None else score.weights[:, None]
-    return np.where(np.isnan(units), np.nan, weighted_transform(run_statistic(remaining, score.statistic), score.mean, weights))

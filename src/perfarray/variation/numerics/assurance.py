@@ -64,13 +64,6 @@ def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats) -> 
     return Evidence(unit_variance, top, df, growth, scale[cells].reshape(*np.shape(df), NODES))
 
 
-def growth(variance: Floats, candidate: Floats) -> Floats:
-    """Return the degrees of freedom that one more unit a side brings, by Satterthwaite; `candidate` is that side's of the variance."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(variance > 0, candidate / variance, 1.0)
-    return np.asarray(1 / (share**2 + (1 - share) ** 2))
-
-
 def assured_half_width(n: Floats, below: Floats, evidence: Evidence, goal: Goal) -> Floats:
     """Return the half-width that a share of experiments of n units stays within (none: at the variance estimated); `below` lies inside."""
     n, below = np.asarray(n, dtype=float), np.asarray(below, dtype=float)
