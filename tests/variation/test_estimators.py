@@ -99,10 +99,10 @@ def test_ragged_cells_rotate_round_their_own_end():
 def test_adjusted_variance_of_a_mean_is_unbiased(runs, size):
     """The mean over 20,000 samples of normal runs is variance / k (Monte Carlo error < 0.8 %); the paper's is (n - k) / (n - 1) of it."""
     values = 1000 + np.random.default_rng(runs).standard_normal((20_000, runs))
-    found = stability_of_estimators(values, (size,), ("mean",))
-    squares = (found.adjusted * found.estimate)[:, 0, 0] ** 2
+    estimate, deviation, adjusted = stability_of_estimators(values, (size,), ("mean",))
+    squares = (adjusted * estimate)[:, 0, 0] ** 2
     assert squares.mean() * size == pytest.approx(1, rel=4 * squares.std() / squares.mean() / 20_000**0.5)
-    assert (found.deviation / found.adjusted)[0, 0, 0] == pytest.approx(((runs - size) / (runs - 1)) ** 0.5)
+    assert (deviation / adjusted)[0, 0, 0] == pytest.approx(((runs - size) / (runs - 1)) ** 0.5)
 
 
 def test_groups_near_all_runs_are_not_called_stable():

@@ -9,10 +9,11 @@ import xarray as xr
 
 from perfarray.conventions import BENCHMARK, CENSORED, LOWER, plural
 from perfarray.numerics.intervals import ratio_by_units
-from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
+from perfarray.numerics.levels import one_value_per_unit
 from perfarray.numerics.medians import ratio_of_medians, units_with_limits
+from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Mask
-from perfarray.speedups.numerics.tests import median, overall
+from perfarray.speedups.numerics.tests import overall
 from perfarray.timings.across import Weights, as_weights, check_across, check_weights, for_each_suite
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.best import BEST, resolve_best, slow_end_note
@@ -32,13 +33,6 @@ WEIGHT: Final = "weight"  # the coordinate with the weight of each benchmark
 LIMITS: Final[Mapping[str, Callable[..., Any]]] = {
     "mean": partial(ratio_by_units, method="fieller", df_rule="satterthwaite"),
     "median": ratio_of_medians,
-}
-
-SUMMARIES: Final[Mapping[str, Callable[[Floats], Floats]]] = {  # of the measured values along the last axis, NaN where there are none
-    "mean": mean_of_measured,
-    "median": median,
-    "min": partial(np.fmin.reduce, axis=-1, initial=np.nan),
-    "max": partial(np.fmax.reduce, axis=-1, initial=np.nan),
 }
 
 BOUND: Final = "a speedup that hangs on what they would have taken is a bound (a slower candidate: at most), or NaN where it is none"
@@ -175,12 +169,12 @@ def _open(cells: xr.Dataset, pair: Pair, statistic: str, unit: str | None) -> Bo
 def _summaries(pair: Pair, statistic: str, unit: str | None) -> xr.Dataset:
     """Return one number per side and cell, and the number of values on the smaller side."""
     nest, depth = pair.candidate.levels, unit_depth(pair.candidate, unit)
-    summary = SUMMARIES[resolve_best(statistic, pair.candidate.better)]
+    of_runs = resolve_best(statistic, pair.candidate.better)
 
     def kernel(new: Floats, old: Floats) -> tuple[Floats, ...]:
         sides = [one_value_per_unit(side, len(nest), depth) for side in (old, new)]
         numbers = [(~np.isnan(side)).sum(axis=-1).astype(float) for side in sides]
-        return tuple(np.broadcast_arrays(*(summary(side) for side in sides), np.minimum(*numbers)))
+        return tuple(np.broadcast_arrays(*(run_statistic(side, of_runs) for side in sides), np.minimum(*numbers)))
 
     return apply(
         kernel,

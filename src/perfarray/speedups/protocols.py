@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import LOWER
-from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
+from perfarray.numerics.levels import one_value_per_unit
+from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import adjust
 from perfarray.speedups.numerics import tests
@@ -175,13 +176,14 @@ def _test(x: Floats, y: Floats, level: Floats, statistic: str, search: str, *, t
     verdict_at: Callable[[Floats], Integers]
     turns: tuple[Floats, ...]
     if statistic == "mean":
-        steps, summary = tests.mean_steps(x, y), mean_of_measured
+        steps = tests.mean_steps(x, y)
         verdict_at, turns = partial(tests.mean_verdict, steps), (steps.student, steps.welch, steps.equal_variances)
     else:
         steps = tests.median_steps(x, y, exact_ties=ties == "exact", as_tool=(search, ties) == ("tool", "limit"))
-        verdict_at, turns, summary = partial(tests.median_verdict, steps), (steps.mann_whitney,), tests.median
+        verdict_at, turns = partial(tests.median_verdict, steps), (steps.mann_whitney,)
+    slow, fast = (run_statistic(side, statistic) for side in ((x, y) if times else (y, x)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        speedup = np.asarray(summary(x) / summary(y) if times else summary(y) / summary(x))
+        speedup = np.asarray(slow / fast)
     risk = np.broadcast_to(np.round(1 - level, 12), steps.n.shape)  # 1 - 0.9 is below 0.1, which few runs may reach
     conclusion = tests.conclude(verdict_at, risk, None if search == "tool" else turns)
     level_found = np.where(np.isnan(level), np.round(1 - conclusion.risk, 10), level)

@@ -8,7 +8,7 @@ import xarray as xr
 
 from perfarray.conventions import RNG_KEY, plural
 from perfarray.numerics.types import Integers
-from perfarray.suites.matching import REPLICATE, check_drawing, count_empty, describe_one, over_cells, resolve_runs
+from perfarray.suites.matching import REPLICATE, count_empty, describe_one, over_cells, resolve_runs
 from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread, performance_of
@@ -101,9 +101,8 @@ def score_distribution(
     >>> np.unique(scores.round(6)).tolist()
     [1.0, 2.0, 3.0, 6.0]
     """
-    drawing = check_drawing(mean, n_resamples, rng)
-    runs = resolve_runs(times, across, weights, drawing, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
-    units = runs.system.data.units
+    runs = resolve_runs(times, across, weights, mean, n_resamples, rng, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
+    units, drawing = runs.system.data.units, runs.drawing
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         return draw_scores(suite, cells, drawing), central_score(suite, mean)
@@ -187,9 +186,8 @@ def five_number_summary(
     [1.0, 1.0, 2.0, 3.0, 6.0]
     """
     check_choice(method, "method", METHODS)
-    drawing = check_drawing(mean, n_resamples, rng)
-    runs = resolve_runs(times, across, weights, drawing, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
-    exact = method == "exact"
+    runs = resolve_runs(times, across, weights, mean, n_resamples, rng, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
+    exact, drawing = method == "exact", runs.drawing
     bar = cells_bar(runs.cells, "five numbers", show=progress) if exact else None
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
@@ -283,12 +281,13 @@ def relative_variation(
     """
     check_choice(method, "method", METHODS)
     check_choice(statistic, "statistic", SUMMARIES)
-    drawing = check_drawing(mean, PAPER if n_resamples is None else n_resamples, rng)
-    runs = resolve_runs(times, across, weights, drawing, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
+    number = PAPER if n_resamples is None else n_resamples
+    runs = resolve_runs(times, across, weights, mean, number, rng, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
     if statistic == "geometric" and mean == "arithmetic":
         positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.depth)
         runs = runs._replace(system=runs.system._replace(data=positive))
-    data, of_runs, aim = runs.system.data, resolve_best(statistic, runs.system.data.better), AIM if n_resamples is None else np.inf
+    data, drawing, aim = runs.system.data, runs.drawing, AIM if n_resamples is None else np.inf
+    of_runs = resolve_best(statistic, data.better)
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         performance, n = performance_of(suite, of_runs, mean), units_of(suite)

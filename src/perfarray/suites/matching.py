@@ -276,18 +276,14 @@ class Runs(NamedTuple):
         return attrs | ({"n_resamples": self.drawing.n_resamples, "engine": "numpy"} | describe_key(self.drawing.key) if random else {})
 
 
-def check_drawing(mean: str, n_resamples: int, rng: Rng) -> Drawing:
-    """Check what is drawn."""
-    check_choice(mean, "mean", MEANS)
-    return Drawing(check_count(n_resamples, "n_resamples", 2), mean, key_of(rng))
-
-
 def resolve_runs(
-    times: Data, across: str, weights: Weights | None, drawing: Drawing, *,
+    times: Data, across: str, weights: Weights | None, mean: str, n_resamples: int, rng: Rng, *,
     metric: Labels, levels: Labels, value: str | None, unit: str | None, shared: Labels,
 ) -> Runs:  # fmt: skip
-    """Choose metric, nest and runs, and match the suites of all cells."""
-    positive = "" if drawing.mean == "arithmetic" else f"mean={drawing.mean!r}"
+    """Check what is drawn, choose metric, nest and runs, and match the suites of all cells."""
+    check_choice(mean, "mean", MEANS)
+    drawing = Drawing(check_count(n_resamples, "n_resamples", 2), mean, key_of(rng))
+    positive = "" if mean == "arithmetic" else f"mean={mean!r}"
     weighing = weigh(times, across, weights)
     data = pool_above_unit(resolve(weighing.select(times), metric, levels, shared=shared, censored="bound"), unit)
     depth = value_depth(data, value)

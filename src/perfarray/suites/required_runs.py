@@ -174,16 +174,12 @@ def _note_unused(result: xr.Dataset) -> Note | None:
     if is_chunked(unused) or not (unused > 0).any():
         return None
     cells, runs = int((unused > 0).sum()), int(unused.sum())
-    sides = f"{_range(result['n_candidate'])} (candidate) and {_range(result['n_baseline'])} (baseline)"
+    ranges = [(int(result[name].min()), int(result[name].max())) for name in ("n_candidate", "n_baseline")]
+    candidate, baseline = (str(low) if low == high else f"{low} to {high}" for low, high in ranges)
+    sides = f"{candidate} (candidate) and {baseline} (baseline)"
     where = f"in {cells} of {unused.size} cells " if unused.size > 1 else ""
     explanation = f"as many are taken of every benchmark and side, and the fewest are {sides}"
     return Note("unused_runs", f"{where}{runs} runs are not used: {explanation}", {"cells": cells, "of": unused.size, "runs": runs})
-
-
-def _range(n: xr.DataArray) -> str:
-    """Write one number of runs, or the least and the largest."""
-    low, high = int(n.min()), int(n.max())
-    return str(low) if low == high else f"{low} to {high}"
 
 
 @check("suite_start")

@@ -261,7 +261,12 @@ def score_ratio_interval(
     coords = {matching.REPLICATE: range(length)} if length else {}
     in_key_order = draws is not None
     result = matching.over_suites(kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order)
-    result = _without_bounds(matching.bounded_result(result, systems, alternative), systems) if systems.pair.bounded else result
+    result = matching.bounded_result(result, systems, alternative)
+    if systems.pair.bounded and sensitivity:  # limits of answers that leave out a benchmark are open as those of the others are
+        others_are_open = Bounds(*(side.sum(across) > side for side in matching.matched_bounds(result, systems)))
+        names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
+        bounded = bound_interval(result[list(names)].rename(names), others_are_open, lowest=0.0)
+        result = result.assign({name: bounded[plain] for name, plain in names.items()})
     attrs = {"result": "score_ratio_interval", "method": method, "confidence_level": level, "mean": mean, "statistic": statistic}
     attrs |= {"prior": prior} if prior else {}
     attrs |= {"alternative": alternative, "question": SAMPLED if random_benchmarks else FIXED}
@@ -269,16 +274,6 @@ def score_ratio_interval(
     attrs |= {"n_resamples": draws.n_resamples, "engine": "numpy"} | describe_key(draws.key) if draws is not None else {}
     checks = ("suite_limits", "suite_benchmarks", *(("suite_replicates",) if draws else ()), *systems.movement_checks(joint))
     return matching.describe_two(result, systems, attrs, checks=checks)
-
-
-def _without_bounds(result: xr.Dataset, systems: matching.TwoSystems) -> xr.Dataset:
-    """Open the limits of the answers that leave out a benchmark as those of the others are open."""
-    if "estimate_without" not in result:
-        return result
-    others_are_open = Bounds(*(side.sum(systems.across) > side for side in matching.matched_bounds(result, systems)))
-    names = {f"{name}_without": name for name in ("estimate", "lower", "upper")}
-    bounded = bound_interval(result[list(names)].rename(names), others_are_open, lowest=0.0)
-    return result.assign({name: bounded[plain] for name, plain in names.items()})
 
 
 @check("suite_limits")

@@ -222,11 +222,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
     alone = f"{{cells}} rest on one {outermost}: its component and the standard error are NaN; measure more of them"
-    cases = [
-        count_note("single_unit", alone, single),
-        count_note("no_value", NOT_MEASURED, empty),
-        _carriers_note(result, outermost),
-    ]
+    cases = count_note("single_unit", alone, single), count_note("no_value", NOT_MEASURED, empty), _carriers_note(result, outermost)
     if result.attrs["method"] == "anova":
         two = f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, and limits are those of normal effects"
         jackknifed = result.attrs["interval_method"] == JACKKNIFE
@@ -261,10 +257,7 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
 
 
 def _uneven(result: xr.Dataset) -> Note | None:
-    """Say where limits rest on normal effects and the data are far from that, if more cells show it than chance would make.
-
-    Nearly all timings are, and few who ask for components ask for their limits: it is said with the result, without a warning.
-    """
+    """Say where limits rest on normal effects and more cells are far from that than chance would make: nearly all, so without a warning."""
     values = result.variables["unevenness"].values
     is_uneven, looked = np.asarray((values >= UNEVEN).any(axis=-1)), np.asarray((~np.isnan(values)).any(axis=-1))
     n_looked = int(looked.sum())

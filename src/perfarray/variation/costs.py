@@ -220,26 +220,23 @@ class Systems(NamedTuple):
 
     def prices(self, costs: Any, baseline_costs: Any, cost_units: str) -> tuple[list[xr.DataArray], Note | None]:
         """Return the prices of every system, and a note on those that `costs` does not name."""
-        of_baseline = _costs_of_baseline(costs, baseline_costs, self.absent[-1], single=len(self.sides) == 1)
+        of_baseline = costs  # those of the candidate, where the baseline has none of its own
+        if baseline_costs is not None:
+            if len(self.sides) == 1:
+                raise ValueError(f"baseline_costs={baseline_costs!r} are the prices of a baseline; name the baseline too")
+            if not isinstance(baseline_costs, Mapping):
+                raise ValueError(
+                    f"baseline_costs={baseline_costs!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}"
+                )
+            lacking = [name for name in baseline_costs if name in self.absent[-1]]
+            if lacking:
+                raise ValueError(f"baseline_costs= names {listed(lacking)}, which the baseline does not have: it costs nothing there")
+            of_baseline = {**costs, **baseline_costs} if isinstance(costs, Mapping) else baseline_costs if costs is None else costs
         priced = [
             prices({**(named or {}), **dict.fromkeys(gone, 0.0)} if gone else named, side, cost_units, chosen)
             for side, gone, chosen, named in zip(self.sides, self.absent, (None, self.chosen), (costs, of_baseline), strict=False)
         ]
         return [by_level for by_level, _ in priced], price_note([stated for _, stated in priced], cost_units)
-
-
-def _costs_of_baseline(costs: Any, named: Any, absent: Sequence[str], *, single: bool) -> Any:
-    """Return the prices of the baseline: its own, and for what they do not name those of the candidate."""
-    if named is None:
-        return costs
-    if single:
-        raise ValueError(f"baseline_costs={named!r} are the prices of a baseline; name the baseline too")
-    if not isinstance(named, Mapping):
-        raise ValueError(f"baseline_costs={named!r}: give a mapping of levels to prices, as in {{'execution': 19, 'binary': 5343}}")
-    lacking = [name for name in named if name in absent]
-    if lacking:
-        raise ValueError(f"baseline_costs= names {listed(lacking)}, which the baseline does not have: it costs nothing there")
-    return {**costs, **named} if isinstance(costs, Mapping) else named if costs is None else costs
 
 
 def systems(

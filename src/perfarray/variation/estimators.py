@@ -183,10 +183,10 @@ def estimator_stability(
     def kernel(values: Floats) -> tuple[Floats, ...]:
         by_unit = values_by_unit(values, len(data.levels), depth)
         runs = by_unit.reshape(*by_unit.shape[:-2], -1)
-        stability = stability_of_estimators(runs, sizes, [resolve_best(name, data.better) for name in names])
-        deviations = np.moveaxis(stability.adjusted, -2, -1)
+        *stability, adjusted = stability_of_estimators(runs, sizes, [resolve_best(name, data.better) for name in names])
+        deviations = np.moveaxis(adjusted, -2, -1)
         required = size_from_which(multiple * deviations <= relative_difference, ~np.isnan(deviations), sizes)
-        return *stability, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
+        return *stability, adjusted, required, (~np.isnan(runs)).sum(axis=-1).astype(float)
 
     along = ("group_size", "statistic")
     result = apply(

@@ -25,7 +25,7 @@ from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, ITERATIONS, PRICE, check_affordable, check_goal, describe_goal, systems
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, variance_of_mean
-from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, growth, half_width_limits, units_to_add
+from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, half_width_limits, units_to_add
 from perfarray.variation.numerics.component_intervals import evenness
 from perfarray.variation.numerics.plans import (
     Plan,
@@ -219,8 +219,7 @@ def _outputs(cost_units: str) -> dict[str, Output]:
 class _Pilot(NamedTuple):
     """What the data at hand say, relative to the mean: components, prices and repetitions in all (..., L), then per cell.
 
-    `candidate` is what the candidate has of the components of a ratio, none below zero; of one system all. `unit_variance` is that of the
-    outermost means, with `df` degrees of freedom; `n` counts them.
+    `candidate` has its part of the components of a ratio, `unit_variance` is that of the `n` outermost means, with `df`.
     """
 
     variance: Floats
@@ -234,7 +233,10 @@ class _Pilot(NamedTuple):
     def growth(self, plan: Plan) -> Floats:
         """Return how many degrees of freedom each unit brings that is as the plan makes it."""
         each = np.nan_to_num(inside_unit(plan.repetitions), nan=1.0)
-        return growth(variance_of_mean(each, np.maximum(np.nan_to_num(self.variance), 0.0)), variance_of_mean(each, self.candidate))
+        variance = variance_of_mean(each, np.maximum(np.nan_to_num(self.variance), 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(variance > 0, variance_of_mean(each, self.candidate) / variance, 1.0)  # of the candidate
+        return np.asarray(1 / (share**2 + (1 - share) ** 2))  # Satterthwaite: 1 where all the variance is on one side
 
 
 def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.ndarray, ...]:
@@ -254,10 +256,10 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
         already = inside_parent(pilot.total)
     budgets = plan.cost[..., None] * np.array(FACTORS)
     best_units, best_below, default_units, default_below = counts_by_budget(pilot.variance, pilot.cost, budgets, goal)
-    best = assured_half_width(best_units, best_below, evidence.along(), goal)
-    as_default = (default_units == best_units) & (default_below == best_below)
-    default_units = np.where(as_default, np.nan, default_units)
-    default = np.where(as_default, best, assured_half_width(default_units, default_below, evidence.along(), goal))
+    as_best = (default_units == best_units) & (default_below == best_below)  # the half-width is then not computed twice
+    units_of_both = np.stack([best_units, np.where(as_best, np.nan, default_units)])
+    best, default = assured_half_width(units_of_both, np.stack([best_below, default_below]), evidence.along(), goal)
+    default = np.where(as_best, best, default)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, np.where(pilot.n == 0, np.nan, plan.least_budget), half_width,
         *half_width_limits(top, below, evidence, goal), np.where(np.isnan(units), np.nan, with_pilot), plan.default_half_width,
@@ -284,10 +286,7 @@ def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
 
 
 def _estimated(values: Floats, levels: int, negative: str, limits: str, *, learn: bool) -> tuple[Floats, ...]:
-    """Return what timings say, as `component_arrays` has it of components: mean, components, variances of means, df, repetitions.
-
-    If they `learn` from each other, the axis before the levels is that of the benchmarks.
-    """
+    """Return what timings say, as `component_arrays` has it of components; to `learn`, benchmarks lie before the levels."""
     components, total = nested_anova(values, levels, negative), count_repetitions(values, levels).total
     df = total[..., 0] - 1
     if learn:

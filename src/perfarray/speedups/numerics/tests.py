@@ -14,6 +14,7 @@ from scipy.special import fdtr, fdtrc, ndtri, stdtr
 
 from perfarray.numerics.normality import shapiro_wilk
 from perfarray.numerics.power import MOST, Spread, fewest_units
+from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers, Mask, Texts
 from perfarray.speedups.numerics.rank_tests import kolmogorov_smirnov, mann_whitney
 
@@ -85,7 +86,7 @@ def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: boo
     """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
     # The original tool subtracts medians, and rounding then decides which differences are equal.
-    centred = (x - median(x)[..., None], y - median(y)[..., None]) if as_tool else _centred(x, y)
+    centred = [side - run_statistic(side, "median")[..., None] for side in (x, y)] if as_tool else _centred(x, y)
     shape = kolmogorov_smirnov(*centred, exact_ties=exact_ties)
     ranks = mann_whitney(x, y, "greater")
     return MedianSteps(*_broadcast(n, m, shape.pvalue, ranks.pvalue, ranks.prob_greater))
@@ -105,25 +106,13 @@ def _centred(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     integral = ((values == np.round(values)) | np.isnan(values)).all(axis=-1)
     step = np.where(single, np.finfo(np.float32).eps, np.finfo(float).eps)
     near = np.where(integral, 0.0, ROUNDINGS * step * largest)
-    centred = np.concatenate([side - median(side)[..., None] for side in sides], axis=-1)
+    centred = np.concatenate([side - run_statistic(side, "median")[..., None] for side in sides], axis=-1)
     order = np.argsort(centred, axis=-1)
     is_new = np.diff(np.take_along_axis(centred, order, axis=-1), axis=-1, prepend=-np.inf) > near[..., None]
     ranks = np.empty(centred.shape)
     np.put_along_axis(ranks, order, np.cumsum(is_new, axis=-1).astype(float), axis=-1)
     ranks[np.isnan(centred)] = np.nan
     return ranks[..., : x.shape[-1]], ranks[..., x.shape[-1] :]
-
-
-def median(values: Floats) -> Floats:
-    """Return the median of what was measured along the last axis; nothing measured gives NaN."""
-    ordered = np.sort(values, axis=-1)
-    n = (~np.isnan(ordered)).sum(axis=-1)
-    if values.shape[-1] == 0:
-        return np.full(n.shape, np.nan)
-    low, high = np.maximum((n - 1) // 2, 0), n // 2
-    high = np.minimum(high, values.shape[-1] - 1)
-    pair = [np.take_along_axis(ordered, index[..., None], axis=-1)[..., 0] for index in (low, high)]
-    return np.asarray(np.where(n > 0, (pair[0] + pair[1]) / 2, np.nan))
 
 
 def moments(values: Floats) -> tuple[Floats, Floats, Floats]:

@@ -256,10 +256,7 @@ def _redrawn_score(scores: Floats, redrawn: Redrawn, matched: Mask, score: Score
 
 
 def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, streams: Streams, score: Score) -> tuple[Floats, Floats]:
-    """Draw benchmarks with replacement, the same for both systems; the first rows of scores and weights returned are those drawn.
-
-    A benchmark drawn twice has its units redrawn twice: it takes them from another replicate. Shared units stay together.
-    """
+    """Draw benchmarks with replacement, the same for both systems, into the first rows; one drawn twice takes two replicates."""
     number = int(matched.sum())
     redrawn, weights = np.full(scores.shape, np.nan), np.ones(scores.shape if score.weights is not None else ())
     if number == 0:
@@ -273,10 +270,7 @@ def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, s
 
 
 def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
-    """Return the influence (suites, ...) of every unit left out in turn: shared ones from all benchmarks, paired ones from both systems.
-
-    Where the benchmarks are random they are left out instead.
-    """
+    """Return the influence (suites, ...) of every unit left out in turn, jointly if shared or paired; of benchmarks if random."""
     terms = [weighted_transform(run_statistic(side, score.statistic), score.mean, score.weights) for side in (sides.new, sides.old)]
     weights = matched_weights(matched, score.weights)
     count, totals = weights.sum(axis=-1), [np.where(matched, side, 0.0).sum(axis=-1) for side in terms]
@@ -285,7 +279,12 @@ def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tu
             averages = [(total[..., None] - side) / (count[..., None] - weights) for total, side in zip(totals, terms, strict=True)]
         less = [_log_of(average, score) for average in averages]
         return (influence_of(estimate, np.where(matched, np.exp(less[0] - less[1]), np.nan)),)
-    changes = [_without_each_unit(side, score) - term[..., None] for side, term in zip((sides.new, sides.old), terms, strict=True)]
+    changes = []  # of what a benchmark adds to the sum, without each of its units in turn
+    for units, term in zip((sides.new, sides.old), terms, strict=True):
+        remaining = np.where(np.eye(units.shape[-1], dtype=bool), np.nan, units[..., None, :])
+        shares = None if score.weights is None else score.weights[:, None]
+        without = weighted_transform(run_statistic(remaining, score.statistic), score.mean, shares)
+        changes.append(np.where(np.isnan(units), np.nan, without) - term[..., None])
     if score.shared:
         changes = [np.where(matched[..., None], change, 0.0).sum(axis=-2, keepdims=True) for change in changes]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -303,10 +302,3 @@ def _log_of(average: Floats, score: Score) -> Floats:
         return average
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray((1.0 if score.mean == "arithmetic" else -1.0) * np.log(average))
-
-
-def _without_each_unit(units: Floats, score: Score) -> Floats:
-    """Return what a benchmark adds to the sum without each of its units in turn, shape of `units`; NaN where there is none."""
-    remaining = np.where(np.eye(units.shape[-1], dtype=bool), np.nan, units[..., None, :])
-    weights = None if score.weights is None else score.weights[:, None]
-    return np.where(np.isnan(units), np.nan, weighted_transform(run_statistic(remaining, score.statistic), score.mean, weights))

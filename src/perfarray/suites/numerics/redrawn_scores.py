@@ -67,8 +67,7 @@ class Redrawn(NamedTuple):
 def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True) -> Iterator[Redrawn]:
     """Redraw the units (suites, benchmarks, units) within every benchmark and system, block by block of suites, which bounds the memory.
 
-    Shared units are drawn for all benchmarks together, paired ones for both systems. Random numbers depend on the keys of the suites,
-    `cells`. Unless `each` benchmark is wanted, scores are summed where all benchmarks have equally few units.
+    Random numbers depend on the keys of the suites, `cells`. Unless `each` benchmark is wanted, scores are summed where units are few.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
     totals = not each and benchmarks > 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -60,20 +60,11 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
     return np.asarray((around[0] + around[1]) / 2)
 
 
-class Stability(NamedTuple):
-    """Of estimates from groups (..., sizes, statistics): mean, relative standard deviation, and that adjusted for the groups' overlap."""
+def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> tuple[Floats, Floats, Floats]:
+    """Return of groups of consecutive runs (..., sizes, statistics), rotating round the end, the mean of estimates and their deviation.
 
-    estimate: Floats
-    deviation: Floats
-    adjusted: Floats
-
-
-def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> Stability:
-    """Estimate from every group of consecutive runs, rotating round the end, and say how much the estimates differ.
-
-    `values` (..., runs) are runs in the order they were taken, NaN where nothing was measured; `sizes` the runs in a group; `statistics`
-    keys of `ESTIMATORS`. The deviation (divisor groups - 1) is NaN where there are fewer runs than a group has, or a single one. With
-    sqrt((n - k) / (n - 1)) the variance of a mean of k of n independent runs is unbiased; NaN for groups of more than half of the runs.
+    The relative standard deviation (divisor groups - 1) comes second, and third over sqrt((n - k) / (n - 1)): the variance of a mean of k
+    of n independent runs is then unbiased; NaN for groups of more than half of the runs.
     """
     batch, runs = values.shape[:-1], values.shape[-1]
     rows, counts = _measured_first(values)
@@ -83,20 +74,23 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
         step = max(1, BLOCK // (runs * size))
         for start in range(0, len(cells), step):
             block = cells[start : start + step]
-            for index, estimates in enumerate(_estimates(rows[block], counts[block], size, statistics)):
-                results[:, block, number, index] = _spread(estimates, counts[block])
+            n, has_group = counts[block], np.arange(runs) < counts[block, None]  # as many groups as runs
+            for index, estimates in enumerate(_estimates(rows[block], n, size, statistics)):
+                mean = np.where(has_group, estimates, 0.0).sum(axis=-1) / n
+                squares = np.where(has_group, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
+                with np.errstate(invalid="ignore"):  # groups of zeros have no relative deviation
+                    results[:, block, number, index] = mean, np.sqrt(squares / (n - 1)) / mean
     estimates, deviations = results.reshape(2, *batch, len(sizes), len(statistics))
     n, k = counts.reshape(*batch, 1, 1), np.array(sizes)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         shrinkage = np.where(2 * k <= n, (n - k) / (n - 1), np.nan)
-        return Stability(estimates, deviations, deviations / np.sqrt(shrinkage))
+        return estimates, deviations, deviations / np.sqrt(shrinkage)
 
 
 def share_of_right_orders(new: Floats, old: Floats, sizes: Sequence[int], statistics: Sequence[str], order: Floats) -> Floats:
     """Return how often estimates from groups of both programs stand in a given order, over all pairs of a group of either; ties half.
 
-    `new` and `old` (..., runs) are as for `stability_of_estimators`. `order` (..., statistics) is above 0 where the estimates of `new` are
-    to be larger, below 0 where they are to be smaller; 0 or NaN gives NaN, as do groups of more than half of the runs of either program.
+    `order` (..., statistics) is above 0 where `new` is to be larger, below 0 where smaller; 0, NaN and groups of over half the runs: NaN.
     """
     sides, counts = zip(*(_measured_first(side) for side in (new, old)), strict=True)
     expected = order.reshape(-1, len(statistics))
@@ -108,17 +102,13 @@ def share_of_right_orders(new: Floats, old: Floats, sizes: Sequence[int], statis
             if 2 * size > min(side_runs.shape[1] for side_runs in runs):
                 break
             estimates = [_estimates(side_runs, np.array([side_runs.shape[1]]), size, statistics)[:, 0] for side_runs in runs]
-            for index, pair in enumerate(zip(*estimates, strict=True)):
-                above = _share_above(*pair)
+            for index, (new_estimates, old_estimates) in enumerate(zip(*estimates, strict=True)):
+                ordered = np.sort(old_estimates)  # ties count half
+                ranks = (np.searchsorted(ordered, new_estimates, side=side).mean() for side in ("left", "right"))
+                above = sum(ranks) / 2 / len(ordered)
                 shares[cell, number, index] = above if expected[cell, index] > 0 else 1 - above
     unknown = (np.isnan(order) | (order == 0))[..., None, :]
     return np.where(unknown, np.nan, shares.reshape(*order.shape[:-1], len(sizes), len(statistics)))
-
-
-def _share_above(new: Floats, old: Floats) -> float:
-    """Return in which share of pairs the first is larger than the second, ties half."""
-    ordered = np.sort(old)
-    return float(sum(np.searchsorted(ordered, new, side=side).mean() for side in ("left", "right")) / 2 / len(old))
 
 
 def _measured_first(values: Floats) -> tuple[Floats, Integers]:
@@ -139,15 +129,6 @@ def _estimates(rows: Floats, counts: Integers, size: int, statistics: Sequence[s
         for index, statistic in enumerate(statistics):
             estimates[index, :, start[0] : start[-1] + 1] = ESTIMATORS[statistic](groups)
     return estimates
-
-
-def _spread(estimates: Floats, counts: Integers) -> tuple[Floats, Floats]:
-    """Return mean and relative standard deviation over the groups there are: as many as runs."""
-    has_group = np.arange(estimates.shape[-1]) < counts[:, None]
-    mean = np.where(has_group, estimates, 0.0).sum(axis=-1) / counts
-    squares = np.where(has_group, (estimates - mean[:, None]) ** 2, 0.0).sum(axis=-1)
-    with np.errstate(invalid="ignore"):  # groups of zeros have no relative deviation
-        return mean, np.sqrt(squares / (counts - 1)) / mean
 
 
 def size_from_which(enough: Mask, is_known: Mask, sizes: Sequence[int]) -> Floats:

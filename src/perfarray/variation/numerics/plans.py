@@ -66,7 +66,8 @@ def plan_counts(variance: Floats, cost: Floats, goal: Goal) -> Plan:
     low, high = np.maximum(low, np.floor(n / 2)), np.minimum(high, 2 * n + 2)
     widest = np.argsort(low - high, kind="stable")  # cells with as many counts to try are planned together
     while len(widest):
-        block, widest = np.split(widest, [max(1, BLOCK // _tops(*(end[widest[:1]] for end in (low, high))))])
+        tops = int(min(WINDOW, high[widest[0]] - low[widest[0]] + 1))
+        block, widest = np.split(widest, [max(1, BLOCK // tops)])
         part = Task._make([*(array[block] for array in arrays), *task[4:]])
         repetitions[cells[block]] = _best(part, n[block], low[block], high[block], unrounded[cells[block]])
     return described(repetitions.reshape(variance.shape), variance, cost, goal)
@@ -206,14 +207,9 @@ def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -
     return np.asarray(candidates[np.arange(len(chosen)), chosen])
 
 
-def _tops(low: Floats, high: Floats) -> int:
-    """Return how many outermost counts are tried in the widest of some windows."""
-    return int(min(WINDOW, (high - low).max() + 1))
-
-
 def _around(n: Floats, low: Floats, high: Floats) -> Floats:
     """Return (cells, tops): whole numbers in a window, those next to n among them."""
-    low, high, number = low[:, None], high[:, None], _tops(low, high)
+    low, high, number = low[:, None], high[:, None], int(min(WINDOW, (high - low).max() + 1))
     if number < WINDOW:
         return np.minimum(low + np.arange(number), high)
     spaced = np.floor(low + (high - low) * np.arange(WINDOW) / (WINDOW - 1) + ROUNDING)
