@@ -43,7 +43,7 @@ def test_one_warning_per_call(call, codes):
     with pytest.warns(PerfarrayWarning) as caught:
         result = call()
     assert [note.code for note in result.perf.notes()] == codes
-    assert [str(each.message).count("\n") for each in caught] == [len(codes) - 1]
+    assert [(str(each.message).count("\n"), each.filename) for each in caught] == [(len(codes) - 1, __file__)]
 
 
 def test_a_warning_has_its_notes_as_data():
