@@ -133,7 +133,8 @@ def test_odd_arguments(name, tmp_path, monkeypatch):
 
 
 REMEDIES = [
-    (TypeError, r"got list; perfarray\.from_samples", lambda: perfarray.compare([1.0], [2.0])),
+    (TypeError, r"expected a DataArray or a Dataset of timings, got list; perfarray\.from_samples",
+     lambda: perfarray.compare([1.0], [2.0])),
     (TypeError, r"baseline is a list: give a label of the data, or other timings; perfarray\.from_samples",
      lambda: TIMES.perf.compare([2.0])),
     (TypeError, r"got DataFrame; \.perf\.to_timings\(\) makes timings", lambda: perfarray.compare(pd.DataFrame({"a": [1.0]}), "old")),

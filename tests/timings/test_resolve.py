@@ -93,11 +93,6 @@ def test_refused(call, message):
         call()
 
 
-def test_other_kinds_are_refused():
-    with pytest.raises(TypeError, match="expected a DataArray or a Dataset of timings, got list"):
-        perfarray.counts([1.0, 2.0])
-
-
 def test_a_missing_engine_names_the_extra(monkeypatch):
     monkeypatch.setattr("perfarray.timings.options.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"install perfarray\[fast\]"):
