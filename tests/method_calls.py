@@ -74,7 +74,6 @@ def ask(times: Any, name: str, call: Any) -> Any:
 
 def answer(name: str, times: xr.DataArray) -> Any:
     """Return the answer of a method, as a Dataset where it is one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
+    with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
         found = getattr(times.perf, name)(**CALLS[name])
     return getattr(found, "dataset", found)

@@ -159,18 +159,9 @@ def test_glossary_names_levels_outermost_first():
 
 
 SENTENCES = {
-    "carried_by",
-    "differences",
-    "finding",
-    "protocol",
-    "question",
-    "remark",
-    "suite_differences",
-    "suite_remark",
-    "title",
-    "used_by",
-    "warnings",
-}
+    "carried_by", "differences", "finding", "protocol", "question", "remark", "suite_differences", "suite_remark",
+    "title", "used_by", "warnings",
+}  # fmt: skip
 """Variables of free text, or of labels."""
 
 

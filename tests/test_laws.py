@@ -121,8 +121,7 @@ def test_function_is_method(times, name):
 @law
 def test_a_system_against_itself_contains_one(times):
     """Whatever the data, the set of the ratio of a system to itself holds 1, and no verdict is given."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         for method in ("fieller", "delta", "log_delta"):
             found = times.perf.ratio_interval(times, method=method)
             if np.isnan(found["lower"]):

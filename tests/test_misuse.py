@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from method_calls import CALLS, FEW, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, given, timings
+from method_calls import CALLS, METHODS, OF_ANSWERS, OLD, ONE_SYSTEM, given, timings
 from strategies import MANY
 
 ROOT = Path(perfarray.__file__).parent
@@ -135,48 +135,40 @@ def test_odd_arguments(name, tmp_path, monkeypatch):
             asked(name, times, *([TIMES] if name == "join" else []), **usual | {parameter.name: value})
 
 
-def test_remedies():
+REMEDIES = [
+    (TypeError, r"expected a DataArray or a Dataset of timings, got list; perfarray\.from_samples",
+     lambda: perfarray.compare([1.0], [2.0])),
+    (TypeError, r"baseline is a list: give a label of the data, or other timings; perfarray\.from_samples",
+     lambda: TIMES.perf.compare([2.0])),
+    (TypeError, r"got DataFrame; \.perf\.to_timings\(\) makes timings", lambda: perfarray.compare(pd.DataFrame({"a": [1.0]}), "old")),
+    (TypeError, r"got str; perfarray\.read makes timings of a file", lambda: perfarray.counts("old.json")),
+    (TypeError, r"got GaussianMixture; it is an answer", lambda: perfarray.counts(TIMES.perf.fit_mixture(n_components=1))),
+    (AttributeError, r"no 'compare'; it is a method of timings: df\.perf\.to_timings\(\)\.perf\.compare",
+     lambda: pd.DataFrame({"a": [1.0]}).perf.compare),
+    (ValueError, r"levels=5: give a name or a tuple of names", lambda: TIMES.perf.counts(levels=5)),
+    (ValueError, r"metric=5: give a name or a tuple of names", lambda: TIMES.perf.counts(metric=5)),
+    (ValueError, r"no measurements to join: it holds 'time \(bool\)'; timings are numbers", lambda: perfarray.join(TIMES > 1, TIMES)),
+    (TypeError, r"""attrs\["units"\] is \['s'\]: give a text, such as "s" or "1", or none""",
+     lambda: perfarray.join(TIMES.assign_attrs(units=["s"]), TIMES, along="session")),
+    (ValueError, "baseline has the labels 'old', 'new' along 'version' and the data are of one of them",
+     lambda: TIMES.sel(version="new").perf.compare(TIMES)),
+    (TypeError, "significant is a list; it must be DataArray", lambda: TIMES.perf.overall_speedup("old", significant=[True])),
+    (ValueError, "plus_one=nan: give True or False", lambda: TIMES.perf.randomization_test("old", plus_one=float("nan"))),
+    (ValueError, r"statistic '<lambda>' takes no array and axis=; give a function f\(x, axis=-1\)",
+     lambda: TIMES.perf.bootstrap_interval(statistic=lambda: None)),
+    (ValueError, "equivalence_risk='x' is not a number", lambda: TIMES.perf.required_units("old", equivalence_risk="x")),
+    (ValueError, "there are no dims", lambda: TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "message", "call"), REMEDIES)
+def test_remedies(error, message, call):
     """Each says the way from what came."""
-    with pytest.raises(TypeError, match=r"got list; perfarray\.from_samples"):
-        perfarray.compare([1.0], [2.0])
-    with pytest.raises(TypeError, match=r"baseline is a list: give a label of the data, or other timings; perfarray\.from_samples"):
-        TIMES.perf.compare([2.0])
-    with pytest.raises(TypeError, match=r"got DataFrame; \.perf\.to_timings\(\) makes timings"):
-        perfarray.compare(pd.DataFrame({"a": [1.0]}), "old")
-    with pytest.raises(TypeError, match=r"got str; perfarray\.read makes timings of a file"):
-        perfarray.counts("old.json")
-    with pytest.raises(TypeError, match=r"got GaussianMixture; it is an answer"):
-        perfarray.counts(TIMES.perf.fit_mixture(n_components=1))
-    with pytest.raises(AttributeError, match=r"no 'compare'; it is a method of timings: df\.perf\.to_timings\(\)\.perf\.compare"):
-        _ = pd.DataFrame({"a": [1.0]}).perf.compare
-    with pytest.raises(ValueError, match=r"levels=5: give a name or a tuple of names"):
-        TIMES.perf.counts(levels=5)
-    with pytest.raises(ValueError, match=r"metric=5: give a name or a tuple of names"):
-        TIMES.perf.counts(metric=5)
-    with pytest.raises(ValueError, match=r"no measurements to join: it holds 'time \(bool\)'; timings are numbers"):
-        perfarray.join(TIMES > 1, TIMES)
-    with pytest.raises(TypeError, match=r"""attrs\["units"\] is \['s'\]: give a text, such as "s" or "1", or none"""):
-        perfarray.join(TIMES.assign_attrs(units=["s"]), TIMES, along="session")
-    with pytest.raises(ValueError, match="baseline has the labels 'old', 'new' along 'version' and the data are of one of them"):
-        TIMES.sel(version="new").perf.compare(TIMES)
-    with pytest.raises(TypeError, match="significant is a list; it must be DataArray"):
-        TIMES.perf.overall_speedup("old", significant=[True])
-    with pytest.raises(ValueError, match="plus_one=nan: give True or False"):
-        TIMES.perf.randomization_test("old", plus_one=float("nan"))
-    with pytest.raises(ValueError, match=r"statistic '<lambda>' takes no array and axis=; give a function f\(x, axis=-1\)"):
-        TIMES.perf.bootstrap_interval(statistic=lambda: None)
-    with pytest.raises(ValueError, match="equivalence_risk='x' is not a number"):
-        TIMES.perf.required_units("old", equivalence_risk="x")
-    with pytest.raises(ValueError, match="there are no dims"):
-        TIMES.isel(dict.fromkeys(TIMES.dims, 0)).perf.to_frame()
-    assert FEW
+    with pytest.raises(error, match=message):
+        call()
 
 
-SAYS_ELSEWHERE = {
-    "agreement": "a variable with remarks",
-    "counts": "counts of 0",
-    "trend": "the slope of the others",
-}
+SAYS_ELSEWHERE = {"agreement": "a variable with remarks", "counts": "counts of 0", "trend": "the slope of the others"}
 
 
 @pytest.mark.parametrize("gap", [{"benchmark": "b"}, {"machine": "m1"}], ids=["benchmark", "machine"])

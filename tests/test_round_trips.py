@@ -166,6 +166,7 @@ def test_results(asked, tmp_path, name, store):
     result = asked(name)
     back = store(result, tmp_path / "file")
     assert_came_back(back, result)
+    assert back.perf.notes() == result.perf.notes()
     if result.attrs.get("result") in PICTURES and (MANY or store is zarr):
         matplotlib.use("Agg")
         apart = ("machine", "version", "baseline") if name in COMPARED else ()

@@ -18,54 +18,42 @@ if missing:
         f"types are checked where mypy and what it reads are installed; {', '.join(missing)} not (2026-11-22)", allow_module_level=True
     )
 
+SIGNATURE = r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float \| [^=]* =, .*metric: str \| list\[str\] \| None ="
+
+LINES = {
+    "method of a DataArray": ("reveal_type(array.perf.compare)", SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset"),
+    "method of a Dataset": ("reveal_type(times.perf.compare)", SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset"),
+    "method of a DataFrame": ("reveal_type(frame.perf.to_timings)", r"def \(\*, value: .*\) -> xarray\.core\.dataset\.Dataset"),
+    "answer": ('reveal_type(times.perf.compare("old"))', r'type is "xarray\.core\.dataset\.Dataset"'),
+    "mixture": ("reveal_type(times.perf.fit_mixture())", r'type is "perfarray\.mixtures\.model\.GaussianMixture"'),
+    "timings": ("reveal_type(frame.perf.to_timings())", r'type is "xarray\.core\.dataset\.Dataset"'),
+    "picture": (
+        "reveal_type(times.perf.plot.intervals)",
+        SIGNATURE + r", ax: matplotlib\.axes\._axes\.Axes \| None =\) -> matplotlib\.axes\._axes\.Axes",
+    ),
+    "picture of a result": ("reveal_type(array.perf.plot())", r'type is "matplotlib\.axes\._axes\.Axes"'),
+    "picture of timings": ("reveal_type(array.perf.plot.violin(relative=True))", r'type is "matplotlib\.axes\._axes\.Axes"'),
+    "no accessor": ("reveal_type(tree.perf)", 'type is "Any"'),
+    "typo on a DataArray": ('array.perf.comparre("old")', '"TimingsAccessor" has no attribute "comparre"'),
+    "typo on a Dataset": ('times.perf.comparre("old")', '"TimingsAccessor" has no attribute "comparre"'),
+    "not on a DataFrame": ('frame.perf.compare("old")', '"FrameAccessor" has no attribute "compare"'),
+    "typo in a picture": ('times.perf.plot.interval("old")', '"PlotAccessor" has no attribute "interval"'),
+    "typo in an argument": ('times.perf.compare("old", thresold=0.02)', 'Unexpected keyword argument "thresold"'),
+    "a text for a number": (
+        'times.perf.compare("old", threshold="2 %")',
+        'Argument "threshold" has incompatible type "str"; expected "float',
+    ),
+    "typo in an argument of a picture": ('times.perf.plot.intervals("old", thresold=0.02)', 'Unexpected keyword argument "thresold"'),
+    "right": ('times.perf.plot.intervals("old", threshold=0.02, ax=None)', ""),
+}  # fmt: skip
+"""Lines of code, and what mypy says of each."""
+
 SNIPPET = """
 import pandas as pd
 import xarray as xr
 
 def use(array: xr.DataArray, times: xr.Dataset, frame: pd.DataFrame, series: pd.Series, tree: xr.DataTree) -> None:
-    reveal_type(array.perf.compare)                                  # method of a DataArray
-    reveal_type(times.perf.compare)                                  # method of a Dataset
-    reveal_type(frame.perf.to_timings)                               # method of a DataFrame
-    reveal_type(times.perf.compare("old"))                           # answer
-    reveal_type(times.perf.fit_mixture())                            # mixture
-    reveal_type(frame.perf.to_timings())                             # timings
-    reveal_type(times.perf.plot.intervals)                           # picture
-    reveal_type(array.perf.plot())                                   # picture of a result
-    reveal_type(array.perf.plot.violin(relative=True))               # picture of timings
-    reveal_type(tree.perf)                                           # no accessor
-    array.perf.comparre("old")                                       # typo on a DataArray
-    times.perf.comparre("old")                                       # typo on a Dataset
-    frame.perf.compare("old")                                        # not on a DataFrame
-    times.perf.plot.interval("old")                                  # typo in a picture
-    times.perf.compare("old", thresold=0.02)                         # typo in an argument
-    times.perf.compare("old", threshold="2 %")                       # a text for a number
-    times.perf.plot.intervals("old", thresold=0.02)                  # typo in an argument of a picture
-    times.perf.plot.intervals("old", threshold=0.02, ax=None)        # right
-"""
-
-SIGNATURE = r"def \(baseline: object, \*, dim: str \| None =, .*threshold: float \| [^=]* =, .*metric: str \| list\[str\] \| None ="
-
-EXPECTED = {
-    "method of a DataArray": SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset",
-    "method of a Dataset": SIGNATURE + r"\) -> xarray\.core\.dataset\.Dataset",
-    "method of a DataFrame": r"def \(\*, value: .*\) -> xarray\.core\.dataset\.Dataset",
-    "answer": r'type is "xarray\.core\.dataset\.Dataset"',
-    "mixture": r'type is "perfarray\.mixtures\.model\.GaussianMixture"',
-    "timings": r'type is "xarray\.core\.dataset\.Dataset"',
-    "picture": SIGNATURE + r", ax: matplotlib\.axes\._axes\.Axes \| None =\) -> matplotlib\.axes\._axes\.Axes",
-    "picture of a result": r'type is "matplotlib\.axes\._axes\.Axes"',
-    "picture of timings": r'type is "matplotlib\.axes\._axes\.Axes"',
-    "no accessor": 'type is "Any"',
-    "typo on a DataArray": '"TimingsAccessor" has no attribute "comparre"',
-    "typo on a Dataset": '"TimingsAccessor" has no attribute "comparre"',
-    "not on a DataFrame": '"FrameAccessor" has no attribute "compare"',
-    "typo in a picture": '"PlotAccessor" has no attribute "interval"',
-    "typo in an argument": 'Unexpected keyword argument "thresold"',
-    "a text for a number": 'Argument "threshold" has incompatible type "str"; expected "float',
-    "typo in an argument of a picture": 'Unexpected keyword argument "thresold"',
-    "right": "",
-}
-
+""" + "".join(f"    {code}  # {line}\n" for line, (code, _) in LINES.items())
 
 CONFIGURATION = """
 [mypy]
@@ -93,9 +81,9 @@ def said(tmp_path_factory):
     return [(lines[int(number) - 1], message) for number, message in re.findall(r"snippet\.py:(\d+): (.*)", done.stdout)]
 
 
-@pytest.mark.parametrize("line", EXPECTED)
+@pytest.mark.parametrize("line", LINES)
 def test_mypy_knows_the_accessor(line, said):
     """It reveals signatures and types of answers, for every kind of object, and rejects what is not there."""
-    found = [message for place, message in said if place == line]
-    assert len(found) == bool(EXPECTED[line]), said
-    assert all(re.search(EXPECTED[line], message) for message in found), found
+    found, expected = [message for place, message in said if place == line], LINES[line][1]
+    assert len(found) == bool(expected), said
+    assert all(re.search(expected, message) for message in found), found

@@ -6,11 +6,9 @@ lower than scikit-learn's by more than 1e-6 times its size, where no component o
 """
 
 import itertools
-import warnings
 
 import numpy as np
 from interleaved import compared, measured, ratio
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from perfarray.mixtures.numerics.fit import FitRequest, fit_mixtures
@@ -86,7 +84,6 @@ def refits(sample: np.ndarray, engine: str) -> None:
 
 def main() -> None:
     """Print the times and the ratios."""
-    warnings.simplefilter("ignore", ConvergenceWarning)
     values = samples()
     part = values[:: SAMPLES // PART]
     variants = {

@@ -5,19 +5,17 @@ import pytest
 import xarray as xr
 
 import perfarray
+from method_calls import ask
 from perfarray.numerics.types import same_text
 from perfarray.timings import apply
 from perfarray.timings.apply import Output
 
+FIRST = {"baseline": "machine0"}
 METHODS = {
-    "compare": lambda times: times.perf.compare("machine0", threshold=0.01),
-    "corrected": lambda times: times.perf.compare("machine0", correction="holm"),
-    "bootstrap": lambda times: times.perf.compare("machine0", method="percentile", n_resamples=20, rng=1),
-    "variance_components": lambda times: times.perf.variance_components(),
-    "suite_score": lambda times: times.perf.suite_score(),
-    "five_number_summary": lambda times: times.perf.five_number_summary(rng=1),
-    "machine_table": lambda times: xr.Dataset.from_dataframe(times.perf.machine_table()),
-}
+    "compare": FIRST | {"threshold": 0.01}, "compare, corrected": FIRST | {"correction": "holm"},
+    "compare, percentile": FIRST | {"method": "percentile", "n_resamples": 20, "rng": 1}, "variance_components": {}, "suite_score": {},
+    "five_number_summary": {"rng": 1}, "machine_table": lambda times: xr.Dataset.from_dataframe(times.perf.machine_table()),
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
@@ -28,9 +26,9 @@ def test_blocks_change_no_number(name, monkeypatch):
         sizes={"execution": 3, "iteration": 2}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"machine": 7, "benchmark": 3}, rng=1
     )
     times = times.where(times > times.min())
-    at_once = METHODS[name](times)
+    at_once = ask(times, name, METHODS[name])
     monkeypatch.setattr(apply, "BLOCK", 200)
-    xr.testing.assert_identical(METHODS[name](times), at_once)
+    xr.testing.assert_identical(ask(times, name, METHODS[name]), at_once)
 
 
 def test_a_formula_of_much_gets_a_little_at_a_time(monkeypatch):

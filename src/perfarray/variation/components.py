@@ -257,7 +257,10 @@ def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
 
 
 def _uneven(result: xr.Dataset) -> Note | None:
-    """Say where limits rest on normal effects and more cells are far from that than chance would make: nearly all, so without a warning."""
+    """Say where limits rest on normal effects and the data are far from that, if more cells show it than chance would make.
+
+    Nearly all timings are, and few who ask for components ask for their limits: it is said with the result, without a warning.
+    """
     values = result.variables["unevenness"].values
     is_uneven, looked = np.asarray((values >= UNEVEN).any(axis=-1)), np.asarray((~np.isnan(values)).any(axis=-1))
     n_looked = int(looked.sum())

@@ -219,7 +219,8 @@ def _outputs(cost_units: str) -> dict[str, Output]:
 class _Pilot(NamedTuple):
     """What the data at hand say, relative to the mean: components, prices and repetitions in all (..., L), then per cell.
 
-    `candidate` has its part of the components of a ratio, `unit_variance` is that of the `n` outermost means, with `df`.
+    `candidate` is what the candidate has of the components of a ratio, none below zero; of one system all. `unit_variance` is that of the
+    outermost means, with `df` degrees of freedom; `n` counts them.
     """
 
     variance: Floats
@@ -286,7 +287,10 @@ def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
 
 
 def _estimated(values: Floats, levels: int, negative: str, limits: str, *, learn: bool) -> tuple[Floats, ...]:
-    """Return what timings say, as `component_arrays` has it of components; to `learn`, benchmarks lie before the levels."""
+    """Return what timings say, as `component_arrays` has it of components: mean, components, variances of means, df, repetitions.
+
+    If they `learn` from each other, the axis before the levels is that of the benchmarks.
+    """
     components, total = nested_anova(values, levels, negative), count_repetitions(values, levels).total
     df = total[..., 0] - 1
     if learn:

@@ -256,7 +256,10 @@ def _redrawn_score(scores: Floats, redrawn: Redrawn, matched: Mask, score: Score
 
 
 def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, streams: Streams, score: Score) -> tuple[Floats, Floats]:
-    """Draw benchmarks with replacement, the same for both systems, into the first rows; one drawn twice takes two replicates."""
+    """Draw benchmarks with replacement, the same for both systems; the first rows of scores and weights returned are those drawn.
+
+    A benchmark drawn twice has its units redrawn twice: it takes them from another replicate. Shared units stay together.
+    """
     number = int(matched.sum())
     redrawn, weights = np.full(scores.shape, np.nan), np.ones(scores.shape if score.weights is not None else ())
     if number == 0:
@@ -270,7 +273,10 @@ def _redraw_benchmarks(scores: Floats, cell: int, matched: Mask, draws: Draws, s
 
 
 def _left_out(sides: Sides, matched: Mask, score: Score, estimate: Floats) -> tuple[Floats, ...]:
-    """Return the influence (suites, ...) of every unit left out in turn, jointly if shared or paired; of benchmarks if random."""
+    """Return the influence (suites, ...) of every unit left out in turn: shared ones from all benchmarks, paired ones from both systems.
+
+    Where the benchmarks are random they are left out instead.
+    """
     terms = [weighted_transform(run_statistic(side, score.statistic), score.mean, score.weights) for side in (sides.new, sides.old)]
     weights = matched_weights(matched, score.weights)
     count, totals = weights.sum(axis=-1), [np.where(matched, side, 0.0).sum(axis=-1) for side in terms]

@@ -48,7 +48,7 @@ class Score(NamedTuple):
 
     @property
     def two_sided_level(self) -> float:
-        """The level of the two-sided interval whose limits, both or one, are asked for."""
+    """Return the level of the two-sided interval that has the limits of the one asked for."""
         return self.confidence_level if self.alternative == "two-sided" else 2 * self.confidence_level - 1
 
 
@@ -67,7 +67,8 @@ class Redrawn(NamedTuple):
 def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, each: bool = True) -> Iterator[Redrawn]:
     """Redraw the units (suites, benchmarks, units) within every benchmark and system, block by block of suites, which bounds the memory.
 
-    Random numbers depend on the keys of the suites, `cells`. Unless `each` benchmark is wanted, scores are summed where units are few.
+    Shared units are drawn for all benchmarks together, paired ones for both systems. Random numbers depend on the keys of the suites,
+    `cells`. Unless `each` benchmark is wanted, scores are summed where all benchmarks have equally few units.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
     totals = not each and benchmarks > 1

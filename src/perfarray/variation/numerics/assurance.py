@@ -65,7 +65,10 @@ def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats) -> 
 
 
 def assured_half_width(n: Floats, below: Floats, evidence: Evidence, goal: Goal) -> Floats:
-    """Return the half-width that a share of experiments of n units stays within (none: at the variance estimated); `below` lies inside."""
+    """Return the half-width that a share of experiments of n units, the assurance, stays within; `below` is the variance inside one.
+
+    Without an assurance it is the half-width at the variance estimated, with Student's t of n - 1 degrees of freedom.
+    """
     n, below = np.asarray(n, dtype=float), np.asarray(below, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
         units = np.where(n > 1, n, np.nan)
@@ -127,7 +130,8 @@ def units_to_add(
     """Return how many units to add to those at hand, and the half-width of the mean of all, which is unweighted.
 
     They are all that are affordable, or the fewest that give the half-width, not far from those `planned` without a pilot. Units at hand
-    have the variance found between them, new ones that which a share of experiments stays within.
+    have the variance that was found between them; that of new ones, with the variance `below` inside each, is what a share of experiments,
+    the assurance, stays within.
     """
     have_variance, assurance = evidence.unit_variance, goal.assurance
     growth = 1.0 if assurance is None else evidence.growth

@@ -61,10 +61,12 @@ def estimate_of_runs(values: Floats, statistic: str) -> Floats:
 
 
 def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Sequence[str]) -> tuple[Floats, Floats, Floats]:
-    """Return of groups of consecutive runs (..., sizes, statistics), rotating round the end, the mean of estimates and their deviation.
+    """Estimate from every group of consecutive runs, rotating round the end; return the means of the estimates and how much they differ.
 
-    The relative standard deviation (divisor groups - 1) comes second, and third over sqrt((n - k) / (n - 1)): the variance of a mean of k
-    of n independent runs is then unbiased; NaN for groups of more than half of the runs.
+    `values` (..., runs) are runs in the order they were taken, NaN where nothing was measured; `statistics` are keys of `ESTIMATORS`. The
+    means are followed by relative standard deviations (divisor groups - 1; NaN where a group would have more runs than there are), and by
+    these over sqrt((n - k) / (n - 1)), with which the variance of a mean of k of n independent runs is unbiased; NaN for groups of more
+    than half of the runs. All have the shape (..., sizes, statistics).
     """
     batch, runs = values.shape[:-1], values.shape[-1]
     rows, counts = _measured_first(values)
@@ -90,7 +92,8 @@ def stability_of_estimators(values: Floats, sizes: Sequence[int], statistics: Se
 def share_of_right_orders(new: Floats, old: Floats, sizes: Sequence[int], statistics: Sequence[str], order: Floats) -> Floats:
     """Return how often estimates from groups of both programs stand in a given order, over all pairs of a group of either; ties half.
 
-    `order` (..., statistics) is above 0 where `new` is to be larger, below 0 where smaller; 0, NaN and groups of over half the runs: NaN.
+    `new` and `old` (..., runs) are as for `stability_of_estimators`. `order` (..., statistics) is above 0 where the estimates of `new` are
+    to be larger, below 0 where they are to be smaller; 0 or NaN gives NaN, as do groups of more than half of the runs of either program.
     """
     sides, counts = zip(*(_measured_first(side) for side in (new, old)), strict=True)
     expected = order.reshape(-1, len(statistics))
