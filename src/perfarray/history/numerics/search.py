@@ -26,24 +26,15 @@ class Peaks(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Running sums (stretches, n + 1), from 0, of the scores of stretches and of the information in their values.
-
-    `weights` are None where all values are known equally well.
-    """
+    """Running sums (stretches, n + 1), from 0, of the scores of stretches and of the information in their values (one row if equal)."""
 
     scores: Floats
-    weights: Floats | None
+    weights: Floats
 
-    def contrasts(self, first: slice, last: slice, lengths: Integers | int) -> Floats:
-        """Return by how many standard deviations the values from `first` up to `last` (`lengths` of them) differ from the others."""
-        total: Floats | int
-        share: Floats | float
-        if self.weights is None:
-            total = self.scores.shape[-1] - 1
-            share = lengths / total
-        else:
-            total = self.weights[:, -1:]
-            share = (self.weights[:, last] - self.weights[:, first]) / total
+    def contrasts(self, first: slice, last: slice) -> Floats:
+        """Return by how many standard deviations the values from `first` up to `last` differ from the others."""
+        total = self.weights[:, -1:]
+        share = (self.weights[:, last] - self.weights[:, first]) / total
         inside = self.scores[:, last] - self.scores[:, first] - share * self.scores[:, -1:]
         return np.asarray(np.abs(inside) / np.sqrt(np.maximum(total * share * (1.0 - share), 1e-300)))
 
@@ -102,7 +93,7 @@ def strongest(values: Floats, errors: Floats, least: int) -> Peaks:
     last, length = np.full(len(values), n), least
     while length <= min(n - 2 * least, n // 2):
         stop = n - least + 1
-        contrasts = sums.contrasts(slice(least, stop - length), slice(least + length, stop), length)
+        contrasts = sums.contrasts(slice(least, stop - length), slice(least + length, stop))
         best = np.argmax(contrasts, axis=-1)
         penalised = contrasts[np.arange(len(best)), best] - np.sqrt(2.0 * np.log(np.e * n / length)) + BUMPS
         larger = penalised > statistic
@@ -116,7 +107,7 @@ def strongest(values: Floats, errors: Floats, least: int) -> Peaks:
 def best_step(sums: Sums, least: int) -> tuple[Floats, Integers]:
     """Return the largest statistics of one step in stretches of at least 2 * `least` values, and their positions."""
     n = sums.scores.shape[-1] - 1
-    contrasts = sums.contrasts(slice(least, n - least + 1), slice(n, n + 1), np.arange(n - least, least - 1, -1))
+    contrasts = sums.contrasts(slice(least, n - least + 1), slice(n, n + 1))
     best = np.argmax(contrasts, axis=-1)
     return contrasts[np.arange(len(best)), best], best + least
 
@@ -126,7 +117,7 @@ def score_sums(values: Floats, errors: Floats) -> Sums:
     roots = errors.min(axis=-1, keepdims=True) / errors
     uneven = np.flatnonzero(roots.min(axis=-1) < 1.0)
     if not uneven.size:
-        return Sums(running_sums(normal_scores(values)), None)
+        return Sums(running_sums(normal_scores(values)), np.arange(values.shape[-1] + 1.0)[None])
     # Scores are of distances from the weighted median; with equal weights the ranks do not depend on the centre.
     centres = np.zeros((len(values), 1))
     order = np.argsort(values[uneven], axis=-1)
