@@ -42,23 +42,13 @@ class Sums(NamedTuple):
 def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> Floats:
     """Return at the first position of every segment but the first the p-value of the stretch in which it was found; elsewhere NaN.
 
-    Each stretch is tested against one step and against a bump (a step and a step back). A stretch that is not one segment is split, and
-    its parts are tested. Each step is then moved to the best position between its neighbours and tested there; steps that do not hold
-    are dropped, the weakest first.
+    Each stretch is tested against one step and against a bump (a step and a step back; Olshen and others 2004). A stretch that is not one
+    segment is split, and its parts are tested. Each step is then moved to the best position between its neighbours and tested there; steps
+    that do not hold are dropped, the weakest first.
 
-    `values` (series, n) are complete; of `errors` only the ratios count; a segment has at least `least` values; `levels` (series,) are the
-    chance of any step in a series without one.
-
-    Notes
-    -----
-    The statistics use normal scores of ranks (van der Waerden). Under the null hypothesis all orders are equally likely, so that one law
-    holds for every noise, as long as the noise of one value does not depend on the one before. Asymptotically they are never less
-    efficient than means.
-
-    References
-    ----------
-    A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation", Biostatistics 5, 2004; L. Dümbgen, V. Spokoiny,
-    "Multiscale testing of qualitative hypotheses", Annals of Statistics 29, 2001 (the penalty of short bumps).
+    The statistics use normal scores of ranks (van der Waerden): one law holds for every noise, as long as that of one value does not
+    depend on the one before. Short bumps have the penalty of Dümbgen and Spokoiny (2001). `values` (series, n) are complete; of `errors`
+    only the ratios count; `levels` (series,) are the chance of any step in a series without one.
     """
     pvalues = np.full(values.shape, np.nan)
     stretches = np.array([(row, 0, values.shape[-1]) for row in np.flatnonzero(levels > 0)], dtype=np.intp).reshape(-1, 3)

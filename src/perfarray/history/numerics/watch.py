@@ -18,21 +18,11 @@ RATES = np.array([0.015, 0.0096, 0.0059, 0.0035, 0.002, 0.0011, 0.00051, 0.00025
 
 
 def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple[int, int, float]]:
-    """Return the changes that are seen when every commit is judged by those before it.
+    """Return where complete series changed, where this was seen, and its chance, when every commit is judged by those before it.
 
-    The rank of each commit among those since the last change becomes a normal score. Without a change these scores are independent,
-    whatever the noise, so that one limit holds for all series. The statistic is the largest sum of the last scores over the root of
-    their number. After an alarm the watch starts again at the change.
-
-    `values` (n,) are complete; of `errors` only the ratios count; a change has at least `least` commits; `rate` is that of false alarms per
-    commit.
-
-    Returns where the series changed, where this was seen, and the chance of such a change in a stable series of this length.
-
-    References
-    ----------
-    D. R. McDonald, "A cusum procedure based on sequential ranks", Naval Research Logistics 37, 1990; T. L. Lai, "Sequential changepoint
-    detection in quality control and dynamical systems", JRSS B 57, 1995 (windows).
+    The rank of each commit among those since the last change becomes a normal score (McDonald 1990). Without a change these scores are
+    independent, whatever the noise, so that one limit holds for all series. The statistic is the largest sum of the last scores over the
+    root of their number (Lai 1995). After an alarm the watch starts again at the change. `rate` is that of false alarms per commit.
     """
     alarms: list[tuple[int, int, float]] = []
     n_known = max(KNOWN, least)

@@ -39,17 +39,14 @@ def regions(
     key: tuple[int, int],
     level: float,
 ) -> tuple[Floats, ...]:
-    """Return how far the variation of runs moves scores and loadings.
+    """Return how far the variation of runs moves the observed scores (samples, components) and loadings of a table (samples, features).
 
     Tables are resampled from the units of every cell, and their axes are rotated onto the observed ones (orthogonal Procrustes, of the
-    scores), since components may change sign or order. The rotated scores have a covariance about the observed ones, whose degrees of
-    freedom are Welch and Satterthwaite's over the features.
+    scores), since components may change sign or order. The degrees of freedom of the covariance of a sample's scores are Welch and
+    Satterthwaite's over the features.
 
-    `keys` (samples, features) are those of the random numbers of each cell; `table` (samples, features) and `scores` (samples, components)
-    are the observed ones; `statistic` is that of the units of a cell.
-
-    Returns by sample the lower and upper limits of the scores, their covariance, and the radius of a region in standard deviations; and by
-    feature the limits of the loadings.
+    Returns by sample the limits of the scores, their covariance, and the radius of a region in standard deviations; and by feature the
+    limits of the loadings.
     """
     samples, features = table.shape
     n_components = scores.shape[1]
@@ -106,17 +103,12 @@ def pairwise_tests(
 ) -> tuple[Floats, Floats]:
     """Return the distance between every two samples, and the p-value of "their runs come from the same distributions".
 
-    The units of two samples are exchanged at random, feature by feature. The p-value is the share of exchanges with as large a sum over
-    features of likelihood ratios of two means against one, -log(1 - R^2). In a distance, a feature would count by its size, or by how
-    much other samples differ in it, and not by how much its units vary.
+    The units of two samples are exchanged at random, feature by feature; `features` with one key are exchanged together. The p-value is
+    the share of exchanges with as large a sum over features of likelihood ratios of two means against one, -log(1 - R^2). In a distance
+    (of a `statistic`, each feature divided by one of `divisors`), a feature would count by its size, or by how much other samples differ
+    in it, and not by how much its units vary.
 
-    The distance is that of a `statistic` of the units, each feature divided by one of `divisors`. `features` are the keys of the random
-    numbers of every feature: features with one key are exchanged together.
-
-    Returns
-    -------
-    distances, pvalues : arrays, shape (samples, samples)
-        NaN where a sample lacks a feature; NaN p-values with one unit a side, whose exchange changes nothing.
+    Both are NaN where a sample lacks a feature, and p-values with one unit a side, whose exchange changes nothing.
     """
     samples = len(units)
     first, second = np.triu_indices(samples, 1)
