@@ -12,7 +12,7 @@ from perfarray.conventions import BETTER, CENSORED, LOWER
 from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, level_columns
 from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
 from perfarray.machines.numerics.principal_components import complete_part
-from perfarray.numerics.levels import one_value_per_unit
+from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.suite import MEANS, suite_mean
 from perfarray.numerics.types import Floats, Mask
@@ -116,16 +116,11 @@ def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> t
     """Return the relative variance of each level, averaged over benchmarks, its noise and root; and the concentration."""
     components = nested_anova(values, len(levels))
     squared = components.mean[..., None] ** 2
-    variance = _mean_of_known(components.variance / squared)
-    noise = _mean_of_known((components.level_variance - components.variance) / squared)
+    shares = (components.variance / squared, (components.level_variance - components.variance) / squared)
+    variance, noise = (mean_of_measured(np.swapaxes(share, 1, 2)) for share in shares)
     columns = []
     for number in range(len(levels)):
         columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = spread_of_redrawn(np.log(one_value_per_unit(values, len(levels), 0)), statistic)
     return *columns, concentration(spread)
-
-
-def _mean_of_known(shares: Floats) -> Floats:
-    counts = (~np.isnan(shares)).sum(axis=1)
-    return np.asarray(np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan))

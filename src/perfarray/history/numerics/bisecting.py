@@ -11,8 +11,8 @@ from perfarray.history.numerics.results import blank
 from perfarray.history.numerics.steps import huber_loss
 from perfarray.numerics.types import Floats, Integers, Mask
 
-# The largest number of runs that is considered.
-MOST = 64
+# The numbers of runs that are considered.
+RUNS = np.arange(1.0, 65.0)
 
 # Gauss-Hermite quadrature over a standard normal variable.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
@@ -69,22 +69,16 @@ def next_commits(
         culprit[cell], certainty[cell] = labels[best], posterior[cell][best]
         if certainty[cell] < probability:
             following[cell] = labels[int(np.argmin(np.abs(np.cumsum(posterior[cell]) - 0.5)))]
-            runs[cell] = _runs(abs(float(new - old)), between, run_noise, commit_cost)
+            runs[cell] = 1.0  # where commits have one run, and nothing shows their noise
+            if (step := abs(float(new - old))) > 0 and run_noise > 0:
+                rates = information(step / _spread(between, run_noise, RUNS)) / (commit_cost + RUNS)
+                runs[cell] = RUNS[np.argmax(rates)]
     return following, runs, culprit, certainty, posterior
 
 
 def _spread(between: float, run_noise: float, runs: Floats) -> Floats:
     """Return the standard deviation of the value of a commit with so many runs, which do not average away the noise between commits."""
     return np.sqrt(between**2 + run_noise**2 / runs)
-
-
-def _runs(step: float, between: float, run_noise: float, commit_cost: float) -> float:
-    """Return the number of runs with the most information for its cost; 1 where commits have one run and nothing shows their noise."""
-    if not (step > 0 and run_noise > 0):
-        return 1.0
-    runs = np.arange(1.0, MOST + 1)
-    rates = information(step / _spread(between, run_noise, runs)) / (commit_cost + runs)
-    return float(runs[np.argmax(rates)])
 
 
 def information(distance: Floats) -> Floats:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfarray.machines.numerics.principal_components import principal_axes
+from perfarray.numerics.dependence import measured_first
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.random import EXCHANGES, UNITS, Streams
 from perfarray.numerics.suite import run_statistic
@@ -78,8 +79,7 @@ def regions(
 
 def _resampled(units: Floats, keys: Integers, table: Floats, statistic: str, draws: int, streams: Streams) -> Iterator[Floats]:
     """Yield blocks of resampled tables (draws, samples, features); a cell without units keeps its value."""
-    counts = np.sum(~np.isnan(units), axis=-1)
-    ordered = _measured_first(units)
+    ordered, counts = measured_first(units)
     size = max(1, BLOCK // max(1, units.size))
     for start in range(0, draws, size):
         rows = min(size, draws - start)
@@ -92,10 +92,6 @@ def _resampled(units: Floats, keys: Integers, table: Floats, statistic: str, dra
             wider = np.sqrt(count / (count - 1)) if statistic in AVERAGES else 1.0
             tables[:, where[0], where[1]] += wider * (run_statistic(values, statistic) - table[where][:, None]).T
         yield tables
-
-
-def _measured_first(units: Floats) -> Floats:
-    return np.take_along_axis(units, np.argsort(np.isnan(units), axis=-1, kind="stable"), axis=-1)
 
 
 def pairwise_tests(
@@ -116,12 +112,11 @@ def pairwise_tests(
     streams = Streams(key)
     # Features differ in their exchanges; all pairs of samples with equal numbers of units share them.
     for feature_units, name, divisor in zip(np.swapaxes(units, 0, 1), features.tolist(), divisors.tolist(), strict=True):
-        counts = np.sum(~np.isnan(feature_units), axis=-1)
+        ordered, counts = measured_first(feature_units)
         scores = run_statistic(feature_units, statistic)
         squares += ((scores[first] - scores[second]) / divisor) ** 2
         sizes = np.stack([counts[first], counts[second]], axis=-1)
         informative |= sizes.sum(axis=-1) > 2
-        ordered = _measured_first(feature_units)
         for n, m in np.unique(sizes[sizes.min(axis=-1) > 0], axis=0).tolist():
             order = streams.words([name], EXCHANGES, draws * (n + m)).reshape(draws, -1).argsort(axis=-1)[:, :n]
             order = np.concatenate([np.arange(n)[None], order])  # the observed units come first
