@@ -135,14 +135,8 @@ def _settle(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers, 
 
 
 def _best_start(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers) -> tuple[Integers, Floats]:
-    """Return where one more segment of some rows explains most, and the decrease of the sum of squares."""
-    gains = _gains(y[rows], x[rows], spread[rows], starts[rows])
-    best = np.argmax(gains, axis=-1)
-    return best, gains[np.arange(len(best)), best]
-
-
-def _gains(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Floats:
-    """Return the decrease of the sum of squares if one more segment begins at each position; slope and means are fitted again."""
+    """Return where one more segment of some rows decreases the sum of squares most, and by how much; slope and means are fitted again."""
+    y, x, spread, starts = y[rows], x[rows], spread[rows], starts[rows]
     weight, firsts, n = spread**-2, np.flatnonzero(starts), y.shape[-1]
     lengths = np.diff(firsts, append=y.size)
     residuals, free = line(y, x, spread, starts)
@@ -158,7 +152,9 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Floats:
     squares = (weight * free**2).sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         size = weight_after * (weight_of_segment - weight_after) / weight_of_segment - across**2 / squares
-        return np.asarray(np.where(size > 1e-9 * weight_of_segment, after(weight * residuals) ** 2 / size, 0.0))
+        gains = np.where(size > 1e-9 * weight_of_segment, after(weight * residuals) ** 2 / size, 0.0)
+    best = np.argmax(gains, axis=-1)
+    return best, gains[np.arange(len(best)), best]
 
 
 def _long_run(values: Floats) -> Floats:
