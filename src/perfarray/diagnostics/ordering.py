@@ -24,7 +24,6 @@ class Series(NamedTuple):
 
     data: Timings
     outer: tuple[str, ...]
-    dim: str
     inner: tuple[str, ...]
     order: str
     positions: Integers
@@ -45,7 +44,7 @@ def in_order(times: Data, dim: str, levels: str | tuple[str, ...] | None, metric
     if name != STORED:
         order_of_values = np.argsort(_moments(data.array.coords[name]), kind="stable")
         data = data._replace(array=data.array.isel({dim: order_of_values}))
-    return Series(data, data.levels[:depth], dim, data.levels[depth + 1 :], name, order_of_values)
+    return Series(data, data.levels[:depth], data.levels[depth + 1 :], name, order_of_values)
 
 
 def _stamp(array: xr.DataArray, dim: str, order: str | None) -> str:

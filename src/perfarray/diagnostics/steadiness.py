@@ -123,19 +123,17 @@ def steady_state(
 def _describe(values: Floats, *, inner: int, outer: int, rules: SteadyRules, labels: Any) -> tuple[Any, ...]:
     """Return the variables of every series and of every cell, from timings (..., outer levels, n, inner levels)."""
     ordered = unit_means(values, inner + 1)
-    steadiness = steady(ordered, rules)
-    has_start = ~np.isnan(steadiness.start)
-    position = np.where(has_start, steadiness.start, 0).astype(int)
-    is_warmup = has_start[..., None] & (np.arange(ordered.shape[-1]) < position[..., None])
-    start = np.where(has_start, np.asarray(labels, dtype=float)[position], np.nan)
-    kinds = steadiness.kind.reshape(*steadiness.kind.shape[: steadiness.kind.ndim - outer], -1)
+    kind, first, mean, number, segment, segment_mean = steady(ordered, rules)
+    position = np.nan_to_num(first).astype(int)
+    is_warmup = np.arange(ordered.shape[-1]) < position[..., None]
+    start = np.where(np.isnan(first), np.nan, np.asarray(labels, dtype=float)[position])
+    kinds = kind.reshape(*kind.shape[: kind.ndim - outer], -1)
     common = np.empty(kinds.shape[:-1], dtype=object)
     for cell in np.ndindex(common.shape):
         kinds_of_cell = set(kinds[cell]) - {ABSENT} or {ABSENT}
         kinds_present = sorted(kinds_of_cell - {SHORT}) or [SHORT]
         common[cell] = kinds_present[0] if len(kinds_present) == 1 else INCONSISTENT
-    by_series = (steadiness.kind, start, steadiness.mean, steadiness.segments.astype(float))
-    return (*by_series, is_warmup, steadiness.segment, steadiness.segment_mean, common)
+    return kind, start, mean, number, is_warmup, segment, segment_mean, common
 
 
 @check("steady")

@@ -91,7 +91,7 @@ def boosted(rows: pd.DataFrame, target: Floats, predictors: list[str], seed: int
 
 
 def linear(
-    rows: pd.DataFrame, target: Floats, right: str, predictors: list[str], classes: set[str], noise: str | None, choice: ModelChoice
+    rows: pd.DataFrame, target: Floats, right: str, predictors: list[str], classes: set[str], noise: Floats, choice: ModelChoice
 ) -> Fit:
     """Fit a linear, gamma or mixed model of the terms `right`; rows with labels that the fit did not see have no prediction."""
     models = import_module("statsmodels.formula.api")
@@ -106,7 +106,7 @@ def linear(
             elif choice.model == "mixed":
                 result = _mixed(models, formula, rows, choice).fit(reml=choice.reml, method=["bfgs", "lbfgs"], maxiter=500, gtol=1e-8)
             else:
-                result = _gamma(models, formula, rows, np.zeros(len(rows)) if noise is None else rows[noise].to_numpy(dtype=float))
+                result = _gamma(models, formula, rows, noise)
         except import_module("patsy").PatsyError as error:
             raise ValueError(f"the terms {right!r} cannot be computed of {len(rows)} of the rows alone: {error}") from error
     notes = []

@@ -29,7 +29,7 @@ LEAST: Final = 6
 class Problem(NamedTuple):
     """Usable rows, their response and predictors, the terms of a formula, attrs, and notes.
 
-    `classes` are the predictors that are labels, and `noise` is the column of what was subtracted from a variance.
+    `classes` are the predictors that are labels.
     """
 
     rows: pd.DataFrame
@@ -37,7 +37,6 @@ class Problem(NamedTuple):
     predictors: list[str]
     terms: str
     classes: set[str]
-    noise: str | None
     choice: ModelChoice
     attrs: dict[Hashable, Any]
     notes: tuple[Note, ...]
@@ -59,7 +58,9 @@ class Problem(NamedTuple):
         """Fit the model to some rows."""
         if self.choice.model == "boosting":
             return boosted(rows, target, self.predictors, self.choice.seed)
-        return linear(rows, target, self.terms, self.predictors, self.classes, self.noise, self.choice)
+        noise = f"{self.attrs['response']}_noise"  # what was subtracted from a variance
+        subtracted = rows[noise].to_numpy(dtype=float) if roles_of(self.rows).get(noise) == "noise" else np.zeros(len(rows))
+        return linear(rows, target, self.terms, self.predictors, self.classes, subtracted, self.choice)
 
 
 def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[str] | None, log: bool, choice: ModelChoice) -> Problem:
@@ -85,7 +86,7 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     target = _varied(np.log(measured) if log else measured, response, log)
     terms = " + ".join(term_of(rows, name) for name in useful) or "1"
     classes = {name for name in useful if not is_number(rows[name])}
-    return Problem(rows, target, useful, terms, classes, noise=_noise(table, response), choice=choice, attrs=attrs, notes=notes)
+    return Problem(rows, target, useful, terms, classes, choice=choice, attrs=attrs, notes=notes)
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -116,13 +117,7 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
         text = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"
         notes = (Note("constant_terms", text, {"columns": empty}), *notes)
     terms, classes = formula.right(), arguments_of(codes, ("C",))
-    return Problem(rows, target, predictors, terms, classes, noise=_noise(table, response), choice=choice, attrs=attrs, notes=notes)
-
-
-def _noise(table: pd.DataFrame, variance: str) -> str | None:
-    """Return the column of what was subtracted from a variance, if there is one."""
-    name = f"{variance}_noise"
-    return name if roles_of(table).get(name) == "noise" else None
+    return Problem(rows, target, predictors, terms, classes, choice=choice, attrs=attrs, notes=notes)
 
 
 def _with_response(table: pd.DataFrame, response: str, log: bool) -> tuple[Mask, dict[Hashable, Any], tuple[Note, ...]]:

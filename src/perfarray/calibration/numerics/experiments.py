@@ -66,18 +66,13 @@ class Side:
     pairs: tuple[float, ...]
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """The most repetitions of every level."""
-        return tuple(high for _, high in self.spans)
-
-    @property
     def n_values(self) -> int:
         """How many values the side has at most."""
-        return prod(self.outer) * prod(self.sizes)
+        return prod(self.shape(len(self.spans) - 1))
 
     def shape(self, level: int) -> tuple[int, ...]:
         """Return the shape of one level's effects."""
-        return (*self.outer, *self.sizes[: level + 1])
+        return (*self.outer, *(high for _, high in self.spans[: level + 1]))
 
     def joint_shape(self, level: int) -> tuple[int, ...]:
         """Return the shape of the shared part of one level's effects: one cell for all along the common axis."""

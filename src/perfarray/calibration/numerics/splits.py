@@ -16,13 +16,7 @@ def number_of_splits(n: int) -> int:
 
 
 def halves(n: int, most: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Return distinct splits of n units into halves: all, in lexical order, or at most so many at random.
-
-    Returns
-    -------
-    arrays of int, shape (splits, n // 2) and (splits, n - n // 2)
-        Numbers of units, in ascending order.
-    """
+    """Return the units, ascending, of both halves of distinct splits: all, in lexical order, or at most so many at random."""
     if number_of_splits(n) <= most:
         combinations_of_units = np.array(list(combinations(range(n), n // 2)))
         first = combinations_of_units[: number_of_splits(n)]  # of an even number, those without unit 0 are the others' second halves

@@ -27,23 +27,16 @@ class SteadyRules(NamedTuple):
     higher: bool
 
 
-class Steady(NamedTuple):
-    """For every series: its kind, first steady position (NaN where there is none) and mean, the number of segments, segments and means."""
+def steady(values: Floats, rules: SteadyRules) -> tuple[Texts, Floats, Floats, Floats, Floats, Floats]:
+    """Classify series (..., n), with NaN where nothing was measured.
 
-    kind: Texts
-    start: Floats
-    mean: Floats
-    segments: Integers
-    segment: Floats
-    segment_mean: Floats
-
-
-def steady(values: Floats, rules: SteadyRules) -> Steady:
-    """Classify series (..., n), with NaN where nothing was measured."""
+    Returns by series the kind, the first steady position (NaN where there is none), the mean from there on, and the number of segments; and
+    by value the number and the mean of its segment.
+    """
     shape, n = values.shape[:-1], values.shape[-1]
     rows = values.reshape(-1, n)
     kind, start, mean = np.full(len(rows), SHORT, dtype=object), np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-    number, segment, levels = np.zeros(len(rows), dtype=np.intp), np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
+    number, segment, levels = np.zeros(len(rows)), np.full(rows.shape, np.nan), np.full(rows.shape, np.nan)
     order = np.argsort(np.isnan(rows), axis=-1, kind="stable")
     for row, (series, size) in enumerate(zip(*measured_first(rows), strict=True)):  # each series has its own changes
         if size < LEAST:
@@ -59,7 +52,7 @@ def steady(values: Floats, rules: SteadyRules) -> Steady:
         segment[row, positions] = np.repeat(np.arange(len(starts)), np.diff([*starts, size]))
         levels[row, positions] = means[segment[row, positions].astype(int)]
     by_series = kind.reshape(shape), start.reshape(shape), mean.reshape(shape), number.reshape(shape)
-    return Steady(*by_series, segment.reshape(values.shape), levels.reshape(values.shape))
+    return *by_series, segment.reshape(values.shape), levels.reshape(values.shape)
 
 
 def classify(starts: Integers, means: Floats, size: int, rules: SteadyRules) -> tuple[str, int]:

@@ -11,8 +11,8 @@ from perfarray.history.numerics.results import blank
 from perfarray.history.numerics.steps import huber_loss
 from perfarray.numerics.types import Floats, Integers, Mask
 
-# The largest number of runs that is considered.
-MOST = 64
+# The numbers of runs that are considered.
+RUNS = np.arange(1.0, 65.0)
 
 # Gauss-Hermite quadrature over a standard normal variable.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
@@ -35,10 +35,9 @@ def next_commits(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return for every series the commit to measure next, the runs of it, the culprit, its probability, and the posterior of all commits.
 
-    The first four inputs lie along the commits of the history (..., n): the first of new segments, the value measured, the mean of the
-    segment (NaN where nothing was measured), and the units behind the value. `noise` and `within` (...) are the relative standard deviation
-    of the value of a commit, and the part of it that lies between the units of one commit. `positions` are those of the commits among all
-    commits, `labels`; `number` is the position of the change in the history (default: the last one).
+    Along the commits of the history (..., n): where segments begin, the values, the means of segments, and the units behind each value.
+    `noise` and `within` (...) are the relative standard deviation of a value, and the part of it that lies between units. `positions` are
+    those among all `labels`; `number` is the position of the change in question (default: the last one).
     """
     shape = noise.shape
     posterior = np.full((*shape, len(labels)), np.nan)
@@ -70,7 +69,10 @@ def next_commits(
         culprit[cell], certainty[cell] = labels[best], posterior[cell][best]
         if certainty[cell] < probability:
             following[cell] = labels[int(np.argmin(np.abs(np.cumsum(posterior[cell]) - 0.5)))]
-            runs[cell] = _runs(abs(float(new - old)), between, run_noise, commit_cost)
+            runs[cell] = 1.0  # where commits have one run, and nothing shows their noise
+            if (step := abs(float(new - old))) > 0 and run_noise > 0:
+                rates = information(step / _spread(between, run_noise, RUNS)) / (commit_cost + RUNS)
+                runs[cell] = RUNS[np.argmax(rates)]
     return following, runs, culprit, certainty, posterior
 
 
@@ -79,19 +81,7 @@ def _spread(between: float, run_noise: float, runs: Floats) -> Floats:
     return np.sqrt(between**2 + run_noise**2 / runs)
 
 
-def _runs(step: float, between: float, run_noise: float, commit_cost: float) -> float:
-    """Return the number of runs with the most information for its cost; 1 where commits have one run and nothing shows their noise."""
-    if not (step > 0 and run_noise > 0):
-        return 1.0
-    runs = np.arange(1.0, MOST + 1)
-    rates = information(step / _spread(between, run_noise, runs)) / (commit_cost + runs)
-    return float(runs[np.argmax(rates)])
-
-
 def information(distance: Floats) -> Floats:
-    """Return the bits that a measurement tells of the side of a step on which a commit lies, both equally likely.
-
-    `distance` is the step in standard deviations of the measurement.
-    """
+    """Return the bits that a measurement tells of its side of a step, both equally likely; `distance` is the step in its errors."""
     log_odds = distance[..., None] ** 2 / 2 + distance[..., None] * NODES
     return np.asarray(1 - (WEIGHTS * np.logaddexp(0, -log_odds)).sum(axis=-1) / np.log(2))

@@ -22,15 +22,9 @@ class Influence(NamedTuple):
 def split_rows(
     number: int, groups: Integers | None, test_size: float, folds: int | None, rng: np.random.Generator, splits: int = 1
 ) -> list[Integers]:
-    """Draw test sets: a share of the rows, once or several times, or `folds` parts that cover all; rows of a group stay together.
+    """Draw test sets of rows: a share, once or several times, or `folds` parts that cover all; rows of a group stay together.
 
-    Groups are drawn at random, and a group that exceeds the share is passed over, so that a large one is not half of the data. Folds are
-    as equal as the groups allow.
-
-    Returns
-    -------
-    list of array
-        Sorted row numbers of each test set.
+    A group that exceeds the share is passed over, so that a large one is not half of the data. Folds are as equal as the groups allow.
     """
     codes = np.arange(number) if groups is None else np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(codes)
@@ -47,7 +41,6 @@ def split_rows(
 
 
 def _share(codes: Integers, sizes: Integers, limit: float, rng: np.random.Generator) -> Integers:
-    """Return the rows of groups drawn at random, up to a number of rows."""
     total = 0
     chosen: list[int] = []
     for group in rng.permutation(len(sizes)):
@@ -65,15 +58,12 @@ def correlation_interval(
     splits: Integers | None = None,
     exchanged: bool = False,
 ) -> tuple[float, float, float]:
-    """Return Pearson's correlation of measured and predicted values, with limits on Fisher's scale.
+    """Return Pearson's correlation of measured and predicted values, with limits on Fisher's scale; NaN where either is constant.
 
-    Values of one of the `units` (a row tested in several splits, a group) depend on each other: the standard error is then the jackknife's
-    over units, with t; without units, it is that of Fisher's z. With `splits`, the correlation is within them: across splits, rows fitted
-    with a low mean predict tested rows with a high one, which would look like a negative correlation. With `exchanged`, rows are fitted
-    and tested in turn: without anything to predict, the covariance is then a sum over pairs of rows, each with either one tested, and its
-    variance is twice that of leaving out rows of the test.
-
-    Returns NaN where one of the variables is constant, and NaN limits for fewer than 4 rows, or 3 units.
+    Values of one of the `units` depend on each other: the standard error is then the jackknife's over units, with t. With `splits`, the
+    correlation is within them: across splits, rows fitted with a low mean predict tested rows with a high one, which would look like a
+    negative correlation. With `exchanged`, rows are fitted and tested in turn: without anything to predict, the covariance is then a sum
+    over pairs of rows, each with either one tested, and its variance is twice that of leaving out rows of the test.
     """
     from scipy.stats import norm, t
 
@@ -117,14 +107,10 @@ def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
 
 
 def influence_of(losses: Floats, variance: float, units: Integers, confidence_level: float) -> Influence:
-    """Return the influence of predictors.
+    """Return the influence of predictors, whose sums over one of the `units` are independent; without limits below `LEAST_UNITS` units.
 
     `losses` (predictors, n) are what permuting each predictor adds to the squared error of each row tested, NaN where permuting changes
-    nothing; `variance` is that of the response in the test rows. Values of one of the `units` (a row tested several times, a group) depend
-    on each other: their sums are independent.
-
-    Percent are zero where no predictor has a positive increase. Limits are NaN for fewer than `LEAST_UNITS` units, and for a predictor
-    without losses, as is its increase.
+    nothing; `variance` is that of the response in the test rows.
     """
     from scipy.stats import t
 

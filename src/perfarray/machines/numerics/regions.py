@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfarray.machines.numerics.principal_components import principal_axes
+from perfarray.numerics.dependence import measured_first
 from perfarray.numerics.intervals import t_quantile
 from perfarray.numerics.random import EXCHANGES, UNITS, Streams
 from perfarray.numerics.suite import run_statistic
@@ -39,17 +40,14 @@ def regions(
     key: tuple[int, int],
     level: float,
 ) -> tuple[Floats, ...]:
-    """Return how far the variation of runs moves scores and loadings.
+    """Return how far the variation of runs moves the observed scores (samples, components) and loadings of a table (samples, features).
 
     Tables are resampled from the units of every cell, and their axes are rotated onto the observed ones (orthogonal Procrustes, of the
-    scores), since components may change sign or order. The rotated scores have a covariance about the observed ones, whose degrees of
-    freedom are Welch and Satterthwaite's over the features.
+    scores), since components may change sign or order. The degrees of freedom of the covariance of a sample's scores are Welch and
+    Satterthwaite's over the features.
 
-    `keys` (samples, features) are those of the random numbers of each cell; `table` (samples, features) and `scores` (samples, components)
-    are the observed ones; `statistic` is that of the units of a cell.
-
-    Returns by sample the lower and upper limits of the scores, their covariance, and the radius of a region in standard deviations; and by
-    feature the limits of the loadings.
+    Returns by sample the limits of the scores, their covariance, and the radius of a region in standard deviations; and by feature the
+    limits of the loadings.
     """
     samples, features = table.shape
     n_components = scores.shape[1]
@@ -81,8 +79,7 @@ def regions(
 
 def _resampled(units: Floats, keys: Integers, table: Floats, statistic: str, draws: int, streams: Streams) -> Iterator[Floats]:
     """Yield blocks of resampled tables (draws, samples, features); a cell without units keeps its value."""
-    counts = np.sum(~np.isnan(units), axis=-1)
-    ordered = _measured_first(units)
+    ordered, counts = measured_first(units)
     size = max(1, BLOCK // max(1, units.size))
     for start in range(0, draws, size):
         rows = min(size, draws - start)
@@ -97,26 +94,17 @@ def _resampled(units: Floats, keys: Integers, table: Floats, statistic: str, dra
         yield tables
 
 
-def _measured_first(units: Floats) -> Floats:
-    return np.take_along_axis(units, np.argsort(np.isnan(units), axis=-1, kind="stable"), axis=-1)
-
-
 def pairwise_tests(
     units: Floats, statistic: str, divisors: Floats, features: Integers, draws: int, key: tuple[int, int]
 ) -> tuple[Floats, Floats]:
     """Return the distance between every two samples, and the p-value of "their runs come from the same distributions".
 
-    The units of two samples are exchanged at random, feature by feature. The p-value is the share of exchanges with as large a sum over
-    features of likelihood ratios of two means against one, -log(1 - R^2). In a distance, a feature would count by its size, or by how
-    much other samples differ in it, and not by how much its units vary.
+    The units of two samples are exchanged at random, feature by feature; `features` with one key are exchanged together. The p-value is
+    the share of exchanges with as large a sum over features of likelihood ratios of two means against one, -log(1 - R^2). In a distance
+    (of a `statistic`, each feature divided by one of `divisors`), a feature would count by its size, or by how much other samples differ
+    in it, and not by how much its units vary.
 
-    The distance is that of a `statistic` of the units, each feature divided by one of `divisors`. `features` are the keys of the random
-    numbers of every feature: features with one key are exchanged together.
-
-    Returns
-    -------
-    distances, pvalues : arrays, shape (samples, samples)
-        NaN where a sample lacks a feature; NaN p-values with one unit a side, whose exchange changes nothing.
+    Both are NaN where a sample lacks a feature, and p-values with one unit a side, whose exchange changes nothing.
     """
     samples = len(units)
     first, second = np.triu_indices(samples, 1)
@@ -124,12 +112,11 @@ def pairwise_tests(
     streams = Streams(key)
     # Features differ in their exchanges; all pairs of samples with equal numbers of units share them.
     for feature_units, name, divisor in zip(np.swapaxes(units, 0, 1), features.tolist(), divisors.tolist(), strict=True):
-        counts = np.sum(~np.isnan(feature_units), axis=-1)
+        ordered, counts = measured_first(feature_units)
         scores = run_statistic(feature_units, statistic)
         squares += ((scores[first] - scores[second]) / divisor) ** 2
         sizes = np.stack([counts[first], counts[second]], axis=-1)
         informative |= sizes.sum(axis=-1) > 2
-        ordered = _measured_first(feature_units)
         for n, m in np.unique(sizes[sizes.min(axis=-1) > 0], axis=0).tolist():
             order = streams.words([name], EXCHANGES, draws * (n + m)).reshape(draws, -1).argsort(axis=-1)[:, :n]
             order = np.concatenate([np.arange(n)[None], order])  # the observed units come first
