@@ -11,7 +11,8 @@ from perfarray import PerfarrayWarning
 from perfarray.history.changes import _search_levels
 from perfarray.history.numerics.commits import commits_of
 from perfarray.history.numerics.law import chance
-from perfarray.history.numerics.search import strongest, watch
+from perfarray.history.numerics.search import strongest
+from perfarray.history.numerics.watch import watch
 from perfarray.history.order import are_hashes
 from strategies import experiments
 

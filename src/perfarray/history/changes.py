@@ -11,7 +11,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.history.numerics.law import fewest
 from perfarray.history.numerics.results import Search, chances, common_changes, describe
-from perfarray.history.numerics.search import KNOWN, RATES
+from perfarray.history.numerics.watch import KNOWN, RATES
 from perfarray.history.order import history_labels
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import adjust

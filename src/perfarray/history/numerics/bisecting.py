@@ -35,9 +35,10 @@ def next_commits(
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return for every series the commit to measure next, the runs of it, the culprit, its probability, and the posterior of all commits.
 
-    Along the commits of the history (..., n): where segments begin, the values, the means of segments, and the units behind each value.
-    `noise` and `within` (...) are the relative standard deviation of a value, and the part of it that lies between units. `positions` are
-    those among all `labels`; `number` is the position of the change in question (default: the last one).
+    The first four inputs lie along the commits of the history (..., n): the first of new segments, the value measured, the mean of the
+    segment (NaN where nothing was measured), and the units behind the value. `noise` and `within` (...) are the relative standard deviation
+    of the value of a commit, and the part of it that lies between the units of one commit. `positions` are those of the commits among all
+    commits, `labels`; `number` is the position of the change in the history (default: the last one).
     """
     shape = noise.shape
     posterior = np.full((*shape, len(labels)), np.nan)
@@ -82,6 +83,9 @@ def _spread(between: float, run_noise: float, runs: Floats) -> Floats:
 
 
 def information(distance: Floats) -> Floats:
-    """Return the bits that a measurement tells of its side of a step, both equally likely; `distance` is the step in its errors."""
+    """Return the bits that a measurement tells of the side of a step on which a commit lies, both equally likely.
+
+    `distance` is the step in standard deviations of the measurement.
+    """
     log_odds = distance[..., None] ** 2 / 2 + distance[..., None] * NODES
     return np.asarray(1 - (WEIGHTS * np.logaddexp(0, -log_odds)).sum(axis=-1) / np.log(2))

@@ -156,8 +156,12 @@ def _dependence(values: Floats) -> Floats:
 def correlation(values: Floats) -> Floats:
     """Return the lag-1 correlations of the noise of series (series, n) that may have steps; 0 where they may be chance.
 
-    Squared differences at lag 2 are 1 + rho times those at lag 1 (Chakar and others 2017); clipped means of both hardly depend on steps
-    and outliers.
+    Squared differences at lag 2 are 1 + rho times those at lag 1; clipped means of both hardly depend on steps and outliers.
+
+    References
+    ----------
+    S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean of an AR(1) process",
+    Bernoulli 23, 2017.
     """
     near, far = (np.abs(values[:, lag:] - values[:, :-lag]) for lag in (1, 2))
     most, margin = CLIP * 1.4826 * np.median(far, axis=-1, keepdims=True), 1.0 / np.sqrt(values.shape[-1])

@@ -10,8 +10,9 @@ from scipy.special import pdtrc, stdtrit
 
 from perfarray.history.numerics.commits import Commits, stacks
 from perfarray.history.numerics.law import LENGTHS, chance
-from perfarray.history.numerics.search import find_changes, strongest, watch
+from perfarray.history.numerics.search import find_changes, strongest
 from perfarray.history.numerics.steps import Fit, Steps, fit_steps, step_ratios
+from perfarray.history.numerics.watch import watch
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
 from perfarray.numerics.verdicts import Known, decide

@@ -1,4 +1,4 @@
-"""Where series change their level, by rank statistics: of one stretch after another, or of a series watched commit by commit."""
+"""Where series change their level: the largest rank statistics of steps and bumps, one stretch of a series after another."""
 
 from functools import lru_cache
 from itertools import pairwise
@@ -8,23 +8,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from perfarray.history.numerics.law import BUMPS, LENGTHS, chance
-from perfarray.numerics.types import Floats, Integers, Mask
+from perfarray.numerics.types import Floats, Integers
 
 # The lengths of bumps that are tried grow by this factor: no bump is far from one of them.
 GROWTH = 1.15
 
 # A step that was found together with others may have a p-value of so many times the level when it is tested alone.
 ALONE = 2.0
-
-# The number of commits that are needed before one can be judged.
-KNOWN = 8
-
-# The largest number of last commits that are compared with those before.
-WINDOW = 100
-
-# False alarms per commit of each limit, by simulation (docs/scripts/history_law.py); beyond the last limit they fall as a normal tail.
-LIMITS = np.array([2.6, 2.8, 3.0, 3.2, 3.4, 3.6, 3.8, 4.0, 4.2, 4.4])
-RATES = np.array([0.015, 0.0096, 0.0059, 0.0035, 0.002, 0.0011, 0.00051, 0.00025, 0.0001, 3.9e-05])
 
 
 class Peaks(NamedTuple):
@@ -36,7 +26,7 @@ class Peaks(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Running sums (stretches, n + 1), from 0, of the scores of stretches and of the information in their values (one row if equal)."""
+    """Running sums (stretches, n + 1), from 0, of the scores of stretches and of the information in their values (one row if all are equal)."""
 
     scores: Floats
     weights: Floats
@@ -52,13 +42,23 @@ class Sums(NamedTuple):
 def find_changes(values: Floats, errors: Floats, least: int, levels: Floats) -> Floats:
     """Return at the first position of every segment but the first the p-value of the stretch in which it was found; elsewhere NaN.
 
-    Each stretch is tested against one step and against a bump (a step and a step back; Olshen and others 2004). A stretch that is not one
-    segment is split, and its parts are tested. Each step is then moved to the best position between its neighbours and tested there; steps
-    that do not hold are dropped, the weakest first.
+    Each stretch is tested against one step and against a bump (a step and a step back). A stretch that is not one segment is split, and
+    its parts are tested. Each step is then moved to the best position between its neighbours and tested there; steps that do not hold
+    are dropped, the weakest first.
 
-    The statistics use normal scores of ranks (van der Waerden): one law holds for every noise, as long as that of one value does not
-    depend on the one before. Short bumps have the penalty of Dümbgen and Spokoiny (2001). `values` (series, n) are complete; of `errors`
-    only the ratios count; `levels` (series,) are the chance of any step in a series without one.
+    `values` (series, n) are complete; of `errors` only the ratios count; a segment has at least `least` values; `levels` (series,) are the
+    chance of any step in a series without one.
+
+    Notes
+    -----
+    The statistics use normal scores of ranks (van der Waerden). Under the null hypothesis all orders are equally likely, so that one law
+    holds for every noise, as long as the noise of one value does not depend on the one before. Asymptotically they are never less
+    efficient than means.
+
+    References
+    ----------
+    A. B. Olshen, E. S. Venkatraman, R. Lucito, M. Wigler, "Circular binary segmentation", Biostatistics 5, 2004; L. Dümbgen, V. Spokoiny,
+    "Multiscale testing of qualitative hypotheses", Annals of Statistics 29, 2001 (the penalty of short bumps).
     """
     pvalues = np.full(values.shape, np.nan)
     stretches = np.array([(row, 0, values.shape[-1]) for row in np.flatnonzero(levels > 0)], dtype=np.intp).reshape(-1, 3)
@@ -190,61 +190,3 @@ def _settled(pvalues: Floats, values: Floats, errors: Floats, least: int, level:
         del moves[worst]
         changes = moves
     return settled
-
-
-def watch(values: Floats, errors: Floats, least: int, rate: float) -> list[tuple[int, int, float]]:
-    """Return where complete series changed, where this was seen, and its chance, when every commit is judged by those before it.
-
-    The rank of each commit among those since the last change becomes a normal score (McDonald 1990). Without a change these scores are
-    independent, whatever the noise, so that one limit holds for all series. The statistic is the largest sum of the last scores over the
-    root of their number (Lai 1995). After an alarm the watch starts again at the change. `rate` is that of false alarms per commit.
-    """
-    alarms: list[tuple[int, int, float]] = []
-    n_known = max(KNOWN, least)
-    first, limit = 0, float(np.interp(-np.log(rate), -np.log(RATES), LIMITS))
-    while len(values) - first > n_known:
-        statistics, lengths = largest_sums(sequential_scores(values[first:], errors[first:], n_known), least, n_known)
-        candidates = np.flatnonzero(statistics >= limit)
-        if not candidates.size:
-            break
-        index = int(candidates[0])
-        statistic = float(statistics[index])
-        alarm_rate = float(np.exp(np.interp(statistic, LIMITS, np.log(RATES)) - max(statistic**2 - LIMITS[-1] ** 2, 0.0) / 2))
-        start = first + index - int(lengths[index]) + 1
-        alarms.append((start, first + index, float(-np.expm1(-alarm_rate * len(values)))))
-        first = start
-    return alarms
-
-
-def sequential_scores(values: Floats, errors: Floats, n_known: int) -> Floats:
-    """Return the normal score of the rank of every value among those up to it; 0 for the first `n_known`.
-
-    With unequal standard errors, ranks are those of distances from the median of the values before, in standard errors.
-    """
-    n = len(values)
-    earlier: Mask = np.tri(n, k=-1, dtype=bool)
-    if np.ptp(errors) == 0:
-        distances, last = values[None, :], values[:, None]
-    else:
-        centres = np.array([np.median(values[: max(index, 1)]) for index in range(n)])
-        distances = (values[None, :] - centres[:, None]) / errors
-        last = np.diagonal(distances)[:, None]
-    smaller = np.sum((distances < last) & earlier, axis=1)
-    ties = np.sum((distances == last) & earlier, axis=1)
-    scores = ndtri((smaller + ties / 2 + 0.5) / np.arange(1, n + 1))
-    scores[:n_known] = 0.0
-    return np.asarray(scores)
-
-
-def largest_sums(scores: Floats, least: int, n_known: int) -> tuple[Floats, Floats]:
-    """Return at every position the largest sum of the last scores over the root of their number, and this number."""
-    sums = np.concatenate([[0.0], np.cumsum(scores)])
-    largest, lengths = np.zeros(len(scores)), np.full(len(scores), least)
-    length = least
-    while length <= min(WINDOW, len(scores) - n_known):
-        statistics = np.zeros(len(scores))
-        statistics[n_known + length - 1 :] = np.abs(sums[n_known + length :] - sums[n_known:-length]) / np.sqrt(length)
-        better = statistics > largest
-        largest[better], lengths[better] = statistics[better], length
-        length = max(length + 1, round(length * GROWTH))
-    return largest, lengths

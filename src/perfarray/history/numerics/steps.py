@@ -109,7 +109,7 @@ def _fit(commits: Commits, changes: Mask) -> Fit:
     is_first[:, 0] = True
     firsts, numbers = np.flatnonzero(is_first), is_first.sum(axis=-1)
     segments, spare = np.cumsum(is_first).reshape(changes.shape) - 1, np.maximum(n - numbers, 1)
-    levels = np.array([np.median(segment) for segment in np.split(values.ravel(), firsts[1:])])  # of any length
+    levels = _medians(values, firsts, numbers)
     weights, roots = 1.0 / errors**2, np.sqrt(n / spare)
     for _ in range(15):
         distances = values - levels[segments]
@@ -127,6 +127,18 @@ def _fit(commits: Commits, changes: Mask) -> Fit:
     sharpness = np.minimum(1.0, inside * spare / np.maximum(squares, 1e-300))
     variances = np.repeat(variance, numbers) / np.add.reduceat(weights.ravel(), firsts)
     return Fit(levels, variances, levels[segments], scale, noise, n - numbers, sharpness)
+
+
+def _medians(values: Floats, firsts: Integers, numbers: Integers) -> Floats:
+    """Return the medians of segments, which begin at `firsts` of the values of all series; `numbers` are those of each series."""
+    if (numbers == 1).all():
+        return np.asarray(np.median(values, axis=-1))
+    medians = np.repeat(np.median(values, axis=-1), numbers)
+    several = np.repeat(numbers > 1, numbers)
+    flat, ends = values.ravel(), np.append(firsts, values.size)
+    for segment in np.flatnonzero(several):  # few, of any length
+        medians[segment] = np.median(flat[ends[segment] : ends[segment + 1]])
+    return medians
 
 
 def huber_loss(distances: Floats) -> Floats:

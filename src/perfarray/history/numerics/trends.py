@@ -52,13 +52,20 @@ class Mixture(NamedTuple):
 def log_slopes(
     values: Floats, *segments: Floats, levels: int, positions: Floats, confidence_level: float, band: tuple[float, float], better: str
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return the slopes of the logs of series (..., n, n_L, ..., n_1), as factors, with limits and verdicts.
+    """Return the slopes of the logs of series, as factors, with limits and verdicts.
 
-    Every segment has a mean of its own, and all have one slope; without `segments` (..., n), steps are searched for, and limits hold the
-    slopes with and without a step that is in doubt. Slopes of generalized least squares are averaged by the restricted likelihood of each
-    correlation of neighbours (Zellner and Tiao 1964): a mixture of Student's t. Slopes between the factors of `band` do not matter.
+    Every segment has a mean of its own, and all have one slope. For each possible correlation of neighbours, the slope and its error are
+    those of generalized least squares. They are averaged by the restricted likelihood of each correlation: a mixture of Student's t.
 
-    Returns slope, limits, p-value, verdict, the slope over the whole series, commits measured, correlation, and segments (..., n).
+    `values` (..., n, n_L, ..., n_1) are positive timings, and `segments` (..., n) the numbers of the segments; without them, steps are
+    searched for. `positions` (n,) are those of the commits; slopes between the factors of `band` do not matter.
+
+    Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours (all of shape
+    (...)), and segments (..., n). Limits hold the slopes with and without a step that is in doubt.
+
+    References
+    ----------
+    A. Zellner, G. Tiao, "Bayesian analysis of the regression model with autocorrelated errors", JASA 59, 1964.
     """
     units = unit_means(values, levels)
     shape, size = units.shape[:-2], units.shape[-2]

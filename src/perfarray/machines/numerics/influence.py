@@ -58,12 +58,15 @@ def correlation_interval(
     splits: Integers | None = None,
     exchanged: bool = False,
 ) -> tuple[float, float, float]:
-    """Return Pearson's correlation of measured and predicted values, with limits on Fisher's scale; NaN where either is constant.
+    """Return Pearson's correlation of measured and predicted values, with limits on Fisher's scale.
 
-    Values of one of the `units` depend on each other: the standard error is then the jackknife's over units, with t. With `splits`, the
-    correlation is within them: across splits, rows fitted with a low mean predict tested rows with a high one, which would look like a
-    negative correlation. With `exchanged`, rows are fitted and tested in turn: without anything to predict, the covariance is then a sum
-    over pairs of rows, each with either one tested, and its variance is twice that of leaving out rows of the test.
+    Values of one of the `units` (a row tested in several splits, a group) depend on each other: the standard error is then the jackknife's
+    over units, with t; without units, it is that of Fisher's z. With `splits`, the correlation is within them: across splits, rows fitted
+    with a low mean predict tested rows with a high one, which would look like a negative correlation. With `exchanged`, rows are fitted
+    and tested in turn: without anything to predict, the covariance is then a sum over pairs of rows, each with either one tested, and its
+    variance is twice that of leaving out rows of the test.
+
+    Returns NaN where one of the variables is constant, and NaN limits for fewer than 4 rows, or 3 units.
     """
     from scipy.stats import norm, t
 
@@ -107,10 +110,14 @@ def _within(sums: Floats, floors: tuple[float, float]) -> Floats:
 
 
 def influence_of(losses: Floats, variance: float, units: Integers, confidence_level: float) -> Influence:
-    """Return the influence of predictors, whose sums over one of the `units` are independent; without limits below `LEAST_UNITS` units.
+    """Return the influence of predictors.
 
     `losses` (predictors, n) are what permuting each predictor adds to the squared error of each row tested, NaN where permuting changes
-    nothing; `variance` is that of the response in the test rows.
+    nothing; `variance` is that of the response in the test rows. Values of one of the `units` (a row tested several times, a group) depend
+    on each other: their sums are independent.
+
+    Percent are zero where no predictor has a positive increase. Limits are NaN for fewer than `LEAST_UNITS` units, and for a predictor
+    without losses, as is its increase.
     """
     from scipy.stats import t
 

@@ -66,10 +66,15 @@ def concentration(variances: Floats) -> Floats:
 
 
 def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[Floats, Floats]:
-    """Simulate the spread of the score of suites with normal runs: by `INEQUALITY`, the concentration, and the noise of the log spread.
+    """Simulate the spread of the score of suites with normal runs, whose benchmarks vary alike up to very unequally.
 
     The variances of the benchmarks are lognormal quantiles, so that one number, their inequality, describes a suite. With very many runs,
     the noise of fewer runs is scaled by `RATES`; with very many benchmarks, fewer suites are simulated.
+
+    Returns
+    -------
+    concentrations, noise : arrays along `INEQUALITY`
+        The mean concentration of the variance, and the standard deviation of the log of the spread.
     """
     from scipy.special import ndtri
 
@@ -87,9 +92,12 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[
 
 
 def log_spread_noise(concentrations: Floats, benchmarks: int, runs: int, statistic: str = "median") -> float:
-    """Return the standard deviation of the sampling noise of log relative variation; NaN with one run, or where nothing varies.
+    """Return the standard deviation of the sampling noise of the log of relative variation.
 
-    It is that of suites whose benchmarks contribute as unequally as those of the machines do on average: `concentrations` (machines,).
+    It is that of suites whose benchmarks contribute as unequally as those of the machines do on average.
+
+    `concentrations` (machines,) are those of the contributions of the benchmarks to the squared relative variation. NaN where no machine
+    varies, or with one run.
     """
     usable = concentrations[np.isfinite(concentrations)]
     if runs < 2 or not len(usable):

@@ -20,10 +20,12 @@ NEAR = 0.1
 
 
 def log_linear(design: Floats, measured: Floats, noise: Floats, start: Floats) -> Floats | None:
-    """Minimise the gamma deviance of `measured` (n,) mean squares from `exp(design @ coefficients) + noise`; None without a minimum.
+    """Minimise the gamma deviance of `measured` from `exp(design @ coefficients) + noise`.
 
-    `noise` is what they are expected to be where the variance is zero. Steps are Newton's with Levenberg's damping: scoring without
-    damping may cycle where some values are many times their expectation.
+    The steps are Newton's with Levenberg's damping: scoring without damping may cycle where some values are many times their expectation.
+
+    `design` (n, p) are the columns of the model, `measured` mean squares, and `noise` their expectation where the variance is zero. None
+    without a minimum: the variance is then zero for some values of the predictors.
 
     Examples
     --------
@@ -69,16 +71,32 @@ def _deviance(design: Floats, measured: Floats, noise: Floats, coefficients: Flo
 def jackknife_covariance(
     design: Floats, residuals: Floats, groups: Integers, change: Callable[[Mask], Floats | None] | None = None
 ) -> Floats:
-    """Return the covariance of coefficients from leaving out one group of rows at a time: HC3, or CR3 where groups have several rows.
+    """Return the covariance of coefficients from leaving out one group at a time: HC3, or CR3 where groups have several rows.
 
-    `design` (n, p) and `residuals` (n,) are divided by the standard deviation of each response. One linear step from the coefficients of
-    all rows is exact for least squares, where the result is (G - 1) / G times HC3 or CR3 as other software computes them (G groups). For a
-    gamma model it is too narrow (8 % of the p-values of 20 exponential responses are below 0.05): with up to `REFITTED` groups, `change`
-    gives the exact one, from a mask of rows to the coefficients of all rows minus those of these rows, or None where there are none. NaN
-    for coefficients that are not determined without some group.
+    One linear step from the coefficients of all rows is exact for least squares, where the result is (G - 1) / G times HC3 or CR3 as
+    other software computes them (G rows or groups). For a gamma model it is too narrow (8 % of the p-values of 20 exponential responses
+    are below 0.05); `change` gives the exact step.
+
+    Parameters
+    ----------
+    design : array, shape (n, p)
+        Columns of the model, each row divided by the standard deviation of its response.
+    residuals : array, shape (n,)
+        Measured minus fitted, divided alike: for a gamma model (measured - fitted) / fitted.
+    groups : array, shape (n,)
+        Rows with the same number depend on each other.
+    change : callable, optional
+        From a mask of rows to the coefficients of all rows minus those of these rows, or None where there are none. It is called for up
+        to `REFITTED` groups.
+
+    Returns
+    -------
+    array, shape (p, p)
+        NaN for coefficients that are not determined without some group.
 
     References
     ----------
+    J. MacKinnon, H. White, "Some heteroskedasticity-consistent covariance matrix estimators with improved finite sample properties", 1985.
     R. Bell, D. McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples", 2002.
 
     Examples

@@ -48,7 +48,7 @@ class Score(NamedTuple):
 
     @property
     def two_sided_level(self) -> float:
-    """Return the level of the two-sided interval that has the limits of the one asked for."""
+        """The level of the two-sided interval that has the limits of the one asked for."""
         return self.confidence_level if self.alternative == "two-sided" else 2 * self.confidence_level - 1
 
 
