@@ -26,7 +26,7 @@ class Peaks(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Running sums (stretches, n + 1), from 0, of the scores of stretches and of the information in their values (one row if all are equal)."""
+    """Running sums (stretches, n + 1), from 0, of scores, and of the information in values (one row where all have the same)."""
 
     scores: Floats
     weights: Floats
