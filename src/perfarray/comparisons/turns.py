@@ -28,8 +28,10 @@ def sequence_note(times: Data, baseline: object, pair: Pair) -> Note | None:
     gap = next_first - last if new_is_first else first - next_last
     if max(dates.nunique() for dates in sides) == 1:
         # Of one date a side, when it began: in turns, both would begin at once.
-        measured = _seconds(pair.candidate.array if new_is_first else pair.baseline.array)
-        apart = gap > pd.Timedelta(seconds=measured / 2) if measured is not None else False
+        array = pair.candidate.array if new_is_first else pair.baseline.array
+        if is_chunked(array) or array.attrs.get("units") != SECONDS:
+            return None
+        apart = gap > pd.Timedelta(seconds=float((array * array.coords.get(LOOPS, 1.0)).sum()) / 2)
     else:
         apart = gap > pd.Timedelta(0)
     if not apart:
@@ -60,11 +62,3 @@ def _dates(times: Data, baseline: object, pair: Pair) -> "tuple[pd.Series[Any], 
 def _parsed(stamps: xr.DataArray) -> "pd.Series[Any]":
     texts = pd.Series(np.ravel(stamps.values).astype(str))
     return pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601").dropna()
-
-
-def _seconds(array: xr.DataArray) -> float | None:
-    """Return how long the runs of a side took, None where they are no times, or not in memory."""
-    if is_chunked(array) or array.attrs.get("units") != SECONDS:
-        return None
-    loops = array.coords.get(LOOPS, 1.0)
-    return float((array * loops).sum())

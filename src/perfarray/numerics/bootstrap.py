@@ -152,13 +152,11 @@ def redrawn_jointly(n_resamples: int, streams: Streams, *sides: Cells) -> Iterat
         rows_by_kind = [np.flatnonzero(side.kinds == kind) for kind in np.unique(side.kinds)]
         drawers.append([(rows, side.drawer(rows, streams)) for rows in rows_by_kind])
     for replicates in _blocks(n_resamples, width):
-        yield replicates, [_in_rows([(rows, draw(replicates)) for rows, draw in side_drawers]) for side_drawers in drawers]
-
-
-def _in_rows(blocks: list[tuple[Integers, Floats]]) -> Floats:
-    """Return blocks of rows as one array."""
-    stacked = np.concatenate([block for _, block in blocks])
-    return stacked[np.argsort(np.concatenate([rows for rows, _ in blocks]))]
+        drawn_units = []
+        for side_drawers in drawers:
+            order = np.argsort(np.concatenate([rows for rows, _ in side_drawers]))
+            drawn_units.append(np.concatenate([draw(replicates) for _, draw in side_drawers])[order])
+        yield replicates, drawn_units
 
 
 def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:

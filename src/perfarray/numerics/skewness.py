@@ -117,9 +117,11 @@ def noisier_side(*units: Floats) -> tuple[Floats, ...]:
         new_share, old_share = (side.variance / side.mean**2 for side in sides)
         share = new_share / (new_share + old_share)
         candidate = share >= MOST
-    longest = max(side.shape[-1] for side in units)
-    padded = (np.pad(side, [(0, 0)] * (side.ndim - 1) + [(0, longest - side.shape[-1])], constant_values=np.nan) for side in units)
-    noisier = np.where(candidate[..., None], *padded)
+    if len({side.shape[-1] for side in units}) > 1:
+        longest = max(side.shape[-1] for side in units)
+        padding = ([(0, 0)] * (side.ndim - 1) + [(0, longest - side.shape[-1])] for side in units)
+        units = tuple(np.pad(side, width, constant_values=np.nan) for side, width in zip(units, padding, strict=True))
+    noisier = np.where(candidate[..., None], *units)
     summary = UnitSummary(*(np.where(candidate, *values_of_sides) for values_of_sides in zip(*sides, strict=True)))
     return share, *unit_shape(noisier, summary, candidate | (share <= 1 - MOST))
 
