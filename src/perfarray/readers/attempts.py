@@ -21,7 +21,7 @@ from perfarray.readers.layout import Layout, read_layout
 from perfarray.readers.opening import FileError, FileOptions, Source
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.parquet import one_table_each
-from perfarray.readers.recognising import formats, not_recognised, read_table, recognise, table_read
+from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
 from perfarray.tables.columns import Table
 from perfarray.timings.options import Options, in_force, options
 from perfarray.timings.progress import progress_bar
@@ -137,7 +137,12 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     """Read one file. An error is returned, so that the caller reports the first in order of files and not the first in time."""
     try:
         with source.within_memory():
-            table = _read_parts(source, file.parts) if file.parts else table_or_reason(source, file.explicit)
+            table: Table | str
+            if file.parts:
+                sources = [source.at(path) for path in file.parts]
+                table = with_dims(source, read_table(source, formats()[parquet.NAME], lambda root: parquet.read_parts(root, sources)))
+            else:
+                table = table_or_reason(source, file.explicit)
             if isinstance(table, str):
                 return Attempt(file, skip_reason=table)
             file = file._replace(labels=_labels_of(file, settings.layout, settings.dim, table))
@@ -162,12 +167,6 @@ def table_or_reason(source: Source, explicit: bool) -> Table | str:
             if not forced or explicit or file_format.started(source.head) or file_format.recognise(source):
                 raise
     return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
-
-
-def _read_parts(source: Source, parts: Sequence[Path]) -> Table:
-    """Return the table of a folder of files."""
-    sources = [source.at(path) for path in parts]
-    return with_dims(source, table_read(source, formats()[parquet.NAME], lambda root: parquet.read_parts(root, sources)))
 
 
 def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:

@@ -94,17 +94,12 @@ def _has_started(source: Source) -> bool:
     return any(file_format.started(source.head) for file_format in formats().values())
 
 
-def read_table(source: Source, file_format: Format) -> Table:
-    """Read one file into a table that says its format."""
-    if not file_format.magic and (not source.text or source.text.isspace()):
+def read_table(source: Source, file_format: Format, reader: Callable[[Source], Table] | None = None) -> Table:
+    """Return a file, or with a `reader` of its own a folder, as a table that says its format, or an error that says what is wrong."""
+    if reader is None and not file_format.magic and (not source.text or source.text.isspace()):
         raise source.error("is empty")
-    return table_read(source, file_format, file_format.read)
-
-
-def table_read(source: Source, file_format: Format, reader: Callable[[Source], Table]) -> Table:
-    """Return what a reader of a format makes of a file, or an error that says what is wrong with it."""
     try:
-        table = reader(source)
+        table = (reader or file_format.read)(source)
         check_measured(source, table)
     except MISFIT as error:
         reason = _deviation(source, file_format)
