@@ -11,7 +11,7 @@ import xarray as xr
 from perfarray.comparisons.compare import compare
 from perfarray.conventions import BENCHMARK, LOWER
 from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
-from perfarray.speedups.numerics.tests import NO_ANSWER
+from perfarray.speedups.numerics.protocols import NO_ANSWER
 from perfarray.speedups.protocols import speedup_test
 from perfarray.suites.hierarchical import hierarchical_performance_test
 from perfarray.suites.randomization import randomization_test

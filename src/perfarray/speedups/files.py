@@ -13,7 +13,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, EXECUTION, TIME, VERSION
 from perfarray.readers.opening import Source
 from perfarray.readers.speedup_test import SAMPLES, Entry, entries, table_of_entries
-from perfarray.speedups.numerics.tests import NO_ANSWER, UNAVAILABLE
+from perfarray.speedups.numerics.protocols import NO_ANSWER, UNAVAILABLE
 from perfarray.speedups.observed import overall_speedup, speedup
 from perfarray.speedups.proportion import accelerated_proportion, required_benchmarks
 from perfarray.speedups.protocols import check_correction, corrected, tested

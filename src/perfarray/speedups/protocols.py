@@ -13,7 +13,7 @@ from perfarray.numerics.suite import run_statistic
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.numerics.verdicts import adjust
 from perfarray.speedups.numerics import tests
-from perfarray.speedups.numerics.tests import NO_ANSWER, STEPS, WARNINGS, describe
+from perfarray.speedups.numerics.protocols import NO_ANSWER, STEPS, WARNINGS, describe
 from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import for_each_metric

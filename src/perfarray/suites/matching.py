@@ -27,6 +27,7 @@ from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, weigh
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
+Labels = str | Sequence[str] | None
 Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
 INDEPENDENT = "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
@@ -249,9 +250,6 @@ def count_empty(empty: xr.DataArray, reason: str) -> Note | None:
 def without_benchmarks(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells in which no benchmark was measured on both sides."""
     return (count_empty(result["suite_benchmarks"] == 0, "no benchmark measured on both sides"),)
-
-
-Labels = str | Sequence[str] | None
 
 
 class Runs(NamedTuple):

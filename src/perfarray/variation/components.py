@@ -17,7 +17,8 @@ from perfarray.timings.resolve import Data, cell_names, resolve
 from perfarray.timings.units import NOT_MEASURED
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.variation.numerics.carriers import carriers
-from perfarray.variation.numerics.component_intervals import ComponentLimits, anova_limits, jackknife_limits, unevenness
+from perfarray.variation.numerics.component_intervals import ComponentLimits, anova_limits
+from perfarray.variation.numerics.jackknife import jackknife_limits, unevenness
 from perfarray.variation.numerics.reml import Fit, nested_reml
 
 # What the attr `interval_method` of a result says.

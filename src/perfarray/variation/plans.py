@@ -23,10 +23,10 @@ from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
-from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, ITERATIONS, PRICE, check_affordable, check_goal, describe_goal, systems
+from perfarray.variation.costs import ITERATIONS, PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, half_width_limits, units_to_add
-from perfarray.variation.numerics.component_intervals import evenness
+from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.plans import (
     Plan,
     counts_by_budget,
@@ -38,6 +38,7 @@ from perfarray.variation.numerics.plans import (
     with_top,
 )
 from perfarray.variation.published import component_arrays, is_published, published
+from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
 CELLS = 1 << 11  # planned at once: on its way each has 24 variances at 26 budgets
 NEAR, TRIES = 0.01, 4  # how many more degrees of freedom a plan may bring than it was made with, and how often it is made again

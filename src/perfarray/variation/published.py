@@ -10,7 +10,7 @@ from perfarray.conventions import square_units
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.resolve import Data, Timings
 from perfarray.timings.validation import listed
-from perfarray.variation.costs import Systems
+from perfarray.variation.request import Systems
 
 COMPONENTS = "variance_components"
 GIVEN = "given"

@@ -21,7 +21,7 @@ from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.timings.weights import weigh
 from perfarray.variation.advice import advice_on_suite
-from perfarray.variation.costs import BUDGET_FACTOR, FACTORS, PRICE, check_affordable, check_goal, describe_goal, systems
+from perfarray.variation.costs import PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal
 from perfarray.variation.numerics.assurance import half_width_limits
 from perfarray.variation.numerics.suite_counts import continuous, narrowest, side_by_side
@@ -34,6 +34,7 @@ from perfarray.variation.numerics.suite_pilot import (
     suite_pilot,
     units_to_add,
 )
+from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
 BINARY = "binary"  # the level whose units serve every benchmark unless something else is said
 NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too little to spend"

@@ -10,7 +10,8 @@ import perfarray
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.timings.notes import collecting_notes
 from perfarray.variation.numerics import component_intervals
-from perfarray.variation.numerics.component_intervals import anova_limits, evenness, jackknife_limits, left_out, log_variance, unevenness
+from perfarray.variation.numerics.component_intervals import anova_limits
+from perfarray.variation.numerics.jackknife import evenness, jackknife_limits, left_out, log_variance, unevenness
 
 
 def nested(seed=1, units=8, ragged=False, kind="normal"):

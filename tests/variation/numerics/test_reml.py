@@ -12,7 +12,8 @@ from scipy.special import stdtrit
 import perfarray  # noqa: F401  registers .perf
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics.likelihood import evaluate, nested_statistics
-from perfarray.variation.numerics.reml import Fit, maximise, nested_reml
+from perfarray.variation.numerics.maximum import maximise
+from perfarray.variation.numerics.reml import Fit, nested_reml
 from strategies import experiments
 
 DYESTUFF = np.array([

@@ -1,12 +1,10 @@
 """The Speedup-Test of two samples x and y: whether the mean, or the median, of x is the larger one.
 
 The last axis is the sample, and the axes before it broadcast; NaN is not measured. The p-values of all steps are computed first, since
-they do not depend on the risk. Then the protocol is followed at one risk, or the search looks for the smallest at which it succeeds; at
-last the outcome is put in words: that of every step, the original tool's warnings, a sentence for a paper.
+they do not depend on the risk. Then the protocol is followed at one risk, or the search looks for the smallest risk at which it succeeds.
 """
 
 from collections.abc import Callable
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +13,7 @@ from scipy.special import fdtr, fdtrc, ndtri, stdtr
 from perfarray.numerics.normality import shapiro_wilk
 from perfarray.numerics.power import MOST, Spread, fewest_units
 from perfarray.numerics.suite import run_statistic
-from perfarray.numerics.types import Floats, Integers, Mask, Texts
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.speedups.numerics.rank_tests import kolmogorov_smirnov, mann_whitney
 
 LARGE = 31  # the size from which on a sample is large: the protocol then goes on where a condition fails
@@ -246,110 +244,3 @@ def runs_for_ranks(prob_greater: Floats, risk: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         runs = np.ceil((ndtri(1 - risk) + ndtri(POWER)) ** 2 / (6 * (prob_greater - 0.5) ** 2))
     return np.where(np.isnan(prob_greater), np.nan, np.where((prob_greater > 0.5) & (runs <= MOST), np.maximum(runs, 2.0), np.inf))
-
-
-NO_ANSWER = "cannot conclude"
-STUDENT, WELCH, MANN_WHITNEY = "Student t", "Welch t", "Mann-Whitney"
-NOT_REACHED = "not reached"
-
-STEPS = {"mean": ("normal_baseline", "normal_candidate", "equal_variances", "faster"), "median": ("same_shape", "faster")}
-
-# The original tool's sentences; its Sample1 is the baseline, Sample2 the candidate.
-UNAVAILABLE = "Cannot process benchmark: samples unavailable."
-NOT_NORMAL = (
-    "Sample{} data are not normally distributed. The indicated confidence level for speedup of the average execution time may not be "
-    "accurate."
-)
-NOT_SHIFTED = (
-    "The two samples do not fit the location shift model. The indicated confidence level for the speedup of the median execution time  "
-    "may not be accurate."
-)
-TOO_SMALL = "Sample{} too small for applying {} (speedup of the {}). Please do more than 30 observations of the executions times."
-NOT_FOUND = "Unable to find a confidence level greater than 50% to guarantee the statistical significance of {} speedup."
-
-# Ours, where the tool only says that it cannot conclude.
-UNTESTED = "Sample{} has fewer than 3 values, or equal values only: its normality cannot be tested."
-ALL_EQUAL = "All values of both samples are equal: the test of the medians has no answer."
-
-WARNINGS = {  # in the order in which the tool prints them
-    "mean": (
-        UNAVAILABLE,
-        *(text.format(number, "the Student's t-test", "mean") for number in (1, 2) for text in (UNTESTED, TOO_SMALL, NOT_NORMAL)),
-        NOT_FOUND.format("mean"),
-    ),
-    "median": (
-        UNAVAILABLE,
-        *(TOO_SMALL.format(number, "the Wilcoxon-Mann-Whitney's test", "median") for number in (1, 2)),
-        NOT_SHIFTED,
-        ALL_EQUAL,
-        NOT_FOUND.format("median"),
-    ),
-}
-
-TESTS = {
-    "normal_baseline": "Shapiro-Wilk, baseline",
-    "normal_candidate": "Shapiro-Wilk, candidate",
-    "equal_variances": "F test",
-    "same_shape": "Kolmogorov-Smirnov on centred samples",
-}
-
-
-def describe(steps: MeanSteps | MedianSteps, conclusion: Outcome, slower: Mask) -> dict[str, Floats | Texts | Mask]:
-    """Return the last test and its p-value, warnings and the protocol in words; along the last axis p-values and outcomes of the steps.
-
-    `warned` says along the last axis which of `WARNINGS` apply; `slower` is where the candidate is.
-    """
-    risk = conclusion.described
-    reached = conclusion.verdict != CANNOT_CONCLUDE
-    n, m = steps.n, steps.m
-    if isinstance(steps, MeanSteps):
-        statistic, equal = "mean", steps.equal_variances > risk
-        test, pvalue = np.where(equal, STUDENT, WELCH), mean_pvalue(steps, risk)
-        sides = ((steps.normal_x, n), (steps.normal_y, m))
-        outcomes = [_condition(p, size, risk, ("normal", "not normal, large sample", "not normal, small sample")) for p, size in sides]
-        outcomes.append(np.where(reached, np.where(equal, "equal variances", "unequal variances"), NOT_REACHED))
-        conditions = [steps.normal_x, steps.normal_y, np.where(reached, steps.equal_variances, np.nan)]
-        warned = [mask for p, size in sides for mask in (np.isnan(p), (p <= risk) & (size < LARGE), (p <= risk) & (size >= LARGE))]
-    else:
-        statistic, rejected = "median", steps.same_shape <= risk
-        test, pvalue = np.full(n.shape, MANN_WHITNEY, dtype=object), steps.mann_whitney
-        words = ("a shift", "not a shift, large samples", "not a shift, small sample")
-        outcomes, conditions = [_condition(steps.same_shape, np.minimum(n, m), risk, words)], [steps.same_shape]
-        warned = [rejected & (n < LARGE), rejected & (m < LARGE), rejected & (n >= LARGE) & (m >= LARGE), np.isnan(steps.mann_whitney)]
-    test, pvalue = np.where(reached, test, NO_ANSWER).astype(object), np.where(reached, pvalue, np.nan)
-    last = np.where(conclusion.verdict == YES, "significant", np.where(slower, "not significant, slower", "not significant"))
-    step_outcome = np.stack([*outcomes, np.where(reached, last, NOT_REACHED)], axis=-1).astype(object)
-    step_pvalue = np.stack([*conditions, pvalue], axis=-1)
-    absent = (n == 0) | (m == 0)  # such a benchmark has one warning only
-    applies = np.stack([absent, *(mask & ~absent for mask in (*warned, conclusion.not_found))], axis=-1)
-    warnings, protocol = np.empty(absent.shape, dtype=object), np.empty(absent.shape, dtype=object)
-    for cell in np.ndindex(*absent.shape):  # text is written one cell at a time
-        warnings[cell] = "; ".join(compress(WARNINGS[statistic], applies[cell]))
-        described = [*zip(STEPS[statistic], step_pvalue[cell].tolist(), step_outcome[cell].tolist(), strict=True)]
-        risks = float(conclusion.risk[cell]), float(conclusion.described[cell])
-        protocol[cell] = _sentence((int(n[cell]), int(m[cell])), risks, described, str(test[cell]))
-    return {
-        "test": test, "pvalue": pvalue, "warnings": warnings, "protocol": protocol,
-        "step_pvalue": step_pvalue, "step_outcome": step_outcome, "warned": applies,
-    }  # fmt: skip
-
-
-def _condition(pvalue: Floats, n: Floats, risk: Floats, words: tuple[str, str, str]) -> Texts:
-    """Return in words whether a condition was accepted, rejected for large samples, or rejected for small ones."""
-    cases = [n == 0, np.isnan(pvalue), pvalue > risk, n >= LARGE]
-    return np.select(cases, [NOT_REACHED, "no answer", *words[:2]], words[2]).astype(object)
-
-
-def _sentence(sizes: tuple[int, int], risks: tuple[float, float], steps: list[tuple[str, float, str]], test: str) -> str:
-    """Describe the protocol of one cell."""
-    begin = f"n = {sizes[0]} (baseline) and {sizes[1]} (candidate)"
-    if 0 in sizes:
-        return f"{begin}; nothing to compare"
-    found, judged = risks
-    clauses = [f"{TESTS[name]}: p = {p:.3g}, {outcome}" for name, p, outcome in steps[:-1] if outcome != NOT_REACHED]
-    _, p, outcome = steps[-1]
-    end = f"{test}, one-sided: p = {p:.3g}, {outcome}"
-    if outcome == NOT_REACHED:
-        end = "The conditions of the test do not hold, no conclusion"
-    searched = "; no confidence level above 50 % found" if np.isnan(found) else ""
-    return f"{begin}, risk {100 * judged:.3g} %. {'. '.join(clauses)}. {end}{searched}."

@@ -13,7 +13,8 @@ import numpy as np
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.nested_anova import Components
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.variation.numerics.component_intervals import LEAST_UNITS, patterns, unit_squares
+from perfarray.variation.numerics.component_intervals import patterns
+from perfarray.variation.numerics.jackknife import LEAST_UNITS, unit_squares
 
 LEFT = 0.5  # what is left, at most, of the mean square of a level that some units carry
 DOUBTFUL = 0.01  # a p-value below which it is asked whether values were rounded, which is dear: a step of a clock is no spike
