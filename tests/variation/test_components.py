@@ -143,7 +143,7 @@ def test_one_cell_in_trouble_is_counted_in_one_warning(method):
 )
 def test_what_is_not_found_is_counted(limit, message, lost, monkeypatch):
     """Without a maximum nothing is known; without a limit the components are."""
-    monkeypatch.setattr(f"perfarray.variation.numerics.reml.{limit}", 1)
+    monkeypatch.setattr(f"perfarray.variation.numerics.maximum.{limit}", 1)
     with pytest.warns(UserWarning, match=message):
         found = timings(0.4).perf.variance_components(method="reml")
     for name in ("variance", "mean"):

@@ -9,7 +9,7 @@ from scipy.special import polygamma
 import perfarray
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.timings.notes import collecting_notes
-from perfarray.variation.numerics import component_intervals
+from perfarray.variation.numerics import jackknife
 from perfarray.variation.numerics.component_intervals import anova_limits
 from perfarray.variation.numerics.jackknife import evenness, jackknife_limits, left_out, log_variance, unevenness
 
@@ -45,7 +45,7 @@ def test_with_the_nominal_df_the_limits_are_the_normal_ones(monkeypatch, ragged)
     """One way to make limits, whatever their degrees of freedom."""
     values = nested(ragged=ragged)
     found = nested_anova(values, 3)
-    monkeypatch.setattr(component_intervals, "log_variance", lambda cells: np.zeros((len(cells), cells.ndim - 1)))
+    monkeypatch.setattr(jackknife, "log_variance", lambda cells: np.zeros((len(cells), cells.ndim - 1)))
     with np.errstate(divide="ignore", invalid="ignore"):
         same = jackknife_limits(values, found, 0.9)
     expected = anova_limits(values, found, 0.9)
@@ -55,7 +55,7 @@ def test_with_the_nominal_df_the_limits_are_the_normal_ones(monkeypatch, ragged)
 def test_degrees_of_freedom_are_those_of_the_variance_of_a_log():
     """Trigamma, inverted."""
     df = np.array([0.3, 1.0, 5.0, 40.0, 3000.0])
-    np.testing.assert_allclose(component_intervals._df_of(polygamma(1, df / 2)), df, rtol=1e-6)
+    np.testing.assert_allclose(jackknife._df_of(polygamma(1, df / 2)), df, rtol=1e-6)
 
 
 def test_coverage_of_lognormal_components():
