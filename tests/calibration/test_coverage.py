@@ -7,7 +7,7 @@ import xarray as xr
 from tests.strategies import experiments as count
 
 import perfarray
-from perfarray.calibration import designs
+from perfarray.calibration import experiments
 
 TABLE_VII = {"FFT NA OPT": (3.4, 8.2, 1.4), "Rijndael OPT": (0.4, 3.8, 9.3), "TCP OPT": (0.6, 1.7, 41.8)}
 """Relative variation of binaries, executions and iterations in percent (Kalibera and Jones, table VII)."""
@@ -173,7 +173,7 @@ class TestSameNumbers:
             given.append(times.sizes["experiment"])
             return times.perf.mean_interval()
 
-        monkeypatch.setattr(designs, "MOST_VALUES", 40)
+        monkeypatch.setattr(experiments, "MOST_VALUES", 40)
         perfarray.coverage(spy, sizes={"execution": 5}, variances={}, n_experiments=20, rng=1)
         assert given == [8, 8, 4]
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.calibration.designs import Numbers, Point, Study, simulated
-from perfarray.calibration.methods import COMPONENTS, EXPERIMENT, MEAN, RATIO, TRUTHS, Method, ask, check_method, decided
+from perfarray.calibration.designs import EXPERIMENT, Numbers, Point, Study
+from perfarray.calibration.experiments import simulated
+from perfarray.calibration.methods import COMPONENTS, MEAN, RATIO, TRUTHS, Method, ask, check_method, decided
 from perfarray.calibration.numerics.experiments import Draw
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.timings.notes import Note, check, count_note

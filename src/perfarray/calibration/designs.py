@@ -1,7 +1,6 @@
-"""Simulated experiments: nests of two systems, whose sizes, variances and ratio are numbers or maps, drawn and judged in batches."""
+"""Designs of simulated experiments: nests of two systems whose sizes, variances and ratio are numbers or maps."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,21 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from perfarray.calibration.methods import EXPERIMENT, Method, with_defaults
 from perfarray.calibration.numerics.experiments import Draw, Side, draw_experiments, hide_levels
 from perfarray.calibration.simulation import check_correlation, check_distribution, check_labels, check_named, check_span
 from perfarray.conventions import BENCHMARK, BETTER, LOWER, SECONDS, SIMULATED, TIME, plural
 from perfarray.numerics.random import Key
 from perfarray.timings.apply import LEVEL
-from perfarray.timings.notes import with_notes
-from perfarray.timings.progress import progress_bar
 from perfarray.timings.resolve import check_names
-from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.validation import check_confidence_level, check_count, check_number, listed
+from perfarray.timings.streams import Rng, cell_keys
+from perfarray.timings.validation import check_number, listed
 
-MOST_VALUES = 1 << 21  # values of all systems that are drawn at once, unless one experiment has more: 16 MiB
-COST = 500  # the cost of an experiment beside its values, in values, for the progress bar
-UPDATES, LEAST = 40, 1 << 19  # steps of the progress bar, and the least cost of one: a call costs more than few experiments
+EXPERIMENT = "experiment"  # the dim of the experiments that a method is given at once
 
 # By level: a number, a list (a map along a dim named after it), or a DataArray; or all levels in one DataArray with a dim `level`.
 Numbers = Mapping[str, Any] | xr.DataArray
@@ -58,9 +52,6 @@ class Point(NamedTuple):
     ratio: xr.DataArray
     variances: xr.DataArray
     key: Key
-
-
-Judge = Callable[[Method, list[xr.DataArray], Point], xr.Dataset]  # the outcome of each experiment, by method and timings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,62 +117,6 @@ class Design:
         return [xr.DataArray(hide_levels(array, len(self.levels), hidden), coords, dims, name=TIME, attrs=attrs) for array in arrays]
 
 
-def simulated(
-    method: Method, study: Study, judge: Judge, summary: Callable[[xr.Dataset], xr.Dataset], result: str, description: str
-) -> xr.Dataset:
-    """Draw the experiments of every point of a map, judge each, and summarise the outcomes: a share and its description."""
-    count = check_count(study.n_experiments, "n_experiments", 2)
-    check_confidence_level(study.confidence_level)
-    batch = None if study.batch is None else check_count(study.batch, "batch")
-    design = check_design(study, two=method.two)
-    key = key_of(study.rng)
-    points = list(design.points(key))
-    costs = [count * (COST + sum(side.n_values for side in point.sides)) for point in points]
-    summaries = []
-    doing, bar_format = result.replace("_", " "), "{l_bar}{bar}| {elapsed}, {remaining} left"
-    with progress_bar(sum(costs), doing, "value", show=study.progress, bar_format=bar_format) or nullcontext() as bar:
-        for point, cost in zip(points, costs, strict=True):
-            rng = str(next(iter(describe_key(point.key).values())))
-            method_here = with_defaults(method, design.visible, list(design.labels), study.confidence_level, rng)
-            at_once = batch or max(1, MOST_VALUES // sum(side.n_values for side in point.sides))
-            if bar is not None and not batch:
-                at_once = min(at_once, max(1, max(sum(costs) // UPDATES, LEAST) * count // cost))
-            batches = []
-            for first in range(0, count, at_once):
-                several = min(at_once, count - first)
-                batches.append(judge(method_here, design.draw_timings(point, first, several), point))
-                if bar is not None:
-                    bar.update(cost * several // count)
-            summaries.append(summary(xr.concat(batches, EXPERIMENT, coords="minimal", compat="override")))
-    shares = _on_map(summaries, design.map)
-    shares["estimate"].attrs["long_name"] = description
-    shares["error"].attrs["long_name"] = "Monte Carlo standard error"
-    law = study.distribution
-    attrs: dict[str, Hashable] = {
-        "result": result,
-        "method": method.name,
-        "levels": " ".join(design.visible),
-        "unit": design.visible[0],
-        "confidence_level": study.confidence_level,
-        "distribution": law if isinstance(law, str) else str(getattr(law, "__name__", "callable")),
-        "n_experiments": study.n_experiments,
-    }
-    attrs |= {"ignored": " ".join(design.hidden)} if design.hidden else {}
-    attrs |= {f"{name}_of_method": value for name, value in method.options.items() if type(value) in (str, int, float)}
-    return with_notes(shares.assign_attrs(attrs | describe_key(key)), checks=("experiments",))
-
-
-def _on_map(summaries: list[xr.Dataset], template: xr.DataArray) -> xr.Dataset:
-    """Join the summaries of all points, the last dim fastest, and describe them."""
-    for dim, size in reversed(list(template.sizes.items())):
-        groups = (summaries[first : first + size] for first in range(0, len(summaries), size))
-        summaries = [xr.concat(group, dim, coords="minimal", compat="override") for group in groups]
-    joined = summaries[0].drop_vars([name for name in summaries[0].coords if name not in summaries[0].dims])
-    for variable in joined.variables.values():
-        variable.attrs = {"units": "1"} if variable.dtype.kind == "f" else {}
-    return joined.assign_coords({dim: coord.variable for dim, coord in template.coords.items()})
-
-
 def check_design(study: Study, *, two: bool) -> Design:
     """Check the nest of one system or of two, and lay out the map."""
     levels = tuple(_by_level(study.sizes, "sizes"))
@@ -239,13 +174,16 @@ def _by_level(numbers: Numbers | None, name: str, suffix: str = "") -> dict[str,
         raise ValueError(
             f"{name}={numbers!r}: give a mapping of levels to numbers, outermost first, such as {{'execution': 30, 'iteration': 10}}"
         )
-    return {level: _listed(value, f"{prefix}{level}{suffix}") for level, value in numbers.items()}
+    return {level: _listed(value, f"{prefix}{level}{suffix}") if _is_list(value) else value for level, value in numbers.items()}
 
 
-def _listed(values: Any, dim: str) -> Any:
-    """Return values of a list along a dim labelled with them, pairs (fewest, most) numbered; what is no list as it is."""
-    if not isinstance(values, list | range | np.ndarray):
-        return values
+def _is_list(value: Any) -> bool:
+    """Return whether values are a map of their own; a tuple is a pair (fewest, most)."""
+    return isinstance(value, list | range | np.ndarray)
+
+
+def _listed(values: Any, dim: str) -> xr.DataArray:
+    """Return values along a dim labelled with them; pairs (fewest, most) are numbered."""
     if not any(isinstance(value, tuple) for value in values):
         return xr.DataArray(np.asarray(values), {dim: np.asarray(values)}, dim)
     pairs = np.empty(len(values), dtype=object)
@@ -255,7 +193,7 @@ def _listed(values: Any, dim: str) -> Any:
 
 def _as_map(value: Any, dim: str) -> xr.DataArray:
     """Return numbers as an array over the dims of a map: a list along a dim of its own."""
-    value = _listed(value, dim)
+    value = _listed(value, dim) if _is_list(value) else value
     array = value if isinstance(value, xr.DataArray) else xr.DataArray(check_number(value, dim))
     if array.dtype.kind not in "iuf" or not bool(np.isfinite(array).all()):
         raise ValueError(f"{dim}={value!r}: give finite numbers")

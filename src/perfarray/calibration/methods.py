@@ -8,11 +8,10 @@ import numpy as np
 import xarray as xr
 
 import perfarray
+from perfarray.calibration.designs import EXPERIMENT
 from perfarray.numerics.verdicts import EQUIVALENT, FASTER, INCONCLUSIVE, SLOWER
 from perfarray.timings.notes import collecting_notes
 from perfarray.timings.validation import listed
-
-EXPERIMENT = "experiment"  # the dim of the experiments that a method is given at once
 
 RATIO, MEAN, COMPONENTS = "ratio", "mean", "variances"  # the true values that limits can be about
 

@@ -3,42 +3,24 @@
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BETTER, CENSORED, LOWER, MACHINE, METRIC, SUITE, UNKNOWN
-from perfarray.machines.columns import COUNTS, LABELS, LOG_NOISE, ROLES, computable_responses, computed_roles, level_columns
+from perfarray.conventions import MACHINE, METRIC, SUITE, UNKNOWN
+from perfarray.machines.columns import LABELS, ROLES, computable_responses, computed_roles
 from perfarray.machines.descriptors import UNPARSED, described, with_flags
-from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
-from perfarray.machines.numerics.principal_components import complete_part
+from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
-from perfarray.numerics.levels import mean_of_measured, one_value_per_unit
-from perfarray.numerics.nested_anova import nested_anova
-from perfarray.numerics.suite import MEANS, suite_mean
-from perfarray.numerics.types import Floats, Mask
-from perfarray.suites.distributions import relative_variation
-from perfarray.timings.across import check_across, name_suites, select_suite, shared_names_note, suites_hint, suites_of
-from perfarray.timings.apply import apply, is_chunked, outputs
-from perfarray.timings.best import resolve_best
+from perfarray.timings.across import check_across, name_suites, select_suite, shared_names_note, suites_of
+from perfarray.timings.apply import is_chunked
 from perfarray.timings.chunks import evenly_chunked
-from perfarray.timings.notes import Note, collecting_notes, is_lazy, with_notes
-from perfarray.timings.notes import notes as notes_of
+from perfarray.timings.notes import collecting_notes, with_notes
 from perfarray.timings.resolve import Data, check_names, resolve
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import pool_above_unit
-from perfarray.timings.validation import check_choice, check_count, listed
-
-ROW: Final = "row"
-
-# How unequal the contributions of the benchmarks to the variation of a row are.
-CONCENTRATION: Final = "_concentration"
-
-# Columns, benchmarks that were dropped from all rows, and notes.
-Columns = tuple[pd.DataFrame, tuple[str, ...], tuple[Note, ...]]
+from perfarray.timings.validation import check_choice, check_count
 
 
 def machine_table(
@@ -149,9 +131,9 @@ def machine_table(
         rows = with_flags(rows, ROW, across)
         with collecting_notes() as inner:
             if nest:
-                columns, dropped, column_notes = _response_columns(rows, nest, across, responses, options)
+                columns, dropped, column_notes = response_columns(rows, nest, across, responses, options)
             else:
-                columns, dropped, column_notes = _score_columns(rows, across, mean, responses)
+                columns, dropped, column_notes = score_columns(rows, across, mean, responses)
         row_arrays.append(rows)
         all_labels.append(labels if by is None else labels.assign(**{by: suite}))
         all_columns.append(columns)
@@ -206,96 +188,3 @@ def _rows(array: xr.DataArray, levels: Sequence[str], across: str) -> tuple[xr.D
     varying = [dim for dim in dims if dim == MACHINE or array.sizes[dim] > 1]
     labels = {dim: rows[dim].values if dim in rows.coords else indexers[dim].values for dim in varying}
     return rows.transpose(ROW, *inner), pd.DataFrame(labels)
-
-
-def _score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[str]) -> Columns:
-    """Return performance from one value per machine (and benchmark); its variation is unknown."""
-    values = rows.values.reshape(rows.sizes[ROW], -1)
-    left_out: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
-    benchmarks = 1
-    if across in rows.dims:
-        check_choice(mean, "mean", MEANS)
-        complete, columns, left_out, notes = _same_suite(~np.isnan(values), rows[across].values, suites_hint(rows, across))
-        usable = np.where(complete[:, None], values, np.nan)[:, columns]
-        if mean != "arithmetic" and (usable <= 0).any():
-            raise ValueError(
-                f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are zero or negative: zeros that mean "
-                "'not measured' must be NaN"
-            )
-        values, benchmarks = suite_mean(usable, mean)[:, None], int(columns.sum())
-    table = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in names}
-    table |= dict(zip(COUNTS, (np.ones(len(values), dtype=int), np.full(len(values), benchmarks)), strict=True))
-    return pd.DataFrame(table), left_out, notes
-
-
-def _same_suite(measured: Mask, benchmarks: Any, hint: str) -> tuple[Mask, Mask, tuple[str, ...], tuple[Note, ...]]:
-    """Return the rows and benchmarks that leave no gap, the benchmarks that are dropped, and notes."""
-    rows, columns = complete_part(measured)
-    left_out = tuple(str(name) for name in benchmarks[~columns])
-    notes = []
-    if left_out:
-        text = f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}{hint}"
-        notes.append(Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)}))
-    if not rows.all():
-        lacking = int((~rows).sum())
-        text = f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no response{'' if left_out else hint}"
-        notes.append(Note("incomplete_rows", text, {"rows": lacking, "of": len(rows)}))
-    return rows, columns, left_out, tuple(notes)
-
-
-def _response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, names: Sequence[str], options: dict[str, Any]) -> Columns:
-    """Return responses and how well they are known; lazy timings are read chunk by chunk."""
-    array = rows.reset_coords(drop=True).assign_coords({CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {})
-    if across not in array.dims:
-        array = array.expand_dims({across: ["all"]})
-    array = array.transpose(ROW, across, *nest)
-    measured = array.notnull().any(nest).values
-    complete, columns, left_out, notes = _same_suite(measured, array[across].values, suites_hint(rows, across))
-    suite = array
-    if not measured.all():
-        suite = array.isel({ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
-    responses = relative_variation(suite, across=across, levels=nest, **options).drop_vars("standard_deviation")
-    statistic = resolve_best(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
-    uncensored = suite
-    if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
-        mark = suite.coords[CENSORED]
-        uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(*suite.dims)
-    by_level = apply(
-        partial(_level_columns, levels=nest, statistic=statistic),
-        uncensored,
-        core=[(across, *nest)],
-        outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION], "")),
-    )
-    roles = computed_roles(names, nest)
-    numbers_named = [*names, *(name for name, role in roles.items() if role == "noise")]
-    responses = responses.assign({name: by_level[name] for name in (*numbers_named, CONCENTRATION) if name in by_level})
-    if is_lazy(responses):
-        responses = responses.compute()
-        notes += notes_of(responses)
-    if "variation" in numbers_named:
-        responses["variation"] = responses["performance"] * responses["relative_variation"]
-    runs = responses["n"].values.astype(int)
-    table = {name: responses[name].values for name in numbers_named}
-    table |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
-    if LOG_NOISE in roles:
-        concentrations, noise = responses[CONCENTRATION].values, np.full(len(runs), np.nan)
-        for number in np.unique(runs[runs > 1]).tolist():  # rows with equally many runs have the same noise
-            noise[runs == number] = log_spread_noise(concentrations[runs == number], suite.sizes[across], number, statistic)
-        table[LOG_NOISE] = noise
-    frame = pd.DataFrame(table, index=np.flatnonzero(complete)).reindex(range(len(complete)))
-    return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes
-
-
-def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[Floats, ...]:
-    """Return the relative variance of each level, averaged over benchmarks, its noise and root; and the concentration."""
-    components = nested_anova(values, len(levels))
-    squared = components.mean[..., None] ** 2
-    shares = (components.variance / squared, (components.level_variance - components.variance) / squared)
-    variance, noise = (mean_of_measured(np.swapaxes(share, 1, 2)) for share in shares)
-    columns = []
-    for number in range(len(levels)):
-        columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = spread_of_redrawn(np.log(one_value_per_unit(values, len(levels), 0)), statistic)
-    return *columns, concentration(spread)

@@ -1,13 +1,12 @@
 """The values of commits: means of their units, how well each is known, and how far it depends on the one before."""
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, softmax
 
-from perfarray.history.numerics.search import best_step, rank_ranges, score_sums
+from perfarray.history.numerics.search import best_step, score_sums
+from perfarray.history.numerics.spreads import CLIP, relative_spreads
 from perfarray.numerics.levels import mean_of_measured
 from perfarray.numerics.types import Floats, Integers, Mask
 
@@ -24,31 +23,13 @@ CAUTION = 1.0
 MOST = 0.9
 
 # Shorter series show no dependence.
-DEPENDENT = 8
+SHORTEST = 8
 
 # The number of values in a stack of series: its arrays stay in the cache.
 STACK = 1 << 15
 
 # P-values are multiplied by this where the spread changes, since the spreads are estimated (docs/how-to/change_points.md).
 DOUBT = 1.4
-
-# Fewer differences show no change of spread.
-SHORTEST = 20
-
-# The smallest number of differences in a segment; in short series an eighth of them, but at least FEWEST.
-SEGMENT, FEWEST = 8, 4
-
-# Differences are clipped at so many standard deviations of their segment: a step or an outlier is no change of spread.
-CLIP = 2.5
-
-# The smallest spread of a segment, as a share of that of the whole series: equal values have none.
-LEAST = 0.05
-
-# The information of one difference relative to an independent value: neighbouring differences share a commit.
-SHARE = 2 / 3
-
-# By the number of differences, the largest contrast that 5 % of stable normal series exceed (8 to 10 % of series with long tails).
-LIMITS = {20: 2.90, 30: 3.10, 60: 3.28, 100: 3.42, 200: 3.60, 500: 3.79, 1000: 3.90, 2000: 3.98}
 
 
 class Commits(NamedTuple):
@@ -112,7 +93,7 @@ def commits_of(units: Floats) -> Commits:
     errors = _errors(values, counts, within)
     spreads = relative_spreads(values, errors)
     errors = errors * spreads
-    long = values.shape[-1] >= DEPENDENT
+    long = values.shape[-1] >= SHORTEST
     rho = _dependence((values - np.median(values, axis=-1, keepdims=True)) / errors) if long else np.zeros(len(units))
     clean = whitened(values, rho)
     return Commits(positions, values, clean, logs, errors, counts=counts, within=within, correlation=rho, spreads=spreads)
@@ -178,73 +159,3 @@ def whitened(values: Floats, rho: Floats) -> Floats:
     clean, rho = values.copy(), rho[rows, None]
     clean[rows, 1:] = (values[rows, 1:] - rho * values[rows, :-1]) / (1.0 - rho)
     return clean
-
-
-def relative_spreads(values: Floats, errors: Floats) -> Floats:
-    """Return the spread of every value in its standard errors, where it changes along a series; else 1.
-
-    The sizes of the differences between neighbours become half-normal scores of ranks. The series is split where the contrast of the
-    scores is larger than in stable noise, and its parts are tested again. Since the position of a split is not known, variances are
-    averaged over the likely positions.
-
-    `values` (series, n) are complete; of `errors` only the ratios count. The mean of the squared spreads of a series is 1.
-    """
-    spreads = np.ones(values.shape)
-    if values.shape[-1] <= SHORTEST:
-        return spreads
-    sizes = np.abs(np.diff(values)) / np.sqrt(errors[:, 1:] ** 2 + errors[:, :-1] ** 2)
-    splits = _splits(sizes) * (np.median(sizes, axis=-1) > 0)  # where most values are equal, the few others would look like a spread
-    for row in np.flatnonzero(splits):  # few
-        spreads[row] = _by_segments(sizes[row], int(splits[row]))
-    return spreads
-
-
-def _by_segments(sizes: Floats, split: int) -> Floats:
-    """Return the spreads of one series, of whose differences the sizes change at `split`."""
-    splits, floor = [0, split, len(sizes)], LEAST * _scale(sizes)
-    stretches = list(pairwise(splits))
-    while stretches:
-        first, last = stretches.pop()
-        if split := int(_splits(sizes[None, first:last])[0]):
-            splits.append(first + split)
-            stretches += [(first, first + split), (first + split, last)]
-    splits.sort()
-    scales = [max(_scale(sizes[low:high]), floor) for low, high in pairwise(splits)]
-    variances = np.repeat(np.square(scales), np.diff(splits))
-    for (low, high), (old, new) in zip(zip(splits, splits[2:], strict=False), pairwise(scales), strict=True):  # few
-        mixed = old**2 + _chances_after(sizes[low:high], old, new) * (new**2 - old**2)
-        variances[low:high] = np.maximum(variances[low:high], mixed)  # a spread that is too small turns noise into changes
-    variances = np.maximum(np.append(variances, variances[-1]), np.append(variances[0], variances))
-    return np.asarray(np.sqrt(variances / np.mean(variances)))
-
-
-def _splits(sizes: Floats) -> Integers:
-    """Return the positions at which the sizes of differences (series, n) change most, if that is more than chance; else 0."""
-    n = sizes.shape[-1]
-    if n < SHORTEST:
-        return np.zeros(len(sizes), dtype=np.intp)
-    smaller, not_larger = rank_ranges(sizes)
-    scores = ndtri((1 + (smaller + not_larger + 1) / 2 / (n + 1)) / 2)
-    scores -= scores.mean(axis=-1, keepdims=True)
-    least = min(SEGMENT, max(FEWEST, n // 8))
-    candidates = np.arange(least, n - least + 1)
-    squares = np.mean(scores**2, axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):  # equal sizes
-        contrasts = np.abs(np.cumsum(scores, axis=-1)[:, candidates - 1]) / np.sqrt(candidates * (n - candidates) / n * squares)
-    contrasts[np.ptp(sizes, axis=-1) == 0] = 0.0
-    best = np.argmax(contrasts, axis=-1)
-    limit = np.interp(np.log(n), np.log(list(LIMITS)), list(LIMITS.values()))
-    return np.where(contrasts[np.arange(len(best)), best] >= limit, candidates[best], 0)
-
-
-def _scale(sizes: Floats) -> float:
-    """Return the standard deviation of differences, with outlying ones clipped."""
-    typical = 1.4826 * float(np.median(sizes))
-    clipped = np.minimum(sizes, CLIP * typical) if typical > 0 else sizes
-    return float(np.sqrt(np.mean(clipped**2)))
-
-
-def _chances_after(sizes: Floats, old: float, new: float) -> Floats:
-    """Return the probability that each difference of a stretch lies after the one change of its spread."""
-    losses = [np.log(scale) + np.minimum(sizes / scale, CLIP) ** 2 / 2 for scale in (old, new)]
-    return np.append(0.0, np.cumsum(softmax(SHARE * np.cumsum(losses[1] - losses[0])[:-1])))

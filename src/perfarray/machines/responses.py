@@ -1,0 +1,131 @@
+"""The responses of a table of machines: performance, its variation, and how well the variation is known."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import BETTER, CENSORED, LOWER
+from perfarray.machines.columns import COUNTS, LOG_NOISE, computed_roles, level_columns
+from perfarray.machines.numerics.noise_ceiling import concentration, log_spread_noise, spread_of_redrawn
+from perfarray.machines.numerics.principal_components import complete_part
+from perfarray.numerics.levels import one_value_per_unit
+from perfarray.numerics.nested_anova import nested_anova
+from perfarray.numerics.suite import MEANS, suite_mean
+from perfarray.numerics.types import Floats, Mask
+from perfarray.suites.distributions import relative_variation
+from perfarray.timings.across import suites_hint
+from perfarray.timings.apply import apply, outputs
+from perfarray.timings.best import resolve_best
+from perfarray.timings.notes import Note, is_lazy
+from perfarray.timings.notes import notes as notes_of
+from perfarray.timings.validation import check_choice, listed
+
+ROW: Final = "row"
+
+# How unequal the contributions of the benchmarks to the variation of a row are.
+CONCENTRATION: Final = "_concentration"
+
+# Columns, benchmarks that were dropped from all rows, and notes.
+Columns = tuple[pd.DataFrame, tuple[str, ...], tuple[Note, ...]]
+
+
+def score_columns(rows: xr.DataArray, across: str, mean: str, names: Sequence[str]) -> Columns:
+    """Return performance from one value per machine (and benchmark); its variation is unknown."""
+    values = rows.values.reshape(rows.sizes[ROW], -1)
+    left_out: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    benchmarks = 1
+    if across in rows.dims:
+        check_choice(mean, "mean", MEANS)
+        complete, columns, left_out, notes = _same_suite(~np.isnan(values), rows[across].values, suites_hint(rows, across))
+        usable = np.where(complete[:, None], values, np.nan)[:, columns]
+        if mean != "arithmetic" and (usable <= 0).any():
+            raise ValueError(
+                f"mean={mean!r} needs positive values; {int((usable <= 0).sum())} scores are zero or negative: zeros that mean "
+                "'not measured' must be NaN"
+            )
+        values, benchmarks = suite_mean(usable, mean)[:, None], int(columns.sum())
+    table = {name: values[:, 0] if name == "performance" else np.full(len(values), np.nan) for name in names}
+    table |= dict(zip(COUNTS, (np.ones(len(values), dtype=int), np.full(len(values), benchmarks)), strict=True))
+    return pd.DataFrame(table), left_out, notes
+
+
+def _same_suite(measured: Mask, benchmarks: Any, hint: str) -> tuple[Mask, Mask, tuple[str, ...], tuple[Note, ...]]:
+    """Return the rows and benchmarks that leave no gap, the benchmarks that are dropped, and notes."""
+    rows, columns = complete_part(measured)
+    left_out = tuple(str(name) for name in benchmarks[~columns])
+    notes = []
+    if left_out:
+        text = f"{len(left_out)} of {len(columns)} benchmarks are left out, so that all rows have the same suite: {listed(left_out)}{hint}"
+        notes.append(Note("benchmarks_left_out", text, {"benchmarks": list(left_out), "of": len(columns)}))
+    if not rows.all():
+        lacking = int((~rows).sum())
+        text = f"{lacking} of {len(rows)} rows lack benchmarks of the suite and have no response{'' if left_out else hint}"
+        notes.append(Note("incomplete_rows", text, {"rows": lacking, "of": len(rows)}))
+    return rows, columns, left_out, tuple(notes)
+
+
+def response_columns(rows: xr.DataArray, nest: tuple[str, ...], across: str, names: Sequence[str], options: dict[str, Any]) -> Columns:
+    """Return responses and how well they are known; lazy timings are read chunk by chunk."""
+    array = rows.reset_coords(drop=True).assign_coords({CENSORED: rows.coords[CENSORED].variable} if CENSORED in rows.coords else {})
+    if across not in array.dims:
+        array = array.expand_dims({across: ["all"]})
+    array = array.transpose(ROW, across, *nest)
+    measured = array.notnull().any(nest).values
+    complete, columns, left_out, notes = _same_suite(measured, array[across].values, suites_hint(rows, across))
+    suite = array
+    if not measured.all():
+        suite = array.isel({ROW: np.flatnonzero(complete), across: np.flatnonzero(columns)}).assign_attrs(array.attrs)
+    responses = relative_variation(suite, across=across, levels=nest, **options).drop_vars("standard_deviation")
+    statistic = resolve_best(options["statistic"], str(rows.attrs.get(BETTER, LOWER)))
+    uncensored = suite
+    if CENSORED in suite.coords:  # how rows with stopped runs vary is unknown
+        mark = suite.coords[CENSORED]
+        uncensored = suite.where(~mark.any([dim for dim in mark.dims if dim != ROW])).transpose(*suite.dims)
+    by_level = apply(
+        partial(_level_columns, levels=nest, statistic=statistic),
+        uncensored,
+        core=[(across, *nest)],
+        outputs=outputs(**dict.fromkeys([*(name for level in nest for name in level_columns(level)), CONCENTRATION], "")),
+    )
+    roles = computed_roles(names, nest)
+    numbers_named = [*names, *(name for name, role in roles.items() if role == "noise")]
+    responses = responses.assign({name: by_level[name] for name in (*numbers_named, CONCENTRATION) if name in by_level})
+    if is_lazy(responses):
+        responses = responses.compute()
+        notes += notes_of(responses)
+    if "variation" in numbers_named:
+        responses["variation"] = responses["performance"] * responses["relative_variation"]
+    runs = responses["n"].values.astype(int)
+    table = {name: responses[name].values for name in numbers_named}
+    table |= dict(zip(COUNTS, (runs, np.full(len(runs), int(columns.sum()))), strict=True))
+    if LOG_NOISE in roles:
+        concentrations, noise = responses[CONCENTRATION].values, np.full(len(runs), np.nan)
+        for number in np.unique(runs[runs > 1]).tolist():  # rows with equally many runs have the same noise
+            noise[runs == number] = log_spread_noise(concentrations[runs == number], suite.sizes[across], number, statistic)
+        table[LOG_NOISE] = noise
+    frame = pd.DataFrame(table, index=np.flatnonzero(complete)).reindex(range(len(complete)))
+    return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int)), left_out, notes
+
+
+def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> tuple[Floats, ...]:
+    """Return the relative variance of each level, averaged over benchmarks, its noise and root; and the concentration."""
+    components = nested_anova(values, len(levels))
+    squared = components.mean[..., None] ** 2
+    variance = _mean_of_known(components.variance / squared)
+    noise = _mean_of_known((components.level_variance - components.variance) / squared)
+    columns = []
+    for number in range(len(levels)):
+        columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = spread_of_redrawn(np.log(one_value_per_unit(values, len(levels), 0)), statistic)
+    return *columns, concentration(spread)
+
+
+def _mean_of_known(shares: Floats) -> Floats:
+    counts = (~np.isnan(shares)).sum(axis=1)
+    return np.asarray(np.where(counts > 0, np.nansum(shares, axis=1) / np.maximum(counts, 1), np.nan))
