@@ -1,4 +1,4 @@
-"""Print the constants of `history/numerics/law.py` (ten minutes) and, with `watch`, of `history/numerics/search.py`, by simulation.
+"""Print the constants of `history/numerics/law.py` (ten minutes) and, with `watch`, of `history/numerics/watch.py`, by simulation.
 
 Of every length, orders of the normal scores are drawn at random; the statistic is that of `strongest`, for many orders at once. A limit
 is the least value that is reached or exceeded with a probability of at most the one given (and 2 % of it, for the error of simulation).

@@ -4,6 +4,7 @@ The lines know no labels, gaps, units or notes; SciPy's p-values are found and c
 """
 
 import time
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -44,6 +45,13 @@ def compare_lines(new: np.ndarray, old: np.ndarray) -> np.ndarray:
     return stats.false_discovery_control(stats.ttest_ind(new, old, axis=-1, equal_var=False).pvalue)
 
 
+def pairwise_lines(versions: np.ndarray) -> tuple[object, ...]:
+    """Return corrected p-values of Welch's test, and Fieller's limits, of every version against every other."""
+    pvalues = stats.ttest_ind(versions[:, None], versions[None], axis=-1, equal_var=False).pvalue
+    apart = ~np.eye(len(versions), dtype=bool)
+    return stats.false_discovery_control(pvalues[apart]), fieller_lines(versions[:, None], versions[None])
+
+
 def main() -> None:
     """Print times and ratios."""
     values = np.random.default_rng(1).normal(10, 1, (2, BENCHMARKS, RUNS))
@@ -59,6 +67,12 @@ def main() -> None:
         ),
         "compare": (lambda: times.perf.compare("old"), lambda: compare_lines(values[1], old)),
     }
+    for number in (10, 150):
+        versions = xr.DataArray(np.random.default_rng(2).normal(10, 1, (number, RUNS)), dims=("version", "execution"), attrs={"units": "s"})
+        calls[f"pairwise, {number} versions"] = (
+            partial(versions.perf.pairwise, dim="version", correction="bh"),
+            partial(pairwise_lines, versions.values),
+        )
     for name, (ours, lines) in calls.items():
         ranked(
             f"{BENCHMARKS} benchmarks of {RUNS} runs, time of the processor",

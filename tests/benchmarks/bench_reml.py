@@ -1,12 +1,15 @@
 """REML of ragged nests against the analysis of variance of the same data, and against statsmodels' mixed model."""
 
+import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from interleaved import compared, measured, ranked, ratio
 from statsmodels.regression.mixed_linear_model import MixedLM
+from threadpoolctl import threadpool_limits
 
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.variation.numerics.reml import nested_reml
@@ -58,7 +61,20 @@ def against_mixed_model() -> None:
     ranked("30 x 30 x 30 values, 10 % missing", variants, "MixedLM.fit (model built before)", rounds=3, budget=0.0)
 
 
+def with_threads() -> None:
+    """30 x 30 x 100 values: sums that start threads of BLAS cost processor time, which a busy machine does not have."""
+    times = xr.DataArray(draw((30, 30, 100), 0.0), dims=LEVELS, name="time", attrs={"units": "s"})
+
+    def limited(number: int) -> object:
+        with threadpool_limits(number, user_api="blas"):
+            return times.perf.variance_components(method="reml")
+
+    variants = {"two threads of BLAS": partial(limited, 2), "one thread": partial(limited, 1)}
+    ranked("REML of 30 x 30 x 100 values, processor time", variants, "two threads of BLAS", clock=time.process_time)
+
+
 def main() -> None:
     """Print times and ratios."""
     against_anova()
     against_mixed_model()
+    with_threads()
