@@ -174,9 +174,7 @@ def _analyse(
     for statistic in STATISTICS:
         observed = speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic).squeeze(VERSION, drop=True)
         total = overall_speedup(times, SAMPLES[0], dim=VERSION, statistic=statistic, weights=weights).squeeze(VERSION, drop=True)
-        spent = getattr(times.sel({VERSION: SAMPLES[0]}), statistic)(EXECUTION)
-        shown_weights = {"custom": times["weight"], "equal": xr.ones_like(times["weight"]), "fraction": spent / spent.sum()}
-        variables = {"speedup": observed["estimate"], "weight": shown_weights[weights]}
+        variables = {"speedup": observed["estimate"], "weight": _weight(times, weights, statistic)}
         variables |= {f"overall_{name}": total[name] for name in ("speedup", "gain")}
         if statistic != "min":
             variables |= _tested(times, statistic, confidence_level, weights, precision, correction=correction, warned=warned)
@@ -221,6 +219,16 @@ def _tested(
         **{name: share[name] for name in ("accelerated", "lower", "upper", "reliable")},
         "required_benchmarks": xr.DataArray(float(needed)),
     }
+
+
+def _weight(times: xr.DataArray, weights: str, statistic: str) -> xr.DataArray:
+    """Return the weights used, as the tool shows them: 1, the coefficient, or the share of the first program's time."""
+    if weights == "custom":
+        return times["weight"]
+    if weights == "equal":
+        return xr.ones_like(times["weight"])
+    spent = getattr(times.sel({VERSION: SAMPLES[0]}), statistic)(EXECUTION)
+    return xr.DataArray(spent / spent.sum())
 
 
 def _rounded(value: float) -> str:

@@ -11,7 +11,7 @@ from perfarray.numerics.suite import MEANS, Sides, run_statistic, suite_mean, su
 from perfarray.numerics.types import Floats, Mask
 from perfarray.suites import matching
 from perfarray.suites.numerics.ratios import ratio_intervals
-from perfarray.suites.numerics.redrawn_scores import Score
+from perfarray.suites.numerics.redrawn_scores import Score, two_sided_level
 from perfarray.timings.across import PRIORS, Weights, for_each_suite
 from perfarray.timings.apply import apply, outputs
 from perfarray.timings.best import BEST, SUMMARIES, resolve_best
@@ -289,8 +289,7 @@ def without_limits(result: xr.Dataset) -> tuple[Note | None, ...]:
 def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return where there are too few units for the bootstrap, or too few replicates for the confidence level."""
     attrs, method = result.attrs, str(result.attrs["method"])
-    confidence = float(attrs["confidence_level"])
-    level = confidence if attrs["alternative"] == "two-sided" else 2 * confidence - 1
+    level = two_sided_level(float(attrs["confidence_level"]), str(attrs["alternative"]))
     few = few_units(result.variables["n"], method, f"units ({_unit(result)})")
     return few, few_replicates(int(attrs["n_resamples"]), method, level)
 

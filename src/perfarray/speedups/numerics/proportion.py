@@ -15,7 +15,8 @@ def proportion_limits(successes: npt.ArrayLike, n: npt.ArrayLike, level: float, 
     """
     a, b = np.asarray(successes, dtype=float), np.asarray(n, dtype=float)
     b = np.where(b > 0, b, np.nan)
-    share, z, risk = a / b, ndtri(1 - (1 - level) / 2), 1 - level
+    share, risk = a / b, 1 - level
+    z = ndtri(1 - risk / 2)
     if method == "wilson":  # with continuity correction, as R's prop.test
         lower, upper = _wilson(a, b, z)
     elif method == "exact":  # Clopper and Pearson: the shares at which so many, or so few, successes become unlikely

@@ -83,7 +83,6 @@ def median_steps(x: Floats, y: Floats, *, exact_ties: bool = False, as_tool: boo
     `as_tool` subtracts the medians as the original tool does: rounding then decides which differences are equal.
     """
     n, m = ((~np.isnan(side)).sum(axis=-1).astype(float) for side in (x, y))
-    # The original tool subtracts medians, and rounding then decides which differences are equal.
     centred = [side - run_statistic(side, "median")[..., None] for side in (x, y)] if as_tool else _centred(x, y)
     shape = kolmogorov_smirnov(*centred, exact_ties=exact_ties)
     ranks = mann_whitney(x, y, "greater")

@@ -77,11 +77,9 @@ def exchange_units(
                 at_least, at_most = _counted_by_halves(blocks, score, float(observed[0, 0]), float(weights[0, 0]))
                 yield block_rows, Tally(np.exp(observed[:, 0]), np.array([at_least]), np.array([at_most]), number, possible)
                 continue
-            if draws is None:
-                sums = np.zeros((2, len(block_rows), 1))
-                for scores in (scores for block in blocks for scores in np.moveaxis(_table(block, score), 2, 0)):
-                    sums = (sums[..., None] + scores[..., None, :]).reshape(*sums.shape[:2], -1)
-            exchanges = [sums] if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
+            exchanges = (
+                _every_exchange(blocks, score) if draws is None else _drawn_exchanges(blocks, score, number, streams, cells[block_rows])
+            )
             for sums in exchanges:
                 logs = _log_ratio(sums, weights, score)
                 if ratios is not None:
@@ -161,6 +159,15 @@ def _table(block: Block, score: Score) -> Floats:
             scores = block.weights[..., None] * scores
             side[..., outcomes] = scores.sum(axis=1, keepdims=True) if block.shared else scores
     return table
+
+
+def _every_exchange(blocks: list[Block], score: Score) -> Iterator[Floats]:
+    """Yield the sums of every exchange of the units of all blocks, (2, suites, exchanges)."""
+    sums = np.zeros((2, len(blocks[0].suites), 1))
+    for block in blocks:
+        for scores in np.moveaxis(_table(block, score), 2, 0):
+            sums = (sums[..., None] + scores[..., None, :]).reshape(*sums.shape[:2], -1)
+    yield sums
 
 
 def _counted_by_halves(blocks: list[Block], score: Score, observed: float, weight: float) -> tuple[int, int]:

@@ -48,8 +48,13 @@ class Score(NamedTuple):
 
     @property
     def two_sided_level(self) -> float:
-        """The level of the two-sided interval that has the limits of the one asked for."""
-        return self.confidence_level if self.alternative == "two-sided" else 2 * self.confidence_level - 1
+        """The level of the two-sided interval whose limits, both or one, are asked for."""
+        return two_sided_level(self.confidence_level, self.alternative)
+
+
+def two_sided_level(confidence_level: float, alternative: str) -> float:
+    """Return the level of the two-sided interval that has the limits of the one asked for."""
+    return confidence_level if alternative == "two-sided" else 2 * confidence_level - 1
 
 
 class Redrawn(NamedTuple):
@@ -71,16 +76,19 @@ def draw_scores(sides: Sides, cells: Integers, draws: Draws, score: Score, *, ea
     `cells`. Unless `each` benchmark is wanted, scores are summed where all benchmarks have equally few units.
     """
     benchmarks, number, streams = sides.matched.shape[-1], draws.n_resamples, Streams(draws.key)
-    totals = not each and benchmarks > 1
-    for units in sides[:2]:  # so few, and equally many, that one random number stands for a redraw of them all
-        counts = (~np.isnan(units)).sum(axis=-1)
-        count = int(counts.max(initial=0))
-        totals = totals and bool(count) and bool((counts == count).all()) and grouping(count).picks == 1
+    totals = not each and benchmarks > 1 and all(map(_equally_few, sides[:2]))
     size = max(1, KEPT // max(1, benchmarks * number))
     for start in range(0, len(cells), size):
         block, keys = sides.rows(slice(start, start + size)), cells[start : start + size]
         new = _redrawn(block.new, keys, UNITS, streams, number, score, totals)
         yield Redrawn(block, keys, new, _redrawn(block.old, keys, UNITS | (not score.paired) << 32, streams, number, score, totals))
+
+
+def _equally_few(units: Floats) -> bool:
+    """Return whether all benchmarks have as many units, so few that one random number stands for a redraw of them all."""
+    counts = (~np.isnan(units)).sum(axis=-1)
+    count = int(counts.max(initial=0))
+    return bool(count) and bool((counts == count).all()) and grouping(count).picks == 1
 
 
 def _redrawn(units: Floats, cells: Integers, stream: int, streams: Streams, number: int, score: Score, totals: bool) -> Floats:

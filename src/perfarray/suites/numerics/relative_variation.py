@@ -40,10 +40,14 @@ def statistic_of(runs: Floats, statistic: str) -> Floats:
     return np.exp(evaluate(np.log(runs), "mean")) if statistic == "geometric" else evaluate(runs, statistic)
 
 
+def _rows(suite: Suite) -> Floats:
+    """Return the runs of every cell and benchmark: (cells * benchmarks, units, runs)."""
+    return suite.runs.reshape(-1, *suite.runs.shape[2:])
+
+
 def performance_of(suite: Suite, statistic: str, mean: str) -> Floats:
     """Return the score of the data, shape (cells,)."""
-    rows = suite.runs.reshape(-1, *suite.runs.shape[2:])
-    return score_of(statistic_of(rows, statistic).reshape(suite.runs.shape[:2]), mean, suite.counts)
+    return score_of(statistic_of(_rows(suite), statistic).reshape(suite.runs.shape[:2]), mean, suite.counts)
 
 
 def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
@@ -55,8 +59,7 @@ def exact_spread(suite: Suite, statistic: str, mean: str) -> Floats:
         return np.array([_shared_spread(runs, statistic, mean, suite.counts) for runs in suite.runs])
     if mean == "harmonic":
         return np.full(len(suite.runs), np.nan)
-    rows = suite.runs.reshape(-1, *suite.runs.shape[2:])
-    expected, variance = _moments(rows, statistic, mean, np.tile(suite.equal_benchmarks, len(suite.runs)))
+    expected, variance = _moments(_rows(suite), statistic, mean, np.tile(suite.equal_benchmarks, len(suite.runs)))
     return _deviation(expected.reshape(suite.runs.shape[:2]), variance.reshape(suite.runs.shape[:2]), mean)
 
 
@@ -136,7 +139,7 @@ def redraws(number: int) -> tuple[Integers, Floats]:
 
 def _shared_spread(runs: Floats, statistic: str, mean: str, counts: Floats) -> float:
     """Return the standard deviation where the units (benchmarks, units, runs) of a cell are redrawn for all benchmarks at once."""
-    units = runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]  # those that every benchmark has
+    units = _complete(runs)
     benchmarks, number, _ = units.shape
     if (statistic, mean) in SAME_SCALE and number:
         statistics = statistic_of(units.reshape(benchmarks * number, 1, -1), statistic).reshape(benchmarks, number)
@@ -145,6 +148,11 @@ def _shared_spread(runs: Floats, statistic: str, mean: str, counts: Floats) -> f
         return np.nan
     ways_to_redraw, probability = redraws(number)
     return float(np.sqrt(_weighted(_scores_of_draws(units, ways_to_redraw, statistic, mean, counts), probability)[1]))
+
+
+def _complete(runs: Floats) -> Floats:
+    """Return the units that every benchmark has."""
+    return runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
 
 
 def _scores_of_draws(units: Floats, draws: Integers, statistic: str, mean: str, counts: Floats) -> Floats:
@@ -241,9 +249,8 @@ def _redraw(suite: Suite, index: int, cell: Integers, statistic: str, drawing: D
     """Return the scores of redrawn experiments of one cell, whose units are drawn one by one."""
     if suite.shares is None:
         return score_of(_redraw_each(suite, index, cell, statistic, drawing).T, drawing.mean, suite.counts)
-    runs, streams, blocks = suite.runs[index], Streams(drawing.key), []
-    units = runs[:, ~np.isnan(runs[..., 0]).any(axis=0)]
-    for start, number in _windows(drawing.n_resamples, runs.size):
+    units, streams, blocks = _complete(suite.runs[index]), Streams(drawing.key), []
+    for start, number in _windows(drawing.n_resamples, suite.runs[index].size):
         picks = drawn_places(units.shape[1], cell, UNITS, streams, number, start)[0]
         blocks.append(_scores_of_draws(units, picks, statistic, drawing.mean, suite.counts))
     return np.concatenate(blocks)

@@ -14,7 +14,7 @@ mean squares; x and y have Satterthwaite's degrees of freedom, those of x at the
 is zero one with the right degrees of freedom under that hypothesis.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,18 +97,22 @@ def level_limits(squares: Floats, df: Floats, repetitions: Floats, confidence_le
     """Return limits and standard errors (cells, L), lowest level first, from mean squares, their df and the repetitions in one parent."""
     below = np.zeros(squares.shape)
     below[:, 1:] = squares[:, :-1] / repetitions[:, :-1]
-    widths, limits = 2 / df * squares**2, np.empty((2, *squares.shape))
-    for level in range(squares.shape[1]):
-        y = df[:, max(level - 1, 0)]
-        # Factors are computed once for each pair of degrees of freedom that differs: most cells have the same.
-        kinds, index = np.unique(df[:, level] + 1j * y, return_inverse=True)
-        if not level:
-            limits[..., 0] = [squares[:, 0] * factor[index] for factor in chi_square_factors(kinds.real, confidence_level)]
-            continue
-        factors = [factor[index] for factor in difference_factors(kinds.real, kinds.imag, confidence_level)]
-        limits[..., level] = modified_limits(squares[:, level], below[:, level], factors)
+    small, large = _of_each_kind(df[:, 0], df[:, 0], lambda x, _: chi_square_factors(x, confidence_level))
+    lower, upper = np.empty(squares.shape), np.empty(squares.shape)
+    lower[:, 0], upper[:, 0] = squares[:, 0] * small, squares[:, 0] * large
+    widths = 2 / df * squares**2
+    for level in range(1, squares.shape[1]):
+        x, y = df[:, level], df[:, level - 1]
+        factors = _of_each_kind(x, y, lambda x, y: difference_factors(x, y, confidence_level))
+        lower[:, level], upper[:, level] = modified_limits(squares[:, level], below[:, level], factors)
         widths[:, level] += 2 / y * below[:, level] ** 2
-    return limits[0], limits[1], np.sqrt(widths)
+    return lower, upper, np.sqrt(widths)
+
+
+def _of_each_kind(df_x: Floats, df_y: Floats, factors: Callable[[Floats, Floats], tuple[Any, ...]]) -> list[Floats]:
+    """Return factors for pairs of degrees of freedom, computed once for each pair that differs: most cells have the same."""
+    kinds, index = np.unique(df_x + 1j * df_y, return_inverse=True)
+    return [factor[index] for factor in factors(kinds.real, kinds.imag)]
 
 
 def modified_limits(x: Floats, y: Floats, factors: Any) -> tuple[Floats, Floats]:
