@@ -23,7 +23,7 @@ from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
-from perfarray.timings.apply import Output, apply, apply_to_variables, is_chunked
+from perfarray.timings.apply import Labels, Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import ORDER_OUTPUTS
 from perfarray.timings.notes import Note, first_of_each_code
@@ -57,7 +57,7 @@ class Measured(NamedTuple):
     rules: Rules
     engine: Engine
     evidence: dict[Hashable, xr.Variable]
-    labels: xr.Coordinates
+    labels: Labels
     checks: tuple[str, ...]
     attrs: dict[str, Hashable]
     notes: list[Note | None]
@@ -112,7 +112,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
 
 def _gather(
     pair: Pair, options: CompareOptions, rules: Rules, engine: Engine
-) -> tuple[dict[Hashable, xr.Variable], xr.Coordinates, tuple[str, ...]]:
+) -> tuple[dict[Hashable, xr.Variable], Labels, tuple[str, ...]]:
     """Return evidence, its labels, and the names of the checks beside it: of noise, of order, and whether benchmarks move together."""
     across, levels = options.across, pair.candidate.levels
     sides, bounds = (
@@ -159,7 +159,7 @@ def _without_itself(same: Mask, array: npt.NDArray[Any], output: Output) -> npt.
 
 def _gather_by_threshold(
     pair: Pair, options: CompareOptions, rules: Rules, depth: int, sessions: Sessions | None
-) -> tuple[Rules, Engine, dict[Hashable, xr.Variable], xr.Coordinates, tuple[str, ...]]:
+) -> tuple[Rules, Engine, dict[Hashable, xr.Variable], Labels, tuple[str, ...]]:
     """Return the evidence where thresholds differ, on which the tests alone depend, with rules that have the suite's threshold."""
     rows, suite = thresholds_of(options.thresholds, pair.candidate.array, options.across)
     evidence: dict[Hashable, xr.Variable] = {}

@@ -19,7 +19,7 @@ from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
-from perfarray.timings.apply import Output, compute_variables, in_order, is_chunked, outputs
+from perfarray.timings.apply import Labels, Output, compute_variables, in_order, is_chunked, outputs
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.metrics import concat_metrics
 from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
@@ -154,8 +154,8 @@ def _labelled(measured: Measured, variables: Variables, across: str, attrs: Mapp
     inner, changed = {across, PART, REPLICATE, SIDE}, {across, measured.pair.dim}
     coords = {name: label for name, label in labels.variables.items() if not inner & set(label.dims)}
     coords |= {name: label for name, label in data_coords.variables.items() if changed & set(label.dims) and set(label.dims) <= set(dims)}
-    indexes = {name: index for name, index in {**labels.xindexes, **data_coords.xindexes}.items() if name in coords}
-    return xr.Dataset({name: in_order(variable, dims) for name, variable in variables.items()}, xr.Coordinates(coords, indexes), attrs)
+    indexes = {name: index for name, index in {**labels.indexes, **data_coords.xindexes}.items() if name in coords}
+    return Labels(coords, indexes).dataset({name: in_order(variable, dims) for name, variable in variables.items()}, attrs)
 
 
 def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, pairs: tuple[str, ...]) -> tuple[str, ...]:

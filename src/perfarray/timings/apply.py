@@ -43,6 +43,20 @@ class Output(NamedTuple):
     long_name: str = ""
 
 
+class Labels(NamedTuple):
+    """The coordinates of an answer and their indexes; xarray would rebuild these from plain variables."""
+
+    variables: dict[Hashable, xr.Variable]
+    indexes: dict[Hashable, Any]
+
+    def dataset(self, variables: Mapping[Hashable, xr.Variable], attrs: Mapping[Hashable, Any] | None = None) -> xr.Dataset:
+        """Return a Dataset of variables whose sizes agree, without the checks of `xr.Dataset`, which take 0.2 ms."""
+        if not variables.keys().isdisjoint(self.variables):
+            return xr.Dataset(variables, xr.Coordinates(self.variables, self.indexes), attrs)  # names what is in conflict
+        coords = {name: variable.copy(deep=False) for name, variable in self.variables.items()}
+        return xr.Dataset._construct_direct({**variables, **coords}, {*coords}, attrs=dict(attrs or {}), indexes=dict(self.indexes))
+
+
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
     """Return outputs of one unit along the same dims, by name, with their long names ("" where the name says it all)."""
     return {name: Output(dims, units, long_name=text) for name, text in named.items()}
@@ -82,7 +96,8 @@ def apply(
     ValueError
         When a core dim is split over chunks.
     """
-    return xr.Dataset(*apply_to_variables(kernel, *arrays, core=core, outputs=outputs, coords=coords), attrs)
+    variables, labels = apply_to_variables(kernel, *arrays, core=core, outputs=outputs, coords=coords)
+    return labels.dataset(variables, attrs)
 
 
 def apply_to_variables(
@@ -91,8 +106,8 @@ def apply_to_variables(
     core: Sequence[Sequence[str]],
     outputs: Mapping[str, Output],
     coords: Mapping[str, Any] | None = None,
-) -> tuple[dict[Hashable, xr.Variable], xr.Coordinates]:
-    """Do what `apply` does, but return variables and coordinates: building a Dataset of many variables is slow."""
+) -> tuple[dict[Hashable, xr.Variable], Labels]:
+    """Do what `apply` does, but return variables and their labels."""
     coords = dict(coords or {})
     used = {dim for dims in core for dim in dims}
     if len(arrays) > 1 and not _same_labels(arrays, used):
@@ -100,7 +115,7 @@ def apply_to_variables(
     sizes = {name: len(values) for name, values in coords.items()}
     variables = compute_variables(kernel, *(array.variable for array in arrays), core=core, outputs=outputs, sizes=sizes)
     returned = {dim for output in outputs.values() for dim in output.dims}
-    return variables, _coordinates(arrays, used, {name: values for name, values in coords.items() if name in returned})
+    return variables, _labels_of(arrays, used, {name: values for name, values in coords.items() if name in returned})
 
 
 def compute_variables(
@@ -228,20 +243,19 @@ def _same_labels(arrays: Sequence[xr.DataArray], used: set[str]) -> bool:
     return True
 
 
-def _coordinates(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]) -> xr.Coordinates:
-    """Return the coordinates of the result: those of the inputs that do not lie along core dims, and those of the new dims."""
+def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[str, Any]) -> Labels:
+    """Return the labels of the result: those of the inputs that do not lie along core dims, and those of the new dims."""
     variables: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, Any] = {}
     for array in reversed(arrays):
         labels = {name: label for name, label in array.coords.variables.items() if not used.intersection(label.dims)}
         variables |= labels
-        # Indexes are passed on, since xarray would rebuild them from plain variables.
         indexes |= {name: index for name, index in array.xindexes.items() if name in labels}
     for name, values in coords.items():
         new_labels = _labels(name, tuple(values))
         variables |= new_labels.variables
         indexes |= new_labels.xindexes
-    return xr.Coordinates(variables, indexes)
+    return Labels(variables, indexes)
 
 
 def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
