@@ -17,7 +17,7 @@ from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
 from perfarray.numerics.intervals import BOOTSTRAP_METHODS
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.verdicts import Limits, Rules
-from perfarray.timings.apply import Output, is_chunked
+from perfarray.timings.apply import Labels, Output, is_chunked
 from perfarray.timings.metrics import single_metric
 from perfarray.timings.pairs import FAR, Pair, with_unknown_at_best, with_worst_case
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
@@ -118,9 +118,13 @@ def choose_engine(pair: Pair, options: CompareOptions, rules: Rules, depth: int,
 
 
 def along_suite(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
-    """Return arrays with the dim of the suite; a single benchmark gets it."""
-    bare = [array.drop_vars(across) if across in array.coords and across not in array.dims else array for array in arrays]
-    return [array if across in array.dims else array.expand_dims(across, axis=-1) for array in bare]
+    """Return arrays with the dim of the suite; a single benchmark gets it as the last."""
+
+    def expanded(array: xr.DataArray) -> xr.DataArray:
+        labels = Labels({name: label for name, label in array.coords.variables.items() if name != across}, dict(array.xindexes))
+        return labels.array(xr.Variable((*array.dims, across), array.data[..., None], array.attrs), array.name)
+
+    return [array if across in array.dims else expanded(array) for array in arrays]
 
 
 def _formulas(rules: Rules, across: str, sessions: Sessions | None) -> Engine:

@@ -201,9 +201,8 @@ def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Va
     consequence = STOPPED if options.medians and not options.drawn else ONLY_WORSE
     notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(consequence)]
     lazy = is_chunked(estimate)
-    if pair.baselines:
-        estimate = estimate.where(~pair.itself.variable, 1.0)
     if across in array.dims:
+        estimate = estimate.where(~pair.itself.variable, 1.0) if pair.baselines else estimate
         if not lazy:
             absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
             missing = array[across].values[absent] if absent.any() else ()

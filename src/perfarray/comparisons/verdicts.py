@@ -17,9 +17,9 @@ from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.priors import PRIOR
 from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
-from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_tests, judge
+from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_pairs, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
-from perfarray.timings.apply import Labels, Output, compute_variables, in_order, is_chunked, outputs
+from perfarray.timings.apply import Labels, Output, compute_variables, in_order, is_chunked, outputs, without_dim
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.metrics import concat_metrics
 from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
@@ -148,7 +148,7 @@ def _labelled(measured: Measured, variables: Variables, across: str, attrs: Mapp
     """Order dims as in the data, and put back the coordinates of the dims averaged over and compared."""
     array, labels, data_coords = measured.pair.candidate.array, measured.labels, measured.coords
     if across not in array.dims:
-        variables = {name: variable.isel({across: 0}) if across in variable.dims else variable for name, variable in variables.items()}
+        variables = {name: without_dim(variable, across) for name, variable in variables.items()}
     present = dict.fromkeys(dim for variable in variables.values() for dim in variable.dims)
     dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in present), *present)))
     inner, changed = {across, PART, REPLICATE, SIDE}, {across, measured.pair.dim}
@@ -173,17 +173,12 @@ def check_family(among: Sequence[Hashable], family: str | Sequence[str] | None, 
 def _adjust(tests: Variables, family: tuple[str, ...], rules: Rules, pairs: tuple[str, ...]) -> Variables:
     """Correct the p-values over the dims of a family; of a pair of labels and its reverse, one is a member."""
     pvalues = [tests[name] for name in Tests._fields]
-    if not pairs or pairs[0] not in family:
-        return _adjust_family(pvalues, family, rules)
-    size = pvalues[0].sizes[pairs[0]]
-    later = xr.Variable(pairs, np.tri(size, k=-1, dtype=bool))
-    forth, back = (_adjust_family([pvalue.where(mask) for pvalue in pvalues], family, rules) for mask in (later, ~later))
-    return {name: forth[name].where(later, back[name]) for name in forth}
-
-
-def _adjust_family(pvalues: list[xr.Variable], family: tuple[str, ...], rules: Rules) -> Variables:
+    kernel = partial(adjust_tests, axes=len(family), rules=rules)
+    if pairs and pairs[0] in family:
+        sizes = [pvalues[0].sizes[name] if name in pairs else 1 for name in family]
+        kernel = partial(adjust_pairs, later=np.tri(max(sizes), k=-1, dtype=bool).reshape(sizes), axes=len(family), rules=rules)
     return compute_variables(
-        partial(adjust_tests, axes=len(family), rules=rules),
+        kernel,
         *(pvalue.chunk(dict.fromkeys(family, -1)) if is_chunked(pvalue) else pvalue for pvalue in pvalues),
         core=[family] * len(pvalues),
         outputs={name: Output(family) for name in Adjusted._fields},

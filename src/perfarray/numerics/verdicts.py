@@ -280,6 +280,12 @@ def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
     return Adjusted(*(array.reshape(shape) for array in (outside, inside, not_slower, level)))
 
 
+def adjust_pairs(*pvalues: Floats, later: Mask, axes: int, rules: Rules) -> Adjusted:
+    """Correct the p-values of all pairs of labels: those where `later` is true are a family, their reverses another."""
+    forth, back = (adjust_tests(*(np.where(mask, pvalue, np.nan) for pvalue in pvalues), axes=axes, rules=rules) for mask in (later, ~later))
+    return Adjusted(*(np.where(later, *arrays) for arrays in zip(forth, back, strict=True)))
+
+
 def adjust(pvalues: Floats, correction: str | None) -> Floats:
     """Adjust p-values along the last axis by Holm (1979) or Benjamini and Hochberg (1995); NaN is no member of the family."""
     if correction is None:

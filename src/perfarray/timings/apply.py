@@ -56,6 +56,10 @@ class Labels(NamedTuple):
         coords = {name: variable.copy(deep=False) for name, variable in self.variables.items()}
         return xr.Dataset._construct_direct({**variables, **coords}, {*coords}, attrs=dict(attrs or {}), indexes=dict(self.indexes))
 
+    def array(self, variable: xr.Variable, name: Hashable | None = None) -> xr.DataArray:
+        """Return an array of a variable whose sizes agree."""
+        return self.dataset({"_array": variable})["_array"].rename(name)
+
 
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
     """Return outputs of one unit along the same dims, by name, with their long names ("" where the name says it all)."""
@@ -157,7 +161,7 @@ def _in_memory(
     operands, n_bytes = [], 0
     for array, dims in zip(arrays, core, strict=True):
         order = (*(dim for dim in broadcast if dim in array.dims), *dims)
-        values = (array if array.dims == order else array.transpose(*order)).data
+        values = array.data if array.dims == order else array.data.transpose([array.dims.index(dim) for dim in order])
         operands.append(values[(*(slice(None) if dim in array.dims else np.newaxis for dim in broadcast), ...)])
         n_bytes += values.nbytes * (cells // math.prod(lengths[dim] for dim in broadcast if dim in array.dims) if cells else 1)
     try:
@@ -273,11 +277,21 @@ def _labels(name: str, values: tuple[Any, ...]) -> xr.Coordinates:
 
 def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:
     """Transpose the dims that broadcast to the order of the input; new dims stay at the end."""
-    dims = _dims_in_order(variable.dims, order)
-    return variable if dims == variable.dims else variable.transpose(*dims)
+    dims, axes = _dims_in_order(variable.dims, order)
+    # Three times as fast as Variable.transpose, of which a comparison needs 80.
+    return variable if dims == variable.dims else xr.Variable(dims, variable.data.transpose(axes), variable.attrs, fastpath=True)
 
 
 @lru_cache(maxsize=256)
-def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return dims in order, cached, since a comparison asks for 80 variables."""
-    return (*(dim for dim in order if dim in dims), *(dim for dim in dims if dim not in order))
+def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> tuple[tuple[Hashable, ...], tuple[int, ...]]:
+    """Return dims in order, and where they are."""
+    ordered = (*(dim for dim in order if dim in dims), *(dim for dim in dims if dim not in order))
+    return ordered, tuple(map(dims.index, ordered))
+
+
+def without_dim(variable: xr.Variable, dim: str) -> xr.Variable:
+    """Return a variable without a dim of one label, which some variables lack."""
+    if dim not in variable.dims:
+        return variable
+    first = tuple(0 if name == dim else slice(None) for name in variable.dims)
+    return xr.Variable(tuple(name for name in variable.dims if name != dim), variable.data[first], variable.attrs, fastpath=True)

@@ -79,7 +79,7 @@ def cell_keys(arrays: Sequence[xr.DataArray], levels: Sequence[str], excluded: s
     variable = xr.Variable(dims, keys[0])
     if any(is_chunked(array) for array in arrays):
         variable = variable.chunk({dim: _chunks(arrays, dim) for dim in dims})
-    return Labels(coords, indexes).dataset({KEY: variable})[KEY]
+    return Labels(coords, indexes).array(variable, KEY)
 
 
 def _chunks(arrays: Sequence[xr.DataArray], dim: str) -> Any:
