@@ -71,6 +71,8 @@ def t_quantile(probability: float | Floats, df: Floats) -> Floats:
     from scipy.special import ndtri, stdtrit
 
     normal = np.isposinf(df)
+    if not normal.any():
+        return np.asarray(stdtrit(df, probability))
     return np.asarray(np.where(normal, ndtri(probability), stdtrit(np.where(normal, 1.0, df), probability)))
 
 
@@ -79,6 +81,8 @@ def t_probability(statistic: Floats, df: Floats) -> Floats:
     from scipy.special import ndtr, stdtr
 
     normal = np.isposinf(df)
+    if not normal.any():
+        return np.asarray(stdtr(df, statistic))
     return np.asarray(np.where(normal, ndtr(statistic), stdtr(np.where(normal, 1.0, df), statistic)))
 
 

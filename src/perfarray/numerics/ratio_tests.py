@@ -103,9 +103,14 @@ def row_evidence(ratio: Ratio, df: Floats, df_rule: str, tests: Tests, censoring
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides."""
-    low, high = (ratio_statistic(ratio, value, method, df) for value in limits)
-    tests = Tests(*t_probability(np.stack([low, -low, high, -high]), df))
+    tests = _tests([ratio_statistic(ratio, value, method, df) for value in dict.fromkeys(limits)], df)
     return certain_inside(tests, ratio.estimate, without_spread(ratio), limits)
+
+
+def _tests(statistics: Sequence[Floats], df: Floats) -> Tests:
+    """Return the tests against both limits of a band, from the statistic of each; one where both limits are 1."""
+    pvalues = t_probability(np.stack([tail for statistic in statistics for tail in (statistic, -statistic)]), df)
+    return Tests(*pvalues[:2], *pvalues[-2:])
 
 
 def without_spread(ratio: Ratio) -> Mask:
@@ -136,7 +141,7 @@ def suite_of_units(
 ) -> Suite:
     """Return the geometric mean ratio over the benchmarks that both sides measured.
 
-    `extra` is the part of the squared error of each log ratio that shared units do not show, `noise` what varies between sessions.
+    That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark. `extra` is the part of the squared error of each log ratio that shared units do not show, `noise` what varies between sessions.
     """
     if rules.shared or rules.paired:
         log, variance, df, n, count = _shared_units_suite(new, old, rules.paired)
@@ -147,13 +152,12 @@ def suite_of_units(
     df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)
     if noise is not None:
         variance, df = add_sessions_to_suite(variance, df, noise)
-    error = np.sqrt(variance)
+    df, error = np.where(count == 1, np.nan, df), np.sqrt(variance)
     half = t_quantile((1 + rules.confidence_level) / 2, df) * error
-    difference = np.stack([log - np.log(value) for value in rules.limits])
+    difference = np.stack([log - np.log(value) for value in dict.fromkeys(rules.limits)])
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = np.where(difference == 0, 0.0, difference / error)
-    pvalues = t_probability(np.stack([low, -low, high, -high]), df)
-    return Suite(np.exp(log), np.exp(log - half), np.exp(log + half), df, n, count, *pvalues)
+        tests = _tests([*np.where(difference == 0, 0.0, difference / error)], df)
+    return Suite(np.exp(log), np.exp(log - half), np.exp(log + half), df, n, count, *tests)
 
 
 def _independent_suite(ratio: Ratio) -> tuple[Floats, Floats, Floats, Floats, Floats]:
