@@ -282,7 +282,9 @@ def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:
 
 def adjust_pairs(*pvalues: Floats, later: Mask, axes: int, rules: Rules) -> Adjusted:
     """Correct the p-values of all pairs of labels: those where `later` is true are a family, their reverses another."""
-    forth, back = (adjust_tests(*(np.where(mask, pvalue, np.nan) for pvalue in pvalues), axes=axes, rules=rules) for mask in (later, ~later))
+    forth, back = (
+        adjust_tests(*(np.where(mask, pvalue, np.nan) for pvalue in pvalues), axes=axes, rules=rules) for mask in (later, ~later)
+    )
     return Adjusted(*(np.where(later, *arrays) for arrays in zip(forth, back, strict=True)))
 
 

@@ -240,6 +240,8 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
 
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
     """Return the labels of a dim, or its positions."""
+    if dim not in array.coords:
+        return list(range(array.sizes[dim]))
     index = array.indexes.get(dim)  # five times as fast as array[dim]
     labels = list((array[dim] if index is None else index).values.tolist())
     # One NaN object for all, which Python then takes for equal.

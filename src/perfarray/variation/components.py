@@ -238,10 +238,11 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
     """Name the units that carry a level, at an error rate of `CHANCE` in all levels of all cells."""
     pvalue = result["carried_pvalue"]
-    where = pvalue * int(pvalue.notnull().sum()) <= CHANCE
-    cells = where.any(LEVEL)
-    if not cells.any():
+    significance = pvalue.values * np.count_nonzero(~np.isnan(pvalue.values))
+    if not (significance <= CHANCE).any():
         return None
+    where = pvalue.copy(data=significance <= CHANCE)
+    cells = where.any(LEVEL)
     names, examples = cell_names(cells) if cells.ndim else [""], []
     for index, name in list(zip(np.argwhere(cells.values), names, strict=True))[:EXAMPLES]:
         cell = result.isel(dict(zip(cells.dims, index, strict=True)))

@@ -76,22 +76,21 @@ def _below(squares: Floats, df: Floats) -> list[_Removal]:
 def _outermost(away: Floats) -> list[_Removal]:
     """Return the same of means (cells, units) by their distances from the mean of all, which moves without them; two are at the ends."""
     n = np.isfinite(away).sum(axis=1)
-    order = np.argsort(away, axis=1)  # units that are not there stand last
+    rows, order = np.arange(len(away)), np.argsort(away, axis=1)  # units that are not there stand last
     last = np.maximum(n - 1, 0)
+    lowest, second, next_to_last, highest = (order[rows, np.clip(rank, 0, away.shape[1] - 1)] for rank in (0, 1, last - 1, last))
     removals = []
-    for ends in ([(0,), (last,)], [(0, 1), (last, last - 1), (0, last)]):
-        ranks = np.stack([np.stack(np.broadcast_arrays(*end, last)[:-1]) for end in ends])  # (choices, units left out, cells)
-        units = np.take_along_axis(order.T[None], np.clip(ranks, 0, away.shape[1] - 1), axis=1)
-        values = np.take_along_axis(away.T[None], units, axis=1)
+    for choices in ([(lowest,), (highest,)], [(lowest, second), (highest, next_to_last), (lowest, highest)]):
+        number = len(choices[0])
+        units = np.array(choices)  # (choices, units left out, cells)
+        values = away[rows, units]
         with np.errstate(divide="ignore", invalid="ignore"):
-            squares_taken = (values**2).sum(axis=1) + values.sum(axis=1) ** 2 / (n - len(ends[0]))
-        most = np.argmax(np.nan_to_num(squares_taken, nan=-1.0), axis=0)[None]
-        chosen = np.take_along_axis(units, most[:, None], axis=0)[0]
-        second = chosen[1] if len(chosen) > 1 else np.full_like(chosen[0], NONE)
-        ways = n * (n - 1) / 2 if len(chosen) > 1 else n
-        removals.append(
-            _Removal(chosen[0], second, np.take_along_axis(squares_taken, most, axis=0)[0], np.full(n.shape, float(len(chosen))), ways)
-        )
+            squares_taken = (values**2).sum(axis=1) + values.sum(axis=1) ** 2 / (n - number)
+        most = np.argmax(np.nan_to_num(squares_taken, nan=-1.0), axis=0)
+        chosen = units[most, :, rows]
+        others = chosen[:, 1] if number > 1 else np.full(n.shape, NONE)
+        ways = n * (n - 1) / 2 if number > 1 else n
+        removals.append(_Removal(chosen[:, 0], others, squares_taken[most, rows], np.full(n.shape, float(number)), ways))
     return removals
 
 

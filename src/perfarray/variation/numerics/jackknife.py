@@ -51,10 +51,11 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
     result = np.full(nominal.shape, np.nan)
     cells = values.reshape(-1, *values.shape[values.ndim - levels :])[::step]
     nominal, result_of_cells = nominal[::step], result[::step]
-    normal = polygamma(1, nominal / 2)
     for pooled, at in patterns(cells, nominal):
+        if pooled.shape[1] < LEAST_SEEN:
+            continue
         units = (~np.isnan(pooled)).any(axis=tuple(range(2, pooled.ndim))).sum(axis=1)
-        result_of_cells[at] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / normal[at], np.nan)
+        result_of_cells[at] = np.where(units[:, None] >= LEAST_SEEN, log_variance(pooled) / polygamma(1, nominal[at] / 2), np.nan)
     return result.reshape(components.level_df.shape)
 
 
