@@ -141,7 +141,8 @@ def suite_of_units(
 ) -> Suite:
     """Return the geometric mean ratio over the benchmarks that both sides measured.
 
-    That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark. `extra` is the part of the squared error of each log ratio that shared units do not show, `noise` what varies between sessions.
+    That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark. `extra` is the part of the squared
+    error of each log ratio that shared units do not show, `noise` what varies between sessions.
     """
     if rules.shared or rules.paired:
         log, variance, df, n, count = _shared_units_suite(new, old, rules.paired)

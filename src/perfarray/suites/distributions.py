@@ -342,7 +342,7 @@ def single_runs(result: xr.Dataset) -> tuple[Note | None, ...]:
     unit = str(result.attrs["unit"])
     if result.attrs["result"] == "relative_variation":
         return (single_unit_note(result, "their variation is NaN, since one shows none"),)
-    single, varied = result.variables["n"] == 1, result.variables["range"] > 0
+    single, varied = result.variables["n"].values == 1, result.variables["range"].values > 0
     inside = f"the five numbers show the variation inside one {unit} alone, not that between {plural(unit)}"
     return (
         single_unit_note(result, inside, single & varied),

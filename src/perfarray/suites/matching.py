@@ -14,7 +14,7 @@ from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides,
 from perfarray.numerics.types import Floats, Integers
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.across import MOVEMENT, UNMATCHED, Weights, check_across, name_suites, suites_hint
-from perfarray.timings.apply import Output, apply, is_chunked, outputs
+from perfarray.timings.apply import Labels, Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
@@ -27,7 +27,7 @@ from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, weigh
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
-Labels = str | Sequence[str] | None
+Names = str | Sequence[str] | None
 Kernel = Callable[[Sides, Any], tuple[np.ndarray, ...]]
 
 INDEPENDENT = "independent (assumed)"  # what the attr `benchmarks` says where no level is known to be shared
@@ -78,16 +78,20 @@ class TwoSystems(NamedTuple):
 def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
     """Find the benchmarks that every cell has; cells without any value do not count."""
     array = along(data, across)
-    present = array.notnull().any(data.levels).reset_coords(drop=True)
-    cell_dims = [dim for dim in present.dims if dim != across]
-    complete = (present | ~present.any(across)).all(cell_dims)
+    dims = [dim for dim in array.dims if dim not in data.levels]
+    cell_dims = [str(dim) for dim in dims if dim != across]
+    present = (~np.isnan(array.data)).any(axis=tuple(map(array.dims.index, data.levels)))
+    measured = present | ~present.any(axis=dims.index(across), keepdims=True)
+    names = [across] if across in array.indexes else []
+    labels = Labels({name: array.coords.variables[name] for name in names}, {name: array.xindexes[name] for name in names})
+    complete = labels.array(xr.Variable((across,), measured.all(axis=tuple(map(dims.index, cell_dims)))))
     if is_chunked(complete):
         complete = complete.chunk({across: -1})
         return OneSystem(data._replace(array=read_again(data.array, complete)), across, complete, (), weighing)
-    if not complete.any() and bool(present.any()):
+    if not complete.values.any() and present.any():
         raise ValueError(
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
-            f"common (dims {tuple(str(dim) for dim in cell_dims)}){suites_hint(array, across)}"
+            f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
         )
     return OneSystem(data, across, complete, tuple(str(label) for label in complete[across].values[~complete.values]), weighing)
 
@@ -98,7 +102,7 @@ def describe_one(
     """Write the attrs of a result on one system's suite, and its notes."""
     data, across, unmatched = system.data, system.across, system.unmatched
     attrs = attrs | {"across": across} | system.weighing.attrs | _unmatched(unmatched)
-    attrs |= {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.sum())}
+    attrs |= {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
     result = (_bounded_scores(result, system) if data.bounded else result).assign_attrs(attrs)
     left_out = None
     if unmatched:
@@ -276,7 +280,7 @@ class Runs(NamedTuple):
 
 def resolve_runs(
     times: Data, across: str, weights: Weights | None, mean: str, n_resamples: int, rng: Rng, *,
-    metric: Labels, levels: Labels, value: str | None, unit: str | None, shared: Labels,
+    metric: Names, levels: Names, value: str | None, unit: str | None, shared: Names,
 ) -> Runs:  # fmt: skip
     """Check what is drawn, choose metric, nest and runs, and match the suites of all cells."""
     check_choice(mean, "mean", MEANS)

@@ -45,10 +45,10 @@ class Pair(NamedTuple):
     def itself(self) -> xr.DataArray:
         """Which candidates are their own baselines, where each label is on both sides."""
         dims, sides = (str(self.dim), str(self.baselines)), (self.candidate.array, self.baseline.array)
-        variables = {dim: side.coords.variables[dim] for dim, side in zip(dims, sides, strict=True)}
-        indexes = {dim: side.xindexes[dim] for dim, side in zip(dims, sides, strict=True)}
-        same = xr.Variable(dims, np.eye(sides[0].sizes[dims[0]], dtype=bool))
-        return Labels(variables, indexes).array(same)
+        labels = Labels({}, {})
+        for dim, side in zip(dims, sides, strict=True):
+            labels.variables[dim], labels.indexes[dim] = side.coords.variables[dim], side.xindexes[dim]
+        return labels.array(xr.Variable(dims, np.eye(sides[0].sizes[dims[0]], dtype=bool)))
 
     def against(self, position: int) -> "Pair":
         """Return one of the baselines, where each label is on both sides, and the other labels."""

@@ -67,12 +67,12 @@ def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
     return f"{', '.join(ways[:-1])} or {ways[-1]} take the repetitions inside it as independent, if they are"
 
 
-def single_unit_note(result: xr.Dataset, consequence: str, where: xr.Variable | None = None) -> Note | None:
+def single_unit_note(result: xr.Dataset, consequence: str, where: Mask | None = None) -> Note | None:
     """Return the note on cells that rest on one unit, the consequence and the remedy, for methods with an argument `unit=`."""
     unit, outermost = str(result.attrs["unit"]), str(result.attrs["levels"]).split()[0]
     remedy = more_units(result.attrs, unit=True) if unit == outermost else "measure more of them"
-    single = result.variables["n"] == 1 if where is None else where
-    return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single.values)
+    single = result.variables["n"].values == 1 if where is None else where
+    return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single)
 
 
 # The checks of the number of units, and of cells without values
@@ -101,7 +101,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check(MEASURED)
 def not_measured(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return the note on cells without values."""
-    return (cells_note("no_value", NOT_MEASURED, result["n"], ~(result["n"] > 0).values),)
+    return (cells_note("no_value", NOT_MEASURED, result["n"], ~(result.variables["n"].values > 0)),)
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:
