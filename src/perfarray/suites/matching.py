@@ -93,7 +93,8 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
             f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
         )
-    return OneSystem(data, across, complete, tuple(str(label) for label in complete[across].values[~complete.values]), weighing)
+    missing = () if complete.values.all() else complete[across].values[~complete.values]
+    return OneSystem(data, across, complete, tuple(map(str, missing)), weighing)
 
 
 def describe_one(
@@ -103,7 +104,8 @@ def describe_one(
     data, across, unmatched = system.data, system.across, system.unmatched
     attrs = attrs | {"across": across} | system.weighing.attrs | _unmatched(unmatched)
     attrs |= {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
-    result = (_bounded_scores(result, system) if data.bounded else result).assign_attrs(attrs)
+    result = _bounded_scores(result, system) if data.bounded else result
+    result.attrs.update(attrs)
     left_out = None
     if unmatched:
         text = f"{len(unmatched)} of {system.complete.size} labels of {across!r} were not measured in every cell and are left out of all, "
