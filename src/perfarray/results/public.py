@@ -13,6 +13,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin
 import numpy as np
 import pandas as pd
 import xarray as xr
+from xarray.indexes import PandasMultiIndex
 
 from perfarray.conventions import BENCHMARK, BETTER, CENSORED_AT, LEVELS, LOOPS, MARKS, METRIC, price_of
 from perfarray.results.answer_names import ANSWER_NAMES
@@ -186,10 +187,13 @@ def new_names(function: str, arguments: Mapping[str, Any]) -> dict[Hashable, str
         return {}
     if function == "bootstrap_interval" and any("replicate" in value.dims for value in data):
         return {}  # an answer of bootstrap_distribution without its attrs
-    present = {name for value in data for name in (*value.dims, *value.coords)}
-    not_text = [name for value in data for name in (*present, *getattr(value, "data_vars", ())) if not isinstance(name, str)]
+    coords = [value.coords.variables for value in data]  # many times as fast as value.coords
+    present = {name for value, variables in zip(data, coords, strict=True) for name in (*value.dims, *variables)}
+    not_text = [
+        name for name in (*present, *(name for value in data for name in getattr(value, "data_vars", ()))) if not isinstance(name, str)
+    ]
     # A suite without a dim `benchmark` is given one, with which a coordinate of that name along other dims would collide.
-    crossing = any(value.coords[BENCHMARK].dims not in ((), (BENCHMARK,)) for value in data if BENCHMARK in value.coords)
+    crossing = any(variables[BENCHMARK].dims not in ((), (BENCHMARK,)) for variables in coords if BENCHMARK in variables)
     names: dict[Hashable, str] = {name: str(name) for name in not_text}
     names |= {name: f"data_{name}" for name in sorted((reserved & present - INPUTS) | ({BENCHMARK} if crossing else set()))}
     for old, new in names.items():
@@ -207,11 +211,11 @@ def as_in_answer(function: str, data: Any) -> Any:
 def stacked_dims(values: Iterable[Any]) -> dict[Hashable, list[str]]:
     """Return the dims with a MultiIndex, as `stack` makes them, and the names of its levels."""
     return {
-        dim: [str(name) for name in index.names]
+        dim: [str(name) for name in index.index.names]
         for value in values
         if isinstance(value, LABELLED)
-        for dim, index in value.indexes.items()
-        if dim in value.dims and isinstance(index, pd.MultiIndex)
+        for dim, index in value.xindexes.items()
+        if dim in value.dims and isinstance(index, PandasMultiIndex)
     }
 
 

@@ -19,7 +19,7 @@ from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.pairs import Pair, label_values, resolve_pair
 from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.units import describe_value, pool_above_unit, unit_depth, value_depth
@@ -93,7 +93,7 @@ def match_cells(data: Timings, across: str, weighing: Weighing) -> OneSystem:
             f"no label of {across!r} was measured in every cell, so no suite is the same for all; select cells that have benchmarks in "
             f"common (dims {tuple(cell_dims)}){suites_hint(array, across)}"
         )
-    missing = () if complete.values.all() else complete[across].values[~complete.values]
+    missing = () if complete.values.all() else label_values(complete, across)[~complete.values]
     return OneSystem(data, across, complete, tuple(map(str, missing)), weighing)
 
 
@@ -160,7 +160,7 @@ def over_suites(
     """
     across, levels, depth = systems.across, systems.pair.candidate.levels, systems.depth
     arrays = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
-    labels = arrays[0][across].values
+    labels = label_values(arrays[0], across)
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     original_order = np.argsort(order)
     variables = variables | outputs(suite_benchmarks="benchmarks measured on both sides", _incomplete="")
@@ -317,7 +317,7 @@ def over_cells(
     depth, value_depth, mean, shared = len(data.levels), runs.depth, runs.drawing.mean, data.levels[0] in data.shared
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
     joint = joint if most is None else min(joint, most)
-    labels = array[across].values
+    labels = label_values(array, across)
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     shares = runs.system.weighing.shares_of(labels)
 

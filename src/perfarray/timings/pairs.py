@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
@@ -240,12 +241,15 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
 
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
     """Return the labels of a dim, or its positions."""
-    if dim not in array.coords:
-        return list(range(array.sizes[dim]))
-    index = array.indexes.get(dim)  # five times as fast as array[dim]
-    labels = list((array[dim] if index is None else index).values.tolist())
+    labels = label_values(array, dim)
     # One NaN object for all, which Python then takes for equal.
-    return [math.nan if label != label else label for label in labels] if index is not None and index.dtype.kind == "f" else labels
+    return [math.nan if label != label else label for label in labels.tolist()] if labels.dtype.kind == "f" else list(labels.tolist())
+
+
+def label_values(array: xr.DataArray, dim: Hashable) -> npt.NDArray[Any]:
+    """Return the same as an array; five times as fast as `array[dim].values`."""
+    labels = array.coords.variables.get(dim)
+    return np.arange(array.sizes[dim]) if labels is None else np.asarray(labels.values)
 
 
 def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> Pair:
