@@ -333,12 +333,12 @@ def to_frame(times: Data) -> pd.DataFrame:
     if not dataset.dims:
         raise ValueError("a table needs a row for every label of a dim, and there are no dims")
     frame = dataset.to_dataframe(dim_order=list(times.dims)).reset_index()
-    metrics = [name for name in dataset.data_vars if dataset[name].dims and name != CENSORED_AT]
+    metrics = [name for name, variable in dataset.data_vars.variables.items() if variable.dims and name != CENSORED_AT]
     empty = frame[metrics].isna().all(axis=1)
     if CENSORED in frame and CENSORED_AT in frame:
         empty &= ~(frame[CENSORED].fillna(False).astype(bool) & frame[CENSORED_AT].notna())
     lost = {f"n_{mark}": int((empty & frame[mark].fillna(False).astype(bool)).sum()) for mark in MARKS if mark in frame}
-    frame = frame[~empty].reset_index(drop=True)
+    frame = frame[~empty].reset_index(drop=True) if empty.any() else frame
     frame.attrs = {name: number for name, number in lost.items() if number}
     first = list(times.dims)
     return frame[[*first, *(name for name in frame if name not in first and name not in metrics), *metrics]]
