@@ -172,7 +172,8 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
     interval = open_set(limits(adjusted.level, evidence, *material), censoring)
     suite_kind = kind_of(suite.lower, suite.upper)
     if (suite.benchmarks == 1).any():
-        uncorrected = open_set(limits(np.full_like(adjusted.level, rules.confidence_level), evidence, *material), censoring)
+        level = np.full_like(adjusted.level, rules.confidence_level)
+        uncorrected = open_set(limits(level, evidence, *material), censoring) if corrected else interval
         suite, suite_kind = _suite_of_one_benchmark(evidence, estimate, uncorrected, suite, suite_kind)
     decided, suite_decided = one_piece(interval.kind), one_piece(suite_kind)
     outside, inside = adjusted.outside <= rules.alpha, adjusted.inside <= rules.inside_alpha
