@@ -7,6 +7,7 @@ import numpy as np
 from perfarray.numerics.types import Floats, Mask
 
 FEW = 8  # NumPy adds fewer values than these one after the other, and more of them by pairs
+SMALL = 256  # values of which NumPy is faster row by row
 
 
 class Counts(NamedTuple):
@@ -28,7 +29,7 @@ class UnitSummary(NamedTuple):
 
 def reduced(ufunc: np.ufunc, values: Floats) -> Floats:
     """Reduce the last axis: a few columns one after the other, which is faster than row by row and rounds alike."""
-    if not 0 < values.shape[-1] < FEW:
+    if values.size < SMALL or not 0 < values.shape[-1] < FEW:
         return np.asarray(ufunc.reduce(values, axis=-1))
     total = values[..., 0].copy(order="K")
     for position in range(1, values.shape[-1]):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
-from perfarray.timings.apply import Labels, is_chunked
+from perfarray.timings.apply import Labels, is_chunked, without_dim
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
@@ -171,9 +171,17 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
-    old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: rest})
+    old, new = _at(array, dim, positions[0]), array.isel({dim: rest})
     notes = (*candidate.notes, *differing, *check_label(array, positions[0], rest_positions, nest, dim))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
+
+
+def _at(array: xr.DataArray, dim: str, place: int) -> xr.DataArray:
+    """Return an array at one place of a dim, without labels of it alone: `isel` in half the time."""
+    coords = array.coords.variables
+    variables = {name: without_dim(variable, dim, place) for name, variable in coords.items() if variable.dims != (dim,)}
+    indexes = {name: index for name, index in array.xindexes.items() if dim not in coords[name].dims}
+    return Labels(variables, indexes).array(without_dim(array.variable, dim, place), array.name)
 
 
 def _each_with_each(candidate: Timings, dim: str) -> Pair:
