@@ -8,6 +8,7 @@ import time
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from interleaved import ranked
 from scipy import stats
@@ -74,6 +75,13 @@ def pairwise_lines(versions: np.ndarray) -> tuple[object, ...]:
     return stats.false_discovery_control(pvalues[apart]), fieller_lines(versions[:, None], versions[None])
 
 
+def table_lines(verdicts: xr.Dataset) -> pd.DataFrame:
+    """Return the variables of every benchmark as columns."""
+    index = pd.MultiIndex.from_product([verdicts[dim].values for dim in verdicts["verdict"].dims], names=verdicts["verdict"].dims)
+    columns = {name: variable.values.ravel() for name, variable in verdicts.data_vars.items() if variable.dims == verdicts["verdict"].dims}
+    return pd.DataFrame(columns, index=index)
+
+
 def main() -> None:
     """Print times and ratios."""
     values = np.random.default_rng(1).normal(10, 1, (2, BENCHMARKS, RUNS))
@@ -94,6 +102,8 @@ def main() -> None:
         "variance_components": (nest.perf.variance_components, lambda: component_lines(nested)),
         "five_number_summary": (lambda: runs.perf.five_number_summary(rng=1), lambda: five_lines(suite)),
     }
+    verdicts = times.perf.compare("old")
+    calls["to_frame of a comparison"] = (verdicts.perf.to_frame, lambda: table_lines(verdicts))
     for number in (10, 150):
         versions = xr.DataArray(np.random.default_rng(2).normal(10, 1, (number, RUNS)), dims=("version", "execution"), attrs={"units": "s"})
         calls[f"pairwise, {number} versions"] = (
