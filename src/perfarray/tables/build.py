@@ -16,6 +16,7 @@ from xarray.indexes import PandasIndex
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
 from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
+from perfarray.timings.apply import Labels
 from perfarray.timings.options import options
 
 # Cells that an array may have however few are measured
@@ -75,7 +76,7 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     variables = {name: _metric_variable(metric, table.shared, names, flat, shape) for name, metric in table.metrics.items()}
     coords: dict[Hashable, xr.Variable] = {}
     # Indexes that are handed over take half the time of those that xarray makes and compares.
-    indexes: dict[Hashable, PandasIndex] = {}
+    indexes: dict[Hashable, Any] = {}
     for name, size in zip(names, shape, strict=True):
         labels = _label_array(table.labels[name].labels) if name in table.labels else np.arange(size)
         indexes[name] = PandasIndex(pd.Index(labels, dtype=labels.dtype), name, coord_dtype=labels.dtype)
@@ -89,7 +90,7 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     for name, descriptor in table.descriptors.items():
         labels_by_dim = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
         coords[name] = _descriptor_variable(completed(descriptor, table), labels_by_dim, dict(zip(names, shape, strict=True)))
-    return xr.Dataset(variables, xr.Coordinates(coords, indexes=indexes), _attrs(table))
+    return Labels(coords, indexes).dataset(variables, _attrs(table))
 
 
 def _attrs(table: Table) -> dict[Hashable, Any]:
