@@ -60,3 +60,46 @@ def test_memory_that_is_not_there_is_named_with_a_remedy():
     times = xr.DataArray(np.ones((2, 3)), dims=("benchmark", "execution"), name="time")
     with pytest.raises(MemoryError, match=r"Unable to allocate .*n_resamples=.*times\.chunk"):
         times.perf.bootstrap_distribution(n_resamples=10**13)
+
+
+class TestDataset:
+    """`Labels.dataset` puts an answer together without the checks of `xr.Dataset`, and with the same result."""
+
+    data = xr.DataArray(
+        np.arange(6.0).reshape(2, 3),
+        {"machine": ["a", "b"], "cores": ("machine", [4, 8]), "run": [1, 2, 3], "harness": "h"},
+        ("machine", "run"),
+    )
+    labels = apply.Labels(dict(data.coords.variables), dict(data.xindexes))
+    variables = {"mean": xr.Variable("machine", [1.0, 4.0], {"units": "s"}), "total": xr.Variable(("machine", "run"), data.values)}  # noqa: RUF012
+
+    def test_it_is_what_xarray_builds(self):
+        """Variables, coordinates, indexes, sizes and attrs are those of the public constructor."""
+        built = self.labels.dataset(self.variables, {"result": "x"})
+        xr.testing.assert_identical(built, xr.Dataset(self.variables, self.data.coords, {"result": "x"}))
+        assert dict(built.sizes) == {"machine": 2, "run": 3}
+        xr.testing.assert_identical(built.sel(machine="b"), built.isel(machine=1))
+
+    def test_changing_an_answer_leaves_the_data(self):
+        """Attrs of an answer's coordinates, and the attrs given, are its own."""
+        attrs = {"result": "x"}
+        built = self.labels.dataset(self.variables, attrs)
+        built.coords["machine"].attrs["long_name"] = built.attrs["more"] = "host"
+        assert (attrs, self.data["machine"].attrs) == ({"result": "x"}, {})
+
+    def test_a_variable_and_a_coordinate_of_one_name_are_refused(self):
+        """What xarray would say is said: nothing is overwritten."""
+        with pytest.raises(ValueError, match=r"cores"):
+            self.labels.dataset({"cores": xr.Variable("machine", [1.0, 2.0])})
+
+    def test_other_sizes_are_refused(self):
+        """A variable of another length than its labels raises."""
+        with pytest.raises(ValueError, match=r"machine"):
+            self.labels.dataset({"mean": xr.Variable("machine", [1.0, 2.0, 3.0])})
+
+
+def test_one_place_of_a_dim_is_an_array():
+    """Of a single dim a place is an array without dims, which is not taken for a lazy one."""
+    variable = apply.without_dim(xr.Variable("machine", [1.0, 4.0], {"units": "s"}), "machine", 1)
+    assert isinstance(variable.data, np.ndarray)
+    assert (variable.dims, variable.item(), variable.attrs) == ((), 4.0, {"units": "s"})
