@@ -133,9 +133,10 @@ def _band_tests(medians: Medians, ends: Sequence[Medians], rules: Rules, far: fl
 
 def _rank_tests(medians: Medians, ends: Sequence[Medians], rules: Rules) -> Tests:
     """Test the ratio against both limits of the band, from both sides, by rank sums: at the end that stopped runs make least favourable."""
-    pvalues = np.full((4, len(medians.n)), np.nan)
+    n = medians.n
+    pvalues = np.full((4, len(n)), np.nan)
     for cell, (lowest, highest) in enumerate(zip(ends[0].samples, ends[-1].samples, strict=True)):
-        if medians.n[cell] > 1:
+        if n[cell] > 1:
             sides = [(rank_pvalues(*highest, limit)[0], rank_pvalues(*lowest, limit)[1]) for limit in rules.limits]
             pvalues[:, cell] = np.ravel(sides)
     return Tests(*pvalues)
