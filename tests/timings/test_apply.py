@@ -73,8 +73,11 @@ class TestDataset:
     labels = apply.Labels(dict(data.coords.variables), dict(data.xindexes))
     variables = {"mean": xr.Variable("machine", [1.0, 4.0], {"units": "s"}), "total": xr.Variable(("machine", "run"), data.values)}  # noqa: RUF012
 
-    def test_it_is_what_xarray_builds(self):
-        """Variables, coordinates, indexes, sizes and attrs are those of the public constructor."""
+    @pytest.mark.parametrize("private_name", [True, False])
+    def test_it_is_what_xarray_builds(self, private_name, monkeypatch):
+        """Variables, coordinates, indexes, sizes and attrs are those of the public constructor, which serves if the private one is gone."""
+        if not private_name:
+            monkeypatch.setattr(apply, "CONSTRUCT", None)
         built = self.labels.dataset(self.variables, {"result": "x"})
         xr.testing.assert_identical(built, xr.Dataset(self.variables, self.data.coords, {"result": "x"}))
         assert dict(built.sizes) == {"machine": 2, "run": 3}

@@ -30,6 +30,9 @@ ENOUGH = (
     "answer to Zarr"
 )
 
+# Makes a Dataset as apply_ufunc does; a private name of xarray, see docs/design.md
+CONSTRUCT = getattr(xr.Dataset, "_construct_direct", None)
+
 # A formula: takes arrays with their core axes last, returns one array for each variable
 Kernel = Callable[..., Sequence[Any]]
 
@@ -51,10 +54,11 @@ class Labels(NamedTuple):
 
     def dataset(self, variables: Mapping[Any, xr.Variable], attrs: Mapping[Any, Any] | None = None) -> xr.Dataset:
         """Return a Dataset of variables whose sizes agree, without the checks of `xr.Dataset`, which take 0.2 ms."""
-        if not variables.keys().isdisjoint(self.variables):
-            return xr.Dataset(variables, xr.Coordinates(self.variables, self.indexes), attrs)  # names what is in conflict
+        if CONSTRUCT is None or not variables.keys().isdisjoint(self.variables):  # the public constructor names what is in conflict
+            return xr.Dataset(variables, xr.Coordinates(self.variables, self.indexes), attrs)
         coords = {name: variable.copy(deep=False) for name, variable in self.variables.items()}
-        return xr.Dataset._construct_direct({**variables, **coords}, {*coords}, attrs=dict(attrs or {}), indexes=dict(self.indexes))
+        dataset: xr.Dataset = CONSTRUCT({**variables, **coords}, {*coords}, attrs=dict(attrs or {}), indexes=dict(self.indexes))
+        return dataset
 
     def array(self, variable: xr.Variable, name: Hashable | None = None) -> xr.DataArray:
         """Return an array of a variable whose sizes agree."""
