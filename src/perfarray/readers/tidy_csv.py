@@ -19,7 +19,7 @@ from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS,
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.tables.columns import Table, joint_codes
+from perfarray.tables.columns import Table, are_distinct, joint_codes
 from perfarray.tables.frames import table_of
 from perfarray.tables.measured import in_one_unit, scaled, value_column, value_columns
 from perfarray.tables.roles import KNOWN_TIMES
@@ -33,6 +33,9 @@ LONGEST = 1 << 16  # Characters that the comments and the header may have togeth
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
 # Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+LARGE = 1 << 20  # Characters from which a table is read in blocks, and labels that recur as categories
+BLOCK = 1 << 18  # Characters that are encoded together: as many as pandas asks for
+SAMPLE = 1 << 14  # Characters that tell which labels recur
 WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")  # Labels that are whole numbers
 FOREIGN = (("benchmark", "time", "ratio"),)  # Headers of another format: SPEC runs, whose rows hold sums and scores too
 
@@ -117,28 +120,14 @@ def _frame(source: Source) -> pd.DataFrame:
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
     labels = [name for name in columns if name in (*COMPARED, *HISTORY)]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", pd.errors.ParserWarning)
-        try:
-            frame: pd.DataFrame = pd.read_csv(
-                io.BytesIO(text.encode()),  # faster than StringIO, which widens every character first
-                sep=delimiter,
-                skipinitialspace=" " in text or "\t" in text,  # skipping blanks that are not there takes a sixth of the parse
-                dtype=dict.fromkeys(labels, object),  # texts of Arrow would become objects anyway
-                keep_default_na=False,
-                na_values={name: [""] if name in labels else MISSING for name in columns},
-                index_col=False,
-                names=columns,
-                header=0,
-                low_memory=False,
-                **EXACT,
-            )
-        except (ValueError, pd.errors.ParserError) as error:
-            _check_rows(source, text, columns)
-            raise source.error(f"is not a table: {str(error).strip()}") from None
+    try:
+        frame, uneven = _parsed(text, columns, labels, delimiter)
+    except (ValueError, pd.errors.ParserError) as error:
+        _check_rows(source, text, columns)
+        raise source.error(f"is not a table: {str(error).strip()}") from None
     values = [name for name in columns if value_column(name)]
     # pandas drops or fills the cells of a row with more or fewer than the header, and reads `nan` as missing.
-    if caught or frame[columns[-1]].hasnans or ("nan" in text and any(frame[name].hasnans for name in values)):
+    if uneven or frame[columns[-1]].hasnans or (any(frame[name].hasnans for name in values) and "nan" in text):
         _check_rows(source, text, columns)
     if frame.empty:
         raise source.error("has a header and no rows")
@@ -146,8 +135,65 @@ def _frame(source: Source) -> pd.DataFrame:
         if WHOLE.fullmatch(str(frame[name].iloc[0])):
             codes, distinct = pd.factorize(frame[name])
             if codes.min() >= 0 and all(map(WHOLE.fullmatch, distinct)):
-                frame[name] = pd.Categorical.from_codes(codes, distinct.astype(int))
+                frame[name] = pd.Categorical.from_codes(codes, pd.Index([int(label) for label in distinct]))
     return frame
+
+
+def _parsed(text: str, columns: list[str], labels: list[str], delimiter: str) -> tuple[pd.DataFrame, bool]:
+    """Return the cells as pandas reads them, and whether it says that rows have more of them than the header.
+
+    A large table is read in blocks that fit into the processor's cache, and labels that recur as categories: together half the time.
+    """
+    options: dict[str, Any] = {
+        "sep": delimiter,
+        "skipinitialspace": " " in text or "\t" in text,  # skipping blanks that are not there takes a sixth of the parse
+        "keep_default_na": False,
+        "na_values": {name: [""] if name in labels else MISSING for name in columns},
+        "index_col": False,
+        "names": columns,
+        "header": 0,
+        **EXACT,
+    }
+    large = len(text) > LARGE
+    categories, last_row = _recurring(text, columns, labels, delimiter) if large else ([], "")
+    texts = dict.fromkeys(labels, object)  # texts of Arrow would become objects anyway
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        warnings.simplefilter("always", pd.errors.DtypeWarning)
+        frame = pd.read_csv(_Encoded(text, last_row), dtype=texts | dict.fromkeys(categories, "category"), low_memory=large, **options)
+        frame = frame.iloc[:-1] if last_row else frame
+        # pandas may take a column for numbers in one block and for texts in another.
+        if any(issubclass(warning.category, pd.errors.DtypeWarning) for warning in caught):
+            frame = pd.read_csv(_Encoded(text), dtype=texts, low_memory=False, **options)
+    return frame, any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
+
+
+class _Encoded(io.RawIOBase):
+    """Texts as UTF-8, encoded as they are read: a large text takes a sixth of its parse if it is encoded at once."""
+
+    def __init__(self, *texts: str) -> None:
+        self._blocks = (text[start : start + BLOCK].encode() for text in texts for start in range(0, len(text), BLOCK))
+
+    def read(self, _size: int = -1) -> bytes:
+        """Return the next block."""
+        return next(self._blocks, b"")
+
+
+def _recurring(text: str, columns: list[str], labels: list[str], delimiter: str) -> tuple[list[str], str]:
+    """Return the columns of labels that occur more than once on rows in the middle of a table, and a last row for it.
+
+    This is the first row with words for labels: pandas makes numbers of categories that all look like some.
+    """
+    middle = len(text) // 2
+    rows = [row.split(delimiter) for row in text[middle : middle + SAMPLE].split("\n")[1:-1]]
+    n_labels = {name: len({cells[index] for cells in rows if index < len(cells)}) for index, name in enumerate(columns) if name in labels}
+    recurring = [name for name, count in n_labels.items() if 2 * count < len(rows)]
+    start = text.find("\n") + 1
+    first_row = text[start : text.find("\n", start)]
+    cells = first_row.split(delimiter)
+    if not recurring or '"' in first_row or len(cells) != len(columns):
+        return [], ""
+    return recurring, "\n" + delimiter.join("word" if name in labels else cell for name, cell in zip(columns, cells, strict=True)) + "\n"
 
 
 def _check_rows(source: Source, text: str, columns: list[str]) -> None:
@@ -187,14 +233,16 @@ def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
 
 def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
     values = column.to_numpy()
+    if values.min() > 0:
+        return
     rows = np.flatnonzero(~np.isnan(values) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool)))
     checked(values[rows], lambda index: f"column {column.name!r}, row {rows[index] + 1} under the header,", source, above_zero=True)
 
 
 def _check_repeats(source: Source, table: Table) -> None:
-    cells, _ = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
-    repeats = pd.Index(cells).duplicated()
-    if repeats.any():
+    cells, count = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
+    if not are_distinct(cells, count):
+        repeats = pd.Index(cells).duplicated()
         row = int(repeats.argmax())
         raise source.error(
             f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under the header ({table.place(row)}); "
