@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import perfarray
+from perfarray.readers import tidy_csv
 from readers.files_of_our_own import NAN, check, reader, readings, refusals
 
 read = reader("runs.csv")
@@ -120,3 +121,43 @@ def test_what_was_written_is_read(tmp_path):
     times = times.expand_dims(benchmark=["a", "a#2"])
     again = read(tmp_path, times.perf.to_frame().to_csv(index=False))
     np.testing.assert_array_equal(again["time"].transpose(*times["time"].dims), times["time"])
+
+
+HEAD = "benchmark,machine,execution,note,time\n"
+RECURRING = "".join(f"{{0}},{{1}},{n},x,1.5\n" for n in range(9))
+
+
+@pytest.mark.parametrize("comment", ["", "# units: ms\n"])
+@pytest.mark.parametrize(
+    "row", ['"a,b",m,10,x,1', "a ,m, 10,x,1", "a,m,10,x,", "µ,m,10,x,1", "NA,,10,nan,1", "a#2,m,10,1,1", "#a,m,10,x,1"]
+)
+@pytest.mark.parametrize(
+    "labels", [("fft", "m"), ("2", "10"), ("02", "2"), ("True", "true"), ("1.0", "1"), ('"fft"', "m"), ("", "unknown")]
+)
+def test_a_large_table_reads_as_a_small_one(tmp_path, monkeypatch, labels, row, comment):
+    """Labels stay as they are written where they are read as categories, which pandas would take for numbers and truths."""
+    content = comment + HEAD + RECURRING.format(*labels) + row + "\n" + RECURRING.format(*labels[::-1])
+    expected = read(tmp_path, content)
+    monkeypatch.setattr(tidy_csv, "LARGE", 0)
+    assert expected.identical(read(tmp_path, content))
+
+
+def test_labels_that_never_recur_are_read_as_texts(tmp_path, monkeypatch):
+    monkeypatch.setattr(tidy_csv, "LARGE", 0)
+    times = read(tmp_path, "benchmark,time\n" + "".join(f"0{n},1\n" for n in range(30)))
+    assert times["benchmark"].values.tolist() == [f"0{n}" for n in range(30)]
+
+
+def test_a_large_table_may_begin_with_a_cell_of_two_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(tidy_csv, "LARGE", 0)
+    times = read(tmp_path, 'benchmark,time,note\nfft,1,"two\nlines"\n' + "sort,1,x\n" * 30)
+    assert times["note"].dims == ("benchmark",)
+    assert times["note"].values.tolist() == ["two\nlines", "x"]
+
+
+def test_a_column_has_one_type_however_late_a_text_comes(tmp_path):
+    """pandas, which reads a large table in blocks, would make 1 of `01` in the first rows and leave it as text in the last."""
+    n_rows = 300_000
+    rows = [f"fft,{n},01,2.5\n" for n in range(n_rows - 1)]
+    times = read(tmp_path, "".join(["benchmark,execution,power,time\n", *rows, f"fft,{n_rows - 1},x,2.5\n"]))
+    assert set(times["power"].values.ravel().tolist()) == {"01", "x"}

@@ -26,6 +26,20 @@ def test_rows_are_numbered_inside_their_parent(codes, few):
         assert by_row[row] == np.count_nonzero(same[:row])
 
 
+@pytest.mark.parametrize("labels", [
+    np.array([127, -128, 127, 5], dtype=np.int8),
+    np.array([2**64 - 1, 3, 2**64 - 1, 4], dtype=np.uint64),
+    np.array([2**63 - 1, -(2**63), 2**63 - 1, 0]),
+    np.array([0.5, -1.5, 0.5, 0.0]),
+    np.array([True, False, True, False]),
+])  # fmt: skip
+@pytest.mark.parametrize("parents", [[], [np.array([0, 0, 1, 1])]])
+def test_labels_of_any_range_are_numbered(labels, parents):
+    inside = [[other for other in range(4) if not parents or parents[0][other] == parents[0][row]] for row in range(4)]
+    expected = [sorted(set(labels[rows].tolist())).index(labels[row].item()) for row, rows in enumerate(inside)]
+    assert number_within(parents, labels).tolist() == expected
+
+
 @given(codes=CODES)
 def test_joint_codes_are_the_same_for_the_same_rows(codes):
     """Two rows have one code where all their codes agree, and it is below the number that comes with it."""

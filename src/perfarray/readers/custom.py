@@ -52,7 +52,7 @@ def recognise(source: Source) -> bool:
         return False
     if _column_indices(source):
         return True
-    columns = tidy_csv.header(tidy_csv.header_text(source))
+    columns = tidy_csv.header(source.beginning)
     has_values = quantity(source, columns) is not None or any(map(value_column, names_of_columns(source, columns)))
     return set(source.options.dims.values()) <= set(columns) and has_values
 
@@ -147,7 +147,7 @@ def names_of_columns(source: Source, columns: list[str]) -> list[str]:
 
 
 def _with_header(source: Source) -> Source:
-    head, indices = tidy_csv.header_text(source), _column_indices(source)
+    head, indices = source.beginning, _column_indices(source)
     comments, separator = tidy_csv.comments(head), tidy_csv.separator(head)
     body = source.text[len(comments) :]
     first, _, following = body.partition("\n")
@@ -202,7 +202,7 @@ def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
     labels: dict[int, dict[str, Any]] = {}
     column_names: dict[int, str] = {}
     n_texts = 0
-    reader = csv.reader(io.StringIO(source.text), delimiter=tidy_csv.separator(tidy_csv.header_text(source)), skipinitialspace=True)
+    reader = csv.reader(io.StringIO(source.text), delimiter=tidy_csv.separator(source.beginning), skipinitialspace=True)
     for line, row in enumerate(reader, 1):
         cells = [cell.strip() for cell in row]
         if not labels:

@@ -49,7 +49,7 @@ def _values(source: Source, table: Table, name: str) -> Texts:
         integral = values.dtype.kind == "f" and bool((values % 1 == 0).all())
         return objects((values.astype(int) if integral else values).tolist())
     if name not in table.descriptors:
-        names = tidy_csv.header(tidy_csv.header_text(source)) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
+        names = tidy_csv.header(source.beginning) if table.format == tidy_csv.NAME else [*table.descriptors, *table.columns]
         raise source.error(f"has no setting or column {name!r}; it has {listed(names, 30) or 'none'}")
     descriptor = table.descriptors[name]
     labels = [

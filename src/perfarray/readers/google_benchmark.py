@@ -4,7 +4,7 @@ The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coo
 iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, pairwise
 from sys import float_info
 from typing import Any
@@ -91,16 +91,22 @@ def _mean_of(row: Row) -> str | None:
 
 def _groups(rows: list[Row], measured: Iterable[int]) -> list[list[int]]:
     """Return the rows of each benchmark; a repetition that occurs twice begins another benchmark of the same name."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    repeats: dict[tuple[Any, ...], int] = {}
+    groups: list[list[int]] = []
+    benchmarks: dict[tuple[Any, ...], tuple[dict[Any, int], dict[int, list[int]]]] = {}
     for index in measured:
         row = rows[index]
         key = (row.get("run_name", row["name"]), row.get("family_index"), row.get("per_family_instance_index"))
+        if (benchmark := benchmarks.get(key)) is None:
+            benchmark = benchmarks[key] = {}, {}
+        repeats, parts = benchmark
         repetition = row.get("repetition_index")
-        repeat = repeats.get((*key, repetition), 0)
-        repeats[*key, repetition] = repeat + 1
-        groups.setdefault((*key, 0 if repetition is None else repeat), []).append(index)
-    return list(groups.values())
+        repeat = 0 if repetition is None else repeats.get(repetition, 0)
+        repeats[repetition] = repeat + 1
+        if (group := parts.get(repeat)) is None:
+            group = parts[repeat] = []
+            groups.append(group)
+        group.append(index)
+    return groups
 
 
 def _entry(source: Source, first: Row) -> Entry:
@@ -114,11 +120,16 @@ def _entry(source: Source, first: Row) -> Entry:
 def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Mask]]:
     """Return values, counters and marks of some rows; what failed or was skipped has no time."""
     rows = [rows[index] for index in indices]
-    succeeded = [not (row.get("error_occurred") or row.get("skipped")) for row in rows]
+    keys = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, rows))))
+    odd = "error_occurred" in keys or "skipped" in keys
+    succeeded = [not (row.get("error_occurred") or row.get("skipped")) if odd else True for row in rows]
     columns = {}
-    for key in [key for key in dict.fromkeys(chain.from_iterable(rows)) if key in MEASURED or key not in FIELDS]:
+    for key in [key for key in keys if key in MEASURED or key not in FIELDS]:
         stated = [row.get(key, MISSING) for row in rows]
         counter = key not in MEASURED
+        if not counter and all(succeeded) and MISSING not in stated:
+            columns[key] = checked(stated, _locate(indices, range(len(rows)), key), source, above_zero=key == "real_time")
+            continue
         if counter and not any(isinstance(value, int | float) for value in stated):
             continue
         valid = [
@@ -132,11 +143,11 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
     values |= {ours: columns.pop(theirs) * factors for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}
     values |= {key: columns.pop(key) for key in RATES if key in columns}
     counters = {LOOPS if key == "iterations" else key: column for key, column in columns.items()}
-    failed = np.array([bool(row.get("error_occurred")) for row in rows])
+    failed = np.array(["error_occurred" in keys and bool(row.get("error_occurred")) for row in rows])
     return values, counters, {"failed": failed} if failed.any() else {}
 
 
-def _locate(indices: list[int], rows: list[int], key: str) -> Callable[[int], str]:
+def _locate(indices: list[int], rows: Sequence[int], key: str) -> Callable[[int], str]:
     return lambda number: f"benchmarks[{indices[rows[number]]}]: {key!r}"
 
 

@@ -5,6 +5,8 @@ A time of 0 is what remains of a process that took no longer than the shell, and
 have failed too: all times of its command are NaN.
 """
 
+from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -38,8 +40,8 @@ def read(source: Source) -> Table:
     """Read the times of every command: benchmark x execution x iteration."""
     results = source.json["results"]
     note_means(source, sum(not result.get("times") for result in results))
-    runs = [_runs(source, f"results[{index}]", result) for index, result in enumerate(results)]
-    executions = np.array([len(times) for times, _, _ in runs], dtype=np.intp)
+    runs = _plain_runs(results) or [_runs(source, f"results[{index}]", result) for index, result in enumerate(results)]
+    executions = np.array([len(_times_and_codes(result)[0]) for result in results], dtype=np.intp)
     entries = [
         Entry(str(result["command"]), (), {key: value_of(str(text)) for key, text in (result.get("parameters") or {}).items()})
         for result in results
@@ -48,6 +50,20 @@ def read(source: Source) -> Table:
     values = {TIME: times} | ({"memory": memory} if any(result.get("memory_usage_byte") for result in results) else {})
     columns = Columns(executions, np.ones(int(executions.sum()), dtype=np.intp), values, marks={"failed": failed})
     return table_of_columns(source, entries, columns, counts=_count_zeros(source, results))
+
+
+def _plain_runs(results: list[Result]) -> list[tuple[Floats, Floats, Mask]]:
+    """Return the runs of all commands together; none where one of these failed, took no time or has an amount of memory."""
+    pairs = list(map(_times_and_codes, results))
+    times = list(chain.from_iterable(times for times, _ in pairs))
+    succeeded = all(type(times) is type(codes) is list and len(times) == len(codes) == codes.count(0) for times, codes in pairs)
+    if not succeeded or any(result.get("memory_usage_byte") for result in results) or not set(map(type, times)) <= {float, int}:
+        return []
+    with suppress(OverflowError):
+        values = np.array(times, dtype=float)
+        if np.isfinite(values).all() and (values > 0).all():
+            return [(values, np.full(len(values), np.nan), np.zeros(len(values), dtype=bool))]
+    return []
 
 
 def _runs(source: Source, location: str, result: Result) -> tuple[Floats, Floats, Mask]:

@@ -24,6 +24,7 @@ T = TypeVar("T")
 UNPACKED = 1 << 24  # Bytes any compressed file may unpack to, however small it is
 CHUNK = 1 << 20  # Bytes of one read from a pipe or device, which has no size
 HEAD = 4096  # Characters by which a format is first recognised
+BEGINNING = 1 << 16  # Characters that the comments and the header of a table may have together
 COMPRESSIONS = ((b"\x1f\x8b", gzip.open, ".gz"), (b"BZh", bz2.open, ".bz2"), (b"\xfd7zXZ\x00", lzma.open, ".xz"))
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)  # Errors of unpacking
 # Characters that move the cursor of a terminal, or turn the direction of a text
@@ -120,7 +121,7 @@ class Source:
     def rewritten(self, text: str) -> "Source":
         """Return this file with another text; its notes go to this file."""
         source = Source(self.path, self._answers, self.options, self._contents)
-        source.text, source.notes = text, self.notes
+        source.ascii, source.text, source.notes = None, text, self.notes
         return source
 
     @contextmanager
@@ -171,8 +172,29 @@ class Source:
         return self.packed
 
     @cached_property
+    def ascii(self) -> bytes | None:
+        """The bytes of a file of ASCII with line feeds: a large table need not become text. None of any other, and of a compressed one."""
+        content = self.packed
+        is_text = content.isascii() and b"\0" not in content and b"\r" not in content
+        as_written = self.options.encoding is None and not any(content.startswith(magic) for magic, _, _ in COMPRESSIONS)
+        return content if is_text and as_written else None
+
+    @property
+    def beginning(self) -> str:
+        """The first characters of the text, among which a table has its header."""
+        return self.text[:BEGINNING] if self.ascii is None else self.ascii[:BEGINNING].decode()
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the file has no text but white space."""
+        content = self.text if self.ascii is None else self.ascii
+        return not content or content.isspace()
+
+    @cached_property
     def text(self) -> str:
         """The whole file as text, with line feeds at the ends of lines."""
+        if self.ascii is not None:
+            return self.ascii.decode()
         text = self._decoded(self.unpacked())
         if "\0" in text:
             raise self.error(f"is not text: character {text.index(chr(0))} is NUL")

@@ -76,7 +76,7 @@ def recognise(source: Source) -> Format | None:
     if binary:
         return binary[0]
     try:
-        is_text = bool(source.text)
+        is_text = bool(source.text if source.ascii is None else source.ascii)
     except FileError:
         if _has_started(source):
             raise
@@ -96,7 +96,7 @@ def _has_started(source: Source) -> bool:
 
 def read_table(source: Source, file_format: Format, reader: Callable[[Source], Table] | None = None) -> Table:
     """Return a file, or with a `reader` of its own a folder, as a table that says its format, or an error that says what is wrong."""
-    if reader is None and not file_format.magic and (not source.text or source.text.isspace()):
+    if reader is None and not file_format.magic and source.is_blank:
         raise source.error("is empty")
     try:
         table = (reader or file_format.read)(source)
@@ -124,7 +124,7 @@ def _with_execution(table: Table) -> dict[str, Integers]:
 
 def not_recognised(source: Source) -> FileError:
     """Return why a file that the caller named cannot be read: it is no text, empty, broken, or of another kind."""
-    if not source.text or source.text.isspace():
+    if source.is_blank:
         return source.error("is empty")
     if source.looks_like_json and source.json_or_none is None:
         _ = source.json  # raises with the place

@@ -123,7 +123,8 @@ def _shortened(value: Any) -> str:
 
 def rows_with(rows: Any, *keys: str) -> TypeGuard[list[dict[str, Any]]]:
     """Return whether JSON is a list of objects, one at least, each of which has these keys."""
-    return isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) and row.keys() >= set(keys) for row in rows)
+    is_list = isinstance(rows, list) and bool(rows) and all(isinstance(row, dict) for row in rows)
+    return is_list and all(key in row for key in keys for row in rows)
 
 
 def has_keys(*keys: str, first: str = "") -> Callable[[str], bool]:

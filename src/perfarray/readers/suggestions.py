@@ -195,7 +195,7 @@ def _reads(source: Source, pattern: str | None = None, dims: dict[str, Any] | No
 
 
 def _for_table(source: Source) -> str:
-    columns = tidy_csv.header(tidy_csv.header_text(source))
+    columns = tidy_csv.header(source.beginning)
     if all(number(name) is not None for name in columns):
         begin = f"it begins with {len(columns)} numbers without a header: "
         single = "dims={'time': 0} takes those in column 0 for seconds"

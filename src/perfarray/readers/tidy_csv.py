@@ -9,6 +9,7 @@ import csv
 import io
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +19,8 @@ import pandas as pd
 from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS, TIME, seconds_factor
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import checked
-from perfarray.readers.opening import Source
-from perfarray.tables.columns import Table, joint_codes
+from perfarray.readers.opening import BEGINNING, Source
+from perfarray.tables.columns import Table, are_distinct, joint_codes
 from perfarray.tables.frames import table_of
 from perfarray.tables.measured import in_one_unit, scaled, value_column, value_columns
 from perfarray.tables.roles import KNOWN_TIMES
@@ -28,11 +29,13 @@ from perfarray.timings.values import direction_of
 
 NAME = "tidy_csv"
 COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}  # Between rows, by separator
-LONGEST = 1 << 16  # Characters that the comments and the header may have together
 # How a missing number is written, in databases too; a label may be any of these but the empty one
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
 # Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
+LARGE = 1 << 20  # Bytes from which a table is read in blocks, and labels that recur as categories
+BLOCK = 1 << 18  # Bytes that pandas gets at once: as many as it asks for
+SAMPLE = 1 << 14  # Bytes that tell which labels recur
 WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")  # Labels that are whole numbers
 FOREIGN = (("benchmark", "time", "ratio"),)  # Headers of another format: SPEC runs, whose rows hold sums and scores too
 
@@ -44,12 +47,12 @@ def started(head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the header names a dim and a column of values."""
-    return not source.looks_like_json and _is_tidy(header_text(source))
+    return not source.looks_like_json and _is_tidy(source.beginning)
 
 
 def read(source: Source) -> Table:
     """Read the table; names and comments give the roles of columns, as in `to_timings`."""
-    return table_of_rows(source, _frame(source), stated_in(comments(header_text(source))))
+    return table_of_rows(source, _frame(source), stated_in(comments(source.beginning)))
 
 
 def stated_in(text: str) -> dict[str, str]:
@@ -111,48 +114,104 @@ def _is_tidy(text: str) -> bool:
 
 def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
-    columns, delimiter = header(header_text(source)), separator(header_text(source))
-    text = source.text[len(comments(source.text)) :]
-    text = COMMENT[delimiter].sub("", text) if "#" in text else text
+    columns, delimiter = header(source.beginning), separator(source.beginning)
+    content = _without_comments(source, delimiter)
     if len(set(columns)) != len(columns):
         raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
     labels = [name for name in columns if name in (*COMPARED, *HISTORY)]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", pd.errors.ParserWarning)
-        try:
-            frame: pd.DataFrame = pd.read_csv(
-                io.BytesIO(text.encode()),  # faster than StringIO, which widens every character first
-                sep=delimiter,
-                skipinitialspace=" " in text or "\t" in text,  # skipping blanks that are not there takes a sixth of the parse
-                dtype=dict.fromkeys(labels, object),  # texts of Arrow would become objects anyway
-                keep_default_na=False,
-                na_values={name: [""] if name in labels else MISSING for name in columns},
-                index_col=False,
-                names=columns,
-                header=0,
-                low_memory=False,
-                **EXACT,
-            )
-        except (ValueError, pd.errors.ParserError) as error:
-            _check_rows(source, text, columns)
-            raise source.error(f"is not a table: {str(error).strip()}") from None
+    try:
+        frame, uneven = _parsed(content, columns, labels, delimiter)
+    except (ValueError, pd.errors.ParserError) as error:
+        _check_rows(source, content.decode(), columns)
+        raise source.error(f"is not a table: {str(error).strip()}") from None
     values = [name for name in columns if value_column(name)]
     # pandas drops or fills the cells of a row with more or fewer than the header, and reads `nan` as missing.
-    if caught or frame[columns[-1]].hasnans or ("nan" in text and any(frame[name].hasnans for name in values)):
-        _check_rows(source, text, columns)
+    if uneven or frame[columns[-1]].hasnans or (any(frame[name].hasnans for name in values) and b"nan" in content):
+        _check_rows(source, content.decode(), columns)
     if frame.empty:
         raise source.error("has a header and no rows")
     for name in labels:
         if WHOLE.fullmatch(str(frame[name].iloc[0])):
             codes, distinct = pd.factorize(frame[name])
             if codes.min() >= 0 and all(map(WHOLE.fullmatch, distinct)):
-                frame[name] = pd.Categorical.from_codes(codes, distinct.astype(int))
+                frame[name] = pd.Categorical.from_codes(codes, pd.Index([int(label) for label in distinct]))
     return frame
+
+
+def _without_comments(source: Source, delimiter: str) -> bytes:
+    """Return the header and the rows as UTF-8."""
+    start = len(comments(source.beginning))
+    if source.ascii is not None and start < BEGINNING and source.ascii.find(b"#", start) < 0:
+        return source.ascii[start:]
+    text = source.text[len(comments(source.text)) :]
+    return (COMMENT[delimiter].sub("", text) if "#" in text else text).encode()
+
+
+def _parsed(content: bytes, columns: list[str], labels: list[str], delimiter: str) -> tuple[pd.DataFrame, bool]:
+    """Return the cells as pandas reads them, and whether it says that rows have more of them than the header.
+
+    A large table is read in blocks that fit into the processor's cache, and labels that recur as categories: together half the time.
+    """
+    options: dict[str, Any] = {
+        "sep": delimiter,
+        "skipinitialspace": b" " in content or b"\t" in content,  # skipping blanks that are not there takes a sixth of the parse
+        "keep_default_na": False,
+        "na_values": {name: [""] if name in labels else MISSING for name in columns},
+        "index_col": False,
+        "names": columns,
+        "header": 0,
+        **EXACT,
+    }
+    large = len(content) > LARGE
+    categories, last_row = _recurring(content, columns, labels, delimiter) if large else ([], b"")
+    texts = dict.fromkeys(labels, object)  # texts of Arrow would become objects anyway
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        warnings.simplefilter("always", pd.errors.DtypeWarning)
+        blocks: Any = _Blocks(content, last_row)
+        frame = pd.read_csv(blocks, dtype=texts | dict.fromkeys(categories, "category"), low_memory=large, **options)
+        frame = frame.iloc[:-1] if last_row else frame
+        # pandas may take a column for numbers in one block and for texts in another.
+        if any(issubclass(warning.category, pd.errors.DtypeWarning) for warning in caught):
+            frame = pd.read_csv(io.BytesIO(content), dtype=texts, low_memory=False, **options)
+    return frame, any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
+
+
+class _Blocks:
+    """Contents one after another, without a copy of the whole: as much of a file as the parser of pandas asks for."""
+
+    def __init__(self, *contents: bytes) -> None:
+        self._blocks = (content[start : start + BLOCK] for content in contents for start in range(0, len(content), BLOCK))
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._blocks
+
+    def read(self, _size: int = -1) -> bytes:
+        """Return the next block."""
+        return next(self._blocks, b"")
+
+
+def _recurring(content: bytes, columns: list[str], labels: list[str], delimiter: str) -> tuple[list[str], bytes]:
+    """Return the columns of labels that occur more than once on rows in the middle of a table, and a last row for it.
+
+    This is the first row with words for labels: pandas makes numbers of categories that all look like some.
+    """
+    middle = len(content) // 2
+    rows = [row.split(delimiter) for row in content[middle : middle + SAMPLE].decode(errors="replace").split("\n")[1:-1]]
+    n_labels = {name: len({cells[index] for cells in rows if index < len(cells)}) for index, name in enumerate(columns) if name in labels}
+    recurring = [name for name, count in n_labels.items() if 2 * count < len(rows)]
+    start = content.find(b"\n") + 1
+    first_row = content[start : content.find(b"\n", start)].decode()
+    cells = first_row.split(delimiter)
+    if not recurring or '"' in first_row or len(cells) != len(columns):
+        return [], b""
+    cells = ["word" if name in labels else cell for name, cell in zip(columns, cells, strict=True)]
+    return recurring, f"\n{delimiter.join(cells)}\n".encode()
 
 
 def _check_rows(source: Source, text: str, columns: list[str]) -> None:
     """Raise at the first row with more or fewer cells than the header, or with `nan` for a value."""
-    rows = csv.reader(io.StringIO(text), delimiter=separator(header_text(source)))
+    rows = csv.reader(io.StringIO(text), delimiter=separator(source.beginning))
     n_named = max((position for position, name in enumerate(columns, 1) if name), default=0)
     values = [index for index, name in enumerate(columns) if value_column(name)]
     try:
@@ -187,24 +246,21 @@ def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
 
 def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
     values = column.to_numpy()
+    if values.min() > 0:
+        return
     rows = np.flatnonzero(~np.isnan(values) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool)))
     checked(values[rows], lambda index: f"column {column.name!r}, row {rows[index] + 1} under the header,", source, above_zero=True)
 
 
 def _check_repeats(source: Source, table: Table) -> None:
-    cells, _ = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
-    repeats = pd.Index(cells).duplicated()
-    if repeats.any():
+    cells, count = joint_codes([*(column.codes for column in table.labels.values()), *table.levels.values()])
+    if not are_distinct(cells, count):
+        repeats = pd.Index(cells).duplicated()
         row = int(repeats.argmax())
         raise source.error(
             f"{int(repeats.sum())} rows repeat a measurement, the first is row {row + 1} under the header ({table.place(row)}); "
             "leave out the repetition column that does not tell them apart, or name the column that does as a dim or a level"
         )
-
-
-def header_text(source: Source) -> str:
-    """Return the text that may hold the comments and the header."""
-    return source.text[:LONGEST]
 
 
 def comments(text: str) -> str:

@@ -15,7 +15,7 @@ from xarray.indexes import PandasIndex
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
-from perfarray.tables.columns import Descriptor, Metric, Table, level_order, objects
+from perfarray.tables.columns import Descriptor, Metric, Table, are_distinct, level_order, objects
 from perfarray.timings.apply import Labels
 from perfarray.timings.options import options
 
@@ -128,9 +128,7 @@ def _check_single(flat: Integers, names: list[str], table: Table, shape: tuple[i
     """Raise where two rows fall on one cell; the message names the first."""
     if len(flat) < 2:
         return
-    occupied = np.zeros(int(np.prod(shape)), dtype=bool)
-    occupied[flat] = True
-    if int(np.count_nonzero(occupied)) == len(flat):
+    if are_distinct(flat, int(np.prod(shape))):
         return
     order = np.argsort(flat, kind="stable")
     repeats = np.flatnonzero(np.diff(flat[order]) == 0)

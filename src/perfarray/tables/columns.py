@@ -128,16 +128,27 @@ def number_within(parents: Sequence[Integers], labels: npt.ArrayLike) -> Integer
     -------
     int array, shape (rows,)
     """
-    codes, distinct = pd.factorize(np.asarray(labels), sort=True, use_na_sentinel=False)
-    label_codes = codes.astype(np.intp, copy=False)
-    if not parents:
-        return label_codes
-    parent, count = joint_codes(parents)
-    if count * len(distinct) > _most_codes(len(label_codes)):
-        return pd.Series(label_codes).groupby(parent, sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
-    occurs = np.zeros((count, len(distinct)), dtype=bool)
-    occurs[parent, label_codes] = True
-    return (np.cumsum(occurs, axis=1) - 1)[parent, label_codes]
+    keys = np.asarray(labels)
+    parent, count = joint_codes(parents) if parents else (np.zeros(len(keys), dtype=np.intp), 1)
+    most = _most_codes(len(keys))
+    # Whole numbers that lie close together are codes already.
+    low = int(keys.min()) if len(keys) and np.can_cast(keys.dtype, np.intp) else None
+    width = most + 1 if low is None else int(keys.max()) - low + 1
+    if low is not None and count * width <= most:
+        codes = keys.astype(np.intp, copy=False)
+        codes = codes - low if low else codes
+    else:
+        codes, distinct = pd.factorize(keys, sort=True, use_na_sentinel=False)
+        codes, width = codes.astype(np.intp, copy=False), len(distinct)
+    if count * width > most:
+        return pd.Series(codes).groupby(parent, sort=False).rank(method="dense").to_numpy().astype(np.intp) - 1
+    cells = parent * width
+    cells += codes  # in place: memory for another array takes as long as the sum
+    occurs = np.zeros(count * width, dtype=bool)
+    occurs[cells] = True
+    if occurs.all():
+        return codes
+    return (np.cumsum(occurs.reshape(count, width), axis=1) - 1).reshape(-1)[cells]
 
 
 def row_in_parent(parents: Sequence[Integers], rows: int) -> Integers:
@@ -145,9 +156,16 @@ def row_in_parent(parents: Sequence[Integers], rows: int) -> Integers:
     if not parents:
         return np.arange(rows)
     parent, count = joint_codes(parents)
-    if rows and np.bincount(parent, minlength=count).max() == 1:
+    if are_distinct(parent, count):
         return np.zeros(rows, dtype=np.intp)
     return pd.Series(0, index=range(rows)).groupby(parent, sort=False).cumcount().to_numpy()
+
+
+def are_distinct(codes: Integers, count: int) -> bool:
+    """Return whether no code occurs twice; all are below `count`."""
+    occurs = np.zeros(count, dtype=bool)
+    occurs[codes] = True
+    return int(np.count_nonzero(occurs)) == len(codes)
 
 
 def joint_codes(columns: Sequence[Integers]) -> tuple[Integers, int]:
@@ -171,7 +189,8 @@ def joint_codes(columns: Sequence[Integers]) -> tuple[Integers, int]:
     joint, count = columns[0], int(columns[0].max(initial=-1)) + 1
     for column in columns[1:]:
         width = int(column.max(initial=-1)) + 1
-        joint, count = joint * width + column, count * width
+        joint, count = joint * width, count * width
+        joint += column
         if count > _most_codes(len(joint)):
             joint, distinct = pd.factorize(joint)
             count = len(distinct)

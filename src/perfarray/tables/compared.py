@@ -23,6 +23,8 @@ def compared_columns(columns: Mapping[str, pd.Series], labels: Mapping[str, Colu
     and never taken for repetitions. Numbers and time stamps may be quantities measured along with the values; they are labels only where
     most of them occur more than once. `columns` have no role yet; `repetitions` are numbered by the table, outermost first.
     """
+    if not columns:
+        return []
     codes = {name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()}
     nest = [pd.factorize(series)[0] for series in repetitions.values()]
     dims = [column.codes for column in labels.values()]

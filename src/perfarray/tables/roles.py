@@ -31,7 +31,7 @@ def label_column(series: pd.Series) -> Column:
     if codes.min(initial=0) < 0:  # to look for missing labels first takes as long again
         codes, labels = pd.factorize(series, use_na_sentinel=False)
     names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
-    return Column(codes=codes.astype(np.intp), labels=names)
+    return Column(codes=codes.astype(np.intp, copy=False), labels=names)
 
 
 def numbered_levels(
@@ -42,9 +42,11 @@ def numbered_levels(
     parents = [column.codes for column in labels.values()]
     numbered: dict[str, Integers] = {}
     for name in order:
+        parents = [joint_codes(parents)[0]] if parents else []
         codes = _repetition_labels(repetitions[name])
-        numbered[name] = _number_shared(labels, numbered, codes) if name in shared else number_within([*parents, *numbered.values()], codes)
-    cells = row_in_parent([*parents, *numbered.values()], rows)
+        numbered[name] = _number_shared(labels, numbered, codes) if name in shared else number_within(parents, codes)
+        parents.append(numbered[name])
+    cells = row_in_parent(parents, rows)
     unnamed = [name for name in dict.fromkeys((level, ITERATION)) if name not in numbered]
     if (cells.max(initial=0) > 0 or not numbered) and unnamed:
         numbered[unnamed[0]] = cells

@@ -72,7 +72,6 @@ OF_BENCHMARK = re.compile(r"(\d{3})(peak|base)")  # Medians of one benchmark
 UNSTATED = frozenset({"", "--", "NA", "NaN", "nan"})  # Cells that state nothing
 NOT_SCORED = UNSTATED | {"NC", "CE", "RE"}  # Nothing, non-compliant, did not compile, did not run
 LABEL = ("vendor", "system", "suite")  # What names a result
-LONGEST = 1 << 16  # Characters the head may have
 
 
 def started(head: str) -> bool:
@@ -82,7 +81,7 @@ def started(head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the head names a system and a score."""
-    return not source.looks_like_json and _is_dump(source.text[:LONGEST])
+    return not source.looks_like_json and _is_dump(source.beginning)
 
 
 def read(source: Source) -> Table:
