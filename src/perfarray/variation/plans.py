@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial, reduce
 from operator import add
-from sys import intern
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +20,10 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
-from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
+from perfarray.variation.advice import CHEAP, FEW, MANY, NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import ITERATIONS, PRICE
-from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, variance_of_mean
+from perfarray.variation.numerics.allocation import ROUNDING, Goal, over_levels, price, so_far, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, half_width_limits, units_to_add
 from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.plans import (
@@ -337,16 +336,24 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
 
 
 def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
-    words = np.empty(plan.cost.shape, dtype=object)
-    inside = np.cumprod(inside_unit(plan.repetitions), axis=-1) * pilot.cost
-    for cell in np.ndindex(*plan.cost.shape):  # text is written one cell at a time
-        if not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any():
-            share = float(inside[cell][-1] / inside[cell].sum()) if len(levels) > 1 else 1.0
-            advice = advice_on_nest(plan.repetitions[cell], already[cell], merged[cell], share, float(pilot.n[cell]), levels)
-        else:
-            advice = NO_OUTER.format(level=levels[0]) if np.isinf(plan.unrounded[cell]).any() else NO_PLAN
-        words[cell] = intern(advice)
-    return words
+    lower, no_outer = len(levels) - 1, NO_OUTER.format(level=levels[0])
+    inside = so_far(np.multiply, inside_unit(plan.repetitions)) * pilot.cost
+    share = inside[..., -1] / over_levels(np.add, inside) if lower else np.ones(plan.cost.shape)
+    unplanned = np.isnan(plan.repetitions[..., 1:] if lower else plan.cost[..., None]).any(axis=-1)
+    # What is said of a cell depends on this alone: text is written once for cells that are alike.
+    of_cells = unplanned, np.isinf(plan.unrounded).any(axis=-1), np.where(share <= CHEAP, share, 1.0), np.fmin(pilot.n, MANY)
+    of_levels = np.fmin(plan.repetitions, FEW), already <= 1, merged
+    rows = zip(
+        *(array.ravel().tolist() for array in of_cells),
+        *(map(tuple, array[..., 1:].reshape(plan.cost.size, lower).tolist()) for array in of_levels),
+        strict=True,
+    )
+    texts = np.empty(plan.cost.size, dtype=object)
+    texts[:] = [
+        (no_outer if endless else NO_PLAN) if no_plan else advice_on_nest(counts, unseen, without, part, n, levels)
+        for no_plan, endless, part, n, counts, unseen, without in rows
+    ]
+    return texts.reshape(plan.cost.shape)
 
 
 @check("plans")

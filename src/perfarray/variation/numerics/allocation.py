@@ -8,7 +8,7 @@ Levels lie along the last axis, outermost first.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
+SHORT = 7  # of up to so many numbers NumPy's sum is that of one after the other
 LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
 
 
@@ -92,14 +93,31 @@ def optimal_counts(variance: Floats, cost: Floats) -> Floats:
     return counts
 
 
+def over_levels(function: np.ufunc, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return what a function makes of the last axis: of a few levels one after the other, which NumPy's reduction takes far longer for."""
+    if values.shape[-1] > SHORT:
+        return np.asarray(function.reduce(values, axis=-1))
+    return np.asarray(reduce(function, (values[..., level] for level in range(values.shape[-1]))))
+
+
+def so_far(function: np.ufunc, values: Floats) -> Floats:
+    """Return the same of every level and those before it."""
+    if values.shape[-1] > SHORT:
+        return np.asarray(function.accumulate(values, axis=-1))
+    results = np.array(values, dtype=float)
+    for level in range(1, values.shape[-1]):
+        function(results[..., level - 1], results[..., level], out=results[..., level])
+    return results
+
+
 def price(repetitions: Floats, cost: Floats) -> Floats:
     """Return equation 13: what counts (..., L) cost."""
-    return np.asarray((np.cumprod(repetitions, axis=-1) * cost).sum(axis=-1))
+    return over_levels(np.add, so_far(np.multiply, repetitions) * cost)
 
 
 def variance_of_mean(repetitions: Floats, variance: Floats) -> Floats:
     """Return equation 11: the squared standard error of the mean with counts (..., L)."""
-    return np.asarray((variance / np.cumprod(repetitions, axis=-1)).sum(axis=-1))
+    return over_levels(np.add, variance / so_far(np.multiply, repetitions))
 
 
 def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
@@ -113,9 +131,9 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
     def score(n: Floats) -> Floats:
         totals = totals_for(task, n[:, None])[:, 0]
         if task.by_budget:
-            return np.asarray(student_t(n, task.probability) * np.sqrt((task.variance / totals).sum(axis=1)))
+            return np.asarray(student_t(n, task.probability) * np.sqrt(over_levels(np.add, task.variance / totals)))
         with np.errstate(invalid="ignore"):
-            return np.asarray((totals * task.cost).sum(axis=1))
+            return over_levels(np.add, totals * task.cost)
 
     return lowest(score, low, high), low, high
 
@@ -162,22 +180,24 @@ def share_out(
     which they leave `low` ascend already.
     """
     a, d, root, low = np.broadcast_arrays(variance, cost, np.sqrt(rates), low)
+    if not a.shape[-1]:
+        return low
     with np.errstate(divide="ignore", invalid="ignore"):
         if budget is not None:
             free, fixed, limit = d * root, d * low, np.asarray(budget)
         else:
             free, fixed, limit = np.where(root > 0, a / root, 0.0), a / low, np.asarray(variance_wanted)
-        whole_of_it = fixed.sum(axis=-1)
+        whole_of_it = over_levels(np.add, fixed)
         if not ordered:
             order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
             free, fixed = (np.take_along_axis(array, order, axis=-1) for array in (free, fixed))
-        summed, fixed_so_far = np.cumsum(free, axis=-1), np.cumsum(fixed, axis=-1)
+        summed, fixed_so_far = so_far(np.add, free), so_far(np.add, fixed)
         lines = (limit[..., None] - (whole_of_it[..., None] - fixed_so_far)) / summed
         if budget is not None:
-            scale = np.where(summed > 0, lines, np.inf).min(axis=-1, initial=np.inf)
+            scale = over_levels(np.minimum, np.where(summed > 0, lines, np.inf))
             scale = np.where(np.isfinite(scale), scale, 0.0)
         else:
-            inverse = np.where(summed > 0, lines, -np.inf).max(axis=-1, initial=-np.inf)
+            inverse = over_levels(np.maximum, np.where(summed > 0, lines, -np.inf))
             scale = np.where(whole_of_it <= limit, 0.0, np.where(inverse > 0, 1 / inverse, np.inf))
         return np.maximum(low, np.where(root > 0, scale[..., None] * root, 0.0))
 
@@ -199,8 +219,8 @@ def pooled_rates(variance: Floats, cost: Floats) -> Floats:
 
 def affordable(budget: Floats, each: Floats, cost: Floats) -> Floats:
     """Return how many outermost units a budget buys, each with the totals `each` (..., L) in it, never spending more."""
-    number = whole(budget / (each * cost).sum(axis=-1))
-    return np.asarray(number - ((number[..., None] * each * cost).sum(axis=-1) > budget))
+    number = whole(budget / over_levels(np.add, each * cost))
+    return np.asarray(number - (over_levels(np.add, number[..., None] * each * cost) > budget))
 
 
 def whole(quotient: Floats) -> Floats:

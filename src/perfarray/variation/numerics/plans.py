@@ -20,9 +20,11 @@ from perfarray.variation.numerics.allocation import (
     best_top,
     least_top,
     optimal_counts,
+    over_levels,
     pooled_rates,
     price,
     quantile_at,
+    so_far,
     student_t,
     totals_for,
     variance_of_mean,
@@ -200,7 +202,7 @@ def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -
     half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
     first, second = (half, spent) if task.by_budget else (spent, half)
     allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
-    allowed &= (candidates[..., 0] >= task.min_units) & (candidates >= 1).all(axis=-1)
+    allowed &= (candidates[..., 0] >= task.min_units) & over_levels(np.logical_and, candidates >= 1)
     first = np.where(allowed, first, np.inf)
     tied = first <= first.min(axis=1, keepdims=True) * (1 + ROUNDING)
     chosen = np.argmin(np.where(tied & allowed, second, np.inf), axis=1)
@@ -230,17 +232,17 @@ def _roundings(variance: Floats, totals: Floats) -> list[tuple[tuple[bool, ...],
 def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
     """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else 1."""
     counts[..., level] = 1.0
-    above = np.cumprod(counts[..., :level], axis=-1)
-    inside = np.cumprod(counts[..., level:], axis=-1) * above[..., -1:]
+    above = so_far(np.multiply, counts[..., :level])
+    inside = so_far(np.multiply, counts[..., level:]) * above[..., -1:]
     a, d, limit = task.variance[:, None], task.cost[:, None], task.limit[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         if task.by_budget:
-            fixed, each = (above * d[..., :level]).sum(axis=-1), (inside * d[..., level:]).sum(axis=-1)
+            fixed, each = (over_levels(np.add, part) for part in (above * d[..., :level], inside * d[..., level:]))
             filled = whole((limit - fixed) / each)
             filled -= fixed + each * filled > limit
         else:
-            variance_left = (limit / quantile) ** 2 - (a[..., :level] / above).sum(axis=-1)
-            filled = np.where(variance_left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / variance_left - ROUNDING), np.nan)
+            variance_left = (limit / quantile) ** 2 - over_levels(np.add, a[..., :level] / above)
+            filled = np.where(variance_left > 0, np.ceil(over_levels(np.add, a[..., level:] / inside) / variance_left - ROUNDING), np.nan)
     counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
     return counts
 
@@ -252,7 +254,7 @@ def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
     lower = np.stack([of_equation, np.ones_like(of_equation), *(counts for _, counts in roundings)], axis=1)
     counts = with_top(np.ones(lower.shape[:2]), lower)
     if task.by_budget:
-        totals = np.asarray(np.cumprod(counts, axis=-1), dtype=np.float64)
+        totals = so_far(np.multiply, counts)
         top = np.maximum(affordable(task.limit[:, None], totals, task.cost[:, None]), 1.0)
     else:
         unit_variance = variance_of_mean(counts, task.variance[:, None])
