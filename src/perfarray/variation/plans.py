@@ -362,8 +362,9 @@ def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, outermost = result["n"].values, str(result.attrs["levels"]).split()[0]
     remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
     nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
-    planned = result["repetitions"].notnull().any(LEVEL).values
-    endless = ~planned & (abs(result["unrounded"]) == np.inf).any(LEVEL).values
+    counts, unrounded = (result.variables[name].transpose(..., LEVEL).values for name in ("repetitions", "unrounded"))
+    planned = ~np.isnan(counts).all(axis=-1)
+    endless = ~planned & np.isinf(unrounded).any(axis=-1)
     return (
         count_note("no_value", "{cells} have no plan: nothing was measured", n == 0),
         count_note("single_unit", f"{{cells}} have no plan: they rest on one {outermost}, {remedy}", n == 1),
