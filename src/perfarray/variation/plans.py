@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.levels import count_repetitions, unit_means
+from perfarray.numerics.levels import count_repetitions, reduced, unit_means
 from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
@@ -23,7 +23,7 @@ from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import CHEAP, FEW, MANY, NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import ITERATIONS, PRICE
-from perfarray.variation.numerics.allocation import ROUNDING, Goal, over_levels, price, so_far, variance_of_mean
+from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, so_far, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, half_width_limits, units_to_add
 from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.plans import (
@@ -338,7 +338,7 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
 def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
     lower, no_outer = len(levels) - 1, NO_OUTER.format(level=levels[0])
     inside = so_far(np.multiply, inside_unit(plan.repetitions)) * pilot.cost
-    share = inside[..., -1] / over_levels(np.add, inside) if lower else np.ones(plan.cost.shape)
+    share = inside[..., -1] / reduced(np.add, inside) if lower else np.ones(plan.cost.shape)
     unplanned = np.isnan(plan.repetitions[..., 1:] if lower else plan.cost[..., None]).any(axis=-1)
     # What is said of a cell depends on this alone: text is written once for cells that are alike.
     of_cells = unplanned, np.isinf(plan.unrounded).any(axis=-1), np.where(share <= CHEAP, share, 1.0), np.fmin(pilot.n, MANY)

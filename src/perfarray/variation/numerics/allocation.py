@@ -8,18 +8,18 @@ Levels lie along the last axis, outermost first.
 """
 
 from collections.abc import Callable
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.levels import FEW, reduced
 from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
-SHORT = 7  # of up to so many numbers NumPy's sum is that of one after the other
 LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
 
 
@@ -93,16 +93,9 @@ def optimal_counts(variance: Floats, cost: Floats) -> Floats:
     return counts
 
 
-def over_levels(function: np.ufunc, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return what a function makes of the last axis: of a few levels one after the other, which NumPy's reduction takes far longer for."""
-    if values.shape[-1] > SHORT:
-        return np.asarray(function.reduce(values, axis=-1))
-    return np.asarray(reduce(function, (values[..., level] for level in range(values.shape[-1]))))
-
-
 def so_far(function: np.ufunc, values: Floats) -> Floats:
-    """Return the same of every level and those before it."""
-    if values.shape[-1] > SHORT:
+    """Accumulate the last axis: a few columns one after the other, as `reduced` does."""
+    if values.shape[-1] >= FEW:
         return np.asarray(function.accumulate(values, axis=-1))
     results = np.array(values, dtype=float)
     for level in range(1, values.shape[-1]):
@@ -112,12 +105,12 @@ def so_far(function: np.ufunc, values: Floats) -> Floats:
 
 def price(repetitions: Floats, cost: Floats) -> Floats:
     """Return equation 13: what counts (..., L) cost."""
-    return over_levels(np.add, so_far(np.multiply, repetitions) * cost)
+    return reduced(np.add, so_far(np.multiply, repetitions) * cost)
 
 
 def variance_of_mean(repetitions: Floats, variance: Floats) -> Floats:
     """Return equation 11: the squared standard error of the mean with counts (..., L)."""
-    return over_levels(np.add, variance / so_far(np.multiply, repetitions))
+    return reduced(np.add, variance / so_far(np.multiply, repetitions))
 
 
 def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
@@ -131,9 +124,9 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
     def score(n: Floats) -> Floats:
         totals = totals_for(task, n[:, None])[:, 0]
         if task.by_budget:
-            return np.asarray(student_t(n, task.probability) * np.sqrt(over_levels(np.add, task.variance / totals)))
+            return np.asarray(student_t(n, task.probability) * np.sqrt(reduced(np.add, task.variance / totals)))
         with np.errstate(invalid="ignore"):
-            return over_levels(np.add, totals * task.cost)
+            return reduced(np.add, totals * task.cost)
 
     return lowest(score, low, high), low, high
 
@@ -187,17 +180,17 @@ def share_out(
             free, fixed, limit = d * root, d * low, np.asarray(budget)
         else:
             free, fixed, limit = np.where(root > 0, a / root, 0.0), a / low, np.asarray(variance_wanted)
-        whole_of_it = over_levels(np.add, fixed)
+        whole_of_it = reduced(np.add, fixed)
         if not ordered:
             order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
             free, fixed = (np.take_along_axis(array, order, axis=-1) for array in (free, fixed))
         summed, fixed_so_far = so_far(np.add, free), so_far(np.add, fixed)
         lines = (limit[..., None] - (whole_of_it[..., None] - fixed_so_far)) / summed
         if budget is not None:
-            scale = over_levels(np.minimum, np.where(summed > 0, lines, np.inf))
+            scale = reduced(np.minimum, np.where(summed > 0, lines, np.inf))
             scale = np.where(np.isfinite(scale), scale, 0.0)
         else:
-            inverse = over_levels(np.maximum, np.where(summed > 0, lines, -np.inf))
+            inverse = reduced(np.maximum, np.where(summed > 0, lines, -np.inf))
             scale = np.where(whole_of_it <= limit, 0.0, np.where(inverse > 0, 1 / inverse, np.inf))
         return np.maximum(low, np.where(root > 0, scale[..., None] * root, 0.0))
 
@@ -219,8 +212,8 @@ def pooled_rates(variance: Floats, cost: Floats) -> Floats:
 
 def affordable(budget: Floats, each: Floats, cost: Floats) -> Floats:
     """Return how many outermost units a budget buys, each with the totals `each` (..., L) in it, never spending more."""
-    number = whole(budget / over_levels(np.add, each * cost))
-    return np.asarray(number - (over_levels(np.add, number[..., None] * each * cost) > budget))
+    number = whole(budget / reduced(np.add, each * cost))
+    return np.asarray(number - (reduced(np.add, number[..., None] * each * cost) > budget))
 
 
 def whole(quotient: Floats) -> Floats:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.levels import reduced
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
@@ -20,7 +21,6 @@ from perfarray.variation.numerics.allocation import (
     best_top,
     least_top,
     optimal_counts,
-    over_levels,
     pooled_rates,
     price,
     quantile_at,
@@ -202,7 +202,7 @@ def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -
     half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
     first, second = (half, spent) if task.by_budget else (spent, half)
     allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
-    allowed &= (candidates[..., 0] >= task.min_units) & over_levels(np.logical_and, candidates >= 1)
+    allowed &= (candidates[..., 0] >= task.min_units) & (reduced(np.minimum, candidates) >= 1)
     first = np.where(allowed, first, np.inf)
     tied = first <= first.min(axis=1, keepdims=True) * (1 + ROUNDING)
     chosen = np.argmin(np.where(tied & allowed, second, np.inf), axis=1)
@@ -237,12 +237,12 @@ def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
     a, d, limit = task.variance[:, None], task.cost[:, None], task.limit[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         if task.by_budget:
-            fixed, each = (over_levels(np.add, part) for part in (above * d[..., :level], inside * d[..., level:]))
+            fixed, each = (reduced(np.add, part) for part in (above * d[..., :level], inside * d[..., level:]))
             filled = whole((limit - fixed) / each)
             filled -= fixed + each * filled > limit
         else:
-            variance_left = (limit / quantile) ** 2 - over_levels(np.add, a[..., :level] / above)
-            filled = np.where(variance_left > 0, np.ceil(over_levels(np.add, a[..., level:] / inside) / variance_left - ROUNDING), np.nan)
+            variance_left = (limit / quantile) ** 2 - reduced(np.add, a[..., :level] / above)
+            filled = np.where(variance_left > 0, np.ceil(reduced(np.add, a[..., level:] / inside) / variance_left - ROUNDING), np.nan)
     counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
     return counts
 
