@@ -247,7 +247,6 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     merged = np.isnan(pilot.variance)
     merged[..., 0] = False
     top, each, below = plan.repetitions[..., 0], inside_unit(plan.repetitions), variance_below(plan.repetitions, components)
-    half_width = assured_half_width(top, below, evidence, goal)
     spent, money = (pilot.total * pilot.cost).sum(axis=-1), np.nan if goal.budget is None else goal.budget
     bought = None if goal.half_width is not None else np.maximum(np.floor((money - spent) / price(each, pilot.cost)), 0.0)
     units, with_pilot = units_to_add(pilot.n, below, evidence, bought, goal, top)
@@ -258,8 +257,10 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     budgets = plan.cost[..., None] * np.array(FACTORS)
     best_units, best_below, default_units, default_below = counts_by_budget(pilot.variance, pilot.cost, budgets, goal)
     as_best = (default_units == best_units) & (default_below == best_below)  # the half-width is then not computed twice
-    units_of_both = np.stack([best_units, np.where(as_best, np.nan, default_units)])
-    best, default = assured_half_width(units_of_both, np.stack([best_below, default_below]), evidence.along(), goal)
+    all_units = np.concatenate([top[..., None], best_units, np.where(as_best, np.nan, default_units)], axis=-1)
+    all_below = np.concatenate([below[..., None], best_below, default_below], axis=-1)
+    half_widths = assured_half_width(all_units, all_below, evidence.along(), goal)
+    half_width, best, default = half_widths[..., 0], *np.split(half_widths[..., 1:], 2, axis=-1)
     default = np.where(as_best, best, default)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, np.where(pilot.n == 0, np.nan, plan.least_budget), half_width,

@@ -20,6 +20,7 @@ from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
+TRIED = 1 << 9  # outermost counts tried at once, of few cells
 LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
 
 
@@ -122,23 +123,39 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
         high = least_top(task, task.variance.sum(axis=1), low)
 
     def score(n: Floats) -> Floats:
-        totals = totals_for(task, n[:, None])[:, 0]
+        totals = totals_for(task, n)
         if task.by_budget:
-            return np.asarray(student_t(n, task.probability) * np.sqrt(reduced(np.add, task.variance / totals)))
+            return np.asarray(student_t(n, task.probability) * np.sqrt(reduced(np.add, task.variance[:, None] / totals)))
         with np.errstate(invalid="ignore"):
-            return reduced(np.add, totals * task.cost)
+            return reduced(np.add, totals * task.cost[:, None])
 
-    return lowest(score, low, high), low, high
+    best = _lowest_of_few(score, low, high) if len(low) <= TRIED else lowest(lambda n: score(n[:, None])[:, 0], low, high)
+    return best, low, high
+
+
+def _lowest_of_few(value: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """Return what `lowest` does, of functions of (cells, numbers): a pass takes as long for many numbers, and fewer passes are needed."""
+    number, rows = 1 + TRIED // max(1, len(low)), np.arange(len(low))
+    parts = np.arange(1, number + 1) / (number + 1)
+    while (unsure := low < high).any():
+        most = np.where(unsure, np.nextafter(high, -np.inf), high)[:, None]
+        tried = np.minimum(np.floor(low[:, None] + (high - low)[:, None] * parts), most)
+        values = value(np.concatenate([tried, tried + 1], axis=1))
+        rising = _rising(values[:, :number], values[:, number:])
+        falling = np.where(rising.any(axis=1), np.argmax(rising, axis=1), number)  # how many come before the first that rises
+        last = tried[rows, np.maximum(falling, 1) - 1]
+        high = np.where(falling < number, tried[rows, np.minimum(falling, number - 1)], high)
+        low = np.where(falling > 0, np.minimum(np.maximum(last + 1, np.nextafter(last, np.inf)), high), low)
+    return high
 
 
 def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
     """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
+    return first_true(lambda n: _rising(value(n), value(n + 1)), low, high)
 
-    def rising(n: Floats) -> Mask:
-        value_here, value_next = value(n), value(n + 1)
-        return np.isfinite(value_here) & ((value_here <= value_next) | np.isnan(value_next))
 
-    return first_true(rising, low, high)
+def _rising(value_here: Floats, value_next: Floats) -> Mask:
+    return np.isfinite(value_here) & ((value_here <= value_next) | np.isnan(value_next))
 
 
 def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
