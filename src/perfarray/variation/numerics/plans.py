@@ -110,7 +110,7 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
             plan = plan_counts(variance, cost, goal._replace(half_width=goal.half_width * plan.half_width / half_width(plan.repetitions)))
         counts = fewest_units(plan.repetitions, components, evidence, goal)
         one_in_each = with_top(affordable(price(counts, cost), np.ones_like(cost), cost), counts[..., 1:] * 0 + 1.0)
-        single = fewest_units(one_in_each, components, evidence, goal)
+        single = fewest_units(one_in_each, components, evidence, goal, at_most=True)
         counts = np.where((price(single, cost) < price(counts, cost))[..., None], single, counts)
         plan = described(counts, variance, cost, goal)
     spendable = plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
@@ -123,8 +123,11 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
     return plan._replace(default_half_width=default)
 
 
-def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal) -> Floats:
-    """Return counts with the fewest outermost units, near those given, of which the share of experiments wanted keeps the half-width."""
+def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal, *, at_most: bool = False) -> Floats:
+    """Return counts with the fewest outermost units, near those given, of which the share of experiments wanted keeps the half-width.
+
+    With `at_most` there are no more than those given, and NaN where these are too few.
+    """
     true = true_variances(variance_below(repetitions, components), evidence)
 
     def enough(n: Floats) -> Mask:
@@ -134,8 +137,9 @@ def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, go
             >= float(goal.assurance or 0.0)
         )
 
-    top = first_reached_near(repetitions[..., 0], enough, np.where(np.isnan(repetitions[..., 0]), np.nan, float(goal.min_units)))
-    return with_top(top, repetitions[..., 1:])
+    given = repetitions[..., 0]
+    searched = (given >= goal.min_units) & enough(given) if at_most else ~np.isnan(given)
+    return with_top(first_reached_near(given, enough, np.where(searched, float(goal.min_units), np.nan)), repetitions[..., 1:])
 
 
 def variance_below(repetitions: Floats, components: Floats) -> Floats:
