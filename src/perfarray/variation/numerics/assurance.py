@@ -22,7 +22,7 @@ from perfarray.variation.numerics.allocation import Goal, quantile_at
 NODES = 24  # Gauss-Legendre nodes in the probability of the pilot's chi-square
 HALVINGS = 24  # of the bracket of a quantile: to within 1e-6 of it
 GUESSES, ROUNDS = 6, 3  # most steps towards a root by normal cube roots, and by the law itself
-CLOSE = 0.1  # a guess needs no further step if the last was below this, over the square root of half the df
+CLOSE = 0.2  # a guess needs no further step if the last was below this, over the square root of half the df
 BEND = 2.0  # no third derivative of a chi-square's density in its logarithm is larger than this, times the square of half its df
 NOISE = 1e-12  # what rounding may do to a share, or to a logarithm
 TERMS = 100  # of sums: with more the incomplete gamma function takes less time
@@ -264,7 +264,11 @@ def _guess(low: Floats, high: Floats, half: Floats, logs: Floats, probability: f
 
     weight, target = nodes()[1], ndtri(probability)
     mean = weight @ logs
-    root = np.clip(mean - 0.5 / half + target * np.sqrt(weight @ logs**2 - mean**2 + 1 / half), low, high)
+    distances = logs - mean  # the start allows for skewness, too (Cornish and Fisher)
+    squares = distances * distances
+    variance = weight @ squares + 1 / half
+    skew = (weight @ (squares * distances) - 1 / half**2) / variance
+    root = np.clip(mean - 0.5 / half + target * np.sqrt(variance) + skew * (target * target - 1) / 6, low, high)
     steep = 3 * np.sqrt(half)
     rate, shift, rows = steep * np.exp(logs / -3), steep - 1 / steep, np.arange(len(root))
     for _ in range(GUESSES):
