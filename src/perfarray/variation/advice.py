@@ -1,10 +1,11 @@
 """What section 6.1 of Kalibera and Jones (2012) advises of a plan, in words, beyond the numbers."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats
 from perfarray.timings.validation import listed
 
 NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
@@ -12,26 +13,28 @@ NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
 NO_OUTER = "the pilot shows no variation between {level}s beyond that inside them: the more in each the better; give budget= or half_width="
 FEW = 5  # counts below this are small, says section 6.1
 CHEAP = 0.1  # a share of the price that is small enough to advise spending it again
+MANY = 10  # units, of which a pilot with fewer knows the variation poorly
 
 
 # What one repetition says of the variation between several.
 UNSEEN = "whether more would help, a pilot with one cannot say: measure two or more"
 
 
-def advice_on_nest(counts: Floats, already: Floats, merged: Mask, share: float, n: float, levels: tuple[str, ...]) -> str:
+@lru_cache(maxsize=1024)
+def advice_on_nest(
+    counts: tuple[float, ...], unseen: tuple[bool, ...], merged: tuple[bool, ...], share: float, n: float, levels: tuple[str, ...]
+) -> str:
     """Return the remarks on the plan of one nest, whose lowest level takes this share of the price, from a pilot of n units.
 
-    `already` are the repetitions inside one parent that the pilot has.
+    The first three are of the levels below the outermost; `unseen` says where the pilot has one repetition inside each parent.
     """
     once, few = [], []
-    for level in range(1, len(levels)):
-        if merged[level]:
-            reason = "the pilot shows no variation of its own between them" if not already[level] <= 1 else UNSEEN
-            once.append(f"one {levels[level]} in each {levels[level - 1]}: {reason}")
-        elif counts[level] < FEW:
-            few.append(
-                f"a count of {counts[level]:.0f} per {levels[level - 1]} at the level {levels[level]} is little to see unusual behaviour by"
-            )
+    for parent, level, count, single, without in zip(levels, levels[1:], counts, unseen, merged, strict=False):
+        if without:
+            reason = UNSEEN if single else "the pilot shows no variation of its own between them"
+            once.append(f"one {level} in each {parent}: {reason}")
+        elif count < FEW:
+            few.append(f"a count of {count:.0f} per {parent} at the level {level} is little to see unusual behaviour by")
     return _written([*once, *few], share, n, levels[-1])
 
 
@@ -58,6 +61,6 @@ def _written(remarks: list[str], share: float, n: float, lowest: str) -> str:
     """Write the remarks on counts, then those on a cheap lowest level and on a small pilot."""
     if share <= CHEAP:
         remarks.append(f"more at the level {lowest} cost little: twice as many add {100 * share:.1g} % to the price")
-    if n < 10:
+    if n < MANY:
         remarks.append(f"the pilot's {n:.0f} units know the variation between them poorly: plan again when there are more")
     return "; ".join(remarks)

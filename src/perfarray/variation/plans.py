@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from functools import partial, reduce
 from operator import add
-from sys import intern
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK
-from perfarray.numerics.levels import count_repetitions, unit_means
+from perfarray.numerics.levels import count_repetitions, reduced, unit_means
 from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats, Mask, Texts
@@ -21,10 +20,10 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data
 from perfarray.timings.validation import check_choice
-from perfarray.variation.advice import NO_OUTER, NO_PLAN, advice_on_nest
+from perfarray.variation.advice import CHEAP, FEW, MANY, NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import ITERATIONS, PRICE
-from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, variance_of_mean
+from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, so_far, variance_of_mean
 from perfarray.variation.numerics.assurance import Evidence, assured_half_width, evidence, half_width_limits, units_to_add
 from perfarray.variation.numerics.jackknife import evenness
 from perfarray.variation.numerics.plans import (
@@ -248,7 +247,6 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     merged = np.isnan(pilot.variance)
     merged[..., 0] = False
     top, each, below = plan.repetitions[..., 0], inside_unit(plan.repetitions), variance_below(plan.repetitions, components)
-    half_width = assured_half_width(top, below, evidence, goal)
     spent, money = (pilot.total * pilot.cost).sum(axis=-1), np.nan if goal.budget is None else goal.budget
     bought = None if goal.half_width is not None else np.maximum(np.floor((money - spent) / price(each, pilot.cost)), 0.0)
     units, with_pilot = units_to_add(pilot.n, below, evidence, bought, goal, top)
@@ -259,8 +257,10 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     budgets = plan.cost[..., None] * np.array(FACTORS)
     best_units, best_below, default_units, default_below = counts_by_budget(pilot.variance, pilot.cost, budgets, goal)
     as_best = (default_units == best_units) & (default_below == best_below)  # the half-width is then not computed twice
-    units_of_both = np.stack([best_units, np.where(as_best, np.nan, default_units)])
-    best, default = assured_half_width(units_of_both, np.stack([best_below, default_below]), evidence.along(), goal)
+    all_units = np.concatenate([top[..., None], best_units, np.where(as_best, np.nan, default_units)], axis=-1)
+    all_below = np.concatenate([below[..., None], best_below, default_below], axis=-1)
+    half_widths = assured_half_width(all_units, all_below, evidence.along(), goal)
+    half_width, best, default = half_widths[..., 0], *np.split(half_widths[..., 1:], 2, axis=-1)
     default = np.where(as_best, best, default)
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, np.where(pilot.n == 0, np.nan, plan.least_budget), half_width,
@@ -337,16 +337,24 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
 
 
 def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
-    words = np.empty(plan.cost.shape, dtype=object)
-    inside = np.cumprod(inside_unit(plan.repetitions), axis=-1) * pilot.cost
-    for cell in np.ndindex(*plan.cost.shape):  # text is written one cell at a time
-        if not np.isnan(plan.repetitions[cell][1:] if len(levels) > 1 else plan.cost[cell]).any():
-            share = float(inside[cell][-1] / inside[cell].sum()) if len(levels) > 1 else 1.0
-            advice = advice_on_nest(plan.repetitions[cell], already[cell], merged[cell], share, float(pilot.n[cell]), levels)
-        else:
-            advice = NO_OUTER.format(level=levels[0]) if np.isinf(plan.unrounded[cell]).any() else NO_PLAN
-        words[cell] = intern(advice)
-    return words
+    lower, no_outer = len(levels) - 1, NO_OUTER.format(level=levels[0])
+    inside = so_far(np.multiply, inside_unit(plan.repetitions)) * pilot.cost
+    share = inside[..., -1] / reduced(np.add, inside) if lower else np.ones(plan.cost.shape)
+    unplanned = np.isnan(plan.repetitions[..., 1:] if lower else plan.cost[..., None]).any(axis=-1)
+    # What is said of a cell depends on this alone: text is written once for cells that are alike.
+    of_cells = unplanned, np.isinf(plan.unrounded).any(axis=-1), np.where(share <= CHEAP, share, 1.0), np.fmin(pilot.n, MANY)
+    of_levels = np.fmin(plan.repetitions, FEW), already <= 1, merged
+    rows = zip(
+        *(array.ravel().tolist() for array in of_cells),
+        *(map(tuple, array[..., 1:].reshape(plan.cost.size, lower).tolist()) for array in of_levels),
+        strict=True,
+    )
+    texts = np.empty(plan.cost.size, dtype=object)
+    texts[:] = [
+        (no_outer if endless else NO_PLAN) if no_plan else advice_on_nest(counts, unseen, without, part, n, levels)
+        for no_plan, endless, part, n, counts, unseen, without in rows
+    ]
+    return texts.reshape(plan.cost.shape)
 
 
 @check("plans")
@@ -355,8 +363,9 @@ def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     n, outermost = result["n"].values, str(result.attrs["levels"]).split()[0]
     remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
     nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
-    planned = result["repetitions"].notnull().any(LEVEL).values
-    endless = ~planned & (abs(result["unrounded"]) == np.inf).any(LEVEL).values
+    counts, unrounded = (result.variables[name].transpose(..., LEVEL).values for name in ("repetitions", "unrounded"))
+    planned = ~np.isnan(counts).all(axis=-1)
+    endless = ~planned & np.isinf(unrounded).any(axis=-1)
     return (
         count_note("no_value", "{cells} have no plan: nothing was measured", n == 0),
         count_note("single_unit", f"{{cells}} have no plan: they rest on one {outermost}, {remedy}", n == 1),

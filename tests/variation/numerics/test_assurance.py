@@ -45,6 +45,17 @@ def test_shares_that_are_0_or_1_need_no_incomplete_gamma_function(laws):
         np.testing.assert_allclose(share, expected, rtol=0, atol=1e-25)
 
 
+def test_short_sums_are_the_incomplete_gamma_function():
+    """Of 1 to 200 degrees of freedom and between, far below, near and far above the mean: to within what a root allows for."""
+    half = np.tile(np.append(np.arange(1, 201), [0.7, 33.3]), 8) / 2
+    value = half * np.exp(np.random.default_rng(4).normal(scale=2, size=(NODES, len(half))) / np.sqrt(np.minimum(half, 3)))
+    bound = value - half - half * np.log(value / half)
+    density = np.exp(half * np.log(value) - value - special.gammaln(half))
+    with np.errstate(all="ignore"):
+        share = module._approximate_share(half, value, density, bound)
+    np.testing.assert_allclose(share, special.gammainc(half, value), rtol=0, atol=module.NOISE / 4)
+
+
 @pytest.mark.parametrize("assurance", [0.05, 0.5, 0.99])
 def test_the_share_at_a_quantile(laws, assurance):
     """A little less is short of it, and a little more is not."""

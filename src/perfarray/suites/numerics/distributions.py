@@ -5,6 +5,7 @@ with an entry for every combination of their runs, and one random number picks a
 """
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -124,47 +125,53 @@ def equal_counts(suite: Suite) -> Integers:
 
 def _blocks(suite: Suite, cells: Integers, drawing: Drawing) -> Iterator[tuple[Integers, Floats]]:
     """Draw the scores of all cells with data: those with equal counts together, as many as bound the memory, then the others."""
-    counts, benchmarks = equal_counts(suite), suite.runs.shape[1]
+    counts, benchmarks, streams = equal_counts(suite), suite.runs.shape[1], Streams(drawing.key)
     for count in np.unique(counts[counts > 0]).tolist():
         per_table = 1 if count > 1 else benchmarks
         while per_table < benchmarks and count ** (per_table + 1) <= TABLE:
             per_table += 1
         size = max(1, BATCH // (drawing.n_resamples * -(-benchmarks // per_table)))
         rows_of_count = np.flatnonzero(counts == count)
+        contributions = _contributions(suite._replace(runs=suite.runs[rows_of_count]), count, per_table, drawing.mean)
         for first in range(0, len(rows_of_count), size):
             rows = rows_of_count[first : first + size]
-            tables = _tables(suite._replace(runs=suite.runs[rows]), count, per_table, drawing.mean)
-            yield rows, _look_up(tables, cells[rows], count, drawing)
+            tables = _tables(contributions[:, first : first + size], per_table, drawing.mean)
+            yield rows, _look_up(tables, cells[rows], count, streams, drawing)
     # Every other cell has units of its own shape.
-    streams = Streams(drawing.key)
     for row in np.flatnonzero((counts == 0) & (units_of(suite) > 0)):
         shares = None if suite.shares is None else suite.shares[row]
         yield np.array([row]), _draw_runs(suite.runs[row], shares, suite.counts, cells[[row]], streams, drawing)[None]
 
 
-def _tables(suite: Suite, count: int, per_table: int, mean: str) -> Floats:
-    """Return the contribution of every combination of runs of a few benchmarks to the score: (tables, cells, combinations)."""
+def _contributions(suite: Suite, count: int, per_table: int, mean: str) -> Floats:
+    """Return the contribution of every run to the score: (benchmarks, cells, runs), whose number is a multiple of that of a table."""
     cells, benchmarks = suite.runs.shape[:2]
     flat = np.sort(suite.runs.reshape(cells, benchmarks, -1), axis=-1)[..., :count]
     # Filled up with benchmarks that contribute nothing, so that all tables have equal sizes.
-    combine = np.multiply if mean == "geometric" else np.add
-    contributions = np.full((-(-benchmarks // per_table) * per_table, cells, count), float(combine.identity))
+    contributions = np.full((-(-benchmarks // per_table) * per_table, cells, count), float(mean == "geometric"))
     contributions[:benchmarks] = np.moveaxis(contribution(flat, mean, suite.equal_benchmarks[:, None]), 1, 0)
+    return contributions
+
+
+def _tables(contributions: Floats, per_table: int, mean: str) -> Floats:
+    """Return the contribution of every combination of runs of a few benchmarks to the score: (tables, cells, combinations)."""
     tables = contributions[::per_table]
     for index in range(1, per_table):
-        tables = combine(contributions[index::per_table, :, :, None], tables[:, :, None]).reshape(len(tables), cells, -1)
+        added = contributions[index::per_table]
+        # `einsum` multiplies all by all in half the time.
+        pairs = np.einsum("tcr,tce->tcre", added, tables) if mean == "geometric" else added[..., None] + tables[:, :, None]
+        tables = pairs.reshape(*tables.shape[:2], -1)
     return tables
 
 
-def _look_up(tables: Floats, cells: Integers, count: int, drawing: Drawing) -> Floats:
+def _look_up(tables: Floats, cells: Integers, count: int, streams: Streams, drawing: Drawing) -> Floats:
     """Return the scores (cells, n_resamples): each combines one entry of every table."""
-    number, combine, entries = drawing.n_resamples, np.multiply if drawing.mean == "geometric" else np.add, tables.shape[-1]
+    number, entries = len(tables), tables.shape[-1]
     # Suites with other numbers of runs take other random numbers.
-    picks = Streams(drawing.key).below(entries, cells, SCORES | count, number * len(tables))
+    picks = streams.below(entries, cells, SCORES | count, drawing.n_resamples * number)
     picks += np.arange(len(cells))[:, None] * entries
-    scores = np.full((len(cells), number), float(combine.identity))
-    for index, table in enumerate(tables):
-        combine(scores, table.ravel().take(picks[:, index :: len(tables)], mode="clip"), out=scores)
+    combined = (table.ravel().take(picks[:, index::number], mode="clip") for index, table in enumerate(tables))
+    scores: Floats = reduce(np.multiply if drawing.mean == "geometric" else np.add, combined)
     return 1.0 / scores if drawing.mean == "harmonic" else scores
 
 

@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.levels import FEW, reduced
 from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
+TRIED = 1 << 9  # outermost counts tried at once, of few cells
 LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
 
 
@@ -92,14 +94,24 @@ def optimal_counts(variance: Floats, cost: Floats) -> Floats:
     return counts
 
 
+def so_far(function: np.ufunc, values: Floats) -> Floats:
+    """Accumulate the last axis: a few columns one after the other, as `reduced` does."""
+    if values.shape[-1] >= FEW:
+        return np.asarray(function.accumulate(values, axis=-1))
+    results = np.array(values, dtype=float)
+    for level in range(1, values.shape[-1]):
+        function(results[..., level - 1], results[..., level], out=results[..., level])
+    return results
+
+
 def price(repetitions: Floats, cost: Floats) -> Floats:
     """Return equation 13: what counts (..., L) cost."""
-    return np.asarray((np.cumprod(repetitions, axis=-1) * cost).sum(axis=-1))
+    return reduced(np.add, so_far(np.multiply, repetitions) * cost)
 
 
 def variance_of_mean(repetitions: Floats, variance: Floats) -> Floats:
     """Return equation 11: the squared standard error of the mean with counts (..., L)."""
-    return np.asarray((variance / np.cumprod(repetitions, axis=-1)).sum(axis=-1))
+    return reduced(np.add, variance / so_far(np.multiply, repetitions))
 
 
 def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
@@ -111,23 +123,39 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
         high = least_top(task, task.variance.sum(axis=1), low)
 
     def score(n: Floats) -> Floats:
-        totals = totals_for(task, n[:, None])[:, 0]
+        totals = totals_for(task, n)
         if task.by_budget:
-            return np.asarray(student_t(n, task.probability) * np.sqrt((task.variance / totals).sum(axis=1)))
+            return np.asarray(student_t(n, task.probability) * np.sqrt(reduced(np.add, task.variance[:, None] / totals)))
         with np.errstate(invalid="ignore"):
-            return np.asarray((totals * task.cost).sum(axis=1))
+            return reduced(np.add, totals * task.cost[:, None])
 
-    return lowest(score, low, high), low, high
+    best = _lowest_of_few(score, low, high) if len(low) <= TRIED else lowest(lambda n: score(n[:, None])[:, 0], low, high)
+    return best, low, high
+
+
+def _lowest_of_few(value: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+    """Return what `lowest` does, of functions of (cells, numbers): a pass takes as long for many numbers, and fewer passes are needed."""
+    number, rows = 1 + TRIED // max(1, len(low)), np.arange(len(low))
+    parts = np.arange(1, number + 1) / (number + 1)
+    while (unsure := low < high).any():
+        most = np.where(unsure, np.nextafter(high, -np.inf), high)[:, None]
+        tried = np.minimum(np.floor(low[:, None] + (high - low)[:, None] * parts), most)
+        values = value(np.concatenate([tried, tried + 1], axis=1))
+        rising = _rising(values[:, :number], values[:, number:])
+        falling = np.where(rising.any(axis=1), np.argmax(rising, axis=1), number)  # how many come before the first that rises
+        last = tried[rows, np.maximum(falling, 1) - 1]
+        high = np.where(falling < number, tried[rows, np.minimum(falling, number - 1)], high)
+        low = np.where(falling > 0, np.minimum(np.maximum(last + 1, np.nextafter(last, np.inf)), high), low)
+    return high
 
 
 def lowest(value: Callable[[Floats], Floats], low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
     """Return the whole numbers at which functions, each convex in the logarithm, are smallest; what is not finite counts as falling."""
+    return first_true(lambda n: _rising(value(n), value(n + 1)), low, high)
 
-    def rising(n: Floats) -> Mask:
-        value_here, value_next = value(n), value(n + 1)
-        return np.isfinite(value_here) & ((value_here <= value_next) | np.isnan(value_next))
 
-    return first_true(rising, low, high)
+def _rising(value_here: Floats, value_next: Floats) -> Mask:
+    return np.isfinite(value_here) & ((value_here <= value_next) | np.isnan(value_next))
 
 
 def least_top(task: Task, unit_variance: Floats, low: Floats) -> Floats:
@@ -162,22 +190,24 @@ def share_out(
     which they leave `low` ascend already.
     """
     a, d, root, low = np.broadcast_arrays(variance, cost, np.sqrt(rates), low)
+    if not a.shape[-1]:
+        return low
     with np.errstate(divide="ignore", invalid="ignore"):
         if budget is not None:
             free, fixed, limit = d * root, d * low, np.asarray(budget)
         else:
             free, fixed, limit = np.where(root > 0, a / root, 0.0), a / low, np.asarray(variance_wanted)
-        whole_of_it = fixed.sum(axis=-1)
+        whole_of_it = reduced(np.add, fixed)
         if not ordered:
             order = np.argsort(np.where(root > 0, low / root, np.inf), axis=-1, kind="stable")
             free, fixed = (np.take_along_axis(array, order, axis=-1) for array in (free, fixed))
-        summed, fixed_so_far = np.cumsum(free, axis=-1), np.cumsum(fixed, axis=-1)
+        summed, fixed_so_far = so_far(np.add, free), so_far(np.add, fixed)
         lines = (limit[..., None] - (whole_of_it[..., None] - fixed_so_far)) / summed
         if budget is not None:
-            scale = np.where(summed > 0, lines, np.inf).min(axis=-1, initial=np.inf)
+            scale = reduced(np.minimum, np.where(summed > 0, lines, np.inf))
             scale = np.where(np.isfinite(scale), scale, 0.0)
         else:
-            inverse = np.where(summed > 0, lines, -np.inf).max(axis=-1, initial=-np.inf)
+            inverse = reduced(np.maximum, np.where(summed > 0, lines, -np.inf))
             scale = np.where(whole_of_it <= limit, 0.0, np.where(inverse > 0, 1 / inverse, np.inf))
         return np.maximum(low, np.where(root > 0, scale[..., None] * root, 0.0))
 
@@ -199,8 +229,8 @@ def pooled_rates(variance: Floats, cost: Floats) -> Floats:
 
 def affordable(budget: Floats, each: Floats, cost: Floats) -> Floats:
     """Return how many outermost units a budget buys, each with the totals `each` (..., L) in it, never spending more."""
-    number = whole(budget / (each * cost).sum(axis=-1))
-    return np.asarray(number - ((number[..., None] * each * cost).sum(axis=-1) > budget))
+    number = whole(budget / reduced(np.add, each * cost))
+    return np.asarray(number - (reduced(np.add, number[..., None] * each * cost) > budget))
 
 
 def whole(quotient: Floats) -> Floats:

@@ -21,10 +21,12 @@ from perfarray.variation.numerics.allocation import Goal, quantile_at
 
 NODES = 24  # Gauss-Legendre nodes in the probability of the pilot's chi-square
 HALVINGS = 24  # of the bracket of a quantile: to within 1e-6 of it
-GUESSES, ROUNDS = 4, 3  # steps towards a root by normal cube roots, and by the law itself
+GUESSES, ROUNDS = 6, 3  # most steps towards a root by normal cube roots, and by the law itself
+CLOSE = 0.2  # a guess needs no further step if the last was below this, over the square root of half the df
 BEND = 2.0  # no third derivative of a chi-square's density in its logarithm is larger than this, times the square of half its df
-NOISE = 1e-13  # what rounding may do to a share
-CERTAIN = 60.0  # exp(-60) is nothing beside a share of 1
+NOISE = 1e-12  # what rounding may do to a share, or to a logarithm
+TERMS = 100  # of sums: with more the incomplete gamma function takes less time
+CERTAIN, NEGLIGIBLE = 60.0, 40.0  # exp(-60) is nothing beside a share of 1, and exp(-40) nothing beside `NOISE`
 BLOCK = 1 << 10  # quantiles sought at once: their nodes stay in the processor's cache
 NORMAL = (0.7988, 0.03528)  # 2 Phi(z) - 1 is tanh of this odd polynomial, to within 3e-4 (Bowling et al. 2009)
 
@@ -205,6 +207,7 @@ def mixture_quantile(probability: float, df: Floats, variance: Floats) -> Floats
         edges = (variance.min(axis=-1) * of_unit, variance.max(axis=-1) * of_unit)
         ends = np.log(np.maximum(edges, np.finfo(float).tiny))
         uncertain = np.flatnonzero(ends[0] < ends[1])
+        uncertain = uncertain[np.argsort(df[uncertain], kind="stable")]  # sums of a block then have about as many terms
         for start in range(0, len(uncertain), BLOCK):
             block = uncertain[start : start + BLOCK]
             ends[:, block] = _halved(ends[0, block], ends[1, block], df[block], variance[block], probability)
@@ -232,21 +235,25 @@ def _chi_square_share(half: Floats, value: Floats) -> Floats:
 
 def _halved(low: Floats, high: Floats, df: Floats, variance: Floats, probability: float) -> tuple[Floats, Floats]:
     """Return brackets of the logarithm, halved; roots are improved until their errors are small beside the halved bracket."""
-    half, logs, enough = df / 2, np.log(variance), (high - low) / 2 ** (HALVINGS + 2)
+    half, width = df / 2, (high - low) / 2**HALVINGS
+    logs = np.log(np.ascontiguousarray(variance.T))  # (nodes, rows): what is one number a row is then added to whole rows
     root = _guess(low, high, half, logs, probability)
     error, rows = np.full(len(root), np.inf), np.arange(len(root))
-    for _ in range(ROUNDS):
-        root[rows], error[rows] = _improved(root[rows], half[rows, None], logs[rows], probability)
-        rows = np.flatnonzero(~(error <= enough))
+    for number in range(ROUNDS):
+        root[rows], error[rows] = _improved(root[rows], half[rows], logs[:, rows] if number else logs, probability)
+        rows = np.flatnonzero(~(error <= width / 4))
         if not len(rows):
             break
         root[rows] = np.clip(root[rows], low[rows], high[rows])
+    places = (root - low) / width
+    close = np.flatnonzero(~(np.abs(places - np.rint(places)) * width > error + NOISE))  # to what may be a middle
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         short = middle < root
-        near = np.flatnonzero(~(np.abs(middle - root) > error))
-        if len(near):
-            short[near] = mixture_share(np.exp(middle[near]), df[near], variance[near]) < probability
+        if len(close):
+            near = close[~(np.abs(middle[close] - root[close]) > error[close])]
+            if len(near):
+                short[near] = mixture_share(np.exp(middle[near]), df[near], variance[near]) < probability
         low, high = np.where(short, middle, low), np.where(short, high, middle)
     return low, high
 
@@ -256,19 +263,28 @@ def _guess(low: Floats, high: Floats, half: Floats, logs: Floats, probability: f
     from scipy.special import ndtri
 
     weight, target = nodes()[1], ndtri(probability)
-    mean = logs @ weight
-    root = np.clip(mean - 0.5 / half + target * np.sqrt((logs**2) @ weight - mean**2 + 1 / half), low, high)
-    steep = 3 * np.sqrt(half)[:, None]
-    rate, shift = steep * np.exp(-logs / 3), steep - 1 / steep
+    mean = weight @ logs
+    distances = logs - mean  # the start allows for skewness, too (Cornish and Fisher)
+    squares = distances * distances
+    variance = weight @ squares + 1 / half
+    skew = (weight @ (squares * distances) - 1 / half**2) / variance
+    root = np.clip(mean - 0.5 / half + target * np.sqrt(variance) + skew * (target * target - 1) / 6, low, high)
+    steep = 3 * np.sqrt(half)
+    rate, shift, rows = steep * np.exp(logs / -3), steep - 1 / steep, np.arange(len(root))
     for _ in range(GUESSES):
-        cube_root = rate * np.exp(root / 3)[:, None]
-        normal = cube_root - shift
-        square = normal**2
+        cube_root = rate * np.exp(root[rows] / 3)
+        normal = cube_root - shift[rows]
+        square = normal * normal
         tangent = np.tanh(normal * (NORMAL[0] + NORMAL[1] * square))
-        probit = ndtri((1 + tangent @ weight) / 2)
-        slope = ((1 - tangent**2) * (NORMAL[0] + 3 * NORMAL[1] * square) * cube_root) @ weight / 6
+        probit = ndtri((1 + weight @ tangent) / 2)
+        slope = weight @ ((1 - tangent * tangent) * (NORMAL[0] + 3 * NORMAL[1] * square) * cube_root) / 6
         step = (target - probit) * np.exp(-(probit**2) / 2) / np.sqrt(2 * np.pi) / slope
-        root = np.clip(np.where(np.isfinite(step), root + step, root), low, high)
+        root[rows] = np.clip(np.where(np.isfinite(step), root[rows] + step, root[rows]), low[rows], high[rows])
+        open_ = ~(np.abs(step) * np.sqrt(half[rows]) < CLOSE)
+        rows = rows[open_]
+        if not len(rows):
+            break
+        rate = rate[:, open_]
     return np.asarray(root)
 
 
@@ -276,19 +292,48 @@ def _improved(root: Floats, half: Floats, logs: Floats, probability: float) -> t
     """Return the roots of third-order Taylor polynomials of the share, and their largest errors; infinite where the share is too flat."""
     from scipy.special import gammaln
 
-    argument, weight = root[:, None] - logs, nodes()[1]
+    argument, weight = np.minimum(root - logs, 500.0), nodes()[1]  # above it the share is 1, and nothing overflows
     value = half * np.exp(argument)
-    density = weight * np.exp(half * (argument + np.log(half)) - value - gammaln(half))
-    bend, half_df = half - value, half[:, 0]
-    excess = _chi_square_share(half, value) @ weight - probability
-    slope, second, third = density.sum(axis=-1), (density * bend).sum(axis=-1), (density * (bend**2 - value)).sum(axis=-1)
+    bend = half - value
+    bound = -bend - half * argument  # Chernoff's: minus the logarithm of what lies beyond is no less
+    density = np.exp(half * np.log(half) - half - gammaln(half) - bound)
+    excess = weight @ _approximate_share(half, value, density, bound) - probability
+    slope, second, third = weight @ density, weight @ (density * bend), weight @ (density * (bend * bend - value))
     step = -excess / slope
     for _ in range(3):
         step = step - (excess + step * (slope + step * (second / 2 + step * third / 6))) / (slope + step * (second + step * third / 2))
-    fourth, size = BEND * half_df * np.maximum(half_df, 0.5), np.abs(step)
-    reach = 2 * size + 1e-4 / np.sqrt(half_df)  # the true root lies within it, and the slope on the way is no less than `least`
+    fourth, size = BEND * half * np.maximum(half, 0.5), np.abs(step)
+    reach = 2 * size + 1e-4 / np.sqrt(half)  # the true root lies within it, and the slope on the way is no less than `least`
     least = slope - reach * (np.abs(second) + reach * (np.abs(third) / 2 + reach * fourth / 6))
     left_over = np.abs(excess + step * (slope + step * (second / 2 + step * third / 6)))
     error = (left_over + fourth * size**4 / 24 + NOISE) / least
     trusted = (least > 0) & (error < reach - size)
     return np.where(np.isfinite(step), root + step, root), np.where(trusted, error, np.inf)
+
+
+def _approximate_share(half: Floats, value: Floats, density: Floats, bound: Floats) -> Floats:
+    """Return the incomplete gamma function to within rounding: of few whole degrees of freedom it is a short sum, which takes less time.
+
+    Above a value x lie x^(a-1) e^-x / Gamma(a) (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...), and erfc(sqrt(x)) if df = 2 a is odd.
+    """
+    from scipy.special import erfc, gammainc
+
+    summed = (2 * half == np.floor(2 * half)) & (half <= min(TERMS, len(half) / 8))  # in a few rows each term takes longer
+    share = np.where(bound > NEGLIGIBLE, value > half, np.nan)
+    if summed.any():
+        rows = slice(None) if summed.all() else np.flatnonzero(summed)
+        freedom, inverse = half[rows], 1 / value[:, rows]
+        odd, factors = freedom != np.floor(freedom), freedom - np.arange(1, np.ceil(freedom.max()))[:, None]
+        above = np.zeros(inverse.shape)
+        for product in np.cumprod(np.where(factors > 0.75, factors, 0.0), axis=0)[::-1]:
+            above += product
+            above *= inverse
+        above += freedom > 0.75
+        above *= inverse
+        above *= density[:, rows]
+        above[:, odd] += erfc(np.sqrt(value[:, rows][:, odd]))
+        share[:, rows] = np.where(np.isnan(share[:, rows]), 1 - above, share[:, rows])
+    if not summed.all():
+        uncertain = np.isnan(share) & ~summed
+        share[uncertain] = gammainc(np.broadcast_to(half, value.shape)[uncertain], value[uncertain])
+    return share

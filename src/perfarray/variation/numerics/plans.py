@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perfarray.numerics.intervals import t_quantile
+from perfarray.numerics.levels import reduced
 from perfarray.numerics.types import Floats, Mask
 from perfarray.variation.numerics.allocation import (
     ROUNDING,
@@ -23,6 +24,7 @@ from perfarray.variation.numerics.allocation import (
     pooled_rates,
     price,
     quantile_at,
+    so_far,
     student_t,
     totals_for,
     variance_of_mean,
@@ -108,7 +110,7 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
             plan = plan_counts(variance, cost, goal._replace(half_width=goal.half_width * plan.half_width / half_width(plan.repetitions)))
         counts = fewest_units(plan.repetitions, components, evidence, goal)
         one_in_each = with_top(affordable(price(counts, cost), np.ones_like(cost), cost), counts[..., 1:] * 0 + 1.0)
-        single = fewest_units(one_in_each, components, evidence, goal)
+        single = fewest_units(one_in_each, components, evidence, goal, at_most=True)
         counts = np.where((price(single, cost) < price(counts, cost))[..., None], single, counts)
         plan = described(counts, variance, cost, goal)
     spendable = plan.cost if goal.budget is None else np.where(np.isnan(plan.cost), np.nan, goal.budget)
@@ -121,8 +123,11 @@ def plan_assured(variance: Floats, cost: Floats, evidence: Evidence, goal: Goal)
     return plan._replace(default_half_width=default)
 
 
-def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal) -> Floats:
-    """Return counts with the fewest outermost units, near those given, of which the share of experiments wanted keeps the half-width."""
+def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, goal: Goal, *, at_most: bool = False) -> Floats:
+    """Return counts with the fewest outermost units, near those given, of which the share of experiments wanted keeps the half-width.
+
+    With `at_most` there are no more than those given, and NaN where these are too few.
+    """
     true = true_variances(variance_below(repetitions, components), evidence)
 
     def enough(n: Floats) -> Mask:
@@ -132,8 +137,9 @@ def fewest_units(repetitions: Floats, components: Floats, evidence: Evidence, go
             >= float(goal.assurance or 0.0)
         )
 
-    top = first_reached_near(repetitions[..., 0], enough, np.where(np.isnan(repetitions[..., 0]), np.nan, float(goal.min_units)))
-    return with_top(top, repetitions[..., 1:])
+    given = repetitions[..., 0]
+    searched = (given >= goal.min_units) & enough(given) if at_most else ~np.isnan(given)
+    return with_top(first_reached_near(given, enough, np.where(searched, float(goal.min_units), np.nan)), repetitions[..., 1:])
 
 
 def variance_below(repetitions: Floats, components: Floats) -> Floats:
@@ -200,7 +206,7 @@ def _best(task: Task, n: Floats, low: Floats, high: Floats, unrounded: Floats) -
     half = quantiles * np.sqrt(variance_of_mean(candidates, task.variance[:, None]))
     first, second = (half, spent) if task.by_budget else (spent, half)
     allowed = spent <= limit if task.by_budget else half <= limit * (1 + ROUNDING)
-    allowed &= (candidates[..., 0] >= task.min_units) & (candidates >= 1).all(axis=-1)
+    allowed &= (candidates[..., 0] >= task.min_units) & (reduced(np.minimum, candidates) >= 1)
     first = np.where(allowed, first, np.inf)
     tied = first <= first.min(axis=1, keepdims=True) * (1 + ROUNDING)
     chosen = np.argmin(np.where(tied & allowed, second, np.inf), axis=1)
@@ -230,17 +236,17 @@ def _roundings(variance: Floats, totals: Floats) -> list[tuple[tuple[bool, ...],
 def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
     """Return the counts with that of one lower level as high as the budget allows, or as low as the width allows; else 1."""
     counts[..., level] = 1.0
-    above = np.cumprod(counts[..., :level], axis=-1)
-    inside = np.cumprod(counts[..., level:], axis=-1) * above[..., -1:]
+    above = so_far(np.multiply, counts[..., :level])
+    inside = so_far(np.multiply, counts[..., level:]) * above[..., -1:]
     a, d, limit = task.variance[:, None], task.cost[:, None], task.limit[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         if task.by_budget:
-            fixed, each = (above * d[..., :level]).sum(axis=-1), (inside * d[..., level:]).sum(axis=-1)
+            fixed, each = (reduced(np.add, part) for part in (above * d[..., :level], inside * d[..., level:]))
             filled = whole((limit - fixed) / each)
             filled -= fixed + each * filled > limit
         else:
-            variance_left = (limit / quantile) ** 2 - (a[..., :level] / above).sum(axis=-1)
-            filled = np.where(variance_left > 0, np.ceil((a[..., level:] / inside).sum(axis=-1) / variance_left - ROUNDING), np.nan)
+            variance_left = (limit / quantile) ** 2 - reduced(np.add, a[..., :level] / above)
+            filled = np.where(variance_left > 0, np.ceil(reduced(np.add, a[..., level:] / inside) / variance_left - ROUNDING), np.nan)
     counts[..., level] = np.where((filled >= 1) & (a[..., level] > 0) & np.isfinite(filled), filled, 1.0)
     return counts
 
@@ -252,7 +258,7 @@ def _with_free_top(task: Task, n: Floats, unrounded: Floats) -> Floats:
     lower = np.stack([of_equation, np.ones_like(of_equation), *(counts for _, counts in roundings)], axis=1)
     counts = with_top(np.ones(lower.shape[:2]), lower)
     if task.by_budget:
-        totals = np.asarray(np.cumprod(counts, axis=-1), dtype=np.float64)
+        totals = so_far(np.multiply, counts)
         top = np.maximum(affordable(task.limit[:, None], totals, task.cost[:, None]), 1.0)
     else:
         unit_variance = variance_of_mean(counts, task.variance[:, None])
