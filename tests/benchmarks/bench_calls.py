@@ -61,6 +61,15 @@ def component_lines(values: np.ndarray) -> list[tuple[np.ndarray, ...]]:
     ]
 
 
+def plan_lines(values: np.ndarray, price: float, budget: float) -> tuple[np.ndarray, ...]:
+    """Return iterations by equation 14 of Kalibera and Jones, executions that a budget buys, and relative half-widths."""
+    (outer, *_), (inner, *_) = component_lines(values)
+    iterations = np.maximum(np.round(np.sqrt(price * inner / np.maximum(outer, 0.01 * inner))), 1)
+    executions = np.maximum(np.floor(budget / (price + iterations)), 2)
+    error = np.sqrt((np.maximum(outer, 0) + inner / iterations) / executions)
+    return iterations, executions, stats.t.ppf(0.975, executions - 1) * error / values.mean(axis=(1, 2))
+
+
 def five_lines(values: np.ndarray) -> tuple[np.ndarray, float]:
     """Return five numbers and the standard deviation of scores, each of one run of every benchmark."""
     picks = np.random.default_rng(1).integers(0, values.shape[1], (500, len(values)))
@@ -100,6 +109,10 @@ def main() -> None:
         ),
         "compare": (lambda: times.perf.compare("old"), lambda: compare_lines(values[1], old)),
         "variance_components": (nest.perf.variance_components, lambda: component_lines(nested)),
+        "plan_repetitions": (
+            partial(nest.perf.plan_repetitions, costs={"execution": 5}, budget=100.0, assurance=None),
+            lambda: plan_lines(nested, 5, 100),
+        ),
         "five_number_summary": (lambda: runs.perf.five_number_summary(rng=1), lambda: five_lines(suite)),
     }
     verdicts = times.perf.compare("old")

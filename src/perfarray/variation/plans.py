@@ -1,7 +1,7 @@
 """How many repetitions to run at every level of the nest, for a budget or for a width, one plan per benchmark."""
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from operator import add
 from typing import Any, NamedTuple
 
@@ -201,6 +201,7 @@ def plan_repetitions(
     return with_notes(result, *system.notes, stated, None if components else dependence_note(sides), checks=("plans",))
 
 
+@lru_cache(maxsize=8)
 def _outputs(cost_units: str) -> dict[str, Output]:
     in_pilot, more = "repetitions inside one parent in the pilot", "units to add to the pilot, and the counts inside each"
     relative = ("half_width", "half_width_lower", "half_width_upper", "more_half_width", "default_half_width")

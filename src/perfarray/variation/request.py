@@ -105,7 +105,7 @@ def systems(
 
 def check_affordable(least: xr.DataArray, budget: float, min_units: int, outermost: str, cost_units: str) -> None:
     """Raise where the budget does not buy the fewest units; the message names the budget that does."""
-    if not bool((least > budget).any()):
+    if not (least.values > budget).any():
         return
     dearest = least.isel(least.argmax(...)) if least.ndim else least
     labels = ", ".join(f"{dim}={dearest[dim].item()}" for dim in least.dims if dim in least.coords)
