@@ -14,7 +14,7 @@ from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.nests import Nest, averaged, gather, nest_of
 from perfarray.numerics.random import BOOTSTRAP, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import LongRow, drawn_entries, drawn_places, grouping, sum_tables, summed, table_size
+from perfarray.numerics.with_replacement import LongRow, drawn_places, grouping, redrawn_sums, sum_tables, table_size
 
 BLOCK = 1 << 17  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
 TABLES = 1 << 21  # most entries of tables of sums that are kept at once
@@ -81,7 +81,7 @@ class Cells(NamedTuple):
         executions, depth = int(prod(self.values.shape[1:-1])), int(self.values.shape[-1])
         if kind != COMPLETE:
             return executions * depth
-        return -(-executions // 16) if depth > LONG else executions * grouping(depth).picks
+        return -(-executions // 16) if depth > LONG else executions
 
     def entries(self, kind: int) -> int:
         """Return how many entries the tables of a cell of a kind have."""
@@ -174,8 +174,9 @@ def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: 
         tables = sum_tables(values)
 
         def draw_means(replicates: slice) -> Floats:
-            entries = drawn_entries(count, offsets, *draw_keys.stream(0), streams, replicates.stop - replicates.start, replicates.start)
-            return np.asarray(summed(tables, entries)[..., None] / count)
+            rows = replicates.stop - replicates.start
+            sums = redrawn_sums(tables, offsets, count, *draw_keys.stream(0), streams, rows, start=replicates.start)
+            return np.asarray(sums[..., None] / count)
 
         return draw_means
 
@@ -191,7 +192,9 @@ def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: D
     """Return a function that draws nests without gaps whose lowest level is redrawn: it makes only sums of iterations."""
     cells, *outer, depth = values.shape
     executions, stream = values.reshape(cells, -1, depth), draw_keys.stream(len(outer))
+    dtype = "int64"
     if depth > LONG:
+        dtype = str(np.min_scalar_type(max(outer) - 1))  # many picks, which are only moved
         sums_of = _sums_of_long_rows(executions, *stream, streams, outer[-1], engine)
     else:
         sums_of = _sums_of_short_rows(executions, *stream, streams)
@@ -206,7 +209,7 @@ def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: D
             picks = np.arange(size)
             if resampled[level]:
                 rows = prod(outer[:level])
-                picks = drawn_places(size, *draw_keys.stream(level), streams, number * rows, replicates.start * rows)
+                picks = drawn_places(size, *draw_keys.stream(level), streams, number * rows, replicates.start * rows, dtype)
                 picks = picks.reshape(cells, number, *outer[: level + 1])
         shape = (cells, number, *outer)
         sums = sums_of(np.broadcast_to(parents, shape[:-1]), np.broadcast_to(picks, shape), replicates.start * prod(outer))
@@ -221,7 +224,7 @@ def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: St
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
         names = (parents[..., None] * picks.shape[-1] + picks).reshape(len(values), -1)
-        return summed(tables, drawn_entries(depth, names, keys, stream, streams, names.shape[1], start))
+        return redrawn_sums(tables, names, depth, keys, stream, streams, names.shape[1], start=start)
 
     return draw
 
@@ -239,11 +242,11 @@ def _sums_of_long_rows(
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
         del start  # each stream continues where it stopped
-        small = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1))
+        children = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1), copy=False)
         # Sums of executions are those of their binary where there is no level between them.
         totals = np.empty((parents.size, 1 if parents.ndim == 3 else size))
         for redraw, slots in zip(groups, _members(parents.ravel(), len(groups)), strict=True):
-            sums = redraw(small[slots].ravel()).reshape(-1, size)
+            sums = redraw(children.take(slots, axis=0).ravel()).reshape(-1, size)
             totals[slots] = sums.sum(axis=-1, keepdims=True) if parents.ndim == 3 else sums
         return totals
 
