@@ -263,10 +263,14 @@ def _redraws_of_rows(values: Floats, key: int, row_streams: list[int], streams: 
     step = max(1, BLOCK // values.shape[1])
 
     def redraw(names: Integers) -> Floats:
-        sums = np.empty(len(names))
-        for row, members in zip(rows, _members(names, len(rows)), strict=True):
-            for batch in (members[first : first + step] for first in range(0, len(members), step)):
-                sums[batch] = row.sums(len(batch))
+        sums, ordered, at = np.empty(len(names)), np.empty(len(names)), 0
+        order = np.argsort(names, kind="stable")
+        for row, number in zip(rows, np.bincount(names, minlength=len(rows)).tolist(), strict=True):
+            for first in range(0, number, step):
+                batch = ordered[at + first : at + min(first + step, number)]
+                batch[:] = row.sums(len(batch))
+            at += number
+        sums[order] = ordered
         return sums
 
     return redraw
