@@ -14,7 +14,7 @@ from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.nests import Nest, averaged, gather, nest_of
 from perfarray.numerics.random import BOOTSTRAP, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import LongRow, drawn_places, grouping, redrawn_sums, sum_tables, table_size
+from perfarray.numerics.with_replacement import LongRow, drawn_places, grouping, redrawn_sums, sum_of_few, sum_tables, table_size
 
 BLOCK = 1 << 17  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
 TABLES = 1 << 21  # most entries of tables of sums that are kept at once
@@ -213,7 +213,7 @@ def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: D
                 picks = picks.reshape(cells, number, *outer[: level + 1])
         shape = (cells, number, *outer)
         sums = sums_of(np.broadcast_to(parents, shape[:-1]), np.broadcast_to(picks, shape), replicates.start * prod(outer))
-        return np.asarray(sums.reshape(cells, number, outer[0], -1).sum(axis=-1) * (outer[0] / (prod(outer) * depth)))
+        return np.asarray(sum_of_few(sums.reshape(cells, number, outer[0], -1)) * (outer[0] / (prod(outer) * depth)))
 
     return draw
 
@@ -223,7 +223,8 @@ def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: St
     tables, depth = sum_tables(values), values.shape[-1]
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
-        names = (parents[..., None] * picks.shape[-1] + picks).reshape(len(values), -1)
+        size = picks.shape[-1]
+        names = (np.repeat(parents * size, size) + picks.ravel()).reshape(len(values), -1)
         return redrawn_sums(tables, names, depth, keys, stream, streams, names.shape[1], start=start)
 
     return draw

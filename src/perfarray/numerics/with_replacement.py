@@ -205,3 +205,18 @@ def summed(tables: Floats, entries: Integers) -> Floats:
     for position in range(1, entries.shape[-1]):
         total += flat.take(entries[..., position], mode="wrap")
     return total
+
+
+def sum_of_few(values: Floats) -> Floats:
+    """Return the sum along the last axis in the order of `numpy.sum`: of a few values by column, as its loop starts anew for every row."""
+    if not 1 < values.shape[-1] < 16:
+        return np.asarray(values.sum(axis=-1))
+    columns = list(np.moveaxis(values, -1, 0))
+    if len(columns) < 8:
+        total = 0.0 + columns.pop(0)
+    else:
+        a, b, c, d, e, f, g, h, *columns = columns
+        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for column in columns:
+        total += column
+    return np.asarray(total)
