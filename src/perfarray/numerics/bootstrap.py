@@ -125,7 +125,7 @@ def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose
 def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[Integers, slice, list[Floats]]]:
     """Yield cells, replicates, and their drawn values (cells, replicates, ...) in every system; empty cells are left out."""
     kinds = np.stack([side.kinds for side in sides], axis=-1)
-    for kind in np.unique(kinds[(kinds != EMPTY).all(axis=-1)], axis=0).tolist():
+    for kind in sorted({tuple(kind) for kind in kinds.tolist() if EMPTY not in kind}):
         rows = np.flatnonzero((kinds == kind).all(axis=-1))
         width = sum(side.width(side_kind) for side, side_kind in zip(sides, kind, strict=True))
         entries = sum(side.entries(side_kind) for side, side_kind in zip(sides, kind, strict=True))
@@ -163,7 +163,7 @@ def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:
     """Return the mean of every replicate, (cells, replicates); NaN without units."""
     means = np.full((len(cells.kinds), n_resamples), np.nan)
     for rows, replicates, (units,) in redrawn(n_resamples, streams, cells):
-        means[rows, replicates] = mean_of_measured(units)
+        means[rows, replicates] = mean_of_measured(units) if units.shape[-1] > 1 else units[..., 0]
     return means
 
 
