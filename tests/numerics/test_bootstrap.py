@@ -23,6 +23,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.nests import gather
 from perfarray.numerics.random import Streams
 from perfarray.numerics.statistics import evaluate, weighted_median
+from perfarray.numerics.with_replacement import drawn_entries, redrawn_sums, sum_tables, summed
 from strategies import experiments
 
 SCHEMES = {"RRR": (1, 1, 1), "RRN": (1, 1, 0), "RNN": (1, 0, 0), "NNR": (0, 0, 1), "NRR": (0, 1, 1)}
@@ -291,6 +292,18 @@ def test_blocks_are_bounded(monkeypatch, gaps, depth, drawn, statistic):
     monkeypatch.setattr("perfarray.numerics.bootstrap.BLOCK", 2_000)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 100, (1, 2))), whole)
     np.testing.assert_array_equal(replicates_of(values, statistic, Draws(drawn, 37, (1, 2))), whole[:37])
+
+
+@pytest.mark.parametrize("count", [5, 8, 10, 12, 14, 16])
+def test_sums_by_column_are_those_of_rows(monkeypatch, count):
+    """Two to eight numbers a row: all rows column by column, in blocks of any size, have the sums of one row after the other."""
+    rng, streams = np.random.default_rng(0), Streams((1, 2))
+    tables, keys = sum_tables(rng.normal(size=(2, 3, count))), np.arange(2).astype(np.uint64)
+    names = rng.integers(0, 6, (2, 400))
+    expected = summed(tables, drawn_entries(count, names, keys, 7, streams, 400, 3))
+    for size in (1 << 17, 100):
+        monkeypatch.setattr("perfarray.numerics.with_replacement.SUMMED", size)
+        np.testing.assert_array_equal(redrawn_sums(tables, names, count, keys, 7, streams, 400, start=3), expected)
 
 
 @pytest.mark.parametrize("depth", [17, 18, 31, 128, 129, 2100])

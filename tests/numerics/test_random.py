@@ -65,6 +65,15 @@ def test_entries_are_the_same_numbers_side_by_side(size, tables, start):
     np.testing.assert_array_equal(found, expected + size * np.arange(3 * tables).reshape(tables, 3, 1))
 
 
+@pytest.mark.parametrize(("sizes", "start"), [([27], 0), ([100, 100, 10], 5), ([3 << 30, 1000, 3 << 30], 3)])
+def test_columns_are_the_same_numbers_one_size_after_the_other(sizes, start):
+    """Each size takes its numbers of all rows, plus where its row begins: also those that were refused and drawn again."""
+    streams, first = Streams(KEY), np.arange(33).reshape(3, 11)
+    rows = streams.below(np.array(sizes), CELLS, SCORES, 11 * len(sizes), start * len(sizes)).reshape(3, 11, -1)
+    found = [column.copy() for column in streams.columns(sizes, first, CELLS, SCORES, start)]
+    np.testing.assert_array_equal(np.stack(found, axis=-1), rows + first[..., None])
+
+
 def test_every_number_has_a_size_of_its_own():
     """Sizes by position, or by cell and position: each number is below its own."""
     sizes = np.array([1, 2, 3, 1000])

@@ -14,7 +14,7 @@ from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.nests import Nest, averaged, gather, nest_of
 from perfarray.numerics.random import BOOTSTRAP, Key, Streams
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.numerics.with_replacement import LongRow, drawn_entries, drawn_places, grouping, sum_tables, summed, table_size
+from perfarray.numerics.with_replacement import LongRow, drawn_places, grouping, redrawn_sums, sum_of_few, sum_tables, table_size
 
 BLOCK = 1 << 17  # values drawn at once: they fit in the cache, and bound the memory; no number depends on it
 TABLES = 1 << 21  # most entries of tables of sums that are kept at once
@@ -81,7 +81,7 @@ class Cells(NamedTuple):
         executions, depth = int(prod(self.values.shape[1:-1])), int(self.values.shape[-1])
         if kind != COMPLETE:
             return executions * depth
-        return -(-executions // 16) if depth > LONG else executions * grouping(depth).picks
+        return -(-executions // 16) if depth > LONG else executions
 
     def entries(self, kind: int) -> int:
         """Return how many entries the tables of a cell of a kind have."""
@@ -125,7 +125,7 @@ def cells_of(values: Floats, draws: Draws, draw_keys: DrawKeys, purpose: Purpose
 def redrawn(n_resamples: int, streams: Streams, *sides: Cells) -> Iterator[tuple[Integers, slice, list[Floats]]]:
     """Yield cells, replicates, and their drawn values (cells, replicates, ...) in every system; empty cells are left out."""
     kinds = np.stack([side.kinds for side in sides], axis=-1)
-    for kind in np.unique(kinds[(kinds != EMPTY).all(axis=-1)], axis=0).tolist():
+    for kind in sorted({tuple(kind) for kind in kinds.tolist() if EMPTY not in kind}):
         rows = np.flatnonzero((kinds == kind).all(axis=-1))
         width = sum(side.width(side_kind) for side, side_kind in zip(sides, kind, strict=True))
         entries = sum(side.entries(side_kind) for side, side_kind in zip(sides, kind, strict=True))
@@ -163,7 +163,7 @@ def redrawn_means(n_resamples: int, streams: Streams, cells: Cells) -> Floats:
     """Return the mean of every replicate, (cells, replicates); NaN without units."""
     means = np.full((len(cells.kinds), n_resamples), np.nan)
     for rows, replicates, (units,) in redrawn(n_resamples, streams, cells):
-        means[rows, replicates] = mean_of_measured(units)
+        means[rows, replicates] = mean_of_measured(units) if units.shape[-1] > 1 else units[..., 0]
     return means
 
 
@@ -174,8 +174,9 @@ def _of_one_level(values: Floats, draw_keys: DrawKeys, streams: Streams, means: 
         tables = sum_tables(values)
 
         def draw_means(replicates: slice) -> Floats:
-            entries = drawn_entries(count, offsets, *draw_keys.stream(0), streams, replicates.stop - replicates.start, replicates.start)
-            return np.asarray(summed(tables, entries)[..., None] / count)
+            rows = replicates.stop - replicates.start
+            sums = redrawn_sums(tables, offsets, count, *draw_keys.stream(0), streams, rows, start=replicates.start)
+            return np.asarray(sums[..., None] / count)
 
         return draw_means
 
@@ -191,7 +192,9 @@ def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: D
     """Return a function that draws nests without gaps whose lowest level is redrawn: it makes only sums of iterations."""
     cells, *outer, depth = values.shape
     executions, stream = values.reshape(cells, -1, depth), draw_keys.stream(len(outer))
+    dtype = "int64"
     if depth > LONG:
+        dtype = str(np.min_scalar_type(max(outer) - 1))  # many picks, which are only moved
         sums_of = _sums_of_long_rows(executions, *stream, streams, outer[-1], engine)
     else:
         sums_of = _sums_of_short_rows(executions, *stream, streams)
@@ -206,11 +209,11 @@ def _of_complete_nests(values: Floats, resampled: tuple[bool, ...], draw_keys: D
             picks = np.arange(size)
             if resampled[level]:
                 rows = prod(outer[:level])
-                picks = drawn_places(size, *draw_keys.stream(level), streams, number * rows, replicates.start * rows)
+                picks = drawn_places(size, *draw_keys.stream(level), streams, number * rows, replicates.start * rows, dtype)
                 picks = picks.reshape(cells, number, *outer[: level + 1])
         shape = (cells, number, *outer)
         sums = sums_of(np.broadcast_to(parents, shape[:-1]), np.broadcast_to(picks, shape), replicates.start * prod(outer))
-        return np.asarray(sums.reshape(cells, number, outer[0], -1).sum(axis=-1) * (outer[0] / (prod(outer) * depth)))
+        return np.asarray(sum_of_few(sums.reshape(cells, number, outer[0], -1)) * (outer[0] / (prod(outer) * depth)))
 
     return draw
 
@@ -220,8 +223,9 @@ def _sums_of_short_rows(values: Floats, keys: Integers, stream: int, streams: St
     tables, depth = sum_tables(values), values.shape[-1]
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
-        names = (parents[..., None] * picks.shape[-1] + picks).reshape(len(values), -1)
-        return summed(tables, drawn_entries(depth, names, keys, stream, streams, names.shape[1], start))
+        size = picks.shape[-1]
+        names = (np.repeat(parents * size, size) + picks.ravel()).reshape(len(values), -1)
+        return redrawn_sums(tables, names, depth, keys, stream, streams, names.shape[1], start=start)
 
     return draw
 
@@ -239,11 +243,11 @@ def _sums_of_long_rows(
 
     def draw(parents: Integers, picks: Integers, start: int) -> Floats:
         del start  # each stream continues where it stopped
-        small = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1))
+        children = picks.reshape(-1, size).astype(np.min_scalar_type(size - 1), copy=False)
         # Sums of executions are those of their binary where there is no level between them.
         totals = np.empty((parents.size, 1 if parents.ndim == 3 else size))
         for redraw, slots in zip(groups, _members(parents.ravel(), len(groups)), strict=True):
-            sums = redraw(small[slots].ravel()).reshape(-1, size)
+            sums = redraw(children.take(slots, axis=0).ravel()).reshape(-1, size)
             totals[slots] = sums.sum(axis=-1, keepdims=True) if parents.ndim == 3 else sums
         return totals
 
@@ -260,10 +264,14 @@ def _redraws_of_rows(values: Floats, key: int, row_streams: list[int], streams: 
     step = max(1, BLOCK // values.shape[1])
 
     def redraw(names: Integers) -> Floats:
-        sums = np.empty(len(names))
-        for row, members in zip(rows, _members(names, len(rows)), strict=True):
-            for batch in (members[first : first + step] for first in range(0, len(members), step)):
-                sums[batch] = row.sums(len(batch))
+        sums, ordered, at = np.empty(len(names)), np.empty(len(names)), 0
+        order = np.argsort(names, kind="stable")
+        for row, number in zip(rows, np.bincount(names, minlength=len(rows)).tolist(), strict=True):
+            for first in range(0, number, step):
+                batch = ordered[at + first : at + min(first + step, number)]
+                batch[:] = row.sums(len(batch))
+            at += number
+        sums[order] = ordered
         return sums
 
     return redraw

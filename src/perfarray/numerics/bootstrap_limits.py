@@ -94,7 +94,7 @@ def quantile(ordered: Floats, probability: Floats | float) -> Floats:
     rank = np.where(near, np.round(rank), rank)
     below = np.clip(np.floor(rank).astype(int), 1, np.maximum(number, 1))
     above = np.minimum(below + 1, np.maximum(number, 1))
-    low, high = (_at(ordered, rank_beside) for rank_beside in (below, above))
+    low, high = _at(ordered, np.stack([below, above]))
     with np.errstate(divide="ignore", invalid="ignore"):
         start, end = ndtri(below / (number + 1)), ndtri(above / (number + 1))
         fraction = (ndtri(share) - start) / (end - start)

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from perfarray.numerics.random import Streams
 from perfarray.numerics.types import Floats, Integers
@@ -18,12 +21,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 # What Philox multiplies by, and what it adds to the key.
 FIRST, SECOND = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 MORE, OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
-HALF, LOWER, ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)
 # Of the four quarters of a word: the first, ones, their highest bits, and the others.
 QUARTER, QUARTERS = np.uint64(0xFFFF), np.uint64(0x0001000100010001)
 HIGHEST, REST = np.uint64(0x8000800080008000), np.uint64(0x7FFF7FFF7FFF7FFF)
-TWO, THREE, FOUR, EIGHT = np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(8)
-COUNTERS = 64  # values of the counter that go through the rounds together, so that these are vectorised
+# Whole numbers without a sign: with signed ones numba looks for negative indices, and mixes make floating-point numbers.
+NONE, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, SIXTEEN = (np.uint64(number) for number in (*range(9), 16))
+HALF, LARGEST = np.uint64(32), np.uint64(0xFFFFFFFF)
+COUNTERS = 64  # values of the counter whose numbers are looked at together
 PER_COUNTER = 16  # numbers of 16 bits
 
 
@@ -47,16 +51,16 @@ class CompiledRows:
         """Return the sum of the next redraw of each row named."""
         count = self._values.shape[1]
         sums, table = np.empty(len(names)), np.empty(count**2 if count**2 <= PAIRS else count)
-        entries = np.empty(PER_COUNTER * COUNTERS + count)
-        _redraw(sums, names.astype(np.uint32), self._values, self._at, self._streams, self._key, table, entries)
+        numbers = np.empty(PER_COUNTER * COUNTERS + count, np.uint16)
+        _redraw(sums, names, self._values, self._at, self._streams, self._key, table, numbers)
         return sums
 
 
 @compiled()
-def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any, key: Any, table: Any, entries: Any) -> None:
+def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any, key: Any, table: Any, numbers: Any) -> None:
     """Fill in the sums of one row after the other, so that only its table need be in the cache.
 
-    `positions`, where the streams of rows go on, are moved. Table and entries are room for those of one row.
+    `positions`, where the streams of rows go on, are moved. Table and numbers are room for those of one row.
     """
     ends, members = np.zeros(len(values) + 1, np.int64), np.empty(len(names), np.uint32)
     for name in names:
@@ -66,108 +70,118 @@ def _redraw(sums: Any, names: Any, values: Any, positions: Any, row_streams: Any
     for index in range(len(names)):  # each row's redraws in order; where it began it ends then
         members[ends[names[index]]] = index
         ends[names[index]] += 1
-    count, words, lanes = values.shape[1], np.empty(4 * COUNTERS, np.uint64), np.empty((4, COUNTERS), np.uint64)
+    count, words = values.shape[1], np.empty(4 * COUNTERS, np.uint64)
     pairs = len(table) > count
-    odd, per_sum = pairs and count % 2 == 1, (count + 1) // 2 if pairs else count
+    per_sum = (count + 1) // 2 if pairs else count
     n_sums = 0
     for row in range(len(values)):
-        for entry in range(len(table)):
-            table[entry] = values[row, entry // count] + values[row, entry % count] if pairs else values[row, entry]
-        at, n_entries, needed = positions[row], 0, per_sum * (ends[row] - n_sums)
+        for value in range(count):
+            for other in range(count if pairs else 1):
+                table[value * (len(table) // count) + other] = values[row, value] + (values[row, other] if pairs else 0.0)
+        at, n_numbers, needed = positions[row], 0, per_sum * (ends[row] - n_sums)
         while needed > 0:
             first, counters = at // PER_COUNTER, min(COUNTERS, (at % PER_COUNTER + needed) // PER_COUNTER + 1)
-            _fill(words, lanes, counters, np.uint64(first + 1), key[0], row_streams[row], key[1], key[2])
-            n_before = n_entries
-            at, n_entries = _look_up(
-                entries, n_entries, table, words, at - PER_COUNTER * first, PER_COUNTER * counters, needed, odd, per_sum
-            )
+            _fill(words, counters, np.uint64(first + 1), key[0], row_streams[row], key[1], key[2])
+            n_before = n_numbers
+            at, n_numbers = _accept(numbers, n_numbers, words, at - PER_COUNTER * first, PER_COUNTER * counters, needed, len(table))
             at += PER_COUNTER * first
-            needed -= n_entries - n_before
-            start = 0
-            while n_entries - start >= per_sum:
-                sums[members[n_sums]] = _sum(entries, start, per_sum, odd)
-                start, n_sums = start + per_sum, n_sums + 1
-            for index in range(start, n_entries):
-                entries[index - start] = entries[index]
-            n_entries -= start
+            needed -= n_numbers - n_before
+            n_new = n_numbers // per_sum
+            _add_up(sums, members[n_sums : n_sums + n_new], numbers, per_sum, table, values[row])
+            n_sums, n_numbers = n_sums + n_new, n_numbers - n_new * per_sum
+            for index in range(n_numbers):
+                numbers[index] = numbers[n_new * per_sum + index]
         positions[row] = at
 
 
 @compiled(**INNER)
-def _look_up(
-    entries: Any, n_entries: int, table: Any, words: Any, start: int, stop: int, needed: int, odd: bool, per_sum: int
-) -> tuple[int, int]:
-    """Append the entries that numbers stand for, `needed` at most; return behind which number, and how many there are."""
-    size, each = np.uint64(len(table)), np.uint64(per_sum)
-    times = np.uint64(1 << 16) // size
-    limit, inverse = times * size, LOWER // times + ONE  # a product with it is an exact quotient of 16 bits
+def _fill(words: Any, number: int, counter: Any, cell: Any, stream: Any, key: Any, other_key: Any) -> None:
+    """Fill in the words of so many values of the counter."""
+    for index in range(np.uint64(number)):
+        a, b, c, d, added, other = counter + index, NONE, cell, stream, key, other_key
+        for _ in range(10):
+            upper_a, lower_a = _product(FIRST, a)
+            upper_c, lower_c = _product(SECOND, c)
+            a, b, c, d = upper_c ^ b ^ added, lower_c, upper_a ^ d ^ other, lower_a
+            added, other = added + MORE, other + OTHER
+        at = FOUR * index
+        words[at], words[at + ONE], words[at + TWO], words[at + THREE] = a, b, c, d
+
+
+def _code_of_product(_: Any, a: Any, b: Any) -> Any:
+    """Return the type and the code of the upper and the lower half of the product of two words."""
+
+    def halves(context: Any, builder: Any, signature: Any, words: Any) -> Any:
+        product = builder.mul(*(builder.zext(word, ir.IntType(128)) for word in words))
+        upper = builder.lshr(product, ir.Constant(ir.IntType(128), 64))
+        return context.make_tuple(builder, signature.return_type, [builder.trunc(half, ir.IntType(64)) for half in (upper, product)])
+
+    return types.UniTuple(a, 2)(a, b), halves
+
+
+_product: Any = intrinsic(_code_of_product)  # one instruction of most processors, for which numba has no name
+
+
+@compiled(**INNER)
+def _accept(numbers: Any, n_numbers: int, words: Any, start: int, stop: int, needed: int, size: int) -> tuple[int, int]:
+    """Append the numbers that are not refused, `needed` at most; return behind which of all numbers, and how many there are."""
+    limit = np.uint64((1 << 16) // size * size)
     beyond = (np.uint64(1 << 16) - limit) * QUARTERS
-    at, end, to, remaining = np.uint64(start), np.uint64(stop), np.uint64(n_entries), np.uint64(needed)
-    while at < end and remaining > 0:
-        if at % FOUR == 0:
-            first, index = to, at // FOUR
-            last = min(end // FOUR, index + ((remaining - ONE) % each if odd else remaining) // FOUR)
+    at, end, to, last = np.uint64(start), np.uint64(stop), np.uint64(n_numbers), np.uint64(n_numbers + needed)
+    while at < end and to < last:
+        index = at // FOUR
+        if at % SIXTEEN == 0 and to + SIXTEEN <= last:
+            a, b, c, d = words[index], words[index + ONE], words[index + TWO], words[index + THREE]
             # A quarter is refused if its highest bit is set, and stays set in the rest of it plus what lies beyond the limit.
-            while index < last and ((words[index] & REST) + beyond) & words[index] & HIGHEST == 0:
-                word = words[index]
-                entries[to] = table[((word & QUARTER) * inverse) >> HALF]
-                entries[to + ONE] = table[(((word >> np.uint64(16)) & QUARTER) * inverse) >> HALF]
-                entries[to + TWO] = table[(((word >> HALF) & QUARTER) * inverse) >> HALF]
-                entries[to + THREE] = table[((word >> np.uint64(48)) * inverse) >> HALF]
-                index, to = index + ONE, to + FOUR
-            at, remaining = FOUR * index, remaining - (to - first)
-            if at >= end or remaining == 0:
-                break
-        number = (words[at // FOUR] >> (at % FOUR * np.uint64(16))) & QUARTER
-        at += ONE
-        if number < limit:
-            entry = (number * inverse) >> HALF
-            entries[to] = table[entry] if not odd or remaining % each != ONE else 0.5 * table[entry // (each + each - ONE) * (each + each)]
-            to, remaining = to + ONE, remaining - ONE
+            refused = (((a & REST) + beyond) & a) | (((b & REST) + beyond) & b) | (((c & REST) + beyond) & c) | (((d & REST) + beyond) & d)
+            if refused & HIGHEST == 0:
+                for word in (a, b, c, d):
+                    numbers[to], numbers[to + ONE] = word & QUARTER, (word >> SIXTEEN) & QUARTER
+                    numbers[to + TWO], numbers[to + THREE] = (word >> HALF) & QUARTER, word >> (HALF + SIXTEEN)
+                    to += FOUR
+            else:
+                for word in (a, b, c, d):
+                    for quarter in range(FOUR):  # without a branch: the next number takes the place of one that is refused
+                        number = (word >> (SIXTEEN * quarter)) & QUARTER
+                        numbers[to] = number
+                        to += np.uint64(number < limit)
+            at += SIXTEEN
+        else:
+            number = (words[index] >> (at % FOUR * SIXTEEN)) & QUARTER
+            numbers[to] = number
+            to += np.uint64(number < limit)
+            at += ONE
+    inverse = LARGEST // (np.uint64(1 << 16) // np.uint64(size)) + ONE  # a product with it is an exact quotient of 16 bits
+    for place in range(np.uint64(n_numbers), to):
+        numbers[place] = (numbers[place] * inverse) >> HALF
     return int(at), int(to)
 
 
 @compiled(**INNER)
-def _sum(entries: Any, start: int, per_sum: int, odd: bool) -> float:
-    """Add up entries in the order of `numpy.einsum`, in two lanes; the last by itself, where an odd number is drawn in pairs."""
+def _add_up(sums: Any, members: Any, numbers: Any, per_sum: int, table: Any, values: Any) -> None:
+    """Fill in the sums of members, of the entries that numbers stand for, in the order of `numpy.einsum`, in two lanes.
+
+    The last is added by itself where an odd number of values is drawn in pairs.
+    """
     # NumPy is built for vectors of two doubles; where it is not, the test that compares both engines fails.
-    even = odds = 0.0
-    at = np.uint64(start)
-    stop = at + np.uint64(per_sum - odd)
-    while at + EIGHT <= stop:
-        even += (entries[at] + entries[at + TWO]) + (entries[at + FOUR] + entries[at + FOUR + TWO])
-        odds += (entries[at + ONE] + entries[at + THREE]) + (entries[at + FOUR + ONE] + entries[at + FOUR + THREE])
-        at += EIGHT
-    while at + TWO <= stop:
-        even += entries[at]
-        odds += entries[at + ONE]
-        at += TWO
-    if at < stop:
-        even += entries[at]
-    return even + odds + entries[stop] if odd else even + odds
-
-
-@compiled(**INNER)
-def _fill(words: Any, lanes: Any, number: int, counter: Any, cell: Any, stream: Any, key: Any, other_key: Any) -> None:
-    """Fill in the words of so many values of the counter."""
-    a, b, c, d = lanes[0], lanes[1], lanes[2], lanes[3]
-    for i in range(number):
-        a[i], b[i], c[i], d[i] = counter + np.uint64(i), 0, cell, stream
-    for _ in range(10):
-        for i in range(number):
-            a_word, c_word = a[i], c[i]
-            a[i], b[i] = _upper(SECOND, c_word) ^ b[i] ^ key, SECOND * c_word
-            c[i], d[i] = _upper(FIRST, a_word) ^ d[i] ^ other_key, FIRST * a_word
-        key += MORE
-        other_key += OTHER
-    for i in range(number):
-        words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3] = a[i], b[i], c[i], d[i]
-
-
-@compiled(inline="always", **INNER)
-def _upper(a: Any, b: Any) -> Any:
-    """Return the upper half of the product of two words."""
-    low = (a & LOWER) * (b & LOWER)
-    middle = (a >> HALF) * (b & LOWER) + (low >> HALF)
-    cross = (a & LOWER) * (b >> HALF) + (middle & LOWER)
-    return (a >> HALF) * (b >> HALF) + (middle >> HALF) + (cross >> HALF)
+    size, count = np.uint64(len(table)), np.uint64(len(values))
+    odd = size > count and count % TWO == ONE
+    at = NONE
+    for member in members:
+        even = odds = 0.0
+        stop = at + np.uint64(per_sum - odd)
+        while at + EIGHT <= stop:
+            even += (table[numbers[at]] + table[numbers[at + TWO]]) + (table[numbers[at + FOUR]] + table[numbers[at + SIX]])
+            odds += (table[numbers[at + ONE]] + table[numbers[at + THREE]]) + (table[numbers[at + FIVE]] + table[numbers[at + SEVEN]])
+            at += EIGHT
+        while at + TWO <= stop:
+            even += table[numbers[at]]
+            odds += table[numbers[at + ONE]]
+            at += TWO
+        if at < stop:
+            even += table[numbers[at]]
+            at += ONE
+        sums[member] = even + odds
+        if odd:
+            sums[member] += values[numbers[at] // count]
+            at += ONE

@@ -4,8 +4,9 @@ Few values can be drawn in few ways. One whole number stands for several draws, 
 gathers than n draws: 27 ways for three values, 900 for a pair of 30. How many draws go together depends on n alone.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from perfarray.numerics.types import Floats, Integers
 
 WAYS, PAIRS = 1 << 9, 1 << 14  # most ways that one number stands for, of three draws and more and of a pair: tables stay in the cache
 LOOKED_UP = 1 << 19  # entries that are looked up at once, which bounds the memory; it changes no number
-SUMMED = 1 << 17  # entries that are added up at once: they stay in the cache
+SUMMED = 1 << 17  # numbers that are drawn, and entries that are added up, at once: they stay in the cache
 SHORT = 4  # numbers of a row up to which they are looked up and summed one after the other
+COLUMNS = 8  # numbers of a row up to which all rows are looked up and summed column by column
 
 
 class Grouping(NamedTuple):
@@ -50,9 +52,9 @@ def grouping(count: int) -> Grouping:
 
 
 @lru_cache(maxsize=32)
-def ways(count: int, together: int) -> Integers:
+def ways(count: int, together: int, dtype: str = "int64") -> Integers:
     """Return what every number stands for, (ways, draws), the first draw varying slowest."""
-    return np.ascontiguousarray(np.indices((count,) * together).reshape(together, -1).T)
+    return np.ascontiguousarray(np.indices((count,) * together, dtype).reshape(together, -1).T)
 
 
 def _picks(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int) -> Integers:
@@ -62,15 +64,32 @@ def _picks(count: int, cells: Integers, stream: int, streams: Streams, rows: int
     return picks.reshape(len(cells), rows, group.picks)
 
 
-def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Integers:
+def drawn_places(count: int, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0, dtype: str = "int64") -> Integers:
     """Return the places below `count` that rows of as many draws hold, (cells, rows, count), from the row `start` on."""
-    group, picks = grouping(count), _picks(count, cells, stream, streams, rows, start)
+    group = grouping(count)
+    blocks = list(_blocks(len(cells), rows, group.picks))
+    if len(blocks) > 1:
+        places = np.empty((len(cells), rows, count), dtype)
+        for block in blocks:
+            drawn = places[block]
+            drawn[:] = drawn_places(count, cells[block[0]], stream, streams, drawn.shape[1], start + block[1].start, dtype)
+        return places
+    picks = _picks(count, cells, stream, streams, rows, start)
     if group.together == 1:
-        return picks
-    positions = ways(count, group.together).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)
+        return picks.astype(dtype, copy=False)
+    positions = ways(count, group.together, dtype).take(picks[..., : group.full], axis=0).reshape(len(cells), rows, -1)
     if not group.remainder:
         return positions
-    return np.concatenate([positions, ways(count, group.remainder).take(picks[..., -1], axis=0)], axis=-1)
+    return np.concatenate([positions, ways(count, group.remainder, dtype).take(picks[..., -1], axis=0)], axis=-1)
+
+
+def _blocks(cells: int, rows: int, picks: int) -> Iterator[tuple[slice, slice]]:
+    """Yield the cells and rows that are worked on at once, of so many numbers a row: they stay in the cache."""
+    rows_at_once = max(1, min(rows, SUMMED // picks))
+    cells_at_once = max(1, SUMMED // (rows_at_once * picks))
+    for cell in range(0, cells, cells_at_once):
+        for row in range(0, rows, rows_at_once):
+            yield slice(cell, cell + cells_at_once), slice(row, row + rows_at_once)
 
 
 def sum_tables(values: Floats) -> Floats:
@@ -99,6 +118,30 @@ def drawn_entries(count: int, tables: Integers, cells: Integers, stream: int, st
     if group.remainder:
         picks[..., -1] += count**group.together
     return picks
+
+
+def redrawn_sums(
+    tables: Floats, names: Integers, count: int, cells: Integers, stream: int, streams: Streams, rows: int, *, start: int
+) -> Floats:
+    """Return the sums of rows drawn from the tables (`sum_tables`, one behind the other) that `names` says: (cells, rows)."""
+    group = grouping(count)
+    if not 1 < group.picks <= COLUMNS:
+        return summed(tables, drawn_entries(count, names, cells, stream, streams, rows, start))
+    flat, size, first = tables.ravel(), int(count**group.together), np.broadcast_to(names * table_size(count), (len(cells), rows))
+    sizes = [size] * group.full + [int(count**group.remainder)] * (group.remainder > 0)
+    sums = np.empty(first.shape)
+    for block in _blocks(len(cells), rows, group.picks):
+        # In the order of `summed`: one after the other, or as `numpy.einsum` in two lanes, of which eight have two halves each.
+        lanes: list[Any] = [None] * (1 if group.picks <= SHORT else 2 if group.picks < COLUMNS else 4)
+        for column, places in enumerate(streams.columns(sizes, first[block], cells[block[0]], stream, start + block[1].start)):
+            entries = flat[size * (column == group.full) :].take(places, mode="wrap")
+            lane = (column % 2 + column // 4 * 2) % len(lanes)
+            lanes[lane] = entries if lanes[lane] is None else np.add(lanes[lane], entries, out=entries)
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = [np.add(a, b, out=a) for a, b in zip(lanes[:half], lanes[half:], strict=True)]
+        sums[block] = lanes[0]
+    return sums
 
 
 def one_of_each(tables: Floats, cells: Integers, stream: int, streams: Streams, rows: int, start: int = 0) -> Floats:
@@ -162,3 +205,18 @@ def summed(tables: Floats, entries: Integers) -> Floats:
     for position in range(1, entries.shape[-1]):
         total += flat.take(entries[..., position], mode="wrap")
     return total
+
+
+def sum_of_few(values: Floats) -> Floats:
+    """Return the sum along the last axis in the order of `numpy.sum`: of a few values by column, as its loop starts anew for every row."""
+    if not 1 < values.shape[-1] < 16:
+        return np.asarray(values.sum(axis=-1))
+    columns = list(np.moveaxis(values, -1, 0))
+    if len(columns) < 8:
+        total = 0.0 + columns.pop(0)
+    else:
+        a, b, c, d, e, f, g, h, *columns = columns
+        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for column in columns:
+        total += column
+    return np.asarray(total)
