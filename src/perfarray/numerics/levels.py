@@ -100,13 +100,15 @@ def summarise_units(means: Floats) -> UnitSummary:
     one unit are averaged, so that equal units have their value as mean, and no variance.
     """
     measured = ~np.isnan(means)
-    n = measured.sum(axis=-1, dtype=float)
+    n, complete = measured.sum(axis=-1, dtype=float), measured.all()
     first = reduced(np.fmin, means) if means.shape[-1] else np.full(n.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        distances = np.where(measured, means - first[..., None], 0.0)
+        distances = means - first[..., None]
+        distances = distances if complete else np.where(measured, distances, 0.0)
         mean = reduced(np.add, distances) / n
-        deviations = np.where(measured, distances - mean[..., None], 0.0)
-        variance = np.where(n > 1, reduced(np.add, deviations**2) / (n - 1) / n, np.nan)
+        deviations = distances - mean[..., None]
+        deviations = deviations if complete else np.where(measured, deviations, 0.0)
+        variance = np.where(n > 1, reduced(np.add, deviations * deviations) / (n - 1) / n, np.nan)
     return UnitSummary(first + mean, variance, n)
 
 
