@@ -16,7 +16,7 @@ from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresho
 from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import SUITE
 from perfarray.numerics.dependence import dependence_pvalue
-from perfarray.numerics.levels import unit_means
+from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side
 from perfarray.numerics.suite import movement
@@ -130,9 +130,11 @@ def _gather(
     def kernel(new: Floats, old: Floats, *arrays: Any) -> list[npt.NDArray[Any]]:
         # Sums over other layouts are rounded otherwise.
         means = [np.ascontiguousarray(unit_means(side, len(levels))) for side in (new, old)]
-        noise = noisier_side(*means) if noisy else ()
-        checks = [*movement(*means, paired=rules.paired), *noise, dependence_pvalue(*means, paired=rules.paired)]
-        numbers = [*engine.evidence(*(means if engine.of_units else (new, old)), *arrays[: len(arrays) - len(same)]), *checks]
+        summaries = [] if rules.paired else [summarise_units(side) for side in means]
+        noise = noisier_side(*means, summaries=summaries) if noisy else ()
+        checks = [*movement(*means, paired=rules.paired, summaries=summaries), *noise, dependence_pvalue(*means, paired=rules.paired)]
+        sides, known = (means, {"summaries": summaries}) if engine.of_units else ([new, old], {})
+        numbers = [*engine.evidence(*sides, *arrays[: len(arrays) - len(same)], **known), *checks]
         return list(map(partial(_without_itself, arrays[-1]), numbers, returned.values())) if same else numbers
 
     rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}

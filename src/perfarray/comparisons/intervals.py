@@ -281,8 +281,10 @@ def ratio_interval(
 
     def kernel(new: Floats, old: Floats, *keys: Any) -> list[Any]:
         means = unit_means(new, len(nest)), unit_means(old, len(nest))
-        noise = noisier_side(*means) if noisy else ()
-        return [*formula(new, old, *keys), *noise, dependence_pvalue(*means, paired=matched)]
+        summaries = [summarise_units(side) for side in means] if noisy else []
+        noise = noisier_side(*means, summaries=summaries) if noisy else ()
+        known = {"summaries": summaries} if noisy and not prior else {}
+        return [*formula(new, old, *keys, **known), *noise, dependence_pvalue(*means, paired=matched)]
 
     def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
         variables = RATIO_OUTPUTS | (learned_outputs() if prior else {}) | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS

@@ -4,6 +4,7 @@ Fieller's theorem is equation 12 of Kalibera and Jones (2012), where the whole n
 use the residuals new - ratio * old at the estimated ratio: their mean is zero, so that large numbers do not cancel.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,11 +60,15 @@ class Ratio(NamedTuple):
 
 
 class RatioSet(NamedTuple):
-    """A confidence set of a ratio: [lower, upper] with one or both ends, everything outside (lower, upper), or the whole line."""
+    """A confidence set of a ratio: [lower, upper] with one or both ends, everything outside (lower, upper), or the whole line.
+
+    `quantile` is that of Student's t which gave both ends, where there is one.
+    """
 
     lower: Floats
     upper: Floats
     kind: Texts
+    quantile: Floats | None = None
 
 
 def t_quantile(probability: float | Floats, df: Floats) -> Floats:
@@ -104,12 +109,12 @@ def mean_by_units(means: Floats, units: UnitSummary, *, method: str, level: floa
 
 
 def ratio_by_units(
-    new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float
+    new: Floats, old: Floats, *, levels: int, paired: bool, method: str, df_rule: str, level: float, summaries: Sequence[UnitSummary] = ()
 ) -> tuple[npt.NDArray[Any], ...]:
     """Return estimate, limits, df, n and kind of the ratio of the means of timings (..., n_L, ..., n_1)."""
     sides = unit_means(new, levels), unit_means(old, levels)
     units = batch_means(*sides, paired=paired) if method == BATCH_MEANS else sides
-    ratio, df = ratio_with_df(*units, paired=paired, method=method, df_rule=df_rule)
+    ratio, df = ratio_with_df(*units, paired=paired, method=method, df_rule=df_rule, summaries=summaries)
     positive = (ratio.numerator.mean > 0) & (ratio.denominator.mean > 0)
     for side in (new, old):
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
@@ -118,9 +123,14 @@ def ratio_by_units(
     return ratio.estimate, limits.lower, limits.upper, df, n, limits.kind
 
 
-def ratio_with_df(new: Floats, old: Floats, *, paired: bool, method: str, df_rule: str) -> tuple[Ratio, Floats]:
-    """Return the ratio of independent values (..., units), with the skewness that the method counts, and its degrees of freedom."""
-    ratio = ratio_of(new, old, paired)
+def ratio_with_df(
+    new: Floats, old: Floats, *, paired: bool, method: str, df_rule: str, summaries: Sequence[UnitSummary] = ()
+) -> tuple[Ratio, Floats]:
+    """Return the ratio of independent values (..., units), with the skewness that the method counts, and its degrees of freedom.
+
+    The summaries of values that are neither paired nor batched may be given.
+    """
+    ratio = ratio_from(*summaries) if summaries and not paired and method != BATCH_MEANS else ratio_of(new, old, paired)
     df = ratio_df(ratio, df_rule)
     return (ratio._replace(skewness=_ratio_skewness(ratio, new, old, df)) if method == SKEW_ADJUSTED else ratio), df
 
@@ -223,11 +233,11 @@ def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, met
         sets = (cut_to_positive(fieller(ratio, each), np.asarray(positive)) for each in (below, above, np.maximum(below, above)))
         return _one_end_each(*sets)
     if method in FIELLER:
-        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))
+        return cut_to_positive(fieller(ratio, quantile), np.asarray(positive))._replace(quantile=quantile)
     estimate, half = ratio.estimate, quantile * standard_error(ratio, method)
     with np.errstate(over="ignore", invalid="ignore"):
         distances = (estimate * np.expm1(-half), estimate * np.expm1(half)) if method == LOG_DELTA else (-half, half)
-    return RatioSet(estimate + distances[0], estimate + distances[1], same_text(BOUNDED, estimate.shape))
+    return RatioSet(estimate + distances[0], estimate + distances[1], same_text(BOUNDED, estimate.shape), quantile)
 
 
 def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:

@@ -40,9 +40,12 @@ def beyond(distance: Floats, error: Floats, df: Floats, risk: float) -> Floats:
     return np.where(error == 0, np.where(distance > 0, 1.0, 0.0), power)
 
 
-def distance_seen(error: Floats, df: Floats, probability: Floats | float, power: float) -> Floats:
-    """Return the distance from a hypothesis that a one-sided t test sees with some power, which rejects from that quantile on: t + t."""
-    return (t_quantile(probability, df) + t_quantile(power, df)) * error
+def distance_seen(error: Floats, df: Floats, probability: Floats | float, power: float, quantile: Floats | None = None) -> Floats:
+    """Return the distance from a hypothesis that a one-sided t test sees with some power, which rejects from that quantile on: t + t.
+
+    The quantile of the probability may be given.
+    """
+    return ((t_quantile(probability, df) if quantile is None else quantile) + t_quantile(power, df)) * error
 
 
 def fewest_units(spread: Spread, distances: tuple[Floats, ...], risk: float, power: float) -> Floats:

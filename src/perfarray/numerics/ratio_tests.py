@@ -33,7 +33,9 @@ from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, op
 MATERIAL = 5  # numbers that the limits of a ratio are made from, beside its evidence
 
 
-def evidence_of_units(new: Floats, old: Floats, *arrays: Any, rules: Rules) -> tuple[Floats | Mask, ...]:
+def evidence_of_units(
+    new: Floats, old: Floats, *arrays: Any, rules: Rules, summaries: Sequence[UnitSummary] = ()
+) -> tuple[Floats | Mask, ...]:
     """Return `Evidence`, `Suite`, and the material of limits, from unit means (..., benchmarks, units) of two systems.
 
     `arrays` are the fields of `SessionNoise` of the benchmarks and of the suite, where sessions vary, then those of `Known`, where runs
@@ -42,7 +44,7 @@ def evidence_of_units(new: Floats, old: Floats, *arrays: Any, rules: Rules) -> t
     sessions = len(SessionNoise._fields) if rules.between else 0
     noise, suite_noise, bounds = arrays[:sessions], arrays[sessions : 2 * sessions], arrays[2 * sessions :]
     new_units, old_units = batch_means(new, old, paired=rules.paired) if rules.method == BATCH_MEANS else (new, old)
-    ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df)
+    ratio, df = ratio_with_df(new_units, old_units, paired=rules.paired, method=rules.method, df_rule=rules.df, summaries=summaries)
     censoring = known_of(ratio, bounds)
     further: tuple[Floats, ...] = ()
     suite = suite_of_units(new_units, old_units, ratio, rules, noise=SessionNoise(*suite_noise) if sessions else None)

@@ -5,6 +5,7 @@ Hall's transformation (1992) of the t statistic corrects that. Here it never sho
 exceeds chance.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -107,12 +108,13 @@ class UnitShape(NamedTuple):
     skewness: Floats
 
 
-def noisier_side(*units: Floats) -> tuple[Floats, ...]:
+def noisier_side(*units: Floats, summaries: Sequence[UnitSummary] = ()) -> tuple[Floats, ...]:
     """Return the candidate's share of the squared error of the ratio of means, and the `UnitShape` of the noisier side.
 
-    `units` are the unit means (..., units) of the candidate and of the baseline. The shape is NaN where neither has most of the error.
+    `units` are the unit means (..., units) of the candidate and of the baseline, whose summaries may be given. The shape is NaN where
+    neither has most of the error.
     """
-    sides = [summarise_units(side) for side in units]
+    sides = summaries or [summarise_units(side) for side in units]
     with np.errstate(divide="ignore", invalid="ignore"):
         new_share, old_share = (side.variance / side.mean**2 for side in sides)
         share = new_share / (new_share + old_share)

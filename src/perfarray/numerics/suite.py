@@ -3,12 +3,13 @@
 The last axes are (benchmarks, units); NaN is "not measured". Irving et al. (2018), sections 3 and 9.
 """
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.levels import mean_of_measured, one_value_per_unit, summarise_units
+from perfarray.numerics.levels import UnitSummary, mean_of_measured, one_value_per_unit, summarise_units
 from perfarray.numerics.types import Floats, Integers, Mask
 
 MEANS = ("geometric", "harmonic", "arithmetic")
@@ -132,10 +133,10 @@ def smallest_numbers(sides: Sides) -> list[Floats]:
     return [np.where(np.isinf(number), 0.0, number) for number in numbers]
 
 
-def movement(new: Floats, old: Floats, *_: object, paired: bool) -> tuple[Floats, Floats]:
-    """Return `common_movement` of the unit means of two systems, or of the ratios of pairs."""
+def movement(new: Floats, old: Floats, *_: object, paired: bool, summaries: Sequence[UnitSummary] = ()) -> tuple[Floats, Floats]:
+    """Return `common_movement` of the unit means of two systems, whose summaries may be given, or of the ratios of pairs."""
     if not paired:
-        return common_movement(new, old)
+        return common_movement(new, old, summaries=summaries)
     with np.errstate(divide="ignore", invalid="ignore"):
         return common_movement(new / old)
 
@@ -144,7 +145,7 @@ def movement(new: Floats, old: Floats, *_: object, paired: bool) -> tuple[Floats
 LEAST_BENCHMARKS, LEAST_UNITS = 4, 3
 
 
-def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
+def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tuple[Floats, Floats]:
     """Test whether the units of different benchmarks move together: the variance of the mean over the benchmarks against their own.
 
     The units of every benchmark, as distances from their mean, are a vector of length 1; vectors of independent units have any direction,
@@ -159,7 +160,7 @@ def common_movement(*sides: Floats) -> tuple[Floats, Floats]:
     """
     from scipy.special import betainc
 
-    summaries = [summarise_units(side) for side in sides]
+    summaries = summaries or [summarise_units(side) for side in sides]
     varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summary.variance > 0 for summary in summaries)))
     number = varying.sum(axis=-1)
     directions = [_directions(side, summary.mean, varying) for side, summary in zip(sides, summaries, strict=True)]
