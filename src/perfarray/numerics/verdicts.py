@@ -179,10 +179,7 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
     outside, inside = adjusted.outside <= rules.alpha, adjusted.inside <= rules.inside_alpha
     verdict = decide(tests, decided & outside, decided & inside, rules.better)
     suite_outside, suite_inside = suite.tests.two_sided <= rules.alpha, suite.tests.inside <= rules.inside_alpha
-    # Limits of means are made with this quantile, too, which takes a tenth of a large comparison.
-    same_df = np.array_equal(evidence.df, evidence.error_df, equal_nan=True)
-    quantile = interval.quantile if same_df else None
-    distance = distance_seen(evidence.error, evidence.error_df, (1 + adjusted.level) / 2, POWER, quantile)
+    distance = _distance_seen(evidence, adjusted.level, interval)
     difference = np.where(censoring.at_least & censoring.at_most, np.nan, evidence.candidate_mean - evidence.baseline_mean)
     half_width = t_quantile((1 + adjusted.level) / 2, evidence.difference_df) * evidence.difference_error
     with np.errstate(over="ignore"):
@@ -219,6 +216,13 @@ def judge(*arrays: npt.NDArray[Any], limits: Limits, rules: Rules) -> dict[str, 
         "suite_pvalue": suite.tests.two_sided,
         "suite_verdict": decide(suite.tests, suite_decided & suite_outside, suite_decided & suite_inside, rules.better),
     }
+
+
+def _distance_seen(evidence: Evidence, level: Floats, interval: RatioSet) -> Floats:
+    """Return the distance of a log ratio from the band that is seen with some 80 % power."""
+    # Limits of means are made with the same quantile, which takes a tenth of a large comparison.
+    same_df = np.array_equal(evidence.df, evidence.error_df, equal_nan=True)
+    return distance_seen(evidence.error, evidence.error_df, (1 + level) / 2, POWER, interval.quantile if same_df else None)
 
 
 def one_piece(kind: Texts) -> Mask:
