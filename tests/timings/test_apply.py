@@ -101,8 +101,8 @@ class TestDataset:
             self.labels.dataset({"mean": xr.Variable("machine", [1.0, 2.0, 3.0])})
 
 
-def test_one_place_of_a_dim_is_an_array():
-    """Of a single dim a place is an array without dims, which is not taken for a lazy one."""
-    variable = apply.without_dim(xr.Variable("machine", [1.0, 4.0], {"units": "s"}), "machine", 1)
+def test_a_single_value_without_its_dim_is_an_array():
+    """A variable that loses its only dim is an array without dims, which is not taken for a lazy one."""
+    variable = apply.without_dim(xr.Variable("machine", [4.0], {"units": "s"}), "machine")
     assert isinstance(variable.data, np.ndarray)
     assert (variable.dims, variable.item(), variable.attrs) == ((), 4.0, {"units": "s"})

@@ -133,8 +133,8 @@ def _gather(
         summaries = [] if rules.paired else [summarise_units(side) for side in means]
         noise = noisier_side(*means, summaries=summaries) if noisy else ()
         checks = [*movement(*means, paired=rules.paired, summaries=summaries), *noise, dependence_pvalue(*means, paired=rules.paired)]
-        sides, known = (means, {"summaries": summaries}) if engine.of_units else ([new, old], {})
-        numbers = [*engine.evidence(*sides, *arrays[: len(arrays) - len(same)], **known), *checks]
+        sides, keywords = (means, {"summaries": summaries}) if engine.of_units else ([new, old], {})
+        numbers = [*engine.evidence(*sides, *arrays[: len(arrays) - len(same)], **keywords), *checks]
         return list(map(partial(_without_itself, arrays[-1]), numbers, returned.values())) if same else numbers
 
     rows = {f"_{name}": Output((across,), "", bool if name in Known._fields else float) for name in Evidence._fields}

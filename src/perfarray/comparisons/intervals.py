@@ -283,8 +283,8 @@ def ratio_interval(
         means = unit_means(new, len(nest)), unit_means(old, len(nest))
         summaries = [summarise_units(side) for side in means] if noisy else []
         noise = noisier_side(*means, summaries=summaries) if noisy else ()
-        known = {"summaries": summaries} if noisy and not prior else {}
-        return [*formula(new, old, *keys, **known), *noise, dependence_pvalue(*means, paired=matched)]
+        keywords = {"summaries": summaries} if noisy and not prior else {}
+        return [*formula(new, old, *keys, **keywords), *noise, dependence_pvalue(*means, paired=matched)]
 
     def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
         variables = RATIO_OUTPUTS | (learned_outputs() if prior else {}) | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS

@@ -24,7 +24,7 @@ MORE, OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 # Of the four quarters of a word: the first, ones, their highest bits, and the others.
 QUARTER, QUARTERS = np.uint64(0xFFFF), np.uint64(0x0001000100010001)
 HIGHEST, REST = np.uint64(0x8000800080008000), np.uint64(0x7FFF7FFF7FFF7FFF)
-# Whole numbers without a sign: with signed ones numba looks for negative indices, and mixes make floating-point numbers.
+# Unsigned whole numbers: numba checks signed indices for negative ones, and makes floating-point numbers of both kinds together.
 NONE, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT, SIXTEEN = (np.uint64(number) for number in (*range(9), 16))
 HALF, LARGEST = np.uint64(32), np.uint64(0xFFFFFFFF)
 COUNTERS = 64  # values of the counter whose numbers are looked at together
@@ -119,7 +119,7 @@ def _code_of_product(_: Any, a: Any, b: Any) -> Any:
     return types.UniTuple(a, 2)(a, b), halves
 
 
-_product: Any = intrinsic(_code_of_product)  # one instruction of most processors, for which numba has no name
+_product: Any = intrinsic(_code_of_product)  # numba has no function for it; most processors have an instruction
 
 
 @compiled(**INNER)

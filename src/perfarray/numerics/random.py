@@ -123,9 +123,9 @@ class Streams:
         return products.view("<i8")
 
     def columns(self, sizes: Sequence[int], first: Integers, cells: Integers, stream: int, start: int = 0) -> Iterator[Integers]:
-        """Yield for each size the numbers that `below` gives for it in rows, plus those of `first` (cells, rows).
+        """Yield a column for each size: the numbers of rows that `below` gives for that size, plus `first` (cells, rows).
 
-        Passes over whole columns are faster than those over rows of a few numbers. A column overwrites the one before.
+        Passes over columns are faster than passes over rows of a few numbers. Each column overwrites the one before.
         """
         bits = self.bits(cells, stream, first.shape[1] * len(sizes), start * len(sizes)).reshape(*first.shape, len(sizes))
         if len(self._room) < max(first.size, bits.size // 2 + 1):

@@ -293,9 +293,9 @@ def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> t
     return ordered, tuple(map(dims.index, ordered))
 
 
-def without_dim(variable: xr.Variable, dim: str, place: int = 0) -> xr.Variable:
-    """Return a variable at one place of a dim, which some variables lack."""
+def without_dim(variable: xr.Variable, dim: str) -> xr.Variable:
+    """Return a variable at the first place of a dim, which some variables lack."""
     if dim not in variable.dims:
         return variable
-    index = (*(place if name == dim else slice(None) for name in variable.dims), ...)  # of one label, an array and no number
-    return xr.Variable(tuple(name for name in variable.dims if name != dim), variable.data[index], variable.attrs, fastpath=True)
+    first = (*(0 if name == dim else slice(None) for name in variable.dims), ...)  # with `...` a single value stays an array
+    return xr.Variable(tuple(name for name in variable.dims if name != dim), variable.data[first], variable.attrs, fastpath=True)

@@ -12,7 +12,7 @@ import xarray as xr
 from xarray.indexes import PandasIndex
 
 from perfarray.conventions import BENCHMARK, CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
-from perfarray.timings.apply import Labels, is_chunked, without_dim
+from perfarray.timings.apply import Labels, is_chunked
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
@@ -172,17 +172,9 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
-    old, new = _at(array, dim, positions[0]), array.isel({dim: rest})
+    old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: rest})
     notes = (*candidate.notes, *differing, *check_label(array, positions[0], rest_positions, nest, dim))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
-
-
-def _at(array: xr.DataArray, dim: str, place: int) -> xr.DataArray:
-    """Return an array at one place of a dim, without labels of it alone: `isel` in half the time."""
-    coords = array.coords.variables
-    variables = {name: without_dim(variable, dim, place) for name, variable in coords.items() if variable.dims != (dim,)}
-    indexes = {name: index for name, index in array.xindexes.items() if dim not in coords[name].dims}
-    return Labels(variables, indexes).array(without_dim(array.variable, dim, place), array.name)
 
 
 def _each_with_each(candidate: Timings, dim: str) -> Pair:
@@ -199,15 +191,16 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
 
 
 def _relabelled(array: xr.DataArray, dim: str, name: str, labels: Any) -> xr.DataArray:
-    """Return an array with another name and other labels of a dim; ten times as fast as `rename` and `assign_coords`."""
+    """Return an array with another name and other labels of a dim, in a sixth of the time of `rename` and `assign_coords`."""
 
     def renamed(variable: xr.Variable) -> xr.Variable:
-        dims = tuple(name if each == dim else each for each in variable.dims)
+        dims = tuple(name if present == dim else present for present in variable.dims)
         return xr.Variable(dims, variable.data, variable.attrs, fastpath=True) if dim in variable.dims else variable
 
-    along = PandasIndex(labels, name)
-    variables = {each: renamed(variable) for each, variable in array.coords.variables.items() if each != dim} | along.create_variables()
-    indexes = {each: index for each, index in array.xindexes.items() if dim not in array.coords.variables[each].dims} | {name: along}
+    new_index = PandasIndex(labels, name)
+    coords = array.coords.variables
+    variables = {label: renamed(variable) for label, variable in coords.items() if label != dim} | new_index.create_variables()
+    indexes = {label: index for label, index in array.xindexes.items() if dim not in coords[label].dims} | {name: new_index}
     return Labels(variables, indexes).array(renamed(array.variable), array.name)
 
 

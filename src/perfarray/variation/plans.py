@@ -352,8 +352,8 @@ def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tu
     )
     texts = np.empty(plan.cost.size, dtype=object)
     texts[:] = [
-        (no_outer if endless else NO_PLAN) if no_plan else advice_on_nest(counts, unseen, without, part, n, levels)
-        for no_plan, endless, part, n, counts, unseen, without in rows
+        (no_outer if endless else NO_PLAN) if no_plan else advice_on_nest(counts, unseen, without, lowest_share, n, levels)
+        for no_plan, endless, lowest_share, n, counts, unseen, without in rows
     ]
     return texts.reshape(plan.cost.shape)
 

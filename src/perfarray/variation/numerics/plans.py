@@ -241,7 +241,7 @@ def _filled(task: Task, counts: Floats, level: int, quantile: Floats) -> Floats:
     a, d, limit = task.variance[:, None], task.cost[:, None], task.limit[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         if task.by_budget:
-            fixed, each = (reduced(np.add, part) for part in (above * d[..., :level], inside * d[..., level:]))
+            fixed, each = reduced(np.add, above * d[..., :level]), reduced(np.add, inside * d[..., level:])
             filled = whole((limit - fixed) / each)
             filled -= fixed + each * filled > limit
         else:
