@@ -21,8 +21,11 @@ def interleaved(
 ) -> dict[str, list[float]]:
     """Time every variant once a round, each for about `budget` seconds; return the times by round.
 
+    How often it is called in a round is what its second call says: the first one imports and compiles.
     Calls of one thread are timed by `time.process_time` where other programs keep the cores busy.
     """
+    for call in variants.values():
+        call()
     repeats = {name: max(1, int(budget / max(seconds(call, 1), 1e-7))) for name, call in variants.items()}
     found: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(rounds):

@@ -32,12 +32,11 @@ BLOCK = 1 << 18
 
 
 class Ranked(NamedTuple):
-    """Runs of several systems (cell, run) in ascending order, not measured ones last; where ties begin and end; whether any runs tie."""
+    """Runs of several systems (cell, run) in ascending order, not measured ones last, and where the ties of each begin and end."""
 
     order: Integers
     first: Integers
     end: Integers
-    tied: bool
 
     def sorted(self, values: Floats) -> Floats:
         """Return values of runs in ascending order of the runs."""
@@ -65,28 +64,30 @@ def ranked(values: Floats) -> Ranked:
     ascending = np.take_along_axis(values, order, axis=-1)
     if (ascending[:, 1:] != ascending[:, :-1]).all():  # ties take twice as long
         position = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
-        return Ranked(order, position, position + 1, False)
+        return Ranked(order, position, position + 1)
     first, last = tied_positions(ascending)
-    return Ranked(order, first, last + 1, True)
+    return Ranked(order, first, last + 1)
 
 
 def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: float, ties: float) -> Shares:
     """Return P[X < Y + shift] + ties P[X = Y + shift], and placements, of runs (cell, run): equation 9 of Worms and Touati (2016)."""
+    size = new.shape[-1]
     ranks = ranked(np.concatenate([new, old + shift], axis=-1))
-    is_new = ranks.order < new.shape[-1]
-    mass = ranks.sorted(np.concatenate(weights, axis=-1))
-    sums = cumulative(np.stack([np.where(side, mass, 0.0) for side in (is_new, ~is_new)], axis=1))
-    # Sums of weights are rounded: a run that beats all has P = 1 and not 1 - 1e-16.
-    sums = (sums / np.maximum(sums[..., -1:], 0.5)).reshape(len(new), -1)
-    offset = np.where(is_new, sums.shape[-1] // 2, 0)  # where the sums of the other system begin
-    strict = np.take_along_axis(sums, offset + np.where(is_new, ranks.end, ranks.first), axis=-1)
-    tie = np.zeros_like(strict)
-    if ranks.tied:
-        tie = np.abs(np.take_along_axis(sums, offset + np.where(is_new, ranks.first, ranks.end), axis=-1) - strict)
-    placements = ranks.unsorted(np.where(is_new, 1 - strict, strict) + ties * tie)
-    placed_new, placed_old = np.split(placements, [new.shape[-1]], axis=-1)
+    edges = [ranks.unsorted(position) for position in (ranks.first, ranks.end)]
+    is_new, mass = ranks.order < size, ranks.sorted(np.concatenate(weights, axis=-1))
+    less, at_most = _reached(mass * is_new, [edge[:, size:] for edge in edges])
+    beaten, reached = _reached(mass * ~is_new, [edge[:, :size] for edge in edges])
+    tied_new = reached - beaten
+    placed_new, placed_old = 1 - reached + ties * tied_new, less + ties * (at_most - less)
     estimate = np.clip((weights[0] * placed_new).sum(axis=-1), 0.0, 1.0)
-    return Shares(estimate, placed_new, placed_old, (np.where(is_new, mass, 0.0) * tie).sum(axis=-1))
+    return Shares(estimate, placed_new, placed_old, (weights[0] * tied_new).sum(axis=-1))
+
+
+def _reached(mass: Floats, positions: Sequence[Integers]) -> list[Floats]:
+    """Return the weight (cell, run) up to positions, of all: sums are rounded, but a run that beats all has P = 1 and not 1 - 1e-16."""
+    sums = cumulative(mass)
+    sums /= np.maximum(sums[:, -1:], 0.5)
+    return [np.take_along_axis(sums, index, axis=-1) for index in positions]
 
 
 def difference_shares(new: Floats, old: Floats, weights: Sequence[Floats]) -> Shares:
