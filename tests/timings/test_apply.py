@@ -103,6 +103,31 @@ class TestDataset:
 
 def test_a_single_value_without_its_dim_is_an_array():
     """A variable that loses its only dim is an array without dims, which is not taken for a lazy one."""
-    variable = apply.without_dim(xr.Variable("machine", [4.0], {"units": "s"}), "machine")
+    variable = apply.cut(xr.Variable("machine", [4.0], {"units": "s"}), "machine", 0)
     assert isinstance(variable.data, np.ndarray)
     assert (variable.dims, variable.item(), variable.attrs) == ((), 4.0, {"units": "s"})
+
+
+@pytest.mark.parametrize("positions", [1, -1, slice(1, 3), np.array([2, 0])])
+@pytest.mark.parametrize("dim", ["version", "machine", "run"])
+@pytest.mark.parametrize("form", ["labels", "no index", "two indexes", "MultiIndex", "lazy"])
+def test_positions_are_taken_as_xarray_does(positions, dim, form):
+    """`take` returns what `isel` does, labels, descriptors, indexes, attrs and encodings included, and leaves the data alone."""
+    coords = {"version": ["a", "b", "c"], "machine": [1, 2, 3], "cores": ("machine", [4, 8, 4]), "harness": "h"}
+    coords["lane"] = (("version", "machine"), np.arange(9).reshape(3, 3))
+    array = xr.DataArray(np.arange(36.0).reshape(3, 4, 3), coords, ("version", "run", "machine"), "time", {"units": "s"})
+    array.coords["version"].attrs["long_name"], array.coords["cores"].encoding["dtype"] = "build", "int8"
+    if form == "no index":
+        array = array.drop_indexes("version")
+    elif form == "two indexes":
+        array = array.set_xindex("cores")
+    elif form == "MultiIndex":
+        array, dim = array.stack(at=("version", "machine")), "run" if dim == "run" else "at"
+    elif form == "lazy":
+        array = array.chunk({"machine": 1})
+    before = array.copy(deep=True)
+    expected, taken = array.isel({dim: positions}, drop=True), apply.take(array, dim, positions)
+    xr.testing.assert_identical(taken.compute(), expected.compute())
+    assert (taken.chunks, set(taken.xindexes)) == (expected.chunks, set(expected.xindexes))
+    assert all(taken.coords[name].encoding == label.encoding for name, label in expected.coords.items())
+    xr.testing.assert_identical(array, before)

@@ -19,7 +19,7 @@ from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_pairs, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
-from perfarray.timings.apply import Labels, Output, compute_variables, in_order, is_chunked, outputs, without_dim
+from perfarray.timings.apply import Labels, Output, compute_variables, cut, in_order, is_chunked, outputs
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.metrics import concat_metrics
 from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
@@ -148,7 +148,7 @@ def _labelled(measured: Measured, variables: Variables, across: str, attrs: Mapp
     """Order dims as in the data, and put back the coordinates of the dims averaged over and compared."""
     array, labels, data_coords = measured.pair.candidate.array, measured.labels, measured.coords
     if across not in array.dims:
-        variables = {name: without_dim(variable, across) for name, variable in variables.items()}
+        variables = {name: cut(variable, across, 0) for name, variable in variables.items()}
     present = dict.fromkeys(dim for variable in variables.values() for dim in variable.dims)
     dims = tuple(dict.fromkeys((*(dim for dim in array.dims if dim in present), *present)))
     inner, changed = {across, PART, REPLICATE, SIDE}, {across, measured.pair.dim}

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from perfarray.numerics.types import Integers
 from perfarray.timings.progress import progress_bar
 
 LEVEL = "level"
@@ -61,8 +62,8 @@ class Labels(NamedTuple):
         return dataset
 
     def array(self, variable: xr.Variable, name: Hashable | None = None) -> xr.DataArray:
-        """Return an array of a variable whose sizes agree."""
-        return self.dataset({"_array": variable})["_array"].rename(name)
+        """Return an array of a variable whose sizes agree, in a tenth of the time of a Dataset's variable."""
+        return xr.DataArray(variable, dict(self.variables), name=name, indexes=dict(self.indexes), fastpath=True)
 
 
 def outputs(units: str = "1", dims: tuple[str, ...] = (), /, **named: str) -> dict[str, Output]:
@@ -293,9 +294,26 @@ def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> t
     return ordered, tuple(map(dims.index, ordered))
 
 
-def without_dim(variable: xr.Variable, dim: str) -> xr.Variable:
-    """Return a variable at the first place of a dim, which some variables lack."""
+def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr.DataArray:
+    """Return an array at positions of a dim, as `isel` with `drop=True` in a third of its time."""
+    labels, one = array.coords.variables, isinstance(positions, int)
+    indexes = {name: index for name, index in array.xindexes.items() if dim not in labels[name].dims}
+    cut_indexes = array.xindexes.keys() - indexes.keys()
+    if not cut_indexes <= {dim}:
+        return array.isel({dim: positions}, drop=True)
+    own: dict[Hashable, xr.Variable] = {}
+    if cut_indexes and not one:
+        indexes[dim] = array.xindexes[dim].isel({dim: positions})
+        own = indexes[dim].create_variables({dim: labels[dim]})
+    kept = {name: label for name, label in labels.items() if not (one and label.dims == (dim,))}
+    taken = {name: own[name] if name in own else cut(label, dim, positions) for name, label in kept.items()}
+    return Labels(taken, indexes).array(cut(array.variable, dim, positions), array.name)
+
+
+def cut(variable: xr.Variable, dim: str, positions: int | slice | Integers) -> xr.Variable:
+    """Return a variable at positions along a dim, which some variables lack; one position takes the dim away."""
     if dim not in variable.dims:
         return variable
-    first = (*(0 if name == dim else slice(None) for name in variable.dims), ...)  # with `...` a single value stays an array
-    return xr.Variable(tuple(name for name in variable.dims if name != dim), variable.data[first], variable.attrs, fastpath=True)
+    dims = tuple(name for name in variable.dims if name != dim) if isinstance(positions, int) else variable.dims
+    key = (*(positions if name == dim else slice(None) for name in variable.dims), ...)  # with `...` a single value stays an array
+    return xr.Variable(dims, variable.data[key], variable.attrs, variable.encoding, fastpath=True)

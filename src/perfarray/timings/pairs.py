@@ -12,7 +12,7 @@ import xarray as xr
 from xarray.indexes import PandasIndex
 
 from perfarray.conventions import BENCHMARK, CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
-from perfarray.timings.apply import Labels, is_chunked
+from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
@@ -56,8 +56,8 @@ class Pair(NamedTuple):
         """Return one of the baselines, where each label is on both sides, and the other labels."""
         array = self.candidate.array
         others = np.delete(np.arange(array.sizes[self.dim]), position)
-        old = self.baseline.array.isel({self.baselines: position}, drop=True)
-        sides = self.candidate._replace(array=array.isel({self.dim: others})), self.baseline._replace(array=old)
+        old = take(self.baseline.array, str(self.baselines), position)
+        sides = self.candidate._replace(array=take(array, str(self.dim), others)), self.baseline._replace(array=old)
         return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
 
     @property
@@ -172,7 +172,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
-    old, new = array.isel({dim: positions[0]}, drop=True), array.isel({dim: rest})
+    old, new = take(array, dim, positions[0]), take(array, dim, rest)
     notes = (*candidate.notes, *differing, *check_label(array, positions[0], rest_positions, nest, dim))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
