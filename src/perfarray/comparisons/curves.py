@@ -40,8 +40,8 @@ def histograms(distribution: xr.DataArray, *, baseline: object = None, confidenc
 
 def _ratios(distribution: xr.DataArray, baseline: object) -> xr.DataArray:
     """Divide the replicates of every label by those of one, and the statistic of the data by its."""
-    dim = find_dim(distribution, baseline, (REPLICATE,))
-    is_baseline = np.array([label == baseline for label in distribution[dim].values.tolist()])
+    dim, labels = find_dim(distribution, baseline, (REPLICATE,))
+    is_baseline = np.array([label == baseline for label in labels])
     if is_baseline.all():
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
     new, old = distribution.isel({dim: ~is_baseline}), distribution.isel({dim: int(is_baseline.argmax())})

@@ -253,16 +253,17 @@ def fieller(ratio: Ratio, quantile: Floats) -> RatioSet:
     a = np.where(a == 0, -0.0, a)
     b, c = squared * ratio.overlap, np.where(zero, new.mean**2, 0.0) - squared * ratio.residual
     discriminant = b**2 - a * c
-    kind = same_text(BOUNDED, a.shape)
-    kind[a <= 0] = EXCLUSIVE
-    kind[(a <= 0) & (discriminant <= 0)] = UNBOUNDED
     far = -b - np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b)  # no cancellation: the near root follows from their product
     with np.errstate(divide="ignore", invalid="ignore"):
         roots = far / a, np.where(far == 0, 0.0, c / far)
     start = np.where(zero, 0.0, ratio.estimate)
-    lower, upper = start + np.minimum(*roots), start + np.maximum(*roots)
-    unbounded = kind == UNBOUNDED
-    return RatioSet(np.where(unbounded, -np.inf, lower), np.where(unbounded, np.inf, upper), kind)
+    limits = RatioSet(start + np.minimum(*roots), start + np.maximum(*roots), same_text(BOUNDED, a.shape))
+    outside = a <= 0
+    if not outside.any():
+        return limits
+    unbounded = outside & (discriminant <= 0)
+    limits.kind[outside], limits.kind[unbounded] = EXCLUSIVE, UNBOUNDED
+    return limits._replace(lower=np.where(unbounded, -np.inf, limits.lower), upper=np.where(unbounded, np.inf, limits.upper))
 
 
 def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet:
@@ -276,12 +277,13 @@ def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet
 
 def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
     """Leave out the numbers that are not positive, where the ratio is known to be: one part of an exclusive set may remain."""
-    lower, upper, kind = limits.lower.copy(), limits.upper.copy(), limits.kind.copy()
-    exclusive = positive & (kind == EXCLUSIVE)
+    exclusive, bounded = positive & (limits.kind == EXCLUSIVE), positive & (limits.kind == BOUNDED)
+    lower = np.maximum(limits.lower, 0.0, out=limits.lower.copy(), where=bounded)
+    if not exclusive.any():
+        return limits._replace(lower=lower)
+    upper, kind = limits.upper.copy(), limits.kind.copy()
     at_least, at_most = exclusive & (lower <= 0), exclusive & (lower > 0) & np.isposinf(upper)
     everything = at_least & (upper <= 0)
-    bounded = positive & (kind == BOUNDED)
-    lower[bounded] = np.maximum(lower, 0.0)[bounded]
     lower[at_least], upper[at_least], kind[at_least] = upper[at_least], np.inf, AT_LEAST
     lower[at_most], upper[at_most], kind[at_most] = 0.0, lower[at_most], AT_MOST
     lower[everything], upper[everything], kind[everything] = -np.inf, np.inf, UNBOUNDED

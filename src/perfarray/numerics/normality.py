@@ -42,7 +42,11 @@ def shapiro_wilk(values: npt.ArrayLike) -> ShapiroWilk:
     P. Royston, "Remark AS R94: A remark on algorithm AS 181: the W-test for normality", Applied Statistics 44, 1995.
     """
     sample = np.sort(np.asarray(values, dtype=float), axis=-1)
-    sizes = (~np.isnan(sample)).sum(axis=-1)
+    measured = ~np.isnan(sample)
+    if measured.all() and sample.shape[-1] >= LEAST:
+        distance = _distance_from_one(sample)
+        return ShapiroWilk(1.0 - distance, _pvalue(distance, sample.shape[-1]))
+    sizes = measured.sum(axis=-1)
     statistic = np.full(sizes.shape, np.nan)
     pvalue = np.full(sizes.shape, np.nan)
     for n in np.unique(sizes[sizes >= LEAST]).tolist():  # the coefficients depend on the size of the sample
@@ -71,23 +75,22 @@ def spread_ties(values: Floats) -> Floats:
 
 def _distance_from_one(ordered: Floats) -> Floats:
     """Return 1 - W of rows in ascending order; W of a normal sample is too near 1 to be subtracted from it later."""
-    coefficients = _coefficients(ordered.shape[-1])
-    spread = ordered[:, -1] - ordered[:, 0]
-    scale = np.where(spread > 0, spread, np.nan)[:, None]
-    centred = (ordered - ordered[:, :1]) / scale
-    centred = centred - centred.mean(axis=-1, keepdims=True)
-    squares = (centred**2).sum(axis=-1)
-    length = np.sqrt(squares * (coefficients**2).sum())
-    product = (coefficients * centred).sum(axis=-1)
+    coefficients, norm = _coefficients(ordered.shape[-1])
+    spread = ordered[..., -1:] - ordered[..., :1]
+    centred = (ordered - ordered[..., :1]) / np.where(spread > 0, spread, np.nan)
+    centred = centred - np.add.reduce(centred, axis=-1, keepdims=True) / ordered.shape[-1]
+    length = np.sqrt(np.add.reduce(centred**2, axis=-1) * norm)
+    product = np.add.reduce(coefficients * centred, axis=-1)
     return np.asarray(np.maximum((length - product) * (length + product) / length**2, 0.0))
 
 
 @lru_cache(maxsize=256)
-def _coefficients(n: int) -> Floats:
+def _coefficients(n: int) -> tuple[Floats, float]:
+    """Return the coefficients of ordered values, and the sum of their squares."""
     from scipy.special import ndtri
 
     if n == LEAST:
-        return np.array([-np.sqrt(0.5), 0.0, np.sqrt(0.5)])
+        return np.array([-np.sqrt(0.5), 0.0, np.sqrt(0.5)]), 2 * float(np.sqrt(0.5)) ** 2
     scores = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     total = (scores**2).sum()
     corrected = [np.polyval(OUTERMOST_COEFFICIENT[::-1], n**-0.5) + scores[-1] / np.sqrt(total)]
@@ -98,7 +101,7 @@ def _coefficients(n: int) -> Floats:
     weights = scores / np.sqrt(remainder / (1 - 2 * np.square(corrected).sum()))
     weights[-outer:] = corrected[::-1]
     weights[:outer] = -np.array(corrected)
-    return np.asarray(weights)
+    return np.asarray(weights), float((weights**2).sum())
 
 
 def _pvalue(distance: Floats, n: int) -> Floats:

@@ -189,9 +189,8 @@ def new_names(function: str, arguments: Mapping[str, Any]) -> dict[Hashable, str
         return {}  # an answer of bootstrap_distribution without its attrs
     coords = [value.coords.variables for value in data]  # many times as fast as value.coords
     present = {name for value, variables in zip(data, coords, strict=True) for name in (*value.dims, *variables)}
-    not_text = [
-        name for name in (*present, *(name for value in data for name in getattr(value, "data_vars", ()))) if not isinstance(name, str)
-    ]
+    of_variables = {name for value in data if isinstance(value, xr.Dataset) for name in value.data_vars}
+    not_text = [name for name in {*present, *of_variables} if not isinstance(name, str)]
     # A suite without a dim `benchmark` is given one, with which a coordinate of that name along other dims would collide.
     crossing = any(variables[BENCHMARK].dims not in ((), (BENCHMARK,)) for variables in coords if BENCHMARK in variables)
     names: dict[Hashable, str] = {name: str(name) for name in not_text}

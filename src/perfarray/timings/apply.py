@@ -296,14 +296,13 @@ def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> t
 
 def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr.DataArray:
     """Return an array at positions of a dim, as `isel` with `drop=True` in a third of its time."""
-    labels, one = array.coords.variables, isinstance(positions, int)
-    indexes = {name: index for name, index in array.xindexes.items() if dim not in labels[name].dims}
-    cut_indexes = array.xindexes.keys() - indexes.keys()
-    if not cut_indexes <= {dim}:
+    labels, indexes, one = array.coords.variables, dict(array.xindexes), isinstance(positions, int)
+    along = {name: indexes.pop(name) for name in [*indexes] if dim in labels[name].dims}
+    if not along.keys() <= {dim}:
         return array.isel({dim: positions}, drop=True)
     own: dict[Hashable, xr.Variable] = {}
-    if cut_indexes and not one:
-        indexes[dim] = array.xindexes[dim].isel({dim: positions})
+    if along and not one:
+        indexes[dim] = along[dim].isel({dim: positions})
         own = indexes[dim].create_variables({dim: labels[dim]})
     kept = {name: label for name, label in labels.items() if not (one and label.dims == (dim,))}
     taken = {name: own[name] if name in own else cut(label, dim, positions) for name, label in kept.items()}

@@ -160,8 +160,7 @@ def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
 def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Separate the baseline's label from the candidates along the dim compared."""
     array, nest = candidate.array, candidate.levels
-    dim = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
-    labels = labels_along(array, dim)
+    dim, labels = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
     positions = [position for position, label in enumerate(labels) if label == baseline]
     if len(positions) > 1:
         raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
@@ -213,12 +212,12 @@ def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list
     return labels_along(array, dim)
 
 
-def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> str:
-    """Return the named dim; raise where it is a level or lacks the label."""
+def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> tuple[str, list[Any]]:
+    """Return the named dim and its labels; raise where it is a level or lacks the label."""
     labels = _labels_compared(array, dim, nest)
     if label not in labels:
         raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
-    return dim
+    return dim, labels
 
 
 def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: Timings) -> str | Sequence[str] | None:
@@ -229,15 +228,15 @@ def _same_metric(baseline: Data, metric: str | Sequence[str] | None, candidate: 
     return metric if metric is not None else name if name in baseline.data_vars else None
 
 
-def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> str:
-    """Return the only dim that is not a level and has the label."""
-    dims = [str(dim) for dim in array.dims if dim not in levels]
-    holders = [dim for dim in dims if label in labels_along(array, dim)]
+def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple[str, list[Any]]:
+    """Return the only dim that is not a level and has the label, and its labels."""
+    labels = {str(dim): labels_along(array, dim) for dim in array.dims if dim not in levels}
+    holders = [dim for dim, along in labels.items() if label in along]
     if len(holders) == 1:
-        return holders[0]
+        return holders[0], labels[holders[0]]
     if holders:
         raise ValueError(f"label {label!r} is found along several dims ({listed(holders)}); say which with dim=")
-    described = "; ".join(f"{dim}: {listed(labels_along(array, dim))}" for dim in dims) or "none"
+    described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
     raise ValueError(f"label {label!r} not found along any dim that is not a level; those dims and labels are {described}")
 
 
