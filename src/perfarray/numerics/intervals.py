@@ -278,10 +278,10 @@ def _one_end_each(lower: RatioSet, upper: RatioSet, wider: RatioSet) -> RatioSet
 def cut_to_positive(limits: RatioSet, positive: Mask) -> RatioSet:
     """Leave out the numbers that are not positive, where the ratio is known to be: one part of an exclusive set may remain."""
     exclusive, bounded = positive & (limits.kind == EXCLUSIVE), positive & (limits.kind == BOUNDED)
-    lower = np.maximum(limits.lower, 0.0, out=limits.lower.copy(), where=bounded)
+    lower = np.where(bounded, np.maximum(limits.lower, 0.0), limits.lower)
     if not exclusive.any():
         return limits._replace(lower=lower)
-    upper, kind = limits.upper.copy(), limits.kind.copy()
+    upper, kind = np.array(limits.upper), limits.kind.copy()
     at_least, at_most = exclusive & (lower <= 0), exclusive & (lower > 0) & np.isposinf(upper)
     everything = at_least & (upper <= 0)
     lower[at_least], upper[at_least], kind[at_least] = upper[at_least], np.inf, AT_LEAST

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -302,8 +302,8 @@ def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr
         return array.isel({dim: positions}, drop=True)
     own: dict[Hashable, xr.Variable] = {}
     if along and not one:
-        indexes[dim] = along[dim].isel({dim: positions})
-        own = indexes[dim].create_variables({dim: labels[dim]})
+        indexes[dim] = index = cast(xr.Index, along[dim].isel({dim: positions}))
+        own = dict(index.create_variables({dim: labels[dim]}))
     kept = {name: label for name, label in labels.items() if not (one and label.dims == (dim,))}
     taken = {name: own[name] if name in own else cut(label, dim, positions) for name, label in kept.items()}
     return Labels(taken, indexes).array(cut(array.variable, dim, positions), array.name)
