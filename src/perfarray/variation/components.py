@@ -237,11 +237,11 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 
 def _carriers_note(result: xr.Dataset, unit: str) -> Note | None:
     """Name the units that carry a level, at an error rate of `CHANCE` in all levels of all cells."""
-    pvalue = result["carried_pvalue"]
-    significance = pvalue.values * np.count_nonzero(~np.isnan(pvalue.values))
-    if not (significance <= CHANCE).any():
+    pvalue = result.variables["carried_pvalue"].values
+    carried = pvalue * np.count_nonzero(~np.isnan(pvalue)) <= CHANCE
+    if not carried.any():
         return None
-    where = pvalue.copy(data=significance <= CHANCE)
+    where = result["carried_pvalue"].copy(data=carried)
     cells = where.any(LEVEL)
     names, examples = cell_names(cells) if cells.ndim else [""], []
     for index, name in list(zip(np.argwhere(cells.values), names, strict=True))[:EXAMPLES]:

@@ -34,7 +34,7 @@ class Carriers(NamedTuple):
 
 
 class _Removal(NamedTuple):
-    """What leaving out one unit, or two, takes from a level of some cells, among so many ways to choose them: shapes (cells,)."""
+    """What leaving out one unit, and two, takes from a level of some cells, among so many ways to choose them: shapes (2, cells)."""
 
     first: Integers
     second: Integers
@@ -55,7 +55,7 @@ def carriers(values: Floats, components: Components) -> Carriers:
         squares, df, means = unit_squares(cells)
         away = means - mean_of_measured(means)[:, None]
         units = np.isfinite(away).sum(axis=1)
-        removals = [*map(_below, squares, df), _outermost(away)]
+        removals = [*map(_below, squares, df), _outermost(away)]  # the lowest level first
         totals = [*(carried.sum(axis=1) for carried in squares), np.nansum(away**2, axis=1)]
         degrees = [*(each.sum(axis=1) for each in df), units - 1.0]
         answer[:, rows, columns] = np.stack(list(map(partial(_judged, cells, units >= LEAST_UNITS), removals, totals, degrees)), axis=-1)
@@ -63,56 +63,56 @@ def carriers(values: Floats, components: Components) -> Carriers:
     return Carriers(*answer[:2].astype(np.intp), *answer[2:])
 
 
-def _below(squares: Floats, df: Floats) -> list[_Removal]:
-    """Return what the one unit and the two units take that have the largest sums of squares (cells, units) inside them."""
+def _below(squares: Floats, df: Floats) -> _Removal:
+    """Return what the unit and the two units take that have the largest sums of squares (cells, units) inside them."""
     order = np.argsort(-squares, axis=1)[:, :2]
-    squares_taken, removed = (np.take_along_axis(array, order, axis=1) for array in (squares, df))
-    n = (df > 0).sum(axis=1).astype(float)
-    first, second = order[:, 0], order[:, -1]
-    two_units = _Removal(first, second, squares_taken.sum(axis=1), removed.sum(axis=1), n * (n - 1) / 2)
-    return [_Removal(first, np.full_like(first, NONE), squares_taken[:, 0], removed[:, 0], n), two_units]
+    squares_taken, removed = (np.cumsum(np.take_along_axis(array, order, axis=1), axis=1).T for array in (squares, df))
+    first, second = order.T
+    return _Removal(np.stack([first, first]), np.stack([np.full_like(first, NONE), second]), squares_taken, removed, _ways(df > 0))
 
 
-def _outermost(away: Floats) -> list[_Removal]:
+def _ways(units: Mask) -> Floats:
+    """Return in how many ways one, and two, of the units (cells, units) can be chosen."""
+    n = units.sum(axis=1, dtype=float)
+    return np.stack([n, n * (n - 1) / 2])
+
+
+def _outermost(away: Floats) -> _Removal:
     """Return the same of means (cells, units) by their distances from the mean of all, which moves without them; two are at the ends."""
-    n = np.isfinite(away).sum(axis=1)
-    rows, order = np.arange(len(away)), np.argsort(away, axis=1)  # units that are not there stand last
-    last = np.maximum(n - 1, 0)
+    present = np.isfinite(away)
+    n, order, number = present.sum(axis=1), np.argsort(away, axis=1), np.array([1.0, 1.0, 2.0, 2.0, 2.0])[:, None]
+    rows, last = np.arange(len(away)), np.maximum(n - 1, 0)  # units that are not there stand last
     lowest, second, next_to_last, highest = (order[rows, np.clip(rank, 0, away.shape[1] - 1)] for rank in (0, 1, last - 1, last))
-    removals = []
-    for choices in ([(lowest,), (highest,)], [(lowest, second), (highest, next_to_last), (lowest, highest)]):
-        number = len(choices[0])
-        units = np.array(choices)  # (choices, units left out, cells)
-        values = away[rows, units]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            squares_taken = (values**2).sum(axis=1) + values.sum(axis=1) ** 2 / (n - number)
-        most = np.argmax(np.nan_to_num(squares_taken, nan=-1.0), axis=0)
-        chosen = units[most, :, rows]
-        others = chosen[:, 1] if number > 1 else np.full(n.shape, NONE)
-        ways = n * (n - 1) / 2 if number > 1 else n
-        removals.append(_Removal(chosen[:, 0], others, squares_taken[most, rows], np.full(n.shape, float(number)), ways))
-    return removals
+    none = np.full_like(lowest, NONE)
+    units = np.array([[lowest, highest, lowest, highest, lowest], [none, none, second, next_to_last, highest]])  # (2, choices, cells)
+    values = np.where(units == NONE, 0.0, away[rows, units])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares_taken = (values**2).sum(axis=0) + values.sum(axis=0) ** 2 / (n - number)
+    known = np.nan_to_num(squares_taken, nan=-1.0)
+    most = np.stack([known[:2].argmax(axis=0), 2 + known[2:].argmax(axis=0)])
+    first, others = units[:, most, rows]
+    return _Removal(first, others, squares_taken[most, rows], np.broadcast_to(number[1:3], most.shape), _ways(present))
 
 
-def _judged(cells: Floats, several: Mask, removals: list[_Removal], total: Floats, df: Floats) -> Floats:
-    """Return the fields of `Carriers` (4, cells): the removal that chance makes least often, of those that leave less than half."""
+def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: Floats) -> Floats:
+    """Return the fields of `Carriers` (4, cells): one unit or two that chance makes least often, if they leave less than half."""
     eligible, rounding = several & (total > 0) & (df > 1), np.zeros(len(total))
-    chances = np.stack([_chance(each, total, df, rounding) for each in removals])
+    chances = _chance(removal, total, df, rounding)
     doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
     if len(doubtful):
         for cell in doubtful:
             gaps = np.diff(np.unique(cells[cell][~np.isnan(cells[cell])]))
             rounding[cell] = gaps.min() ** 2 / 12 if gaps.size else 0.0
-        chances = np.stack([_chance(each, total, df, rounding) for each in removals])
-    least = chances.argmin(axis=0)
-    first, second, squares_taken = (np.choose(least, [each[index] for each in removals]) for index in range(3))
+        chances = _chance(removal, total, df, rounding)
+    least = chances.argmin(axis=0), np.arange(len(total))
+    first, second, squares_taken = (field[least] for field in removal[:3])
     # There are two looks: at one unit, and at two.
-    pvalue = np.minimum(1.0, 2 * chances.min(axis=0))
+    pvalue = np.minimum(1.0, 2 * chances[least])
     carried = eligible & (pvalue < 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(carried, squares_taken / total, np.nan), np.where(eligible, pvalue, np.nan)
     # Sums of other blocks of cells differ in their last digits, which are not known: 32 of 53 bits are kept.
-    share, pvalue = (np.ldexp(np.round(np.frexp(field)[0] * 2.0**32) / 2.0**32, np.frexp(field)[1]) for field in shares)
+    share, pvalue = (np.ldexp(np.round(mantissa * 2.0**32) / 2.0**32, exponent) for mantissa, exponent in map(np.frexp, shares))
     return np.stack([np.where(carried, first, NONE), np.where(carried, second, NONE), share, pvalue])
 
 

@@ -64,6 +64,8 @@ def limits_with_df(values: Floats, components: Components, df: Floats, ragged: M
     for rows, columns in same_levels(nominal):
         at = np.ix_(rows, columns)
         limits[:, at[0], at[1]] = level_limits(squares[at], df[at], repetitions[at], confidence_level)
+    if not ragged.any():
+        return ComponentLimits(*limits.reshape(3, *shape))
     cells = values.reshape(-1, *values.shape[values.ndim - shape[-1] :])
     for pooled, (rows, columns) in patterns(cells, np.where(ragged, nominal, np.nan)):
         moments, at = square_moments(pooled), (rows, columns)
