@@ -49,6 +49,8 @@ def unevenness(values: Floats, components: Components, most: int | None = None) 
     nominal = components.level_df.reshape(-1, levels)
     step = 1 if most is None else -(-len(nominal) // most) or 1
     result = np.full(nominal.shape, np.nan)
+    if values.shape[-levels] < LEAST_SEEN and (nominal[:, 0] > 0).all():
+        return result.reshape(components.level_df.shape)
     cells = values.reshape(-1, *values.shape[values.ndim - levels :])[::step]
     nominal, result_of_cells = nominal[::step], result[::step]
     for pooled, at in patterns(cells, nominal):
