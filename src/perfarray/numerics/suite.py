@@ -4,6 +4,7 @@ The last axes are (benchmarks, units); NaN is "not measured". Irving et al. (201
 """
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations
 from typing import NamedTuple
 
@@ -161,7 +162,7 @@ def common_movement(*sides: Floats, summaries: Sequence[UnitSummary] = ()) -> tu
     from scipy.special import betainc
 
     summaries = summaries or [summarise_units(side) for side in sides]
-    varying: Mask = np.logical_and.reduce(np.broadcast_arrays(*(summary.variance > 0 for summary in summaries)))
+    varying: Mask = reduce(np.logical_and, (summary.variance > 0 for summary in summaries))
     number = varying.sum(axis=-1)
     directions = [_directions(side, summary.mean, varying) for side, summary in zip(sides, summaries, strict=True)]
     lengths = sum(degrees * (units.sum(axis=-2) ** 2).sum(axis=-1) for units, degrees in directions)
@@ -181,10 +182,10 @@ def _directions(units: Floats, means: Floats, varying: Mask) -> tuple[Floats, Fl
 
     Units that a benchmark lacks are left out; fewer than `LEAST_UNITS` have no degrees of freedom.
     """
-    missing = np.isnan(units)
-    complete = ~(missing & varying[..., None]).any(axis=-2, keepdims=True)
-    n = complete.sum(axis=-1)[..., 0]
+    missing, n = np.isnan(units), np.full(units.shape[:-2], units.shape[-1])
     if missing.any() or not varying.all():
+        complete = ~(missing & varying[..., None]).any(axis=-2, keepdims=True)
+        n = complete.sum(axis=-1)[..., 0]
         units = np.where(complete & varying[..., None], units, np.nan)
         means = summarise_units(units).mean
     units = np.ascontiguousarray(units)  # sums over other layouts are rounded otherwise

@@ -160,7 +160,8 @@ def _concat_suites(results: Mapping[str, Any], by: str, times: Data) -> Any:
 
 def _dims(times: Data, name: Hashable) -> tuple[Hashable, ...]:
     """Return the dims of a coordinate, () where it does not exist."""
-    return tuple(getattr(getattr(times, "coords", {}).get(name), "dims", ()))
+    labels = times.coords.variables if isinstance(times, xr.DataArray | xr.Dataset) else {}
+    return tuple(labels[name].dims) if name in labels else ()
 
 
 def suite_row_for_each(function: Callable[P, xr.Dataset]) -> Callable[P, xr.Dataset]:

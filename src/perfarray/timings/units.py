@@ -72,6 +72,8 @@ def single_unit_note(result: xr.Dataset, consequence: str, where: Mask | None = 
     unit, outermost = str(result.attrs["unit"]), str(result.attrs["levels"]).split()[0]
     remedy = more_units(result.attrs, unit=True) if unit == outermost else "measure more of them"
     single = result.variables["n"].values == 1 if where is None else where
+    if not single.any():
+        return None
     return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single)
 
 
@@ -101,7 +103,8 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
 @check(MEASURED)
 def not_measured(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Return the note on cells without values."""
-    return (cells_note("no_value", NOT_MEASURED, result["n"], ~(result.variables["n"].values > 0)),)
+    without = ~(result.variables["n"].values > 0)
+    return (cells_note("no_value", NOT_MEASURED, result["n"], without) if without.any() else None,)
 
 
 def cells_note(code: str, text: str, like: xr.DataArray, where: Mask) -> Note | None:

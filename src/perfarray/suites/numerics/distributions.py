@@ -6,6 +6,7 @@ with an entry for every combination of their runs, and one random number picks a
 
 from collections.abc import Iterator
 from functools import reduce
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -116,7 +117,10 @@ def equal_counts(suite: Suite) -> Integers:
     """Return the number of runs of every benchmark, where it is one number and the runs are equally likely; else 0; shape (cells,)."""
     if suite.shares is not None:
         return np.zeros(len(suite.runs), dtype=np.intp)
-    measured = (~np.isnan(suite.runs)).sum(axis=-1)
+    missing, count = np.isnan(suite.runs), prod(suite.runs.shape[2:])
+    if not missing.any():
+        return np.full(len(suite.runs), count if count <= TABLE else 0)
+    measured = (~missing).sum(axis=-1)
     equal = ((measured == measured.max(axis=-1, keepdims=True)) | (measured == 0)).all(axis=(-1, -2))
     total = measured.sum(axis=-1)
     usable = equal & (total == total[:, :1]).all(axis=-1) & (total[:, 0] <= TABLE)
