@@ -117,8 +117,11 @@ def count_repetitions(values: Floats, levels: int) -> Counts:
 
     A cell without data has zeros, and NaN extremes.
     """
-    batch = values.shape[: values.ndim - levels]
+    batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     present = ~np.isnan(values)
+    if present.all() and values.size:
+        inside, total = (np.broadcast_to(np.array(counts, dtype=float), (*batch, levels)) for counts in (nest, np.cumprod(nest)))
+        return Counts(inside, inside, total, inside == inside)
     columns = []
     for below in range(levels):
         children = present.sum(axis=-1)

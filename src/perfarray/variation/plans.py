@@ -234,8 +234,11 @@ class _Pilot(NamedTuple):
 
     def growth(self, plan: Plan) -> Floats:
         """Return how many degrees of freedom each unit brings that is as the plan makes it."""
+        variance = np.maximum(np.nan_to_num(self.variance), 0.0)
+        if np.array_equal(variance, self.candidate):  # one system
+            return np.ones(self.n.shape)
         each = np.nan_to_num(inside_unit(plan.repetitions), nan=1.0)
-        variance = variance_of_mean(each, np.maximum(np.nan_to_num(self.variance), 0.0))
+        variance = variance_of_mean(each, variance)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(variance > 0, variance_of_mean(each, self.candidate) / variance, 1.0)  # of the candidate
         return np.asarray(1 / (share**2 + (1 - share) ** 2))  # Satterthwaite: 1 where all the variance is on one side
@@ -273,7 +276,7 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
 def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
     """Plan with the degrees of freedom that units bring which are as the plan makes them, or fewer; return both."""
     growth = pilot.growth(lower_counts(pilot.variance, pilot.cost, goal.min_units))
-    of_pilot = evidence(pilot.unit_variance, pilot.variance[..., 0], pilot.df, growth)
+    of_pilot = evidence(pilot.unit_variance, pilot.variance[..., 0], pilot.df, growth, assured=goal.assurance is not None)
     plan = plan_assured(pilot.variance, pilot.cost, of_pilot, goal)
     for number in range(TRIES if goal.assurance is not None else 0):
         of_plan, growth = pilot.growth(plan), of_pilot.growth
@@ -361,7 +364,7 @@ def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tu
 @check("plans")
 def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without a plan, by reason."""
-    n, outermost = result["n"].values, str(result.attrs["levels"]).split()[0]
+    n, outermost = result.variables["n"].values, str(result.attrs["levels"]).split()[0]
     remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
     nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
     counts, unrounded = (result.variables[name].transpose(..., LEVEL).values for name in ("repetitions", "unrounded"))

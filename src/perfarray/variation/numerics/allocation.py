@@ -20,7 +20,7 @@ from perfarray.numerics.searching import first_true
 from perfarray.numerics.types import Floats, Mask
 
 ROUNDING = 1e-9  # what a quotient may lack of a whole number that it is meant to be
-TRIED = 1 << 9  # outermost counts tried at once, of few cells
+TRIED = 1 << 10  # outermost counts tried at once, of few cells
 LISTED = 1 << 10  # whole degrees of freedom, whose quantiles are computed once
 
 
@@ -136,6 +136,7 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
 def _lowest_of_few(value: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
     """Return what `lowest` does, of functions of (cells, numbers): a pass takes as long for many numbers, and fewer passes are needed."""
     number, rows = 1 + TRIED // max(1, len(low)), np.arange(len(low))
+    number = int(min(number, max((high - low).max(initial=1.0), 1.0)))
     parts = np.arange(1, number + 1) / (number + 1)
     while (unsure := low < high).any():
         most = np.where(unsure, np.nextafter(high, -np.inf), high)[:, None]
@@ -193,6 +194,10 @@ def share_out(
     if not a.shape[-1]:
         return low
     with np.errstate(divide="ignore", invalid="ignore"):
+        if a.shape[-1] == 1:  # one level takes all that is left
+            left = np.asarray(variance_wanted if budget is None else budget)[..., None]
+            alone = np.where(left > 0, a / left, np.inf) if budget is None else np.where(d > 0, left / d, 0.0)
+            return np.maximum(low, np.where(root > 0, alone, 0.0))
         if budget is not None:
             free, fixed, limit = d * root, d * low, np.asarray(budget)
         else:

@@ -56,8 +56,10 @@ class Evidence(NamedTuple):
         return Evidence(unit_variance, top, df, growth, self.scale[..., None, :], self.of_plan)
 
 
-def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats) -> Evidence:
-    """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance."""
+def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats, *, assured: bool = True) -> Evidence:
+    """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance, as does who asks for no assurance."""
+    if not assured:
+        return Evidence(unit_variance, top, df, growth, np.ones((*np.shape(df), 1)))
     distinct, cells = np.unique(df, return_inverse=True)  # most pilots of an array have equally many units
     freedom = distinct[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -151,7 +153,8 @@ def units_to_add(
 
     if affordable is not None:
         return affordable, half_width(affordable)
-    target, true = float(goal.half_width or 0.0), true_variances(below, evidence)
+    target = float(goal.half_width or 0.0)
+    true = below if assurance is None else true_variances(below, evidence)
 
     def reached(more: Floats) -> Mask:
         if assurance is None:
