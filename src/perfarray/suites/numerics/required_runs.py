@@ -1,5 +1,6 @@
 """How many runs until the interval of a ratio of suite scores is as narrow as asked: Irving et al. (2018), section 8 and figure 13."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -37,11 +38,11 @@ def required_runs(
     available = smallest_number(sides)
     runs = np.arange(start, min(sides.new.shape[-1], sides.old.shape[-1]) + 1)
     fields = np.full((4, *available.shape, len(runs)), np.nan)
+    first_runs = [_first_runs(side) for side in (sides.new, sides.old)]
     # Each number of runs has an interval of its own.
-    for index, number in enumerate(runs.tolist()):
-        new, old = (np.where(np.cumsum(~np.isnan(side), axis=-1) <= number, side, np.nan) for side in (sides.new, sides.old))
-        first = sides._replace(new=new, old=old)
-        interval = ScoreRatio(*ratio_intervals(first, cells, score, draws, method))
+    for index, number in enumerate(runs[runs <= available.max(initial=0)].tolist()):
+        new, old = (first(number) for first in first_runs)
+        interval = ScoreRatio(*ratio_intervals(sides._replace(new=new, old=old), cells, score, draws, method))
         for row, values in zip(fields, (interval.estimate, interval.lower, interval.upper, interval.df), strict=True):
             row[..., index] = np.where(available >= number, values, np.nan)
     widths = fields[2] - fields[1]
@@ -52,6 +53,21 @@ def required_runs(
     lower, upper, df = (np.take_along_axis(values, last, axis=-1)[..., 0] for values in fields[1:])
     extrapolated = extrapolate(lower, upper, df, runs[last[..., 0]].astype(float), score, width)
     return RequiredRuns(required, np.where(np.isnan(required), extrapolated, required), fields[0], fields[1], fields[2], widths)
+
+
+def _first_runs(units: Floats) -> Callable[[int], Floats]:
+    """Return a function of a number: the first so many runs of units (..., units), without the columns behind them, which cost time."""
+    measured = ~np.isnan(units)
+    counts = np.cumsum(measured, axis=-1)
+    places = np.where(measured, np.arange(units.shape[-1]), -1).reshape(-1, units.shape[-1])
+    ends = np.zeros(units.shape[-1] + 1, dtype=int)  # behind the run of each number that comes last
+    np.maximum.at(ends, counts.reshape(places.shape), places + 1)
+
+    def first(number: int) -> Floats:
+        end = int(ends[number])
+        return units[..., :end] if end <= number else np.where(counts[..., :end] <= number, units[..., :end], np.nan)
+
+    return first
 
 
 def extrapolate(lower: Floats, upper: Floats, df: Floats, runs: Floats, score: Score, width: float) -> Floats:
