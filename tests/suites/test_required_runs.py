@@ -16,18 +16,20 @@ def timings(runs=12, benchmarks=4, seed=1, spread=0.01, **others):
     return perfarray.simulate(sizes={"execution": runs}, variances={"execution": spread**2}, dims=dims, rng=seed)
 
 
+def scattered(times, columns):
+    """Return the same runs in so many columns, at other places for every benchmark and version."""
+    wide = times.transpose(..., "execution").pad(execution=(0, columns - times.sizes["execution"]))
+    values, order = np.full(wide.shape, np.nan), np.argsort(np.random.default_rng(0).random(wide.shape), axis=-1)
+    np.put_along_axis(values, np.sort(order[..., : times.sizes["execution"]], axis=-1), times.transpose(*wide.dims).values, axis=-1)
+    return wide.copy(data=values)
+
+
 @pytest.mark.parametrize("gaps", [False, True])
 def test_every_step_is_the_interval_of_the_first_runs(gaps):
     """Along `runs`: score_ratio_interval of that many measured ones; required is the first that is narrow enough."""
-    times = timings()
-    if gaps:  # spread over wider columns, at other places for every benchmark and version
-        wide = times.pad(execution=(0, 8)).transpose(..., "execution")
-        order = np.argsort(np.random.default_rng(0).random(wide.shape), axis=-1)
-        places = np.sort(order[..., :12], axis=-1)
-        values = np.full(wide.shape, np.nan)
-        np.put_along_axis(values, places, times.transpose(*wide.dims).values, axis=-1)
-        spread = wide.copy(data=values)
-    found = (spread if gaps else times).perf.required_runs("old", width=0.012)
+    times = timings()["time"]
+    measured = scattered(times, columns=20) if gaps else times
+    found = measured.perf.required_runs("old", width=0.012)
     assert found["runs"].values.tolist() == list(range(3, 21 if gaps else 13))
     for runs in (3, 7, 12):
         expected = times.isel(execution=slice(runs)).perf.score_ratio_interval("old")
