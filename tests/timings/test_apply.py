@@ -83,6 +83,14 @@ class TestDataset:
         assert dict(built.sizes) == {"machine": 2, "run": 3}
         xr.testing.assert_identical(built.sel(machine="b"), built.isel(machine=1))
 
+    @pytest.mark.parametrize("private_name", [True, False])
+    def test_an_array_is_what_xarray_builds(self, private_name, monkeypatch):
+        """It is that of the public constructor, which serves if the private argument is gone."""
+        monkeypatch.setattr(apply, "FASTPATH", private_name)
+        built = self.labels.array(self.variables["total"], "total")
+        xr.testing.assert_identical(built, xr.DataArray(self.variables["total"], self.data.coords, name="total"))
+        xr.testing.assert_identical(built.sel(machine="b"), built.isel(machine=1))
+
     def test_changing_an_answer_leaves_the_data(self):
         """Attrs of an answer's coordinates, and the attrs given, are its own."""
         attrs = {"result": "x"}

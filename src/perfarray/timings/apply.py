@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from inspect import signature
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,8 +32,9 @@ ENOUGH = (
     "answer to Zarr"
 )
 
-# Makes a Dataset as apply_ufunc does; a private name of xarray, see docs/design.md
+# What makes a Dataset as apply_ufunc does, and a DataArray as a Dataset does: private names of xarray, see docs/design.md
 CONSTRUCT = getattr(xr.Dataset, "_construct_direct", None)
+FASTPATH = "fastpath" in signature(xr.DataArray).parameters
 
 # A formula: takes arrays with their core axes last, returns one array for each variable
 Kernel = Callable[..., Sequence[Any]]
@@ -62,7 +64,9 @@ class Labels(NamedTuple):
         return dataset
 
     def array(self, variable: xr.Variable, name: Hashable | None = None) -> xr.DataArray:
-        """Return an array of a variable whose sizes agree, in a tenth of the time of a Dataset's variable."""
+        """Return an array of a variable with all dims of the labels, without the checks of `xr.DataArray`, which take 0.15 ms."""
+        if not FASTPATH:
+            return xr.DataArray(variable, xr.Coordinates(self.variables, self.indexes), name=name)
         return xr.DataArray(variable, dict(self.variables), name=name, indexes=dict(self.indexes), fastpath=True)
 
 
