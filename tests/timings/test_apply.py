@@ -116,7 +116,7 @@ def test_a_single_value_without_its_dim_is_an_array():
     assert (variable.dims, variable.item(), variable.attrs) == ((), 4.0, {"units": "s"})
 
 
-@pytest.mark.parametrize("positions", [1, -1, slice(1, 3), np.array([2, 0])])
+@pytest.mark.parametrize("positions", [1, np.int64(-1), slice(1, 3), np.array([2, 0])])
 @pytest.mark.parametrize("dim", ["version", "machine", "run"])
 @pytest.mark.parametrize("form", ["labels", "no index", "two indexes", "MultiIndex", "lazy"])
 def test_positions_are_taken_as_xarray_does(positions, dim, form):

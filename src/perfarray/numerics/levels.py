@@ -120,7 +120,7 @@ def count_repetitions(values: Floats, levels: int) -> Counts:
     batch, nest = values.shape[: values.ndim - levels], values.shape[values.ndim - levels :]
     present = ~np.isnan(values)
     if present.all() and values.size:
-        inside, total = (np.broadcast_to(np.array(counts, dtype=float), (*batch, levels)) for counts in (nest, np.cumprod(nest)))
+        inside, total = (np.full((*batch, levels), counts, dtype=float) for counts in (nest, np.cumprod(nest)))
         return Counts(inside, inside, total, inside == inside)
     columns = []
     for below in range(levels):

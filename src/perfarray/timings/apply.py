@@ -300,7 +300,7 @@ def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> t
 
 def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr.DataArray:
     """Return an array at positions of a dim, as `isel` with `drop=True` in a third of its time."""
-    labels, indexes, one = array.coords.variables, dict(array.xindexes), isinstance(positions, int)
+    labels, indexes, one = array.coords.variables, dict(array.xindexes), isinstance(positions, int | np.integer)
     along = {name: indexes.pop(name) for name in [*indexes] if dim in labels[name].dims}
     if not along.keys() <= {dim}:
         return array.isel({dim: positions}, drop=True)
@@ -317,6 +317,6 @@ def cut(variable: xr.Variable, dim: str, positions: int | slice | Integers) -> x
     """Return a variable at positions along a dim, which some variables lack; one position takes the dim away."""
     if dim not in variable.dims:
         return variable
-    dims = tuple(name for name in variable.dims if name != dim) if isinstance(positions, int) else variable.dims
+    dims = tuple(name for name in variable.dims if name != dim) if isinstance(positions, int | np.integer) else variable.dims
     key = (*(positions if name == dim else slice(None) for name in variable.dims), ...)  # with `...` a single value stays an array
     return xr.Variable(dims, variable.data[key], variable.attrs, variable.encoding, fastpath=True)

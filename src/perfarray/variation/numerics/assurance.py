@@ -57,7 +57,10 @@ class Evidence(NamedTuple):
 
 
 def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats, *, assured: bool = True) -> Evidence:
-    """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance, as does who asks for no assurance."""
+    """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance.
+
+    What is not `assured` does not ask for the scale, which is then 1.
+    """
     if not assured:
         return Evidence(unit_variance, top, df, growth, np.ones((*np.shape(df), 1)))
     distinct, cells = np.unique(df, return_inverse=True)  # most pilots of an array have equally many units
