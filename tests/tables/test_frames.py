@@ -1,5 +1,7 @@
 """From pandas and Python lists to timings."""
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -183,3 +185,15 @@ def test_from_samples_pads_ragged_lists():
 def test_bad_samples_are_named(samples, message):
     with pytest.raises(ValueError, match=message):
         perfarray.from_samples(samples)
+
+
+def test_tables_of_one_shape_share_no_label():
+    """Attrs, and numbers, of one array's repetitions are not those of the next."""
+    frame = pd.DataFrame({"benchmark": ["a", "a"], "execution": [0, 1], "time_s": [1.0, 2.0]})
+    first = frame.perf.to_timings()
+    first["execution"].attrs["long_name"] = "run"
+    with suppress(ValueError):  # they may be read-only
+        first["execution"].values[0] = 7
+    again = frame.perf.to_timings()
+    assert (again["execution"].attrs, again["execution"].values.tolist()) == ({}, [0, 1])
+    assert again.indexes["execution"].tolist() == [0, 1]

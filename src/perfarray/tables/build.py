@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from operator import contains
 from typing import Any
 
@@ -24,6 +24,9 @@ SMALL = 2**24
 
 # Size of the memory pages that systems use for large arrays, in bytes
 LARGE_PAGE = 2**21
+
+# Numbered repetitions of a level up to which its index is kept for the next file
+FEW = 100
 
 # Integers below this are exact as floats; larger descriptors are kept as text
 EXACT = 2**53
@@ -78,9 +81,11 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     # Indexes that are handed over take half the time of those that xarray makes and compares.
     indexes: dict[Hashable, Any] = {}
     for name, size in zip(names, shape, strict=True):
-        labels = _label_array(table.labels[name].labels) if name in table.labels else np.arange(size)
-        indexes[name] = PandasIndex(pd.Index(labels, dtype=labels.dtype), name, coord_dtype=labels.dtype)
-        coords |= indexes[name].create_variables()
+        if name in table.labels:
+            indexes[name], of_dim = _indexed(name, _label_array(table.labels[name].labels))
+        else:
+            indexes[name], of_dim = _numbered(name, size) if size <= FEW else _indexed(name, np.arange(size))
+        coords |= of_dim
     for name, mark in table.marks.items():
         marked = np.zeros(cells, dtype=bool)
         marked[flat] = mark
@@ -91,6 +96,20 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
         labels_by_dim = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
         coords[name] = _descriptor_variable(completed(descriptor, table), labels_by_dim, dict(zip(names, shape, strict=True)))
     return Labels(coords, indexes).dataset(variables, _attrs(table))
+
+
+def _indexed(name: str, labels: npt.NDArray[Any]) -> tuple[PandasIndex, Mapping[Any, xr.Variable]]:
+    """Return the index of a dim, and its coordinate."""
+    index = PandasIndex(pd.Index(labels, dtype=labels.dtype), name, coord_dtype=labels.dtype)
+    return index, index.create_variables()
+
+
+@lru_cache(maxsize=64)
+def _numbered(name: str, size: int) -> tuple[PandasIndex, Mapping[Any, xr.Variable]]:
+    """Return the same of a few numbered repetitions, which most files have; Datasets copy the coordinate, whose numbers are fixed."""
+    numbers = np.arange(size)
+    numbers.setflags(write=False)
+    return _indexed(name, numbers)
 
 
 def _attrs(table: Table) -> dict[Hashable, Any]:
