@@ -141,7 +141,7 @@ def dependence_pvalue(*units: Floats, paired: bool = False) -> Floats:
         return _screened_pvalue(units[0])
     if units[0].shape == units[1].shape:  # one array takes half as long as two
         if units[0].shape[-1] < LEAST_RANKED:
-            return _screened_pvalue(units[0])
+            return _screened_pvalue(units[0])  # NaN, as of both
         smallest = np.fmin.reduce(_screened_pvalue(np.stack(units)), axis=0)
     else:
         smallest = np.fmin(*map(_screened_pvalue, units))

@@ -3,20 +3,18 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from operator import contains
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import xarray as xr
-from xarray.indexes import PandasIndex
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
 from perfarray.tables.columns import Descriptor, Metric, Table, are_distinct, level_order, objects
-from perfarray.timings.apply import Labels
+from perfarray.timings.apply import Labels, kept_labels, labels_of_dim
 from perfarray.timings.options import options
 
 # Cells that an array may have however few are measured
@@ -81,11 +79,12 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
     # Indexes that are handed over take half the time of those that xarray makes and compares.
     indexes: dict[Hashable, Any] = {}
     for name, size in zip(names, shape, strict=True):
-        if name in table.labels:
-            indexes[name], of_dim = _indexed(name, _label_array(table.labels[name].labels))
+        if name not in table.labels and 0 < size <= FEW:
+            of_dim = kept_labels(name, tuple(range(size)))
         else:
-            indexes[name], of_dim = _numbered(name, size) if size <= FEW else _indexed(name, np.arange(size))
-        coords |= of_dim
+            of_dim = labels_of_dim(name, _label_array(table.labels[name].labels) if name in table.labels else np.arange(size))
+        coords |= of_dim.variables
+        indexes |= of_dim.indexes
     for name, mark in table.marks.items():
         marked = np.zeros(cells, dtype=bool)
         marked[flat] = mark
@@ -96,20 +95,6 @@ def _laid_out(table: Table, names: list[str], codes: list[Integers], shape: tupl
         labels_by_dim = {dim: table.labels[dim].labels for dim in descriptor.dims if dim in table.labels}
         coords[name] = _descriptor_variable(completed(descriptor, table), labels_by_dim, dict(zip(names, shape, strict=True)))
     return Labels(coords, indexes).dataset(variables, _attrs(table))
-
-
-def _indexed(name: str, labels: npt.NDArray[Any]) -> tuple[PandasIndex, Mapping[Any, xr.Variable]]:
-    """Return the index of a dim, and its coordinate."""
-    index = PandasIndex(pd.Index(labels, dtype=labels.dtype), name, coord_dtype=labels.dtype)
-    return index, index.create_variables()
-
-
-@lru_cache(maxsize=64)
-def _numbered(name: str, size: int) -> tuple[PandasIndex, Mapping[Any, xr.Variable]]:
-    """Return the same of a few numbered repetitions, which most files have; Datasets copy the coordinate, whose numbers are fixed."""
-    numbers = np.arange(size)
-    numbers.setflags(write=False)
-    return _indexed(name, numbers)
 
 
 def _attrs(table: Table) -> dict[Hashable, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import xarray as xr
+from xarray.indexes import PandasIndex
 
 from perfarray.numerics.types import Integers
 from perfarray.timings.progress import progress_bar
@@ -265,9 +266,9 @@ def _labels_of(arrays: Sequence[xr.DataArray], used: set[str], coords: Mapping[s
         variables |= labels
         indexes |= {name: index for name, index in array.xindexes.items() if name in labels}
     for name, values in coords.items():
-        new_labels = _labels(name, tuple(values))
+        new_labels = kept_labels(name, tuple(values))
         variables |= new_labels.variables
-        indexes |= new_labels.xindexes
+        indexes |= new_labels.indexes
     return Labels(variables, indexes)
 
 
@@ -276,12 +277,19 @@ def is_chunked(array: xr.DataArray | xr.Variable) -> bool:
     return not isinstance(array.data, np.ndarray)  # ten times faster than `array.chunks is not None`
 
 
+def labels_of_dim(name: str, values: npt.NDArray[Any]) -> Labels:
+    """Return the labels of a dim, and their index; text has object dtype, which every join and file keeps."""
+    index = PandasIndex(pd.Index(values, dtype=values.dtype), name, coord_dtype=values.dtype)
+    return Labels(index.create_variables(), {name: index})
+
+
 @lru_cache(maxsize=64)
-def _labels(name: str, values: tuple[Any, ...]) -> xr.Coordinates:
-    """Return the labels of a new dim, cached, since building an index is slow; text has object dtype, which every join and file keeps."""
+def kept_labels(name: str, values: tuple[Any, ...]) -> Labels:
+    """Return the same, cached, since building an index is slow; nobody can write into the values, which many Datasets have."""
     array = np.asarray(values)
-    index = pd.Index(array, dtype=object if array.dtype.kind in "US" else None)
-    return xr.Coordinates({name: xr.IndexVariable((name,), index)})
+    array = array.astype(object) if array.dtype.kind in "US" else array
+    array.setflags(write=False)
+    return labels_of_dim(name, array)
 
 
 def in_order(variable: xr.Variable, order: tuple[Hashable, ...]) -> xr.Variable:

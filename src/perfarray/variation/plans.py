@@ -276,7 +276,7 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
 def _settled(pilot: _Pilot, goal: Goal) -> tuple[Plan, Evidence]:
     """Plan with the degrees of freedom that units bring which are as the plan makes them, or fewer; return both."""
     growth = pilot.growth(lower_counts(pilot.variance, pilot.cost, goal.min_units))
-    of_pilot = evidence(pilot.unit_variance, pilot.variance[..., 0], pilot.df, growth, assured=goal.assurance is not None)
+    of_pilot = evidence(pilot.unit_variance, pilot.variance[..., 0], pilot.df, growth)
     plan = plan_assured(pilot.variance, pilot.cost, of_pilot, goal)
     for number in range(TRIES if goal.assurance is not None else 0):
         of_plan, growth = pilot.growth(plan), of_pilot.growth

@@ -56,13 +56,8 @@ class Evidence(NamedTuple):
         return Evidence(unit_variance, top, df, growth, self.scale[..., None, :], self.of_plan)
 
 
-def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats, *, assured: bool = True) -> Evidence:
-    """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance.
-
-    What is not `assured` does not ask for the scale, which is then 1.
-    """
-    if not assured:
-        return Evidence(unit_variance, top, df, growth, np.ones((*np.shape(df), 1)))
+def evidence(unit_variance: Floats, top: Floats, df: Floats, growth: Floats) -> Evidence:
+    """Return what a pilot with these degrees of freedom knows; an infinite number knows the variance."""
     distinct, cells = np.unique(df, return_inverse=True)  # most pilots of an array have equally many units
     freedom = distinct[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -156,8 +151,7 @@ def units_to_add(
 
     if affordable is not None:
         return affordable, half_width(affordable)
-    target = float(goal.half_width or 0.0)
-    true = below if assurance is None else true_variances(below, evidence)
+    target, true = float(goal.half_width or 0.0), true_variances(below, evidence)
 
     def reached(more: Floats) -> Mask:
         if assurance is None:
