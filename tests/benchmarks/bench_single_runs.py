@@ -1,8 +1,8 @@
 """What comparisons of single runs cost: 30,000 runs a side, 100 versions, and 100,000 benchmarks, against lines of NumPy and SciPy.
 
 The lines sort both sides and take the variance of placements; they know no labels, gaps, units, ties or notes.
-The 30,000 runs are read from a file, as users do: a process that has not yet freed an array of a megabyte gives memory back
-between calls, and page faults take a third more time.
+The 30,000 runs are read from a file, as users read theirs. A process that has not yet freed an array of a megabyte gives
+memory back after every call, and the page faults of the next call take a third more time.
 """
 
 import tempfile

@@ -21,7 +21,7 @@ def interleaved(
 ) -> dict[str, list[float]]:
     """Time every variant once a round, each for about `budget` seconds; return the times by round.
 
-    How often it is called in a round is what its second call says: the first one imports and compiles.
+    The second call decides how often a variant is called in a round, because the first one imports and compiles.
     Calls of one thread are timed by `time.process_time` where other programs keep the cores busy.
     """
     for call in variants.values():

@@ -285,7 +285,7 @@ def labels_of_dim(name: str, values: npt.NDArray[Any]) -> Labels:
 
 @lru_cache(maxsize=64)
 def kept_labels(name: str, values: tuple[Any, ...]) -> Labels:
-    """Return the same, cached, since building an index is slow; nobody can write into the values, which many Datasets have."""
+    """Return the same from a cache, since building an index is slow. Values are read-only, because many Datasets share them."""
     array = np.asarray(values)
     array = array.astype(object) if array.dtype.kind in "US" else array
     array.setflags(write=False)
@@ -307,7 +307,7 @@ def _dims_in_order(dims: tuple[Hashable, ...], order: tuple[Hashable, ...]) -> t
 
 
 def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr.DataArray:
-    """Return an array at positions of a dim, as `isel` with `drop=True` in a third of its time."""
+    """Return an array at positions of a dim, as `isel` with `drop=True` does, in a third of its time."""
     labels, indexes, one = array.coords.variables, dict(array.xindexes), isinstance(positions, int | np.integer)
     along = {name: indexes.pop(name) for name in [*indexes] if dim in labels[name].dims}
     if not along.keys() <= {dim}:
@@ -322,7 +322,7 @@ def take(array: xr.DataArray, dim: str, positions: int | slice | Integers) -> xr
 
 
 def cut(variable: xr.Variable, dim: str, positions: int | slice | Integers) -> xr.Variable:
-    """Return a variable at positions along a dim, which some variables lack; one position takes the dim away."""
+    """Return a variable at positions of a dim, and variables without the dim as they are; a single position removes the dim."""
     if dim not in variable.dims:
         return variable
     dims = tuple(name for name in variable.dims if name != dim) if isinstance(positions, int | np.integer) else variable.dims

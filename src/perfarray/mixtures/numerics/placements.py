@@ -84,7 +84,7 @@ def less_shares(new: Floats, old: Floats, weights: Sequence[Floats], shift: floa
 
 
 def _reached(mass: Floats, positions: Sequence[Integers]) -> list[Floats]:
-    """Return the weight (cell, run) up to positions, of all: sums are rounded, but a run that beats all has P = 1 and not 1 - 1e-16."""
+    """Return the share of the weight (cell, run) that lies before each position: exactly 1 behind the last run, though sums are rounded."""
     sums = cumulative(mass)
     sums /= np.maximum(sums[:, -1:], 0.5)
     return [np.take_along_axis(sums, index, axis=-1) for index in positions]

@@ -56,7 +56,7 @@ def required_runs(
 
 
 def _first_runs(units: Floats) -> Callable[[int], Floats]:
-    """Return a function of a number: the first so many runs of units (..., units), without the columns behind them, which cost time."""
+    """Return a function that takes the first so many runs of units (..., units) and drops the columns behind them, which cost time."""
     measured = ~np.isnan(units)
     counts = np.cumsum(measured, axis=-1)
     places = np.where(measured, np.arange(units.shape[-1]), -1).reshape(-1, units.shape[-1])

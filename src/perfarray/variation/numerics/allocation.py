@@ -134,7 +134,7 @@ def best_top(task: Task) -> tuple[Floats, Floats, Floats]:
 
 
 def _lowest_of_few(value: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """Return what `lowest` does, of functions of (cells, numbers): a pass takes as long for many numbers, and fewer passes are needed."""
+    """Do what `lowest` does with functions of (cells, numbers): many numbers take hardly longer than one, and need fewer passes."""
     most_needed, rows = (high - low).max(initial=1.0), np.arange(len(low))
     number = int(min(1 + TRIED // max(1, len(low)), most_needed))
     parts = np.arange(1, number + 1) / (number + 1)

@@ -95,7 +95,7 @@ def _outermost(away: Floats) -> _Removal:
 
 
 def _judged(cells: Floats, several: Mask, removal: _Removal, total: Floats, df: Floats) -> Floats:
-    """Return the fields of `Carriers` (4, cells): one unit or two that chance makes least often, if they leave less than half."""
+    """Return the fields of `Carriers` (4, cells): the unit or two that chance makes least often, if less than half remains."""
     eligible, rounding = several & (total > 0) & (df > 1), np.zeros(len(total))
     chances = _chance(removal, total, df, rounding)
     doubtful = np.flatnonzero(eligible & (chances.min(axis=0) < DOUBTFUL))
