@@ -106,14 +106,15 @@ def test_more_of_a_score_is_better(tmp_path, name):
     ("latency [ms]", {"metric": "latency [ms]"}, "latency", "s", "lower"),
     ("points", {"score": "points"}, "score", "1", "higher"),
     ("ratio of mix", {"ratio": 1}, "ratio", "1", "higher"),
-    ("points", {"metric": "points"}, "points", "1", "lower"),
+    ("points", {"metric": "points"}, "points", "1", None),
+    ("page_faults", {"metric": "page_faults"}, "page_faults", "1", "lower"),
 ])  # fmt: skip
 def test_which_direction_is_good(tmp_path, head, dims, name, units, better):
-    """Name or unit of the values give the direction; of any other quantity less is better."""
+    """Name or unit of the values give the direction; any other quantity has none until it is said."""
     by_place = any(isinstance(place, int) for place in dims.values())
     text = "old,1\nnew,2\n" if by_place else f"version,{head}\nold,1\nnew,2\n"
     found = read(tmp_path, text, dims={"version": 0, **dims} if by_place else dims)
-    assert found[name].attrs == {"units": units, "better": better}
+    assert found[name].attrs == {"units": units} | ({"better": better} if better else {})
     assert found.attrs["metric"] == name
 
 

@@ -20,7 +20,7 @@ from perfarray.readers.layout import read_layout
 from perfarray.readers.numbers import checked, number, whole
 from perfarray.readers.opening import FileOptions, Source
 from perfarray.tables.columns import Table
-from perfarray.tables.measured import name_and_unit, value_column
+from perfarray.tables.measured import MEASURED, name_and_unit, value_column
 
 NAME = "custom"
 VALUE = "value of the pattern"  # The column of values in a frame; no file has a column of this name
@@ -53,7 +53,11 @@ def recognise(source: Source) -> bool:
     if _column_indices(source):
         return True
     columns = tidy_csv.header(source.beginning)
-    has_values = quantity(source, columns) is not None or any(map(value_column, names_of_columns(source, columns)))
+    has_values = (
+        quantity(source, columns) is not None
+        or bool(names_with_units(source))
+        or any(map(value_column, names_of_columns(source, columns)))
+    )  # fmt: skip
     return set(source.options.dims.values()) <= set(columns) and has_values
 
 
@@ -129,7 +133,12 @@ def quantity(source: Source, columns: Iterable[str]) -> str | None:
     if METRIC in dims:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
     names = [*dims, *(() if _column_indices(source) else set(columns).difference(map(str, dims.values())))]
-    return None if any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
+    return None if names_with_units(source) or any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
+
+
+def names_with_units(source: Source) -> list[str]:
+    """Return the names with a unit in brackets that the caller gave to columns, of quantities that no convention knows."""
+    return [name for name in source.options.dims if name_and_unit(name)[1] and value_column(name) is None]
 
 
 def names_of_columns(source: Source, columns: list[str]) -> list[str]:
@@ -149,15 +158,17 @@ def names_of_columns(source: Source, columns: list[str]) -> list[str]:
 def _with_header(source: Source) -> Source:
     head, indices = source.beginning, _column_indices(source)
     comments, separator = tidy_csv.comments(head), tidy_csv.separator(head)
-    body = source.text[len(comments) :]
-    first, _, following = body.partition("\n")
-    columns = next(csv.reader([first], delimiter=separator), []) if indices else tidy_csv.header(head)
+    body, first = source.text[len(comments) :], tidy_csv.header_row(source.text)
+    columns = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator), []) if indices else tidy_csv.header(head)
     if indices and not 0 <= indices[0] <= indices[-1] < len(columns):
         raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {indices}")
     names = names_of_columns(source, columns)
     metric = quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
-    table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body if indices else following}")
+    about += f"# {MEASURED}: {'; '.join(names_with_units(source))}\n" if names_with_units(source) else ""
+    new_header = io.StringIO()
+    csv.writer(new_header, delimiter=separator, lineterminator="\n").writerow(names)
+    table = source.rewritten(f"{comments}{about}{new_header.getvalue()}{body if indices else body[len(first) + 1 :]}")
     table.columns = dict(zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True))
     return table
 
