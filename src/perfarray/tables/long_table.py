@@ -61,8 +61,8 @@ def table_of(
     arranged = _arranged({name: frame[column] for name, column in named.items()}, beside, level)
     copies = copied_rows(frame, arranged.labels, arranged.repetitions, arranged.numbered)
     if copies is not None:
-        options = {"units": units, "better": better, "level": level, "shared": shared, "dims": dims, "n_copies": int(copies.sum())}
-        return table_of(frame[~copies].reset_index(drop=True), value=value, **options)
+        rest, n_copies = frame[~copies].reset_index(drop=True), int(copies.sum())
+        return table_of(rest, value=value, units=units, better=better, level=level, shared=shared, dims=dims, n_copies=n_copies)
     levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
     failed, failure_note = failed_by_exit_code(arranged.beside, marks)
     notes = [

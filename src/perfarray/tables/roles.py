@@ -39,8 +39,8 @@ def label_column(series: pd.Series) -> Column:
     whole = has_missing and labels.dtype.kind == "f" and bool((labels[~np.isnan(labels)] % 1 == 0).all())
     names = [_label(label, whole=whole) for label in labels]
     if len(set(names)) < len(names):
-        merged, names = pd.factorize(objects(names))
-        codes, names = merged[codes], list(names)
+        merged, distinct = pd.factorize(objects(names))
+        codes, names = merged[codes], list(distinct)
     return Column(codes=codes.astype(np.intp, copy=False), labels=names)
 
 
@@ -122,10 +122,10 @@ def _numbers_and_unit(series: pd.Series) -> tuple[Floats, str]:
     if pd.api.types.is_datetime64_any_dtype(series):
         raise ValueError(f"column {series.name!r} holds moments, not durations; give the difference of the end and the start")
     if _is_duration(series):
-        return pd.to_timedelta(series).dt.total_seconds().to_numpy(dtype=float), SECONDS
+        return np.asarray(pd.to_timedelta(series).dt.total_seconds(), dtype=np.float64), SECONDS
     if not pd.api.types.is_numeric_dtype(series) and (parsed := parse_numbers(series)) is not None:
         return parsed.values, parsed.unit
-    return _numbers(series).to_numpy(dtype=float, na_value=np.nan), ""
+    return np.asarray(_numbers(series).to_numpy(dtype=float, na_value=np.nan), dtype=np.float64), ""
 
 
 def _is_duration(series: pd.Series) -> bool:
