@@ -55,9 +55,9 @@ def _row(unmeasured: Unmeasured, location: str, cells: dict[str, str]) -> Row:
     if row.pop("error_occurred", "false") == "true":
         return row | {"error_occurred": True}
     values = {key: number(cells.get(key, "")) for key in NUMBERS}
-    wrong = [key for key, value in values.items() if value is None or value < 0]
-    if wrong:
-        unmeasured.add(f"{location}: {row['name']}", f"{wrong[0]} is {cells.get(wrong[0], '')[:60]!r}")
+    invalid_keys = [key for key, value in values.items() if value is None or value < 0]
+    if invalid_keys:
+        unmeasured.add(f"{location}: {row['name']}", f"{invalid_keys[0]} is {cells.get(invalid_keys[0], '')[:60]!r}")
         return row | {"error_occurred": True}
     return row
 
