@@ -314,6 +314,20 @@ class TestSides:
         assert result.stderr == ""
         line = refused("compare", *write_sides({"a": OLD, "c": OLD}, {"b": OLD}))
         assert all(fact in line for fact in ("'time'", "old has 'a', 'c'", "new has 'b'"))
+        assert "beginning" not in line
+
+    @pytest.mark.parametrize(("old", "new", "heads"), [
+        (["code/t/b.py::a", "code/t/b.py::c"], ["project/t/b.py::a", "project/t/b.py::c"], ("code/", "project/")),
+        (["ci/build/t/a"], ["t/x", "home/t/a"], ("ci/build/", "home/")),
+        (["code/a", "code/b"], ["node/a", "node/c"], None),
+        (["a/x", "a/z"], ["a/y", "a/w"], None),
+    ])  # fmt: skip
+    def test_names_that_differ_by_their_beginning(self, old, new, heads):
+        """A run in another folder is told as such, with the way on."""
+        line = refused("compare", *write_sides(dict.fromkeys(old, OLD), dict.fromkeys(new, OLD)))
+        assert ("differ by their beginning" in line) is (heads is not None)
+        if heads:
+            assert "{!r} and {!r}. Run both from folders of one name".format(*heads) in line
 
     def test_two_machines_in_two_files(self):
         """A label that is constant on each side does not separate the sides, and is printed."""

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, SCORES, TIME
+from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, SCORES, SECONDS, TIME
 from perfarray.readers import tidy_csv
 from perfarray.readers.labels import variable_name
 from perfarray.readers.layout import read_layout
 from perfarray.readers.numbers import checked, number, whole
 from perfarray.readers.opening import FileOptions, Source
 from perfarray.tables.columns import Table
-from perfarray.tables.measured import MEASURED, name_and_unit, value_column
+from perfarray.tables.measured import MEASURED, UNITS_OF_ROWS, name_and_unit, value_column
 
 NAME = "custom"
 VALUE = "value of the pattern"  # The column of values in a frame; no file has a column of this name
@@ -66,6 +66,7 @@ def read(source: Source) -> Table:
     if source.options.pattern is None:
         if not source.options.dims:
             raise source.error(f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}")
+        _note_unit(source)
         return tidy_csv.read(_with_header(source))
     pattern = _pattern(source.options.pattern)
     cells = list(_cells(source, pattern))
@@ -93,6 +94,17 @@ def file_options(format: str | None, dims: Mapping[str, Any] | None, pattern: st
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
     return FileOptions(format, dict(dims or {}), pattern, encoding)
+
+
+def _note_unit(source: Source) -> None:
+    """Note that times are taken for seconds where neither a tidy table nor the caller states their unit."""
+    columns, dims = tidy_csv.header(source.beginning), source.options.dims
+    in_file = "units" in tidy_csv.stated_in(tidy_csv.comments(source.beginning)) or any(name.lower() in UNITS_OF_ROWS for name in columns)
+    by_caller = bool(_column_indices(source)) or quantity(source, columns) is not None or any(map(value_column, dims))
+    is_unstated = not (in_file or by_caller or tidy_csv.recognise(source))
+    if is_unstated and TIME in set(columns).difference(map(str, dims.values())):
+        sentence = f"column {TIME!r} states no unit. It is read as seconds. Name another unit with dims={ {f'{TIME}_ms': TIME} }."
+        source.note("assumed_unit", sentence, unit=SECONDS)
 
 
 def _pattern(text: str) -> Pattern:

@@ -1,4 +1,6 @@
-"""Google Benchmark JSON (`--benchmark_format=json`): repetitions are iterations of one execution; aggregates are counted and left out.
+"""Google Benchmark JSON (`--benchmark_format=json`) or CSV: repetitions are iterations of one execution.
+
+Aggregates are counted and left out.
 
 The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coordinates along `benchmark`. `loops` is the number of
 iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
@@ -13,6 +15,7 @@ import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
 from perfarray.numerics.types import Floats, Mask
+from perfarray.readers import google_benchmark_csv
 from perfarray.readers.entries import KINDS, Columns, Entry, note_means, table_of_columns
 from perfarray.readers.numbers import checked, value_of
 from perfarray.readers.opening import Source
@@ -45,14 +48,16 @@ started = has_keys("context", "mhz_per_cpu|num_cpus|library_build_type")
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is a list of benchmarks with real times."""
+    """Return whether the content is a list of benchmarks with real times, or CSV of them."""
+    if google_benchmark_csv.recognise(source):
+        return True
     rows = source.json_object.get("benchmarks")
     return rows_with(rows, "name") and all(not row.keys().isdisjoint(RESULTS) for row in rows)
 
 
 def read(source: Source) -> Table:
     """Read the repetitions: benchmark x execution x iteration."""
-    content = source.json
+    content = google_benchmark_csv.content_of_csv(source) if google_benchmark_csv.recognise(source) else source.json
     rows = list(content["benchmarks"])
     names = {row["name"] for row in rows}
     measured = [index for index, row in enumerate(rows) if not _is_aggregate(row, names)]

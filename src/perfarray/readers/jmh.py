@@ -1,4 +1,4 @@
-"""JMH JSON (`-rf json`): forks are executions, measurement iterations iterations; warm-up is not in the file.
+"""JMH JSON (`-rf json`), or its CSV: forks are executions, measurement iterations iterations; warm-up is not in the file.
 
 The unit decides what a number is: `ns/op` is a time (in seconds after reading), `ops/ms` a throughput, never a time. An entry is a
 benchmark x params x mode x threads; these settings are in its label and coordinates along `benchmark`. Secondary metrics (profilers,
@@ -26,6 +26,7 @@ from perfarray.conventions import (
     price_of,
     seconds_factor,
 )
+from perfarray.readers import jmh_csv
 from perfarray.readers.entries import positions_within
 from perfarray.readers.labels import RESERVED, number_or_text, relabelled, unique_labels, variable_name
 from perfarray.readers.numbers import checked, number
@@ -97,13 +98,13 @@ started = has_keys("benchmark", "mode|jmhVersion", first="[")
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is a list of JMH results."""
-    return rows_with(source.json_or_none, "primaryMetric")
+    """Return whether the content is a list of JMH results, or JMH's CSV."""
+    return rows_with(source.json_or_none, "primaryMetric") or jmh_csv.recognise(source)
 
 
 def read(source: Source) -> Table:
     """Read all results: benchmark x execution x iteration, and x `jvm_args` where results differ in nothing else."""
-    results = source.json
+    results = jmh_csv.results_in_csv(source) if jmh_csv.recognise(source) else source.json
     if not results:
         raise source.error("is an empty list: there is nothing to read")
     names, label_parts, jvm_args = _labels(results, source)
