@@ -185,6 +185,9 @@ def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:
 def _baseline(times: "xr.Dataset", dim: str, baseline: str | None, *, first: bool) -> Any:
     """Return the label of the baseline as the data have it; `first` says that without one it is the first label."""
     if dim not in times.dims or dim not in times.coords:
+        if dim in times.coords:
+            along = quoted(list(times[dim].dims)) or "the whole"
+            raise ValueError(f"--dim {dim!r} describes {along} and is no dim. --dims {dim}={dim} makes it one, whose labels can be compared")
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
         raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}")
     labels = dict(zip(_labels(times, dim), times[dim].values.tolist(), strict=True))
