@@ -187,7 +187,9 @@ def _baseline(times: "xr.Dataset", dim: str, baseline: str | None, *, first: boo
     if dim not in times.dims or dim not in times.coords:
         if dim in times.coords:
             along = quoted(list(times[dim].dims)) or "the whole"
-            raise ValueError(f"--dim {dim!r} describes {along} and is no dim. --dims {dim}={dim} makes it one, whose labels can be compared")
+            raise ValueError(
+                f"--dim {dim!r} describes {along} and is no dim. --dims {dim}={dim} makes it one, whose labels can be compared"
+            )
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
         raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}")
     labels = dict(zip(_labels(times, dim), times[dim].values.tolist(), strict=True))

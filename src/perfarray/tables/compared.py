@@ -155,7 +155,10 @@ class _Decision:
         self, columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str
     ) -> None:
         self.columns, self.level = columns, level
-        self.codes = {name: pd.factorize(_without_blanks(series), use_na_sentinel=False)[0] for name, series in columns.items()}
+        self.codes: dict[str, Integers] = {}
+        self.blanks: dict[str, float] = {}  # the share of rows in which a column is blank
+        for name, series in columns.items():
+            self.codes[name], self.blanks[name] = _codes_and_blanks(series)
         self.nest = [pd.factorize(series)[0] for series in repetitions.values()]
         self.named = [column.codes for column in labels.values()]
         self.dims: dict[str, Integers] = {}
@@ -224,9 +227,8 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     Labels that every combination has stay labels where some runs were lost. A text that names each run cuts nothing. Where no label
     holds half of the rows, as the usual remark would, unequal cells may be an unbalanced experiment: that is asked.
     """
-    blanks = {name: _without_blanks(decision.columns[name]).isna().mean() for name in texts}
     candidates = [name for name in texts if name not in HISTORY]
-    free = {name for name in candidates if blanks[name] > MAX_BLANK}
+    free = {name for name in candidates if decision.blanks[name] > MAX_BLANK}
     grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
     for name in candidates:
         others = [*decision.named, *(decision.codes[other] for other in grouping if other != name and other not in free)]
@@ -361,12 +363,14 @@ def copied_rows(frame: pd.DataFrame, labels: Mapping[str, Column], repetitions: 
     return copies if copies.any() and are_distinct(rest, count) else None
 
 
-def _without_blanks(series: pd.Series) -> pd.Series:
-    """Return a column whose blank texts are missing."""
-    if series.dtype != object and not pd.api.types.is_string_dtype(series):
-        return series
-    blank = series.map(lambda value: isinstance(value, str) and not value.strip(), na_action="ignore")
-    return series.mask(blank.fillna(value=False).astype(bool)) if bool(blank.any()) else series
+def _codes_and_blanks(series: pd.Series) -> tuple[Integers, float]:
+    """Return the codes of the labels of a column, one for all that are missing or blank, and the share of these."""
+    codes, labels = pd.factorize(series)
+    is_blank = np.array([isinstance(label, str) and not label.strip() for label in labels] or [False])
+    blank = (codes < 0) | is_blank[codes]
+    if not blank.any():
+        return codes.astype(np.intp, copy=False), 0.0
+    return pd.factorize(np.where(blank, -1, codes))[0].astype(np.intp, copy=False), float(blank.mean())
 
 
 def _is_quantity(series: pd.Series) -> bool:
