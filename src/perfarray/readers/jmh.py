@@ -138,7 +138,7 @@ def read(source: Source) -> Table:
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Name mode and threads in the labels of every file if one file needs it, so that the same benchmark has the same label in all."""
     keys = _ambiguous([table.parts[BENCHMARK] for table in tables])
-    return [relabelled(table, lambda label: label.label(*keys)) for table in tables]
+    return relabelled(tables, lambda label: label.label(*keys))
 
 
 def _ambiguous(files: Sequence[Sequence[ResultLabel]]) -> tuple[bool, bool]:
