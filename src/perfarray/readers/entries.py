@@ -104,14 +104,21 @@ def times_or_nan(source: Source, location: str | Callable[[int], str], values: S
     return np.where(numbers == 0, np.nan, numbers) * factor
 
 
-def numbers_or_nan(source: Source, locate: Callable[[int], str], values: Sequence[Any]) -> Floats:
-    """Check that numbers are not below 0; those that are not finite, or null, were not measured and are NaN."""
+def numbers_or_nan(
+    source: Source,
+    locate: Callable[[int], str],
+    values: Sequence[Any],
+    *,
+    from_zero: bool = True,
+    missing: Collection[str] = (),
+) -> Floats:
+    """Check numbers, none of them below 0 unless `from_zero` is False; what is null or not finite was not measured and is NaN."""
     if any(isinstance(value, float) and not isfinite(value) for value in values):
         values = [None if isinstance(value, float) and not isfinite(value) else value for value in values]
-    numbers = checked(values, locate, source, missing=NO_NUMBERS)
-    negative = np.flatnonzero(numbers < 0)
-    if len(negative):
-        raise source.error(f"{locate(int(negative[0]))} is {numbers[negative[0]]}; expected a number from 0")
+    numbers = checked(values, locate, source, missing=NO_NUMBERS.union(missing))
+    if from_zero and (numbers < 0).any():
+        first = int((numbers < 0).argmax())
+        raise source.error(f"{locate(first)} is {numbers[first]}; expected a number from 0")
     return numbers
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.types import Integers
-from perfarray.readers.entries import NO_NUMBERS, Columns, Entry, check_size, note_no_numbers, numbers_or_nan, table_of_columns
+from perfarray.readers.entries import Columns, Entry, check_size, note_no_numbers, numbers_or_nan, table_of_columns
 from perfarray.readers.labels import LISTED_NAMES, variable_name
 from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
@@ -257,7 +257,7 @@ def _columns(source: Source, results: Results, groups: Sequence[dict[int, list[i
             name, factor = variables[unit]
             locate = _locate(indices[rows], repr(unit))
             # A metric of the user's may be below 0.
-            numbers = numbers_or_nan(source, locate, texts) if name == TIME else checked(texts, locate, source, missing=NO_NUMBERS)
+            numbers = numbers_or_nan(source, locate, texts, from_zero=name == TIME)
             places += [
                 f"{words[0][row].removeprefix('Benchmark')}: {texts[row]} {unit}" for row in np.flatnonzero(np.isnan(numbers)).tolist()
             ]
