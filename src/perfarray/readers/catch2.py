@@ -21,7 +21,7 @@ NANOSECOND = 1e-9
 REMEDY = "Catch2 writes no samples: run the program several times, with a file for each, as layout='{execution}.xml' reads them"
 IDENTITY = frozenset({"section"})  # Settings that are always in the label: another section is another benchmark
 
-ROOT = re.compile(r"(?:<\?xml[^>]*>\s*)?<(Catch2?(?:TestRun)?)[\s>]")
+ROOT = re.compile(r"(?:<\?xml[^<>]*>\s*)?<(Catch2?(?:TestRun)?)[\s>]")
 
 started = ROOT.search
 

@@ -132,7 +132,7 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
             valid = (
                 list(range(len(rows))) if complete else [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING]
             )
-            numbers = numbers_or_nan(source, _locate(indices, valid, key), [stated[row] for row in valid])
+            numbers = numbers_or_nan(source, _locate(indices, valid, key), [stated[row] for row in valid], from_zero=key == "real_time")
             places += [f"{rows[valid[at]]['name']}: {key} is {stated[valid[at]]}" for at in np.flatnonzero(np.isnan(numbers)).tolist()]
         elif any(isinstance(value, int | float) for value in stated):
             valid = [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING and not _is_no_number(value)]
