@@ -41,6 +41,19 @@ def test_a_setting_becomes_a_level(tmp_path):
     assert times.values.ravel().tolist() == [3.0, 5.0, 7.0]
 
 
+def test_the_name_becomes_a_dim(tmp_path):
+    """Implementations in one file are compared over their arguments, which are then the labels of benchmarks."""
+    times = {"std": 4.0, "own": 2.0}
+    rows = [google(f"BM_{name}/{size}", size * time, 1) for name, time in times.items() for size in (8, 64)]
+    implementations = read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"})
+    check(implementations, benchmark=["arg0=8", "arg0=64"], impl=["BM_std", "BM_own"])
+    check(implementations.squeeze(), time=[[32, 16], [256, 128]])
+    rows = [google(f"BM_{name}", time, 1) for name, time in times.items()]
+    check(read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"}), benchmark=["all"])
+    java = [entry(f"org.{name}.run", params={"n": n}, data=((time,),)) for name, time in times.items() for n in (1, 2)]
+    check(read_json(tmp_path, java, dims={"impl": "benchmark_name"}), benchmark=["n=1", "n=2"], impl=["org.std.run", "org.own.run"])
+
+
 NAMED = {"benchmark": "program", "threads": "n", "time_ms": "ms"}
 DUMP = '"2009-12-14"\t"00:52"\t5\t"us-east-1d\\"\n"2009-12-14"\t"01:52"\t\\N\t"us-east-1d\\"\n12/14/09\t02:52\t7\t"us-east-1c\\"\n'
 R = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'

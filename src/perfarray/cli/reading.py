@@ -186,7 +186,8 @@ def _baseline(times: "xr.Dataset", dim: str, baseline: str | None, *, first: boo
     """Return the label of the baseline as the data have it; `first` says that without one it is the first label."""
     if dim not in times.dims or dim not in times.coords:
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
-        raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}")
+        remedy = f"; {dim!r} describes benchmarks: --dims {dim}={dim} makes it a dim" if dim in times.coords else ""
+        raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}{remedy}")
     labels = dict(zip(_labels(times, dim), times[dim].values.tolist(), strict=True))
     if len(labels) < 2:
         raise ValueError(f"--dim {dim} has one label, {next(iter(labels))!r}: there is nothing to compare it with")

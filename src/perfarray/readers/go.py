@@ -17,7 +17,7 @@ import numpy as np
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.types import Integers
 from perfarray.readers.entries import Columns, Entry, check_size, note_no_numbers, numbers_or_nan, table_of_columns
-from perfarray.readers.labels import LISTED_NAMES, variable_name
+from perfarray.readers.labels import LISTED_NAMES, PLAIN_NAME, variable_name
 from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
@@ -94,8 +94,8 @@ def read(source: Source) -> Table:
     groups = _groups(results.series)
     all_keys = list(dict.fromkeys(keys for _, _, keys in groups))
     constant = {key: value for key, value in chain(*all_keys[:1]) if all((key, value) in keys for keys in all_keys)}
-    plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in groups}
-    plain = plain if any(name != metadata["benchmark_name"] for name, metadata in plain.items()) else {}
+    plain = {name: {PLAIN_NAME: _plain(name)} for name, _, _ in groups}
+    plain = plain if any(name != metadata[PLAIN_NAME] for name, metadata in plain.items()) else {}
     entries = [Entry(name, (), _settings(name, threads, keys, constant), plain.get(name, {})) for name, threads, keys in groups]
     kinds, columns = _columns(source, results, list(groups.values()))
     about = {key: value for key, value in constant.items() if key != "pkg"}

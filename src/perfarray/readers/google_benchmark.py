@@ -14,6 +14,7 @@ import numpy as np
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
 from perfarray.numerics.types import Floats, Mask
 from perfarray.readers.entries import KINDS, Columns, Entry, note_means, note_no_numbers, numbers_or_nan, table_of_columns
+from perfarray.readers.labels import PLAIN_NAME
 from perfarray.readers.numbers import checked, value_of
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT, has_keys, rows_with
@@ -113,7 +114,7 @@ def _entry(source: Source, first: Row) -> Entry:
     """Return one benchmark as its first row describes it."""
     name = str(first.get("run_name", first["name"]))
     settings, plain_name = source.once(_settings, name)
-    metadata = {"benchmark_name": plain_name} | {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
+    metadata = {PLAIN_NAME: plain_name} | {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
     return Entry(name, (), {"threads": first.get("threads")} | settings, metadata)
 
 
