@@ -163,6 +163,7 @@ test_units_beside_numbers = readings(lambda folder, given: read(folder, given[0]
      {"time": 5e-9, "rtol": 1e-14}),
     ("a unit may be that of one key", ([{"name": "a", "size": 5, "size_unit": "kB", "time_unit": "ms"}], {"pattern": "{i}/size = size"}),
      {"size": 5, "size.units": "kB"}),
+    ("a number is no unit", ([{"name": "a", "units": 3, "t": 5}], {"pattern": "{i}/t"}), {"time": 5, "units": 3}),
     ("values in another unit are left out, with the pattern that reads them", ([*MIXED, MEMORY], {"pattern": "{i}/value", **NAMES}),
      {"benchmark": ["a", "b"], "time": [[0.0125], [0.00082]], "notes": ["other_units"], "rtol": 1e-14}, MB),
     ("which it does", ([*MIXED, MEMORY], {"pattern": "{i}/value = value [MB]", **NAMES}),

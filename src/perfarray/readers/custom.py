@@ -70,9 +70,9 @@ def read(source: Source) -> Table:
     lost = [index for index in np.flatnonzero(np.isnan(values)).tolist() if texts[index] not in tidy_csv.MISSING]
     note_no_numbers(source, [f"{cells[index].location}: {texts[index]}" for index in lost])
     # A column of units that the caller makes a dim has one label: the unit that the values have now.
-    unit_names = set(source.options.dims.values())
-    metadata = [cell.metadata | dict.fromkeys(cell.units.keys() & unit_names, SECONDS if is_time else units) for cell in cells]
-    return _table(source, metadata, values * factors, pattern._replace(units=units))
+    for cell in cells:
+        cell.metadata.update({name: SECONDS if is_time else units for name in cell.units if name in source.options.dims.values()})
+    return _table(source, [cell.metadata for cell in cells], values * factors, pattern._replace(units=units))
 
 
 def file_options(
@@ -106,7 +106,8 @@ def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tup
     """
     units = [cell.unit or pattern.units for cell in cells]
     factors = {unit: seconds_factor(unit) for unit in dict.fromkeys(units)}
-    are_times = pattern.of_times or not (pattern.states_units or None in factors.values())
+    of_times = seconds_factor(pattern.units) is not None
+    are_times = of_times or not (pattern.states_units or None in factors.values())
     stated = pattern.units if pattern.states_units else None
     fitting = [unit for unit, factor in factors.items() if (factor is not None if are_times else stated in (None, unit))]
     others = [unit for unit in factors if unit not in fitting]
@@ -134,7 +135,8 @@ def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tup
 
 def _pattern_of(pattern: Pattern, unit: str) -> str:
     """Return the pattern that reads values in another unit, for a message."""
-    name = TIME if seconds_factor(unit) is not None else QUANTITY if pattern.of_times else pattern.metric
+    of_times = seconds_factor(pattern.units) is not None
+    name = TIME if seconds_factor(unit) is not None else QUANTITY if of_times else pattern.metric
     return f"pattern={f'{pattern.template} = {name} [{unit}]'!r}"
 
 

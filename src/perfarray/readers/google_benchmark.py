@@ -114,8 +114,10 @@ def _entry(source: Source, first: Row) -> Entry:
     """Return one benchmark as its first row describes it."""
     name = str(first.get("run_name", first["name"]))
     settings, plain_name = source.once(_settings, name)
-    metadata = {PLAIN_NAME: plain_name} | {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
-    return Entry(name, (), {"threads": first.get("threads")} | settings, metadata)
+    metadata = {PLAIN_NAME: plain_name} | ({"error_message": str(first["error_message"])} if first.get("error_message") else {})
+    # What the program says of a benchmark may tell it from another one of its name.
+    described = {"label": str(first["label"])} if first.get("label") else {}
+    return Entry(name, (), {"threads": first.get("threads")} | settings | described, metadata)
 
 
 def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Mask]]:
