@@ -128,8 +128,11 @@ def test_merged_runs_with_repetitions_of_their_own(tmp_path):
     path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [*rows, row("once", 7.0)]})
     check(perfarray.read(path, dims={"execution": "occurrence"}), rtol=1e-15,
           time=[[[10e-9, 11e-9], [20e-9, 21e-9]], [[7e-9, NAN], [NAN, NAN]]])  # fmt: skip
-    path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [row("once", 7.0)]})
-    check(perfarray.read(path, dims={"execution": "occurrence"}), rtol=1e-15, time=[[[7e-9]]])
+    write(tmp_path / "two.json", {"context": {}, "benchmarks": [row("once", 9.0)]})
+    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"execution": "occurrence"})
+    check(times.sel(benchmark="once", version="two").squeeze(), rtol=1e-15, time=[[9e-9, NAN], [NAN, NAN]])
+    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"session": "occurrence"})
+    assert times.sizes["session"] == 2
 
 
 def test_other_counts_of_a_name_are_not_compared_by_position(tmp_path):

@@ -21,7 +21,7 @@ def with_dims(source: Source, table: Table) -> Table:
     stated = {} if table.format in (custom.NAME, parquet.NAME, feather.NAME) else source.options.dims
     named = {dim: str(name) for dim, name in stated.items() if dim != name or dim not in (*table.labels, *table.levels)}
     # In a file in which no name is repeated, every entry is the first of its name.
-    named = {dim: name for dim, name in named.items() if name != OCCURRENCE or name in table.descriptors or dim not in table.levels}
+    named = {dim: name for dim, name in named.items() if name != OCCURRENCE or name in table.descriptors or dim not in LEVELS}
     if not named:
         return table
     repeated = next((dim for dim in named if dim in table.labels), None)

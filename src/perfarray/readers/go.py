@@ -72,10 +72,8 @@ def _is_event(head: str) -> bool:
 
 def _text(source: Source) -> str:
     """Return what was printed; the output of `go test -json` is put together for each package."""
-    if not source.looks_like_json:
-        return source.text
     if not _is_event(source.head):
-        return ""
+        return source.text if source.json_or_none is None else ""
     printed: dict[str, list[str]] = {}
     for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
@@ -140,12 +138,13 @@ def _names(source: Source, lines: list[str]) -> list[str | None]:
     matches = [RESULT.match(line) if line.startswith("Benchmark") else None for line in lines]
     names = [None if match is None else match[1] for match in matches]
     reasons: dict[str, str] = {}
-    for index in [index for index, line in enumerate(lines) if names[index] is None and line.startswith("Benchmark")]:
-        match = UNFINISHED.match(lines[index])
-        if match is None:
-            continue
-        following = next((at for at in range(index + 1, len(lines)) if lines[at].startswith(("Benchmark", *ENDS))), len(lines))
-        numbers = next(filter(None, map(_numbers, [lines[index][match.end() :], *lines[index + 1 : following]])), None)
+    unfinished = {index: match for index, line in enumerate(lines) if names[index] is None and (match := UNFINISHED.match(line))}
+    for index, match in unfinished.items():
+        last = next(
+            (at for at in range(index + 1, len(lines)) if names[at] is not None or at in unfinished or lines[at].startswith(ENDS)),
+            len(lines),
+        )
+        numbers = next(filter(None, map(_numbers, [lines[index][match.end() :], *lines[index + 1 : last]])), None)
         if numbers is not None:
             lines[index], names[index] = f"Benchmark{match[1]} {numbers}", match[1]
         elif match[2]:
