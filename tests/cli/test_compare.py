@@ -534,3 +534,15 @@ def test_prior_between_and_shrink():
     stated = as_json("compare", "old.csv", "new.csv", "--between", "2%,5")["benchmarks"]
     assert stated[0]["session_standard_deviation"] == pytest.approx(0.02)
     assert "as in 1%,5" in one_line(run("compare", "old.csv", "new.csv", "--between", "2%,x").output)
+
+
+def test_the_only_answered_row_carries_its_own_name():
+    """Where one benchmark is on both sides it is named, also if it is not the first, in every form of output."""
+    rows = "".join(f"{name},{execution},{time}\n" for name, time in (("absent", 5), ("sort", 10)) for execution in range(3))
+    Path("old.csv").write_text(f"benchmark,execution,time\n{rows}")
+    Path("new.csv").write_text("benchmark,execution,time\nsort,0,20\nsort,1,20.5\nsort,2,21\n")
+    for form in ("table", "markdown", "html", "csv", "json"):
+        output = run("compare", "old.csv", "new.csv", "--output", form, code=1).stdout
+        rows = [line for line in output.splitlines() if "slower" in line and ("sort" in line or "absent" in line)]
+        assert form in ("html", "json") or ("sort" in rows[0] and "absent" not in rows[0])
+        assert "sort" in output

@@ -43,6 +43,7 @@ def read(
     format: str | None = None,
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
+    units: str | None = None,
     encoding: str | None = None,
     chunks: Any = None,
 ) -> xr.Dataset:
@@ -61,6 +62,8 @@ def read(
     pattern : str, optional
         Where the numbers of a home-grown file are, and which part of the place is which dim: `"{version}/{iteration} = time_ms"` for
         JSON, `"run-{execution}"` for the heads of CSV columns.
+    units : str, optional
+        Unit of the numbers of a pattern, as in `"ms"` or `"MB/s"`, if neither the pattern nor the file states it.
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
     chunks : optional
@@ -88,7 +91,7 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding))
+    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding, units))
     if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
         return lazy
     try:
@@ -142,6 +145,7 @@ def read_archive(
     format: str | None = None,
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
+    units: str | None = None,
     encoding: str | None = None,
     on_error: str = "raise",
     progress: bool | None = None,
@@ -159,7 +163,7 @@ def read_archive(
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
-    format, dims, pattern, encoding : optional
+    format, dims, pattern, units, encoding : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
@@ -216,7 +220,7 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    about_files = file_options(format, dims, pattern, encoding)
+    about_files = file_options(format, dims, pattern, encoding, units)
     place = checked_path(paths) if isinstance(paths, str | PathLike) and layout is None and dim == "file" else None
     if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
         return lazy

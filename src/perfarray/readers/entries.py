@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,11 +12,22 @@ import numpy.typing as npt
 
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats, Integers
-from perfarray.readers.labels import LabelParts, agree, ambiguous_settings, number_or_text, unique_labels, variable_name
+from perfarray.readers.labels import (
+    LISTED_NAMES,
+    OCCURRENCE,
+    LabelParts,
+    agree,
+    ambiguous_settings,
+    as_repetitions,
+    number_or_text,
+    unique_labels,
+    variable_name,
+)
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 from perfarray.tables.concatenation import join_tables
+from perfarray.timings.validation import listed
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Cells of columns and of settings in one file, and names: a file with more of them has other names in every row, and is no table.
@@ -37,12 +49,16 @@ class Run(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One benchmark of a file: name, runs, the settings that distinguish it, and other metadata."""
+    """One benchmark of a file: name, runs, the settings that distinguish it, and other metadata.
+
+    Settings named in `identity` are always in the label; of the others, those that one name has with several values.
+    """
 
     name: str
     runs: Sequence[Run]
     settings: Mapping[str, Any] = NOTHING
     metadata: Mapping[str, Any] = NOTHING
+    identity: frozenset[str] = frozenset()
 
 
 class Columns(NamedTuple):
@@ -56,6 +72,8 @@ class Columns(NamedTuple):
 
 
 FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
+# What tools write where there is no number
+NO_NUMBERS = frozenset({None, *(f"{sign}{word}" for sign in ("", "+", "-") for word in ("nan", "NaN", "inf", "Inf", "Infinity"))})
 
 
 def renamed(*fields: tuple[Mapping[str, Any], Mapping[str, str]], missing: Sequence[Any] = ()) -> dict[str, Any]:
@@ -84,6 +102,31 @@ def times_or_nan(source: Source, location: str | Callable[[int], str], values: S
     nonzero = np.flatnonzero(numbers)
     checked(numbers[nonzero], lambda index: locate(int(nonzero[index])), source, above_zero=True)
     return np.where(numbers == 0, np.nan, numbers) * factor
+
+
+def numbers_or_nan(
+    source: Source,
+    locate: Callable[[int], str],
+    values: Sequence[Any],
+    *,
+    from_zero: bool = True,
+    missing: Collection[str] = (),
+) -> Floats:
+    """Check numbers, none of them below 0 unless `from_zero` is False; what is null or not finite was not measured and is NaN."""
+    if any(isinstance(value, float) and not isfinite(value) for value in values):
+        values = [None if isinstance(value, float) and not isfinite(value) else value for value in values]
+    numbers = checked(values, locate, source, missing=NO_NUMBERS.union(missing))
+    if from_zero and (numbers < 0).any():
+        first = int((numbers < 0).argmax())
+        raise source.error(f"{locate(first)} is {numbers[first]}; expected a number from 0")
+    return numbers
+
+
+def note_no_numbers(source: Source, places: Sequence[str]) -> None:
+    """Note which values are no numbers: a place is the name of the benchmark, and what stands there."""
+    if places:
+        sentence = f"{len(places)} values are no numbers: {listed(places, 5)}. They are missing; all others are read."
+        source.note("no_numbers", sentence, values=len(places), places=list(places[:LISTED_NAMES]))
 
 
 def count_below_resolution(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
@@ -169,7 +212,9 @@ def table_of_columns(
     descriptions = dict.fromkeys(chain.from_iterable(chain(entry.settings, entry.metadata) for entry in entries))
     check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
     check_size(source, int(columns.lengths.sum()), len(columns.values) + len(columns.counters))
-    names, label_parts = _labels(entries, source)
+    names, label_parts = _labels(entries, source, bool((columns.executions > 1).any()))
+    if any(single.repeated for single in label_parts):
+        entries = _with_occurrences(entries, label_parts)
     metrics = {
         name: Metric(values=columns.values[name], units=units, better=better)
         for name, (units, better) in kinds.items()
@@ -249,15 +294,21 @@ def _without_run(source: Source, entries: Sequence[Entry]) -> FileError:
     return source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
 
 
-def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
-    label_parts = [LabelParts(entry.name, entry.settings or {}) for entry in entries]
+def _labels(entries: Sequence[Entry], source: Source, has_executions: bool) -> tuple[list[str], list[LabelParts]]:
+    label_parts = [LabelParts(entry.name, entry.settings or {}, identity=entry.identity) for entry in entries]
     keys = ambiguous_settings([label_parts])
     base_labels = [single.label(keys) for single in label_parts]
-    labels = unique_labels(base_labels, source)
+    labels = unique_labels(base_labels, source, remedy=as_repetitions(has_executions))
     suffixes = [label.removeprefix(base) for label, base in zip(labels, base_labels, strict=True)]
     return source.once(list, tuple(labels)), [
         single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)
     ]
+
+
+def _with_occurrences(entries: Sequence[Entry], label_parts: Sequence[LabelParts]) -> list[Entry]:
+    """Return the entries with the number that each has among those of its name, which `dims=` can make a level."""
+    numbers = [int(single.repeated.removeprefix("#") or 1) for single in label_parts]
+    return [entry._replace(metadata={OCCURRENCE: number, **entry.metadata}) for entry, number in zip(entries, numbers, strict=True)]
 
 
 def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:

@@ -28,7 +28,7 @@ from perfarray.conventions import (
 )
 from perfarray.readers import jmh_csv
 from perfarray.readers.entries import positions_within
-from perfarray.readers.labels import RESERVED, number_or_text, relabelled, unique_labels, variable_name
+from perfarray.readers.labels import PLAIN_NAME, RESERVED, name_with_settings, number_or_text, relabelled, unique_labels, variable_name
 from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, has_keys, rows_with
@@ -44,7 +44,7 @@ DESCRIPTORS = {
     "vmVersion": "vm_version",
     "forks": "forks",
 }
-TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
+TAKEN = RESERVED | {PLAIN_NAME, "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
 TIME_MODES = ("avgt", "sample", "ss")  # Modes whose score is a time
 NOT_MEASURED = ("NaN",)  # JSON has no NaN: it is written as a text
 INFINITE = ("+INF", "-INF", "Infinity", "-Infinity")  # Texts for a division by zero in a profiler: missing values too
@@ -77,12 +77,12 @@ class ResultLabel(NamedTuple):
         """Return the label without some settings, under the name that contains no setting."""
         params = tuple(param for param in self.params if param.partition("=")[0] not in removed)
         mode, threads = ("" if "mode" in removed else self.mode), (1 if "threads" in removed else self.threads)
-        return ResultLabel(plain_name, params, mode, threads, self.repeated)
+        return ResultLabel("" if PLAIN_NAME in removed else plain_name, params, mode, threads, self.repeated)
 
     def label(self, with_mode: bool, with_threads: bool) -> str:
         """Return `name[params,mode,threads]`."""
         settings = [*self.params, *([f"mode={self.mode}"] if with_mode else []), *([f"threads={self.threads}"] if with_threads else [])]
-        return f"{self.name}[{','.join(settings)}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
+        return f"{name_with_settings(self.name, ','.join(settings))}{self.repeated}"
 
 
 class Piece(NamedTuple):
@@ -139,7 +139,7 @@ def read(source: Source) -> Table:
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Name mode and threads in the labels of every file if one file needs it, so that the same benchmark has the same label in all."""
     keys = _ambiguous([table.parts[BENCHMARK] for table in tables])
-    return [relabelled(table, lambda label: label.label(*keys)) for table in tables]
+    return relabelled(tables, lambda label: label.label(*keys))
 
 
 def _ambiguous(files: Sequence[Sequence[ResultLabel]]) -> tuple[bool, bool]:
@@ -273,7 +273,7 @@ def _locate(pieces: list[Piece], index: int) -> str:
 def _descriptors(results: list[Result], dims: tuple[str, ...], cells: list[tuple[str, ...]]) -> dict[str, Descriptor]:
     """Return settings and versions; settings stay along `benchmark` even where all are alike."""
     settings: dict[str, list[Any]] = {
-        "benchmark_name": [str(result.get("benchmark", UNKNOWN)) for result in results],
+        PLAIN_NAME: [str(result.get("benchmark", UNKNOWN)) for result in results],
         "mode": [str(result.get("mode", UNKNOWN)) for result in results],
         "threads": [number_or_text(result.get("threads", 1)) for result in results],
     }
