@@ -24,6 +24,7 @@ from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_confidence_level, check_count
+from perfarray.timings.zeros import Positive
 
 # The verdict where a method does not speak of the suite, or of single benchmarks
 UNANSWERED = "not asked"
@@ -181,7 +182,9 @@ def agreement(
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
     ('faster', True)
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison", censored="bound")
+    pair = resolve_pair(
+        times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive=Positive("a comparison", ""), censored="bound"
+    )
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     request = Request(
         times=pair.candidate.array.compute(),
