@@ -159,7 +159,7 @@ def agreement(
     Raises
     ------
     ValueError
-        Unknown dims, levels or labels; units that differ; values that are zero or negative.
+        Unknown dims, levels or labels; units that differ; values that are negative.
 
     Notes
     -----

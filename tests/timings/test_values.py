@@ -202,6 +202,20 @@ class TestZeros:
         if declines:
             assert notes["declined"].values["names"] == ["hash, new"]
 
+    @each_method
+    @pytest.mark.parametrize("place", [(1, 1, 2, 3), 1, slice(None)], ids=["an execution", "a benchmark", "everything"])
+    def test_one_keeps_nobody_from_an_answer(self, name, place):
+        """No method refuses timings for their zeros, and none divides by them; two need values that differ."""
+        times = runs()
+        times[place] = 0.0
+        if name in ("biplot", "explain_variation") and not times.any():
+            with pytest.raises(ValueError, match="principal components|can be explained"):
+                ask(times, name)
+            return
+        with warnings.catch_warnings(action="error"):
+            warnings.simplefilter("ignore", perfarray.PerfarrayWarning)
+            getattr(perfarray, name)(times, **ASKED[name])
+
     @pytest.mark.parametrize("name", POSITIVE)
     def test_negative_values_are_refused(self, name):
         times = self.many(0)

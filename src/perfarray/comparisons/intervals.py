@@ -225,7 +225,8 @@ def ratio_interval(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or methods; units that differ; non-positive values with `log_delta`, `studentized` or medians.
+        Unknown dims, levels, labels or methods; units that differ; negative values with `log_delta`, `studentized` or medians, which
+        decline cells of zeros by name.
 
     Notes
     -----

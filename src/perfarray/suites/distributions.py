@@ -79,7 +79,7 @@ def score_distribution(
     Raises
     ------
     ValueError
-        Unknown dims, levels, means or methods; zero or negative values where the mean needs positive ones; no benchmark that every cell
+        Unknown dims, levels, means or methods; negative values where the mean needs positive ones; no benchmark that every cell
         has.
 
     Notes

@@ -77,7 +77,7 @@ def suite_score(
     Raises
     ------
     ValueError
-        Unknown dims, levels or choices; values that are zero or negative where logs or reciprocals are taken; no benchmark that every
+        Unknown dims, levels or choices; values that are negative where logs or reciprocals are taken; no benchmark that every
         cell has; weights that are missing, negative or all zero.
 
     Notes
@@ -204,7 +204,7 @@ def score_ratio_interval(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; `method="t"` with a median,
+        Unknown dims, levels, labels or choices; units that differ; values that are negative; `method="t"` with a median,
         a minimum or `best` of fixed benchmarks; weights that are missing, negative or all zero.
 
     Notes
