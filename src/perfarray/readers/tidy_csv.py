@@ -261,7 +261,7 @@ def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> No
     negative = (values < 0) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool))
     if negative.any():
         row = int(negative.argmax())
-        raise source.error(f"column {column.name!r}, row {row + 1} under the header, is {values[row]}; expected a number from 0")
+        raise source.error(f"column {column.name!r}, row {row + 1} under the header, is {float(values[row])}; expected a number from 0")
 
 
 def _check_repeats(source: Source, table: Table) -> None:
