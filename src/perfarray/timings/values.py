@@ -9,7 +9,7 @@ from uuid import uuid4
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, SIMULATED, THROUGHPUT, TIME, seconds_factor
+from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, SIMULATED, THROUGHPUT, seconds_factor
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import is_chunked
@@ -70,14 +70,12 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
 
 
 def out_of_range(values: Floats, name: object, units: str) -> Mask:
-    """Return which values cannot have been measured: infinite ones, times that are not above 0, other seconds and rates below 0.
+    """Return which values cannot have been measured: infinite ones, seconds and rates below 0.
 
-    `name` is the variable's; None means the only measurement there is. Only values in a unit of time are times.
+    `name` is the variable's; None means the only measurement there is. A time of 0 is below the clock's resolution.
     """
-    wrong, seconds = np.isinf(values), seconds_factor(units) is not None
-    if seconds and name in (TIME, None):
-        return np.asarray(wrong | (values <= 0))
-    return np.asarray(wrong | (values < 0)) if seconds or name in NOT_NEGATIVE else wrong
+    wrong = np.isinf(values)
+    return np.asarray(wrong | (values < 0)) if seconds_factor(units) is not None or name in NOT_NEGATIVE else wrong
 
 
 def measurable(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
@@ -124,8 +122,7 @@ def _check_range(
             impossible,
             "value",
             " out of range",
-            "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences other "
-            "units",
+            "seconds and rates are not below 0: mark failed runs as failed, and give logs and differences other units",
         ),
         (
             extreme,
