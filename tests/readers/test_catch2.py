@@ -107,7 +107,7 @@ def test_a_section_that_is_gone_shifts_no_other(tmp_path):
 
 
 @pytest.mark.parametrize("root", ["Catch2TestRun", "Catch"])
-@pytest.mark.parametrize("around", ["", "Seed: 42\n", "loading <data>", "x" * 5000 + "\n"])
+@pytest.mark.parametrize("around", ["", "Seed: 42\n", "[info] loading <data>", "x" * 5000 + "\n"])
 def test_what_the_program_prints_around_the_xml(read_xml, around, root):
     """Text before and after the XML is passed over, of any length and with or without a line's end."""
     check(read_xml(around + run(benchmark(), root=root) + around), time=1.5e-6, format="catch2")

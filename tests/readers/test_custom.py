@@ -41,6 +41,19 @@ def test_a_setting_becomes_a_level(tmp_path):
     assert times.values.ravel().tolist() == [3.0, 5.0, 7.0]
 
 
+def test_the_name_becomes_a_dim(tmp_path):
+    """Implementations in one file are compared over their arguments, which are then the labels of benchmarks."""
+    times = {"std": 4.0, "own": 2.0}
+    rows = [google(f"BM_{name}/{size}", size * time, 1) for name, time in times.items() for size in (8, 64)]
+    implementations = read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"})
+    check(implementations, benchmark=["arg0=8", "arg0=64"], impl=["BM_std", "BM_own"])
+    check(implementations.squeeze(), time=[[32, 16], [256, 128]])
+    rows = [google(f"BM_{name}", time, 1) for name, time in times.items()]
+    check(read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"}), benchmark=["all"])
+    java = [entry(f"org.{name}.run", params={"n": n}, data=((time,),)) for name, time in times.items() for n in (1, 2)]
+    check(read_json(tmp_path, java, dims={"impl": "benchmark_name"}), benchmark=["n=1", "n=2"], impl=["org.std.run", "org.own.run"])
+
+
 NAMED = {"benchmark": "program", "threads": "n", "time_ms": "ms"}
 DUMP = '"2009-12-14"\t"00:52"\t5\t"us-east-1d\\"\n"2009-12-14"\t"01:52"\t\\N\t"us-east-1d\\"\n12/14/09\t02:52\t7\t"us-east-1c\\"\n'
 R = '"";"test";"time";"rank"\n"620001";"Scan";554.08;1\n"620002";"Scan";36;2\n'
@@ -150,6 +163,7 @@ test_units_beside_numbers = readings(lambda folder, given: read(folder, given[0]
      {"time": 5e-9, "rtol": 1e-14}),
     ("a unit may be that of one key", ([{"name": "a", "size": 5, "size_unit": "kB", "time_unit": "ms"}], {"pattern": "{i}/size = size"}),
      {"size": 5, "size.units": "kB"}),
+    ("a number is no unit", ([{"name": "a", "units": 3, "t": 5}], {"pattern": "{i}/t"}), {"time": 5, "units": 3}),
     ("values in another unit are left out, with the pattern that reads them", ([*MIXED, MEMORY], {"pattern": "{i}/value", **NAMES}),
      {"benchmark": ["a", "b"], "time": [[0.0125], [0.00082]], "notes": ["other_units"], "rtol": 1e-14}, MB),
     ("which it does", ([*MIXED, MEMORY], {"pattern": "{i}/value = value [MB]", **NAMES}),
@@ -159,6 +173,7 @@ test_units_beside_numbers = readings(lambda folder, given: read(folder, given[0]
     ("in a table the unit stands in a column", ("name,unit,r1,r2\na,us,5,7\n", {"pattern": "r{execution} = time_ms", **NAMES}),
      {"time": [[5e-6, 7e-6]], "rtol": 1e-14}),
     ("`units=` states the unit of a file that does not", ([5.0], {"pattern": "{execution}", "units": "ms"}), {"time": 5e-3, "rtol": 1e-14}),
+    ("and yields to what stands beside a number", (MIXED[1:], {"pattern": "{i}/value", "units": "ms"}), {"time": 0.00082, "rtol": 1e-14}),
     ("of any quantity", ([5.0], {"pattern": "{execution} = rate", "units": "MB/s"}),
      {"rate": 5.0, "rate.units": "MB/s", "rate.better": "higher"}),
     ("what is no time is called a value", ([5.0], {"pattern": "{execution}", "units": "J"}), {"value": 5.0, "value.units": "J"}),
@@ -197,14 +212,15 @@ def test_more_of_a_score_is_better(tmp_path, name):
     ("latency [ms]", {"metric": "latency [ms]"}, "latency", "s", "lower"),
     ("points", {"score": "points"}, "score", "1", "higher"),
     ("ratio of mix", {"ratio": 1}, "ratio", "1", "higher"),
-    ("points", {"metric": "points"}, "points", "1", "lower"),
+    ("points", {"metric": "points"}, "points", "1", None),
+    ("page_faults", {"metric": "page_faults"}, "page_faults", "1", "lower"),
 ])  # fmt: skip
 def test_which_direction_is_good(tmp_path, head, dims, name, units, better):
-    """Name or unit of the values give the direction; of any other quantity less is better."""
+    """Name or unit of the values give the direction; any other quantity has none until it is said."""
     by_place = any(isinstance(place, int) for place in dims.values())
     text = "old,1\nnew,2\n" if by_place else f"version,{head}\nold,1\nnew,2\n"
     found = read(tmp_path, text, dims={"version": 0, **dims} if by_place else dims)
-    assert found[name].attrs == {"units": units, "better": better}
+    assert found[name].attrs == {"units": units} | ({"better": better} if better else {})
     assert found.attrs["metric"] == name
 
 
@@ -239,7 +255,7 @@ def test_a_pattern_in_a_folder(tmp_path):
     ("a,1\n", {"dims": {"benchmark": 0, "time": 5}}, "has 2 columns, of places 0 to 1; dims= names"),
     ("benchmark,time\nfft,1\n", {"dims": {"threads": "n"}}, "has no setting or column 'n'"),
     ("a,1\nb,x\n", {"dims": {"benchmark": 0, "time": 1}}, "column 1, row 2 under the header, is 'x'"),
-    ("p,ms\na,1\nb,0\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is 0.0; expected"),
+    ("p,ms\na,1\nb,-1\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is -1; expected"),
     ("p,n,s\na,1,1\na,,2\n", {"dims": {"benchmark": "p", "execution": "n", "time": "s"}}, "column 'n' names repetitions but is empty"),
     ('{"a": [{"n": "x", "s": 1}, {"s": 2}]}', {"pattern": "a/{k}/s", "dims": {"execution": "n"}}, "column 'n' names repetitions but is"),
     ("program,compiler,threads,time\nfft,gcc,1,5\n", {"dims": {"benchmark": "progam"}},
@@ -265,6 +281,7 @@ def test_a_pattern_in_a_folder(tmp_path):
     ([{"v": 1, "unit": "MB"}, {"v": 1, "unit": "ms"}], {"pattern": "{i}/v = memory"},
      r"has values in 'MB', 'ms', which cannot be brought to one unit. pattern='{i}/v = memory \[MB]' reads those in 'MB'"),
     ("[1.0]", {"pattern": "{i} = time_ms", "units": "us"}, "units='us' contradict pattern='{i} = time_ms', which says 'ms'"),
+    ([{"v": 1, "unit": "ms"}], {"pattern": "{i}/v", "units": "MB"}, r"are in 'ms', .* in 'MB'. pattern='{i}/v = time \[ms]' reads"),
     ("[1.0]", {"units": "us"}, "units='us' are those of pattern="),
     ("[-1.0]", {"pattern": "{i}"}, r"0 is -1\.0; expected a number from 0"),
     ("a,1\n", {"pattern": "a"}, "pattern='a' must name dims in braces"),

@@ -120,6 +120,7 @@ test_logs_inside_results = readings(lambda folder, text: read(folder, text + NEX
     ("numbers follow on the next line", f"BenchmarkSort-4    \t12:00 connecting\n{NUMBERS}\t 5 B/op\n",
      {**BOTH, "loops": [[[100.0, 300.0]]], "bytes_per_op": [[[5.0, NAN]]]}),
     ("several lines of a log", f"BenchmarkSort-4 \tGET / 200\n\nGET /x 404 5 ms\n{NUMBERS}\n", BOTH),
+    ("a log that begins as a name does", f"[log] on\nBenchmarkSort-4 \tx\nBenchmarking with 4 threads\n{NUMBERS}\n", BOTH),
     ("a log without a line's end", f"BenchmarkSort-4 \t.....{NUMBERS}\n", BOTH),
     ("a name on a line of its own, as with -v", f"BenchmarkSort\nstarting\nBenchmarkSort-4 \t{NUMBERS}\n", BOTH),
     ("a benchmark that failed is named, and ends no process", FAILS, {**BOTH, "notes": ["no_result"]},

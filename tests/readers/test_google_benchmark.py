@@ -54,6 +54,11 @@ test_what_is_read = readings(reader("file.json"), [
       "Time_serial": 1.5, "counter_Time_serial": 2.5, "FOM:_GB_s": 2.0, "bad": NAN}),
     ("the same name with the same repetition is another benchmark", {"benchmarks": [row("a", 1.0), row("a", 2.0)]},
      {"benchmark": ["a", "a#2"]}, "1 benchmark names occur more than once"),
+    ("what the program says of a benchmark tells it from another one of its name",
+     {"benchmarks": [row("a", 1.0, label="fast"), row("a", 2.0, label="exact"), row("b", 3.0, label="fast")]},
+     {"benchmark": ["a[label=fast]", "a[label=exact]", "b[label=fast]"], "label": ["fast", "exact", "fast"]}),
+    ("and is no part of the label where names do", {"benchmarks": [row("a", 1.0, label="fast"), row("b", 3.0, label="exact")]},
+     {"benchmark": ["a", "b"], "label": ["fast", "exact"]}),
     ("before 1.4, aggregates are told by their names; BigO and RMS have no time",
      {"benchmarks": [*OLD, {"name": "a_BigO", "real_coefficient": 1.0, "big_o": "N"}]},
      {"time": [[[1e-6, 3e-6]]], "n_aggregates": 2, "rtol": 1e-15}),
@@ -123,8 +128,11 @@ def test_merged_runs_with_repetitions_of_their_own(tmp_path):
     path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [*rows, row("once", 7.0)]})
     check(perfarray.read(path, dims={"execution": "occurrence"}), rtol=1e-15,
           time=[[[10e-9, 11e-9], [20e-9, 21e-9]], [[7e-9, NAN], [NAN, NAN]]])  # fmt: skip
-    path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [row("once", 7.0)]})
-    check(perfarray.read(path, dims={"execution": "occurrence"}), rtol=1e-15, time=[[[7e-9]]])
+    write(tmp_path / "two.json", {"context": {}, "benchmarks": [row("once", 9.0)]})
+    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"execution": "occurrence"})
+    check(times.sel(benchmark="once", version="two").squeeze(), rtol=1e-15, time=[[9e-9, NAN], [NAN, NAN]])
+    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"session": "occurrence"})
+    assert times.sizes["session"] == 2
 
 
 def test_other_counts_of_a_name_are_not_compared_by_position(tmp_path):

@@ -83,7 +83,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     )
     check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth, zeros = check_runs(pair, options.value, options.rules.method, options.paired) if options.medians else (0, [])
-    rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
+    rules = options.rules._replace(better=pair.candidate.verdict_direction(), paired=options.paired is not None, shared=pair.jointly)
     sessions = None
     if options.between is not None:
         sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)

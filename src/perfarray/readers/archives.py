@@ -324,8 +324,11 @@ def _reasons(broken: Sequence[str], unknown: Sequence[str]) -> str:
 def _first_of_each_kind(notes: Sequence[Note]) -> list[Note]:
     """Return the first notes of each kind, and how many more there are of it."""
     first: list[Note] = []
-    for code, count in Counter(note.code for note in notes).items():
-        first += [note for note in notes if note.code == code][:MOST_NOTES]
+    distinct = list({(note.code, note.message): note for note in notes}.values())  # tables of one kind say the same
+    for code, count in Counter(note.code for note in distinct).items():
+        of_kind = [note for note in distinct if note.code == code]
+        first += of_kind[:MOST_NOTES]
         if count > MOST_NOTES:
-            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}))
+            aside = all(note.aside for note in of_kind[MOST_NOTES:])
+            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}, aside))
     return first

@@ -12,6 +12,7 @@ import numpy as np
 
 from perfarray.conventions import LOOPS, TIME
 from perfarray.readers.entries import FAILED, Entry, Run, amounts, note_means, note_no_numbers, numbers_or_nan, table_of_entries
+from perfarray.readers.numbers import number
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -28,17 +29,17 @@ started = ROOT.search
 
 def recognise(source: Source) -> bool:
     """Return whether a run of tests is in it, and benchmarks are in this."""
-    return not source.looks_like_json and "<BenchmarkResults" in source.text and ROOT.search(source.text) is not None
+    return "<BenchmarkResults" in source.text and ROOT.search(source.text) is not None
 
 
 def read(source: Source) -> Table:
     """Read the means: benchmark x execution x iteration."""
     cases = [(case.get("name", ""), case) for case in source.rewritten(_document(source)).xml().iter("TestCase")]
     benchmarks = [(name, sections, node) for name, case in cases for sections, node in _benchmarks(case, ())]
-    places: list[str] = []
-    entries = [_entry(source, *benchmark, places) for benchmark in benchmarks]
+    entries = [_entry(source, *benchmark) for benchmark in benchmarks]
     note_means(source, sum(entry.runs[0] is not FAILED for entry in entries), REMEDY)
-    note_no_numbers(source, places)
+    means = [(node.get("name"), mean.get("value", "")) for _, _, node in benchmarks if (mean := node.find("mean")) is not None]
+    note_no_numbers(source, [f"{name}: mean is {mean}" for name, mean in means if number(mean) is None])
     return table_of_entries(source, entries)
 
 
@@ -61,8 +62,7 @@ def _benchmarks(node: Any, sections: tuple[str, ...]) -> Iterator[tuple[tuple[st
             yield from _benchmarks(child, (*sections, child.get("name", "")) if child.tag == "Section" else sections)
 
 
-def _entry(source: Source, test_case: str, sections: tuple[str, ...], benchmark: Any, places: list[str]) -> Entry:
-    """Return one benchmark; `places` gets a mean that is no number."""
+def _entry(source: Source, test_case: str, sections: tuple[str, ...], benchmark: Any) -> Entry:
     name = benchmark.get("name", "")
     mean, failure = benchmark.find("mean"), benchmark.find("failed")
     location = f"benchmark {name[:60]!r}"
@@ -73,7 +73,6 @@ def _entry(source: Source, test_case: str, sections: tuple[str, ...], benchmark:
         return Entry(name, [FAILED], settings, {"error_message": failure.get("message")}, IDENTITY)
     times = numbers_or_nan(source, lambda _: f"{location}: mean", [mean.get("value", "")]) * NANOSECOND
     if np.isnan(times).any():
-        places.append(f"{name}: mean is {mean.get('value')}")
         return Entry(name, [FAILED], settings, identity=IDENTITY)
     loops = [amounts(source, f"{location}: {key!r}", [benchmark.get(key, "1")], above_zero=True) for key in ("samples", "iterations")]
     return Entry(name, [Run({TIME: times}, {LOOPS: loops[0] * loops[1]})], settings, identity=IDENTITY)

@@ -6,6 +6,7 @@ of the columns that hold numbers (`"run-{execution}"`). What stands beside a num
 """
 
 import csv
+import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,7 @@ from perfarray.readers.patterns import VALUE as QUANTITY
 from perfarray.readers.patterns import Cell, Pattern, Place, cells_of, read_pattern, with_units
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import rename_labels
-from perfarray.tables.measured import value_column
+from perfarray.tables.measured import MEASURED, UNITS_OF_ROWS, name_and_unit, value_column
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
@@ -48,7 +49,11 @@ def recognise(source: Source) -> bool:
     if _column_indices(source):
         return True
     columns = tidy_csv.header(source.beginning)
-    has_values = quantity(source, columns) is not None or any(map(value_column, names_of_columns(source, columns)))
+    has_values = (
+        quantity(source, columns) is not None
+        or bool(names_with_units(source))
+        or any(map(value_column, names_of_columns(source, columns)))
+    )  # fmt: skip
     return set(source.options.dims.values()) <= set(columns) and has_values
 
 
@@ -57,6 +62,7 @@ def read(source: Source) -> Table:
     if source.options.pattern is None:
         if not source.options.dims:
             raise source.error(f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}")
+        _note_unit(source)
         return tidy_csv.read(_with_header(source))
     pattern = read_pattern(source.options.pattern)
     cells = list(cells_of(source, pattern))
@@ -70,9 +76,9 @@ def read(source: Source) -> Table:
     lost = [index for index in np.flatnonzero(np.isnan(values)).tolist() if texts[index] not in tidy_csv.MISSING]
     note_no_numbers(source, [f"{cells[index].location}: {texts[index]}" for index in lost])
     # A column of units that the caller makes a dim has one label: the unit that the values have now.
-    unit_names = set(source.options.dims.values())
-    metadata = [cell.metadata | dict.fromkeys(cell.units.keys() & unit_names, SECONDS if is_time else units) for cell in cells]
-    return _table(source, metadata, values * factors, pattern._replace(units=units))
+    for cell in cells:
+        cell.metadata.update({name: SECONDS if is_time else units for name in cell.units if name in source.options.dims.values()})
+    return _table(source, [cell.metadata for cell in cells], values * factors, pattern._replace(units=units))
 
 
 def file_options(
@@ -104,6 +110,17 @@ def file_options(
     return FileOptions(format, dict(dims or {}), pattern, encoding, keep_failed)
 
 
+def _note_unit(source: Source) -> None:
+    """Note that times are taken for seconds where neither a tidy table nor the caller states their unit."""
+    columns, dims = tidy_csv.header(source.beginning), source.options.dims
+    in_file = "units" in tidy_csv.stated_in(tidy_csv.comments(source.beginning)) or any(name.lower() in UNITS_OF_ROWS for name in columns)
+    by_caller = bool(_column_indices(source)) or quantity(source, columns) is not None or any(map(value_column, dims))
+    is_unstated = not (in_file or by_caller or tidy_csv.recognise(source))
+    if is_unstated and TIME in set(columns).difference(map(str, dims.values())):
+        sentence = f"column {TIME!r} states no unit. It is read as seconds. Name another unit with dims={ {f'{TIME}_ms': TIME} }."
+        source.note("assumed_unit", sentence, unit=SECONDS)
+
+
 def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tuple[list[Cell], Floats, str]:
     """Return the cells whose units can be brought to that of the pattern, their factors, and the unit they get.
 
@@ -111,7 +128,8 @@ def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tup
     """
     units = [cell.unit or pattern.units for cell in cells]
     factors = {unit: seconds_factor(unit) for unit in dict.fromkeys(units)}
-    are_times = pattern.of_times or not (pattern.states_units or None in factors.values())
+    of_times = seconds_factor(pattern.units) is not None
+    are_times = of_times or not (pattern.states_units or None in factors.values())
     stated = pattern.units if pattern.states_units else None
     fitting = [unit for unit, factor in factors.items() if (factor is not None if are_times else stated in (None, unit))]
     others = [unit for unit in factors if unit not in fitting]
@@ -139,7 +157,8 @@ def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tup
 
 def _pattern_of(pattern: Pattern, unit: str) -> str:
     """Return the pattern that reads values in another unit, for a message."""
-    name = TIME if seconds_factor(unit) is not None else QUANTITY if pattern.of_times else pattern.metric
+    of_times = seconds_factor(pattern.units) is not None
+    name = TIME if seconds_factor(unit) is not None else QUANTITY if of_times else pattern.metric
     return f"pattern={f'{pattern.template} = {name} [{unit}]'!r}"
 
 
@@ -227,7 +246,12 @@ def quantity(source: Source, columns: Iterable[str]) -> str | None:
     if METRIC in dims:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
     names = [*dims, *(() if _column_indices(source) else set(columns).difference(map(str, dims.values())))]
-    return None if any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
+    return None if names_with_units(source) or any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
+
+
+def names_with_units(source: Source) -> list[str]:
+    """Return the names with a unit in brackets that the caller gave to columns, of quantities that no convention knows."""
+    return [name for name in source.options.dims if name_and_unit(name)[1] and value_column(name) is None]
 
 
 def names_of_columns(source: Source, columns: list[str]) -> list[str]:
@@ -247,14 +271,16 @@ def names_of_columns(source: Source, columns: list[str]) -> list[str]:
 def _with_header(source: Source) -> Source:
     head, indices = source.beginning, _column_indices(source)
     comments, separator = tidy_csv.comments(head), tidy_csv.separator(head)
-    body = source.text[len(comments) :]
-    first, _, following = body.partition("\n")
-    columns = next(csv.reader([first], delimiter=separator), []) if indices else tidy_csv.header(head)
+    body, first = source.text[len(comments) :], tidy_csv.header_row(source.text)
+    columns = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator), []) if indices else tidy_csv.header(head)
     if indices and not 0 <= indices[0] <= indices[-1] < len(columns):
         raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {indices}")
     names = names_of_columns(source, columns)
     metric = quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
-    table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body if indices else following}")
+    about += f"# {MEASURED}: {'; '.join(names_with_units(source))}\n" if names_with_units(source) else ""
+    new_header = io.StringIO()
+    csv.writer(new_header, delimiter=separator, lineterminator="\n").writerow(names)
+    table = source.rewritten(f"{comments}{about}{new_header.getvalue()}{body if indices else body[len(first) + 1 :]}")
     table.columns = dict(zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True))
     return table

@@ -17,7 +17,7 @@ import numpy as np
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.types import Integers
 from perfarray.readers.entries import Columns, Entry, check_size, note_no_numbers, numbers_or_nan, table_of_columns
-from perfarray.readers.labels import LISTED_NAMES, variable_name
+from perfarray.readers.labels import LISTED_NAMES, PLAIN_NAME, variable_name
 from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
@@ -72,10 +72,8 @@ def _is_event(head: str) -> bool:
 
 def _text(source: Source) -> str:
     """Return what was printed; the output of `go test -json` is put together for each package."""
-    if not source.looks_like_json:
-        return source.text
     if not _is_event(source.head):
-        return ""
+        return source.text if source.json_or_none is None else ""
     printed: dict[str, list[str]] = {}
     for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
@@ -94,8 +92,8 @@ def read(source: Source) -> Table:
     groups = _groups(results.series)
     all_keys = list(dict.fromkeys(keys for _, _, keys in groups))
     constant = {key: value for key, value in chain(*all_keys[:1]) if all((key, value) in keys for keys in all_keys)}
-    plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in groups}
-    plain = plain if any(name != metadata["benchmark_name"] for name, metadata in plain.items()) else {}
+    plain = {name: {PLAIN_NAME: _plain(name)} for name, _, _ in groups}
+    plain = plain if any(name != metadata[PLAIN_NAME] for name, metadata in plain.items()) else {}
     entries = [Entry(name, (), _settings(name, threads, keys, constant), plain.get(name, {})) for name, threads, keys in groups]
     kinds, columns = _columns(source, results, list(groups.values()))
     about = {key: value for key, value in constant.items() if key != "pkg"}
@@ -140,12 +138,13 @@ def _names(source: Source, lines: list[str]) -> list[str | None]:
     matches = [RESULT.match(line) if line.startswith("Benchmark") else None for line in lines]
     names = [None if match is None else match[1] for match in matches]
     reasons: dict[str, str] = {}
-    for index in [index for index, line in enumerate(lines) if names[index] is None and line.startswith("Benchmark")]:
-        match = UNFINISHED.match(lines[index])
-        if match is None:
-            continue
-        following = next((at for at in range(index + 1, len(lines)) if lines[at].startswith(("Benchmark", *ENDS))), len(lines))
-        numbers = next(filter(None, map(_numbers, [lines[index][match.end() :], *lines[index + 1 : following]])), None)
+    unfinished = {index: match for index, line in enumerate(lines) if names[index] is None and (match := UNFINISHED.match(line))}
+    for index, match in unfinished.items():
+        last = next(
+            (at for at in range(index + 1, len(lines)) if names[at] is not None or at in unfinished or lines[at].startswith(ENDS)),
+            len(lines),
+        )
+        numbers = next(filter(None, map(_numbers, [lines[index][match.end() :], *lines[index + 1 : last]])), None)
         if numbers is not None:
             lines[index], names[index] = f"Benchmark{match[1]} {numbers}", match[1]
         elif match[2]:

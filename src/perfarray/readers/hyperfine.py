@@ -102,7 +102,7 @@ def _reason(result: Result) -> str:
     """Return how many runs of a command failed, and with which exit codes; an empty text if none did."""
     _, codes = _times_and_codes(result)
     odd = [code for code in codes if code != 0]
-    numbers = [str(code) for code in dict.fromkeys(odd) if code is not None]
+    numbers = list(dict.fromkeys(str(code) for code in odd if code is not None))
     ends = [f"exit code{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"] * bool(numbers) + ["ended by a signal"] * (None in odd)
     return f"{len(odd)} of {len(codes)} runs failed, {', '.join(ends)}" if odd else ""
 

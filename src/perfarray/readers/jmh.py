@@ -1,4 +1,4 @@
-"""JMH JSON (`-rf json`): forks are executions, measurement iterations iterations; warm-up is not in the file.
+"""JMH JSON (`-rf json`), or its CSV: forks are executions, measurement iterations iterations; warm-up is not in the file.
 
 The unit decides what a number is: `ns/op` is a time (in seconds after reading), `ops/ms` a throughput, never a time. An entry is a
 benchmark x params x mode x threads; these settings are in its label and coordinates along `benchmark`. Secondary metrics (profilers,
@@ -26,8 +26,9 @@ from perfarray.conventions import (
     price_of,
     seconds_factor,
 )
+from perfarray.readers import jmh_csv
 from perfarray.readers.entries import amounts, positions_within
-from perfarray.readers.labels import RESERVED, number_or_text, relabelled, unique_labels, variable_name
+from perfarray.readers.labels import PLAIN_NAME, RESERVED, name_with_settings, number_or_text, relabelled, unique_labels, variable_name
 from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, has_keys, rows_with
@@ -43,7 +44,7 @@ DESCRIPTORS = {
     "vmVersion": "vm_version",
     "forks": "forks",
 }
-TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
+TAKEN = RESERVED | {PLAIN_NAME, "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
 TIME_MODES = ("avgt", "sample", "ss")  # Modes whose score is a time
 NO_SCORE = "---"  # The unit of profilers that give a text; their score is always NaN
 METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
@@ -75,12 +76,12 @@ class ResultLabel(NamedTuple):
         """Return the label without some settings, under the name that contains no setting."""
         params = tuple(param for param in self.params if param.partition("=")[0] not in removed)
         mode, threads = ("" if "mode" in removed else self.mode), (1 if "threads" in removed else self.threads)
-        return ResultLabel(plain_name, params, mode, threads, self.repeated)
+        return ResultLabel("" if PLAIN_NAME in removed else plain_name, params, mode, threads, self.repeated)
 
     def label(self, with_mode: bool, with_threads: bool) -> str:
         """Return `name[params,mode,threads]`."""
         settings = [*self.params, *([f"mode={self.mode}"] if with_mode else []), *([f"threads={self.threads}"] if with_threads else [])]
-        return f"{self.name}[{','.join(settings)}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
+        return f"{name_with_settings(self.name, ','.join(settings))}{self.repeated}"
 
 
 class Piece(NamedTuple):
@@ -97,13 +98,13 @@ started = has_keys("benchmark", "mode|jmhVersion", first="[")
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is a list of JMH results."""
-    return rows_with(source.json_or_none, "primaryMetric")
+    """Return whether the content is a list of JMH results, or JMH's CSV."""
+    return rows_with(source.json_or_none, "primaryMetric") or jmh_csv.recognise(source)
 
 
 def read(source: Source) -> Table:
     """Read all results: benchmark x execution x iteration, and x `jvm_args` where results differ in nothing else."""
-    results = source.json
+    results = jmh_csv.results_in_csv(source) if jmh_csv.recognise(source) else source.json
     if not results:
         raise source.error("is an empty list: there is nothing to read")
     names, label_parts, jvm_args = _labels(results, source)
@@ -286,7 +287,7 @@ def _locators(pieces: list[Piece]) -> tuple[Callable[[int], str], Callable[[int]
 def _descriptors(results: list[Result], dims: tuple[str, ...], cells: list[tuple[str, ...]]) -> dict[str, Descriptor]:
     """Return settings and versions; settings stay along `benchmark` even where all are alike."""
     settings: dict[str, list[Any]] = {
-        "benchmark_name": [str(result.get("benchmark", UNKNOWN)) for result in results],
+        PLAIN_NAME: [str(result.get("benchmark", UNKNOWN)) for result in results],
         "mode": [str(result.get("mode", UNKNOWN)) for result in results],
         "threads": [number_or_text(result.get("threads", 1)) for result in results],
     }

@@ -19,6 +19,7 @@ from perfarray.timings.validation import listed
 
 RESERVED = frozenset({*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT})  # Names that no setting or further metric of a file may take
 LISTED_NAMES = 20  # Names that a note holds as data
+PLAIN_NAME = "benchmark_name"  # Coordinate: the name of a benchmark without its settings
 OCCURRENCE = "occurrence"  # Coordinate: which of the entries of one name in a file an entry is, from 1
 
 
@@ -31,16 +32,22 @@ class LabelParts(NamedTuple):
     identity: frozenset[str] = frozenset()
 
     def without(self, removed: Collection[str], plain_name: str) -> "LabelParts":
-        """Return the label without some settings; without any, the name stays."""
+        """Return the label without some settings; without any, the name stays, and without the name itself the settings."""
         remaining = {key: value for key, value in self.settings.items() if key not in removed}
         name = self.name if remaining.keys() == self.settings.keys() else plain_name
+        name = "" if PLAIN_NAME in removed else name
         return self._replace(name=name, settings=remaining, repeated="" if OCCURRENCE in removed else self.repeated)
 
     def label(self, keys: Collection[str]) -> str:
         """Return `name[setting=value,...]` with some of its settings."""
         named = self.identity.union(keys)
         settings = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in named and value is not None)
-        return f"{self.name}[{settings}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
+        return f"{name_with_settings(self.name, settings)}{self.repeated}"
+
+
+def name_with_settings(name: str, settings: str) -> str:
+    """Return `name[settings]`; where the name is a dim, the settings alone, and `all` without any."""
+    return f"{name}[{settings}]" if name and settings else name or settings or "all"
 
 
 def ambiguous_settings(files: Iterable[Sequence[LabelParts]]) -> set[str]:

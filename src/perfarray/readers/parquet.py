@@ -20,7 +20,7 @@ from perfarray.readers import custom, tidy_csv
 from perfarray.readers.finding import InputFile
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
-from perfarray.tables.measured import value_column
+from perfarray.tables.measured import MEASURED, value_column
 from perfarray.timings.options import options
 from perfarray.timings.validation import listed
 
@@ -163,10 +163,11 @@ def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Ta
     if absent := [name for name in dims.values() if name not in frame.columns]:
         raise source.error(f"has no column {absent[0]!r}; it has {listed(frame.columns, 30)}")
     metric = custom.quantity(source, list(frame.columns))
-    if dims and (metric is not None or any(map(value_column, names))):
+    measured = custom.names_with_units(source)
+    if dims and (metric is not None or measured or any(map(value_column, names))):
         source.columns = dict(zip(names, map(repr, frame.columns), strict=True))
         frame = frame.set_axis(names, axis=1)
-        stated |= {} if metric is None else {"metric": metric}
+        stated |= ({} if metric is None else {"metric": metric}) | ({MEASURED: "; ".join(measured)} if measured else {})
     return tidy_csv.table_of_rows(source, frame, stated)
 
 

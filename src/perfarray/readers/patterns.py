@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -16,10 +17,10 @@ from perfarray.readers import tidy_csv
 from perfarray.readers.layout import read_layout
 from perfarray.readers.numbers import number, whole
 from perfarray.readers.opening import Source
-from perfarray.tables.measured import LIKE_BENCHMARKS, UNITS_OF_ROWS, name_and_unit, value_column
+from perfarray.tables.measured import LIKE_BENCHMARKS, name_and_unit, value_column
 
 VALUE = "value"  # Name of a quantity that has none
-UNIT_KEYS = frozenset(name.replace("_", "") for name in UNITS_OF_ROWS)
+UNIT_KEYS = ("unit", "units")
 
 
 class Pattern(NamedTuple):
@@ -29,11 +30,6 @@ class Pattern(NamedTuple):
     metric: str
     units: str
     states_units: bool
-
-    @property
-    def of_times(self) -> bool:
-        """Whether its numbers are times."""
-        return seconds_factor(self.units) is not None
 
 
 class Place(NamedTuple):
@@ -58,7 +54,7 @@ class Cell(NamedTuple):
     @property
     def unit(self) -> str | None:
         """The unit of the value, None if none stands beside it."""
-        return tuple(self.units.values())[-1] if self.units else None
+        return tuple(self.units.values())[-1] or None if self.units else None
 
 
 def read_pattern(text: str) -> Pattern:
@@ -81,19 +77,28 @@ def with_units(pattern: str, units: str) -> str:
 
 def cells_of(source: Source, pattern: Pattern) -> Iterator[Cell]:
     """Yield the values at the places that a pattern names."""
+    of_times = seconds_factor(pattern.units) is not None
     for cell in _json_cells(source, pattern) if source.looks_like_json else _csv_cells(source, pattern):
-        units = {name: unit for name in cell.metadata if (unit := _unit_at(name, cell, pattern)) is not None}
-        yield cell._replace(metadata={name: label for name, label in cell.metadata.items() if name not in units}, units=units)
+        metadata, value, location, _ = cell
+        names = _unit_names(tuple(metadata), location.rpartition("/")[2], of_times)
+        units = {name: metadata.pop(name).strip() for name in names if isinstance(metadata[name], str)}
+        yield Cell(metadata, value, location, units) if units else cell
 
 
-def _unit_at(name: str, cell: Cell, pattern: Pattern) -> str | None:
-    """Return the unit that a name of metadata states: `unit`, `units`, of times `time_unit`, of `size` also `size_unit`."""
-    key = re.sub(r"[^a-z]", "", name.lower())
-    value_key = re.sub(r"[^a-z]", "", cell.location.rpartition("/")[2].lower())
-    unit = cell.metadata[name]
-    states_unit = key in UNIT_KEYS and (pattern.of_times or not key.startswith(TIME))
-    states_unit |= bool(value_key) and key in (f"{value_key}unit", f"{value_key}units")
-    return unit.strip() if states_unit and isinstance(unit, str) and unit.strip() else None
+@lru_cache(maxsize=1 << 10)
+def _unit_names(names: tuple[str, ...], value_key: str, of_times: bool) -> tuple[str, ...]:
+    """Return the names that state the unit of a value: `unit`, `units`, of times `time_unit`, of `size` also `size_unit`."""
+    prefixes = ("", _plain(value_key), *((TIME,) if of_times else ()))
+    applicable = {f"{prefix}{unit}" for prefix in prefixes for unit in UNIT_KEYS}
+    return tuple(name for name in names if _plain(name) in applicable)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
+
+
+def _is_unit(name: str) -> bool:
+    return name.lower().removesuffix("s").endswith("unit")
 
 
 def _json_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
@@ -146,8 +151,7 @@ def _labelled(metadata: Mapping[str, Any], place: str, siblings: Mapping[str, An
 
 def _is_label(name: str, value: Any) -> bool:
     """Return whether a value may be the label of an entry: a text with letters that is no unit."""
-    is_unit = re.sub(r"[^a-z]", "", name.lower()).removesuffix("s").endswith("unit")
-    return isinstance(value, str) and any(map(str.isalpha, value)) and not is_unit
+    return isinstance(value, str) and any(map(str.isalpha, value)) and not _is_unit(name)
 
 
 def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:

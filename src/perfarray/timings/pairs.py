@@ -1,6 +1,7 @@
 """Two systems, matched by label: the labels of a dim and their baseline, or two timings objects."""
 
 import math
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -24,6 +25,9 @@ from perfarray.timings.validation import listed
 WORST = 1e150
 # Ratios beyond this come from stopped runs at their worst
 FAR = WORST**0.5
+
+# A label that may be meant as a number
+NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 
 # The dim of the baselines where every label is one, and what stands for all of them
 BASELINE, EVERY = "baseline", object()
@@ -161,6 +165,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Separate the baseline's label from the candidates along the dim compared."""
     array, nest = candidate.array, candidate.levels
     dim, labels = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
+    baseline = label_meant(baseline, labels)
     positions = [position for position, label in enumerate(labels) if label == baseline]
     if len(positions) > 1:
         raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
@@ -215,7 +220,7 @@ def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list
 def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> tuple[str, list[Any]]:
     """Return the named dim and its labels; raise where it is a level or lacks the label."""
     labels = _labels_compared(array, dim, nest)
-    if label not in labels:
+    if label_meant(label, labels) is None:
         raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
     return dim, labels
 
@@ -232,12 +237,29 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple
     """Return the only dim that is not a level and has the label, and its labels."""
     labels = {str(dim): labels_along(array, dim) for dim in array.dims if dim not in levels}
     holders = [dim for dim, along in labels.items() if label in along]
+    holders = holders or [dim for dim, along in labels.items() if label_meant(label, along) is not None]
     if len(holders) == 1:
         return holders[0], labels[holders[0]]
     if holders:
         raise ValueError(f"label {label!r} is found along several dims ({listed(holders)}); say which with dim=")
     described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
     raise ValueError(f"label {label!r} not found along any dim that is not a level; those dims and labels are {described}")
+
+
+def label_meant(label: object, labels: Sequence[Any]) -> Any:
+    """Return the label that is meant: itself, else the only one that is the same text or number; None where there is none.
+
+    Examples
+    --------
+    >>> label_meant("1.0", [1.0, 2.0]), label_meant("2", [1.0, 2.0]), label_meant(3, ["3", "03"]), label_meant("x", ["y"])
+    (1.0, 2.0, '3', None)
+    """
+    if label in labels:
+        return label
+    alike = [other for other in labels if str(other) == str(label)]
+    if not alike and isinstance(label, str) and NUMBER.fullmatch(label):
+        alike = [other for other in labels if isinstance(other, int | float) and not isinstance(other, bool) and other == float(label)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:

@@ -12,7 +12,7 @@ from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import check_direction, check_limits, check_positive, measurable
+from perfarray.timings.values import check_direction, check_limits, check_positive, direction_by_name, measurable
 
 Data = xr.DataArray | xr.Dataset
 
@@ -57,6 +57,16 @@ class Timings(NamedTuple):
     def better(self) -> str:
         """`lower` for times, `higher` for throughput and scores."""
         return str(self.array.attrs.get(BETTER, LOWER))
+
+    def verdict_direction(self) -> str:
+        """Return which direction is good, for a verdict; raise for a number of a table that does not say it."""
+        name = self.array.name
+        if BETTER not in self.array.attrs and "units" in self.array.attrs and name and direction_by_name(self.units, str(name)) is None:
+            raise ValueError(
+                f"{name!r} does not say whether more or less of it is good, so there is no verdict. Say so with better='higher' or "
+                f"better='lower' when it is read (--better), or set attrs['better'] of the variable"
+            )
+        return self.better
 
     def describe(self) -> dict[str, Hashable]:
         """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""

@@ -14,6 +14,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
+from perfarray.timings.quantities import is_measured
 from perfarray.timings.validation import check_choice, number_of
 
 # The spellings of rates, with single blanks: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`
@@ -51,6 +52,19 @@ def direction_of(units: str, name: str = "") -> str:
         return LOWER
     per, quantity = match["per"] or match["each"], match["what"] or match["of"] or ""
     return LOWER if per and (seconds_factor(per) is None or POWER.fullmatch(quantity.strip())) else HIGHER
+
+
+def direction_by_name(units: str, name: str) -> str | None:
+    """Return the default direction of a variable of a table, or None where neither its unit nor its name says it.
+
+    Examples
+    --------
+    >>> [direction_by_name("1", name) for name in ("iops", "page_faults", "score")]
+    [None, 'lower', 'higher']
+    """
+    if units in ("1", "") and name not in (*SCORES, THROUGHPUT) and not is_measured(name):
+        return None
+    return direction_of(units, name)
 
 
 def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
