@@ -53,7 +53,7 @@ test_what_is_read = readings(read, [
 ])  # fmt: skip
 
 test_what_is_wrong_is_said = refusals(lambda folder, line: read(folder, f"BenchmarkSort-8 100 10 ns/op\n{line}\n"), "bench.txt", [
-    ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is -0.1; expected a number from 0"),
+    ("BenchmarkSort-8 100 -0.10 ns/op", "line 2: 'ns/op' is '-0.10'; expected a number from 0"),
     ("BenchmarkSort-8 100 10 ns/op 1_0 B/op", "line 2: 'B/op' is '1_0'; expected a number"),
     ("BenchmarkSort-8 100 10 ns/op 5", "line 2 has a value without a unit"),
     ("".join(f"key{i}: v\n" for i in range(200)) + "BenchmarkSort 1 1 ns/op", "line 102 sets the 101th key"),

@@ -45,6 +45,7 @@ def read(
     pattern: str | None = None,
     units: str | None = None,
     encoding: str | None = None,
+    keep_failed: bool = False,
     chunks: Any = None,
 ) -> xr.Dataset:
     """Read one file of benchmark results.
@@ -66,6 +67,8 @@ def read(
         Unit of the numbers of a pattern, as in `"ms"` or `"MB/s"`, if neither the pattern nor the file states it.
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
+    keep_failed : bool
+        Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit code 1 of `grep` means "no match".
     chunks : optional
         Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. See `read_archive` on what is read when.
 
@@ -91,7 +94,7 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding, units))
+    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding, units, keep_failed))
     if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
         return lazy
     try:
@@ -147,6 +150,7 @@ def read_archive(
     pattern: str | None = None,
     units: str | None = None,
     encoding: str | None = None,
+    keep_failed: bool = False,
     on_error: str = "raise",
     progress: bool | None = None,
     parallel: bool | int = False,
@@ -163,7 +167,7 @@ def read_archive(
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
-    format, dims, pattern, units, encoding : optional
+    format, dims, pattern, units, encoding, keep_failed : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
@@ -220,7 +224,7 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    about_files = file_options(format, dims, pattern, encoding, units)
+    about_files = file_options(format, dims, pattern, encoding, units, keep_failed)
     place = checked_path(paths) if isinstance(paths, str | PathLike) and layout is None and dim == "file" else None
     if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
         return lazy

@@ -82,7 +82,12 @@ def read(source: Source) -> Table:
 
 
 def file_options(
-    format: str | None, dims: Mapping[str, Any] | None, pattern: str | None, encoding: str | None, units: str | None = None
+    format: str | None,
+    dims: Mapping[str, Any] | None,
+    pattern: str | None,
+    encoding: str | None,
+    units: str | None = None,
+    keep_failed: bool = False,
 ) -> FileOptions:
     """Check what the caller says of files, and return it; units become a part of the pattern."""
     if units is not None:
@@ -102,7 +107,7 @@ def file_options(
         "a".encode(encoding or "utf-8")
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
-    return FileOptions(format, dict(dims or {}), pattern, encoding)
+    return FileOptions(format, dict(dims or {}), pattern, encoding, keep_failed)
 
 
 def _note_unit(source: Source) -> None:

@@ -6,9 +6,9 @@ the methods of a group) are variables of their own. `iteration_seconds` and `exe
 a fork were configured to take.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain, islice, zip_longest
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from perfarray.conventions import (
     seconds_factor,
 )
 from perfarray.readers import jmh_csv
-from perfarray.readers.entries import positions_within
+from perfarray.readers.entries import amounts, positions_within
 from perfarray.readers.labels import PLAIN_NAME, RESERVED, name_with_settings, number_or_text, relabelled, unique_labels, variable_name
 from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
@@ -46,8 +46,7 @@ DESCRIPTORS = {
 }
 TAKEN = RESERVED | {PLAIN_NAME, "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
 TIME_MODES = ("avgt", "sample", "ss")  # Modes whose score is a time
-NOT_MEASURED = ("NaN",)  # JSON has no NaN: it is written as a text
-INFINITE = ("+INF", "-INF", "Infinity", "-Infinity")  # Texts for a division by zero in a profiler: missing values too
+NO_SCORE = "---"  # The unit of profilers that give a text; their score is always NaN
 METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
 SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": NUMBER}]
 
@@ -86,9 +85,10 @@ class ResultLabel(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """The values of one metric of one result (its index), fork by fork."""
+    """The values of one metric of one result (its index and benchmark), fork by fork."""
 
     result: int
+    benchmark: str
     name: str
     unit: Unit
     forks: Forks
@@ -180,10 +180,11 @@ def _setting(param: str) -> str:
 def _pieces(index: int, result: Result, reserved: frozenset[str], source: Source) -> Iterator[Piece]:
     primary = result["primaryMetric"]
     unit = _primary_unit(str(primary.get("scoreUnit", "")), result.get("mode"), index, source)
-    yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
+    benchmark = str(result.get("benchmark", UNKNOWN))
+    yield Piece(index, benchmark, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
     for name, metric in (result.get("secondaryMetrics") or {}).items():
         variable = source.once(variable_name, name.lstrip("·+"), "secondary_", reserved)
-        yield Piece(index, variable, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
+        yield Piece(index, benchmark, variable, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
 
 
 def _forks(metric: Result, index: int, name: str, source: Source) -> Forks:
@@ -255,8 +256,11 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
     flat = list(chain.from_iterable(fork for piece in pieces for fork in piece.forks))
     lengths = np.array([len(fork) for piece in pieces for fork in piece.forks], dtype=np.intp)
     starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.result], piece.forks, strict=False)]
-    missing = NOT_MEASURED if pieces[0].name in (TIME, THROUGHPUT) else (*NOT_MEASURED, *INFINITE)
-    numbers = checked(flat, partial(_locate, pieces), source, above_zero=pieces[0].name == TIME, missing=missing)
+    if unit.written == NO_SCORE:
+        numbers = np.full(len(flat), np.nan)
+    else:
+        locate, benchmark = _locators(pieces)
+        numbers = amounts(source, locate, flat, from_zero=pieces[0].name == TIME, benchmark=benchmark)
     if unit.written == unit.common:
         numbers *= np.repeat([piece.unit.factor for piece in pieces], [sum(map(len, piece.forks)) for piece in pieces])
     values = np.full(rows, np.nan)
@@ -264,10 +268,20 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
     return Metric(values=values, units=unit.written, better=HIGHER if unit.kind == THROUGHPUT else LOWER)
 
 
-def _locate(pieces: list[Piece], index: int) -> str:
-    cells = [(piece, fork, cell) for piece in pieces for fork, values in enumerate(piece.forks) for cell in range(len(values))]
-    piece, fork, cell = cells[index]
-    return f"entry {piece.result}: value {cell} of fork {fork} of {piece.name!r}"
+def _locators(pieces: list[Piece]) -> tuple[Callable[[int], str], Callable[[int], str]]:
+    """Return what writes the place, and the benchmark, of each value of several pieces, one behind the other."""
+    forks = [(piece, fork) for piece in pieces for fork in range(len(piece.forks))]
+    ends = np.cumsum([len(piece.forks[fork]) for piece, fork in forks])
+
+    def position(index: int) -> int:
+        return int(np.searchsorted(ends, index, side="right"))
+
+    def locate(index: int) -> str:
+        piece, fork = forks[position(index)]
+        cell = index - int(ends[position(index)]) + len(piece.forks[fork])
+        return f"entry {piece.result}: value {cell} of fork {fork} of {piece.name!r}"
+
+    return locate, lambda index: forks[position(index)][0].benchmark
 
 
 def _descriptors(results: list[Result], dims: tuple[str, ...], cells: list[tuple[str, ...]]) -> dict[str, Descriptor]:
@@ -314,7 +328,7 @@ def _prices(pieces: list[list[Piece]], results: list[Result], dims: tuple[str, .
 
 
 def _operation_seconds(primary: Piece) -> float | None:
-    values = [value for fork in primary.forks for value in fork if isinstance(value, int | float)]
+    values = [value for fork in primary.forks for value in fork if isinstance(value, int | float) and isfinite(value)]
     return primary.unit.factor * sum(values) / len(values) if values and primary.unit.kind == TIME else None
 
 

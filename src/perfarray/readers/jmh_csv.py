@@ -4,6 +4,7 @@ A score is the mean of all iterations of all forks, so each benchmark has one va
 JMH groups no digits: a comma in a score is a decimal one.
 """
 
+from math import isnan
 from typing import Any
 
 from perfarray.readers.csv_rows import SEPARATORS, csv_rows, header
@@ -57,4 +58,4 @@ def results_in_csv(source: Source) -> list[Result]:
 def _metric(unmeasured: Unmeasured, name: str, row: dict[str, str]) -> Result:
     score = row["Score"].replace(",", ".")
     value = unmeasured.number(name, "Score", row["Score"] if parsed_number(score) is None else score)
-    return {"scoreUnit": row["Unit"], "rawData": [["NaN" if value != value else value]]}
+    return {"scoreUnit": row["Unit"], "rawData": [[] if isnan(value) else [value]]}

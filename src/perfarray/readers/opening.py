@@ -30,6 +30,8 @@ DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)  # Errors 
 # Characters that move the cursor of a terminal, or turn the direction of a text
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # Bytes that no text has, whatever its encoding
+# A text of JSON, or what C and Fortran print for no number, which JSON does not have; each part takes time in proportion to its length
+NOT_FINITE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(?<![\w.])[+-]?(?:(nan(?:\([^()\s]{0,20}\))?)|inf(?:inity)?)(?![\w.])', re.I | re.S)
 COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")  # A column in a message
 MOST_NAMES = 10_000  # Names of a folder that are compared with a missing one: so many take half a second
 
@@ -56,18 +58,20 @@ def suggest_name(error: MissingFileError, path: Path) -> None:
 
 
 class FileOptions(NamedTuple):
-    """What the caller says of files: their format, which settings or columns are dims, the pattern of home-grown files, the encoding."""
+    """What the caller says of files: format, settings or columns that are dims, pattern, encoding, and whether failed runs keep times."""
 
     format: str | None = None
     dims: Mapping[str, str | int] = MappingProxyType({})
     pattern: str | None = None
     encoding: str | None = None
+    keep_failed: bool = False
 
 
 class Source:
     """One file: its path, its text and its JSON, each read once and only when asked for, and the notes on it.
 
     Readers put what a user should know into `notes`. `answers` holds the results of `once`, which the files of one archive share.
+    `no_numbers` holds the places of values that are none, and `failures` what failed and why: each becomes one note, once the file is read.
     Without an encoding a file is UTF-8; a table that is not is read as Western text of one byte a character, with a note.
     `contents` holds the members of the tar or zip archive that contains this file, by the path each would have in a folder. `columns`
     maps names of columns that the caller gave to those in the file, which messages use.
@@ -83,6 +87,8 @@ class Source:
         self.path = path
         self.options = file_options
         self.notes: list[Note] = []
+        self.no_numbers: list[str] = []
+        self.failures: list[str] = []
         self.columns: Mapping[str, str] = {}
         self._answers: dict[Any, Any] = {} if answers is None else answers
         self._contents = contents
@@ -122,6 +128,7 @@ class Source:
         """Return this file with another text; its notes go to this file."""
         source = Source(self.path, self._answers, self.options, self._contents)
         source.ascii, source.text, source.notes = None, text, self.notes
+        source.no_numbers, source.failures = self.no_numbers, self.failures
         return source
 
     @contextmanager
@@ -240,7 +247,7 @@ class Source:
             raise self.error("is empty")
         with self.within_memory():
             try:
-                return json.loads(text)
+                return _json_with_bare_words(text)
             except json.JSONDecodeError as error:
                 reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
                 raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
@@ -290,6 +297,24 @@ def escape_and_truncate(message: str) -> str:
     limit = options().max_message
     short = message if len(message) <= limit else f"{message[:limit]}... ({len(message) - limit} characters more)"
     return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], short)
+
+
+def _json_with_bare_words(text: str) -> Any:
+    """Return parsed JSON, in which a number may be a bare `nan`, `-nan(ind)` or `inf`, as printf writes them."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        in_words_of_python = NOT_FINITE.sub(_python_word, text)
+        with suppress(json.JSONDecodeError):
+            return json.loads(in_words_of_python)
+        raise error  # that of the second text has other places
+
+
+def _python_word(match: re.Match[str]) -> str:
+    """Return a text as it is, and a bare word as Python writes it."""
+    if match[0].startswith('"'):
+        return match[0]
+    return "NaN" if match[1] else f"{'-' if match[0].startswith('-') else ''}Infinity"
 
 
 def json_object(text: str) -> dict[str, Any]:
