@@ -257,7 +257,7 @@ def test_a_pattern_in_a_folder(tmp_path):
     ("a,1\n", {"dims": {"benchmark": 0, "time": 5}}, "has 2 columns, of places 0 to 1; dims= names"),
     ("benchmark,time\nfft,1\n", {"dims": {"threads": "n"}}, "has no setting or column 'n'"),
     ("a,1\nb,x\n", {"dims": {"benchmark": 0, "time": 1}}, "column 1, row 2 under the header, is 'x'"),
-    ("p,ms\na,1\nb,0\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is 0.0; expected"),
+    ("p,ms\na,1\nb,-1\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is -1.*; expected"),
     ("p,n,s\na,1,1\na,,2\n", {"dims": {"benchmark": "p", "execution": "n", "time": "s"}}, "column 'n' names repetitions but is empty"),
     ('{"a": [{"n": "x", "s": 1}, {"s": 2}]}', {"pattern": "a/{k}/s", "dims": {"execution": "n"}}, "column 'n' names repetitions but is"),
     ("program,compiler,threads,time\nfft,gcc,1,5\n", {"dims": {"benchmark": "progam"}},
