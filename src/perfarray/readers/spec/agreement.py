@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, MACHINE, UNKNOWN
+from perfarray.conventions import BENCHMARK, ESTIMATED, MACHINE, UNKNOWN, VALID
 from perfarray.readers.spec import results
 from perfarray.tables.columns import Descriptor, Table
 from perfarray.timings.notes import Note
@@ -18,6 +18,7 @@ from perfarray.timings.validation import listed
 
 MIN_COPIED_ROWS = 6  # Rows two reports must have in common to be the same run: fewer may be equal by chance
 TEXTS = ("cpu", "os")  # Descriptors that are texts; the others are numbers
+OF_RUNS = (VALID, ESTIMATED)  # Descriptors in which the reports of one machine may differ
 SESSION = "session"
 
 
@@ -77,7 +78,7 @@ def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]]
         machine = _label(table, MACHINE)
         lists = stated.setdefault(machine, {})
         for name, descriptor in table.descriptors.items():
-            if descriptor.dims == (MACHINE,):
+            if descriptor.dims == (MACHINE,) and name not in OF_RUNS:
                 names[name] = None
                 value = descriptor.values[machine,]
                 lists.setdefault(name, []).extend([] if value in (None, UNKNOWN) else [value])

@@ -4,11 +4,12 @@ Reports are written for people, so what is not where it usually stands is unknow
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from perfarray.conventions import MACHINE
-from perfarray.readers.spec.results import FIELDS, HARDWARE, SOFTWARE, describe_machine
+from perfarray.readers.spec.results import FIELDS, describe_machine
 
 TITLE = re.compile(r"^ *SPEC\b.*\b(?:Result|Summary) *$", re.M)
 # Lines in a frame of `#` above the title: the run is not valid, or SPEC withdrew the result
@@ -21,12 +22,10 @@ ABOUT = {
     "Hardware availability": "hardware_available",
     "Software availability": "software_available",
 }
-LICENSE = r"[\w()]+ License"
-FIELD = rf"(?:{LICENSE}|{'|'.join(ABOUT)}):"
+FIELD = rf"(?:\bLicense|{'|'.join(ABOUT)}):"
 PAIRS = re.compile(rf"({'|'.join(ABOUT)}):(.*?)(?={FIELD}|$)", re.M)
 FIRST_FIELD = re.compile(rf"^.*{FIELD}", re.M)
 DATE = re.compile(r"\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d(?: \w+)? \d{4}", re.A)  # When the report of 2006 was made
-HEADING = re.compile(r"^ *(\S.*?) *\n *-{3,} *$", re.M)
 
 
 def is_head(text: str) -> bool:
@@ -50,7 +49,8 @@ def _run(head: str) -> dict[str, str]:
     below = head[title.end() :] if title else ""
     texts = {ABOUT[field]: text for field, text in PAIRS.findall(below)}
     first = FIRST_FIELD.search(below)
-    lines = [" ".join(line.split()) for line in below[: first.start() if first else 0].split("\n")]
+    names = below[: first.start()] if first else below.strip("\n").partition("\n\n")[0]
+    lines = [" ".join(line.split()) for line in names.split("\n")]
     return texts | _vendor_and_model([line for line in lines if line and not DATE.fullmatch(line)], texts)
 
 
@@ -64,22 +64,21 @@ def _vendor_and_model(lines: list[str], texts: dict[str, str]) -> dict[str, str]
 
 
 def _blocks(tail: str) -> dict[str, str]:
-    """Return the texts of the blocks by our names."""
-    texts: dict[str, str] = {}
-    headings = list(HEADING.finditer(tail))
-    ends = [*(heading.start() for heading in headings[1:]), len(tail)]
-    for heading, end in zip(headings, ends, strict=True):
-        if heading[1] in (HARDWARE, SOFTWARE):
-            for field, text in _fields(tail[heading.end() : end]):
-                if field in FIELDS[heading[1]]:
-                    texts.setdefault(FIELDS[heading[1]][field], text)
+    """Return the texts of the blocks by our names; the title of a block is underlined."""
+    lines, texts = [*tail.split("\n"), ""], dict[str, str]()
+    titles = [number for number, line in enumerate(lines[1:]) if line.strip(" -") == "" and "---" in line and lines[number].strip()]
+    for number, end in pairwise([*titles, len(lines)]):
+        names = FIELDS.get(lines[number].strip(), {})
+        for field, text in _fields(lines[number + 2 : end]) if names else ():
+            if field in names:
+                texts.setdefault(names[field], text)
     return texts
 
 
-def _fields(block: str) -> Iterator[tuple[str, str]]:
+def _fields(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield field and text; lines that begin to the right of the colon continue a text, up to an empty line."""
     field, texts, colon = "", [""], -1
-    for line in [*block.split("\n"), ""]:
+    for line in (*lines, ""):
         indentation = len(line) - len(line.lstrip())
         if line.strip() and field and indentation > colon:
             texts.append(line.strip())

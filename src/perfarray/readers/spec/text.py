@@ -80,7 +80,7 @@ def started(head: str) -> bool:
 
 def recognise(source: Source) -> bool:
     """Return whether the head of a table of results is near the beginning, or below the list of what makes the run invalid."""
-    return started(source.head) or (heads.is_invalid(source.head) and started(source.beginning))
+    return started(source.head) or (heads.is_invalid(source.head) and started(source.text))
 
 
 def read(source: Source) -> Table:
@@ -126,7 +126,7 @@ def read(source: Source) -> Table:
         metric=published_metric(rows.ratios),
         marks=_marks(rows),
         descriptors={"suite": source.once(_of_suite, suite, rows.names)}
-        | source.once(_of_state, valid, estimated)
+        | source.once(_of_machine, machine, ((VALID, valid), (ESTIMATED, estimated)))
         | _of_system(below, machine, system, source)
         | _of_rows(rows, machine, setting),
         level_names={"session": session or "001"},
@@ -295,12 +295,6 @@ def _marks(rows: Rows) -> dict[str, Mask]:
         copied = copied_runs(zip(rows.names, rows.peak, rows.times, rows.ratios, strict=True))
         marks |= {"copied": copied} if copied.any() else {}
     return marks
-
-
-def _of_state(valid: int | None, estimated: int) -> dict[str, Descriptor]:
-    """Return whether the run is valid, and whether its scores are estimates; what differs between reports of a machine lies along more."""
-    states = {VALID: valid, ESTIMATED: estimated}
-    return {name: Descriptor(dims=(), values={(): state}, keep=(MACHINE,)) for name, state in states.items()}
 
 
 def _of_suite(suite: str, names: tuple[str, ...]) -> Descriptor:
