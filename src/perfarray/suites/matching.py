@@ -170,6 +170,7 @@ def over_suites(
     by_label = [across in output.dims for output in variables.values()]
     same = same_runs(systems.pair)
     copies = [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
+    copies = [mask.chunk({across: -1}) if is_chunked(mask) else mask for mask in copies]
 
     def unfolded(new: Floats, old: Floats, cells: Any, *copies: Mask) -> tuple[np.ndarray, ...]:
         units = [suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old)]

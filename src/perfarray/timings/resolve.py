@@ -250,10 +250,9 @@ def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence
         array = with_limits(array, at_limit)
     dropped = at_limit is None and CENSORED in (*left_out, *uncounted)
     limit_notes = (left_out_note(left_out.get(CENSORED, 0)),) if dropped else ()
-    note = None
-    if with_copies:
-        array = array.drop_vars(COPIED, errors="ignore")
-        array = array if copies is None else array.assign_coords({COPIED: copies.variable})
+    note, array = None, array.drop_vars(COPIED, errors="ignore")
+    if copies is not None and with_copies:
+        array = array.assign_coords({COPIED: copies.variable})
     elif copies is not None and not is_chunked(copies):
         note = _copies_note(copies)
     notes = (*limit_notes, note) if note else limit_notes

@@ -38,9 +38,9 @@ def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseli
 def _labels(array: xr.DataArray, name: str, value: int) -> list[str] | None:
     """Return the labels of the measured cells in a state, none where it has no dims; None where no cell is in it."""
     coordinate = array.coords.get(name)
-    if coordinate is None or is_chunked(coordinate) or coordinate.dtype.kind not in "biuf":
+    if coordinate is None or coordinate.dtype.kind not in "biuf":
         return None
-    cells = (coordinate == value).reset_coords(drop=True)
+    cells = (coordinate == value).reset_coords(drop=True).compute()
     if not is_chunked(array):
         cells = cells & array.reset_coords(drop=True).notnull().any([dim for dim in array.dims if dim not in cells.dims])
     if not np.any(cells):
