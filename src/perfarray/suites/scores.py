@@ -101,7 +101,7 @@ def suite_score(
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
     weighing = weigh(times, across, weights)
     above_zero = Positive(positive, score_above_zero(statistic), unit or 0) if positive else None
-    data = resolve(weighing.select(times), metric, levels, positive=above_zero, censored="bound")
+    data = resolve(weighing.select(times), metric, levels, positive=above_zero, censored="bound", with_copies=True)
     unit_index = unit_depth(data, unit)
     system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), resolve_best(statistic, data.better)
     array = matching.along(system.data, across)
@@ -240,7 +240,7 @@ def score_ratio_interval(
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     systems = matching.resolve_systems(
         times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored,
-        positive_of=score_above_zero(statistic) if draws is None else "min",
+        positive_of=score_above_zero(statistic) if draws is None else "min", with_copies=True,
     )  # fmt: skip
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
     check_choice(prior, "prior", PRIORS)
@@ -263,7 +263,9 @@ def score_ratio_interval(
     named |= outputs("1", (matching.REPLICATE,), distribution="candidate / baseline, redrawn") if length else {}
     coords = {matching.REPLICATE: range(length)} if length else {}
     in_key_order = draws is not None
-    result = matching.over_suites(kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order)
+    result = matching.over_suites(
+        kernel, systems, named, coords, shared=joint, paired=score.paired, in_key_order=in_key_order, statistic=score.statistic
+    )
     result = matching.bounded_result(result, systems, alternative)
     if systems.pair.bounded and sensitivity:  # limits of answers that leave out a benchmark are open as those of the others are
         others_are_open = Bounds(*(side.sum(across) > side for side in matching.matched_bounds(result, systems)))

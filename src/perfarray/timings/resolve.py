@@ -19,7 +19,10 @@ Data = xr.DataArray | xr.Dataset
 
 
 class Timings(NamedTuple):
-    """One metric, ready to compute with: its marked values are NaN, and its nest is known."""
+    """One metric, ready to compute with: its marked values are NaN, and its nest is known.
+
+    Where copies of other results count, the coordinate `copied` says which cells hold nothing else; it has no level.
+    """
 
     array: xr.DataArray
     levels: tuple[str, ...]
@@ -157,6 +160,7 @@ def resolve(
     shared: str | Sequence[str] | None = None,
     positive: Positive | None = None,
     censored: str = "drop",
+    with_copies: bool = False,
     measured: bool = True,
     any_size: bool = False,
 ) -> Timings:
@@ -170,6 +174,8 @@ def resolve(
         What must be above 0 in a cell, which is declined if it is not. Default: nothing.
     censored : {"drop", "bound"}
         Whether stopped runs are left out, or count as their limits.
+    with_copies : bool
+        Whether copies of another result count in cells that hold nothing else: they are no measurements, but the score of these cells.
     measured : bool
         Whether values are measurements, which have a range, or parameters of a model, which may be any number.
     any_size : bool
@@ -192,7 +198,7 @@ def resolve(
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     selected = _selected_unit_note(outer[0], nest[0]) if outer else None
     marks = [mark for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED)) if mark in array.coords]
-    timings = _without_marks(array, nest, marks, censored) if marks else Timings(array, nest, {})
+    timings = _without_marks(array, nest, marks, censored, with_copies) if marks else Timings(array, nest, {})
     notes = (*hidden, *check_direction(array), *timings.notes)
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
     notes = (*notes, *zeros_note(values, of_times=True)) if measured else notes
@@ -200,28 +206,36 @@ def resolve(
     return timings if positive is None else decline_zeros(timings, positive)
 
 
-def _copies_note(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
-    """Return a note on the cells that hold only copies of other results and no measurement."""
-    mark = as_mark(array.coords[COPIED])
-    only_copies = mark.all([dim for dim in mark.dims if dim in nest])
-    if not only_copies.any():
+def _cells_of_copies(array: xr.DataArray, marked: xr.DataArray, nest: Sequence[str]) -> xr.DataArray:
+    """Return which cells hold copies of other results and no measurement; gaps of ragged cells are neither."""
+    measured, copied = array.notnull() & ~marked, array.notnull() & marked
+    return copied.any(nest) & ~measured.any(nest)
+
+
+def _copies_note(cells: xr.DataArray) -> Note | None:
+    """Return a note on the cells that hold only copies of other results, and are left out."""
+    if not cells.any():
         return None
-    cells = cell_names(only_copies.isel({dim: 0 for dim, size in only_copies.sizes.items() if size == 1 < only_copies.size}))
+    names = cell_names(cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size}))
     text = (
-        f"{len(cells)} cells are copies of others, not measured, and left out (SPEC: a peak that is its base, their ratio 1 by rule): "
-        f'{listed(cells, 5)}; times.drop_vars("copied") counts them as measured'
+        f"{len(names)} cells are copies of others, not measured, and left out (SPEC: a peak that is its base, their ratio 1 by rule): "
+        f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
     )
-    return Note("copied", text, {"cells": len(cells)})
+    return Note("copied", text, {"cells": len(names)})
 
 
-def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence[str], censored: str) -> Timings:
+def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence[str], censored: str, with_copies: bool) -> Timings:
     """Set marked values to NaN; with `censored="bound"` the limits of stopped runs replace these, unless another mark leaves them out."""
+    copies: xr.DataArray | None = None
     left_out: dict[str, int] = {}
     uncounted: list[str] = []
     at_limit: xr.DataArray | None = None
     for mark in marks:
         marked = as_mark(array.coords[mark]).drop_vars((*MARKS, CENSORED_AT), errors="ignore")
         as_limit = mark == CENSORED and censored == "bound"
+        if mark == COPIED and (is_chunked(marked) or marked.any()):
+            copies = _cells_of_copies(array, marked, levels)
+            marked = marked & ~copies if with_copies else marked
         if is_chunked(marked):
             uncounted += [] if as_limit else [mark]
         elif number := _number(marked, array):
@@ -239,8 +253,12 @@ def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence
         array = with_limits(array, at_limit)
     dropped = at_limit is None and CENSORED in (*left_out, *uncounted)
     limit_notes = (left_out_note(left_out.get(CENSORED, 0)),) if dropped else ()
-    copies = _copies_note(array, levels) if left_out.get(COPIED) else None
-    notes = (*limit_notes, copies) if copies else limit_notes
+    note, array = None, array.drop_vars(COPIED, errors="ignore")
+    if copies is not None and with_copies:
+        array = array.assign_coords({COPIED: copies.variable})
+    elif copies is not None and not is_chunked(copies):
+        note = _copies_note(copies)
+    notes = (*limit_notes, note) if note else limit_notes
     return Timings(array, levels, left_out, notes, uncounted=tuple(uncounted), bounded=at_limit is not None)
 
 
