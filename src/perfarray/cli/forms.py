@@ -157,21 +157,12 @@ def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
     if target.file is None:
         console.show(_screen(answer, console.screen_width()) if target.kind == TABLE else [WRITERS[target.kind](answer, warned)])
     else:
+        from perfarray.tables.replacing import write_text
+
         with reporting():
-            _write(target.file, WRITERS[target.kind](answer, warned) + "\n")
+            write_text(target.file, WRITERS[target.kind](answer, warned) + "\n")
         console.show([answer.outcome, f"{target.file}: {target.kind}"])
     raise typer.Exit(answer.code)
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a file as a whole; a pipe or a device is written to."""
-    if file.exists() and not file.is_file():
-        file.write_text(text, encoding="utf-8")
-        return
-    from perfarray.tables.replacing import replacing
-
-    with replacing(file) as (fresh,):
-        fresh.write_text(text, encoding="utf-8")
 
 
 def _screen(answer: Answer, width: int) -> "list[Renderable]":

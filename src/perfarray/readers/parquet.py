@@ -18,7 +18,7 @@ import pandas as pd
 from perfarray.conventions import UNKNOWN
 from perfarray.readers import custom, tidy_csv
 from perfarray.readers.finding import InputFile
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import Source, text_of_path
 from perfarray.tables.columns import Table
 from perfarray.tables.measured import value_column
 from perfarray.timings.options import options
@@ -78,7 +78,7 @@ def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
             grouped += members
             continue
         first = members[0]
-        inner = first.path.relative_to(root).as_posix()
+        inner = text_of_path(first.path.relative_to(root).as_posix())
         label = first.label.removesuffix(inner).strip("/") or root.name
         grouped.append(first._replace(path=root, label=label, parts=tuple(file.path for file in members)))
     return grouped
