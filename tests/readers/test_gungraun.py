@@ -58,6 +58,7 @@ def test_a_folder_is_one_result(tmp_path):
 
 test_what_is_wrong_is_said = refusals(read, "summary.json", [
     (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
+    (summary(profiles=[{"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {}}}}]), ".* has no counts of Callgrind"),
     (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
     (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
 ])  # fmt: skip
