@@ -49,9 +49,9 @@ def convert(
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """
     from perfarray.tables.replacing import restore
-    from perfarray.tables.stores.appending import append
+    from perfarray.tables.stores.appending import append, complete
     from perfarray.tables.stores.joining import grows_along
-    from perfarray.tables.stores.writing import check_installed, opened, write
+    from perfarray.tables.stores.writing import check_installed, write
 
     with reporting(options=options.SPOKEN):
         restore(output)
@@ -66,7 +66,7 @@ def convert(
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():
-            dim = grows_along(opened(output), times)
+            dim = grows_along(complete(output), times)
             sizes = _sizes(append(times, output))
             line = f"{output}: Zarr, {counted(times[dim].size, dim)} added, now {sizes}"
         else:
