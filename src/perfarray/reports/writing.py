@@ -117,9 +117,10 @@ def report(
     if format not in FORMATS:
         raise ValueError(f"format={format!r} is not known; choose one of {', '.join(map(repr, FORMATS))}")
     redaction = Redaction.of(times) if redact else None
+    shown = redaction.times(times) if redaction else times
     content = content_of(
-        redaction.times(times) if redaction else times,
-        redaction.label(baseline) if redaction else baseline,
+        shown,
+        redaction.label(baseline, times, shown) if redaction and baseline is not None else baseline,
         nest=_given(levels=levels, metric=metric),
         judged=_given(threshold=threshold, correction=correction),
         priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
