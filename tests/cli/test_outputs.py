@@ -1,7 +1,9 @@
 """Where answers go: pipes and closed streams, encodings without a character, names of files that are not UTF-8."""
 
+import base64
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -92,6 +94,30 @@ def test_what_an_encoding_does_not_have_is_an_escape(encoding):
         assert called(*command, env=environment).returncode == 0
     printed = called("components", "a.csv", "--json", env=environment)
     assert "Σ→√" in json.dumps(json.loads(printed.stdout), ensure_ascii=False)
+
+
+def test_half_of_a_letter():
+    """JSON may state the half of a letter, which no file can hold: it is a question mark; two halves are the letter."""
+    times = [1, 1.1, 1.2]
+    Path("runs.json").write_text(json.dumps({"results": [{"command": name, "times": times} for name in ("a\ud800b", "\U0001f600", "c")]}))
+    assert perfarray.read("runs.json")["benchmark"].values.tolist() == ["a?b", "\U0001f600", "c"]
+    assert [row["benchmark"] for row in as_json("components", "runs.json")["rows"]][:1] == ["a?b"]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "json"])
+def test_no_control_character_is_printed(form):
+    """Labels may hold what moves the cursor of a terminal or turns the direction of a text; Markdown and HTML show it as an escape."""
+    label = "a\x1b[31mb\x07\u202ec"
+    write_rows("a.csv", "benchmark,execution,time_ms", [*ROWS, *(row.replace("fft", label) for row in ROWS)])
+    printed = run("components", "a.csv", "--output", form).stdout
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", printed)
+    assert "\u202e" not in printed
+    if form != "json":
+        assert ("a?[31mb??c" if form == "table" else r"a\x1b[31mb\x07\u202ec") in printed
+    for form_of_report in ("markdown", "html"):
+        text = perfarray.read("a.csv").perf.report(format=form_of_report)
+        pictures = [base64.b64decode(picture).decode() for picture in re.findall(r"svg\+xml;base64,([\w+/=]+)", text)]
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", "".join([text, *pictures]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts elsewhere (since 2026-11)")

@@ -28,7 +28,7 @@ SENTENCE_WIDTH: Final = 16  # those that sentences keep
 
 STYLES: Final = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
 
-CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # labels of files may hold what commands a terminal
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # labels may hold what commands a terminal
 
 BLANK, RULE = "    \n", " -- \n"
 RULE_BELOW_TITLES: Final = BLANK * 2 + RULE + BLANK * 5  # the lines of a rich.box.Box

@@ -23,6 +23,7 @@ CHUNK = 1 << 20  # Bytes of one read from a pipe or device, which has no size
 HEAD = 4096  # Characters by which a format is first recognised
 BEGINNING = 1 << 16  # Characters that the comments and the header of a table may have together
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # Bytes that no text has, whatever its encoding
+HALF = re.compile(r"\\u[dD][89a-fA-F]")  # An escape in JSON that may stand for half of a letter
 COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")  # A column in a message
 MOST_NAMES = 10_000  # Names of a folder that are compared with a missing one: so many take half a second
 
@@ -240,7 +241,10 @@ class Source:
             raise self.error("is empty")
         with self.within_memory():
             try:
-                return json.loads(text)
+                content = json.loads(text)
+                if HALF.search(text):  # half of a letter, which no output can hold
+                    content = json.loads(json.dumps(content, ensure_ascii=False).encode(errors="replace"))
+                return content
             except json.JSONDecodeError as error:
                 reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
                 raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
