@@ -208,7 +208,17 @@ def test_tables_and_pictures():
     assert table["change"].iloc[0] == "to 0"
     assert table["change"]["new"] == "from 0"
     assert table["change"]["none"].startswith("unchanged")
-    assert verdicts.perf.plot() is not None
+    texts = [text.get_text() for text in verdicts.perf.plot().texts]
+    assert texts.count("from 0") == 2
+    assert not any("not measured" in text for text in texts)
+
+
+def test_pictures_of_zeros_alone():
+    """Data that are all 0 have pictures without a warning."""
+    pytest.importorskip("matplotlib")
+    with collecting_notes():
+        for result in ((counts() * 0).perf.compare("old"), (counts() * 0).perf.mean_interval()):
+            assert result.perf.plot() is not None
 
 
 def test_negative_values_are_refused():
