@@ -246,7 +246,8 @@ def _suite_of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioS
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
         measured = (evidence.estimate > 0) & (evidence.baseline_mean > 0)  # that of two sides of zeros is 1
-    single, position = np.asarray(suite.benchmarks == 1), np.argmax(measured, axis=-1)[..., None]
+    # Beside the one benchmark there may be medians whose logs have no standard error.
+    single, position = np.asarray(suite.benchmarks == 1), np.argmax(measured * (1 + np.isfinite(evidence.error)), axis=-1)[..., None]
 
     def benchmark_row(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.where(single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise)
