@@ -246,7 +246,8 @@ def _suite_of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioS
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
         measured = (evidence.estimate > 0) & (evidence.baseline_mean > 0)  # that of two sides of zeros is 1
-    # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may be medians whose logs have no standard error.
+    # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may be medians whose logs have no
+    # standard error.
     single = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
     position = np.argmax(measured * (1 + np.isfinite(evidence.error)), axis=-1)[..., None]
 
