@@ -70,7 +70,11 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
         raise ValueError(f"{output}: a table is streamed into a Zarr store; give a name that ends in .zarr")
     if not place.exists():
         raise MissingFileError(f"{place}: there is no such file")
-    cells = cells_of(rows_of(place), read_archive, progress=progress)
+    rows = rows_of(place)
+    if rows.is_small:
+        write(read_archive(place, progress=progress), output)
+        return opened(output)
+    cells = cells_of(rows, read_archive, progress=progress)
     with workspace(output) as scratch:
         write(_placed(cells, scratch, progress), output)
     return opened(output)
