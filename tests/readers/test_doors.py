@@ -169,3 +169,52 @@ def test_large_tables_are_those_of_small_ones_or_refused(columns):
         for place in (places[0], places[3]):
             streamed = outcome(lambda place=place: perfarray.convert_table(place, Path(name) / "out.zarr"))
             assert isinstance(streamed, str) or streamed.identical(expected), place.name
+
+
+@pytest.mark.parametrize("at_once", [0, row_blocks.READ_AT_ONCE])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_blanks_at_the_ends_of_a_label(tmp_path, monkeypatch, separator, at_once):
+    """`fft ` and `fft` are one benchmark, in a table of any separator and in one that is streamed; blanks inside a label stay."""
+    monkeypatch.setattr(row_blocks, "READ_AT_ONCE", at_once)
+    rows = [
+        ["benchmark", "machine", "execution", "time_ms"],
+        ["fft ", " big  iron", "0", " 1"], [" fft", "big  iron ", "1", "2"],
+        ['" sort "', "big  iron", "0", "4"], ["sort", '"  "', "0", "8"],
+    ]  # fmt: skip
+    file = tmp_path / "rows.csv"
+    file.write_text("\n".join(map(separator.join, rows)) + "\n")
+    for times in (perfarray.read(file), perfarray.convert_table(file, tmp_path / "rows.zarr").squeeze("file")):
+        assert times["benchmark"].values.tolist() == ["fft", "sort"]
+        assert times["machine"].values.tolist() == ["big  iron", "unknown"]
+        np.testing.assert_array_equal(times["time"], [[[0.001, 0.002], [np.nan] * 2], [[0.004, np.nan], [0.008, np.nan]]])
+    file.write_text("\n".join(map(separator.join, rows[1:])) + "\n")
+    numbered = perfarray.read(file, dims={"benchmark": 0, "machine": 1, "execution": 2, "time_ms": 3})
+    assert numbered["benchmark"].values.tolist() == ["fft", "sort"]
+
+
+def test_blanks_of_descriptors_and_categories(tmp_path):
+    """A text beside the values, and a category, have no blanks at their ends either, in a file or in a frame."""
+    frame = pd.DataFrame(
+        {"benchmark": pd.Categorical(["a", "a ", "b"]), "execution": [0, 1, 0], "host": ["u", " u", "v\t"], "time_ms": 1.0}
+    )
+    frame.to_parquet(tmp_path / "rows.parquet")
+    for times in (frame.perf.to_timings(), perfarray.read(tmp_path / "rows.parquet"), perfarray.read(tmp_path / "rows.parquet", chunks={})):
+        assert times["benchmark"].values.tolist() == ["a", "b"]
+        assert times["host"].dims == ("benchmark",)
+        assert times["host"].values.tolist() == ["u", "v"]
+
+
+@pytest.mark.parametrize("beside", ["memory_mb", "temperature", "started"])
+def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
+    """Numbers and moments beside each iteration leave it an iteration, whichever way the table comes in."""
+    numbers = [100, 101, 102, 200, 201, 202]
+    cells = {"memory_mb": numbers, "temperature": [number / 8 for number in numbers],
+             "started": [f"2024-01-01T00:0{number // 100}:{number % 100:02}" for number in numbers]}  # fmt: skip
+    frame = pd.DataFrame({"benchmark": ["fft"] * 3 + ["sort"] * 3, "iteration": [0, 1, 2] * 2, beside: cells[beside], "time_ms": numbers})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    times = outcome(lambda: perfarray.read(tmp_path / "rows.csv"))
+    assert dict(times.sizes) == {"benchmark": 2, "execution": 1, "iteration": 3}
+    doors = {"lazy": lambda: perfarray.read_archive(tmp_path / "rows.parquet", chunks={}),
+             "streamed": lambda: perfarray.convert_table(tmp_path / "rows.csv", tmp_path / "rows.zarr")}  # fmt: skip
+    check_same({"at once": times} | {door: outcome(read) for door, read in doors.items()})

@@ -82,7 +82,11 @@ def stored(frame, file):
 
 
 HOSTS = {"host by execution": lambda table: table.assign(host=table["execution"].map({1: "u", 2: "v", 3: "w"}))}
-LAZY = [("host by execution", "parquet"), *itertools.product(TABLES, ["parquet"]), *((kind, "feather") for kind in (TABLES if MANY else ("flags", "missing")))]
+LAZY = [
+    ("host by execution", "parquet"),
+    *itertools.product(TABLES, ["parquet"]),
+    *((kind, "feather") for kind in (TABLES if MANY else ("flags", "missing"))),
+]
 
 
 @pytest.mark.parametrize(("kind", "suffix"), LAZY)
@@ -175,6 +179,46 @@ def test_comments_and_separators(table, tmp_path):
 def test_packed_file_with_more_combinations_of_codes_than_a_table_holds(table, tmp_path, monkeypatch):
     monkeypatch.setattr(table_cells, "DENSE", 1)
     check_same(written(table.sample(frac=0.6, random_state=3), tmp_path / "table.csv.gz"), tmp_path)
+
+
+@pytest.mark.parametrize(("n_columns", "n_labels"), [(31, 4), (9, 1000)])
+def test_many_columns_of_labels(tmp_path, n_columns, n_labels):
+    """More combinations of codes than 64 bits can number exchange no labels."""
+    rng = np.random.default_rng(5)
+    labels = {f"option_{column}": rng.permutation(np.arange(n_labels).repeat(1000 // n_labels)) for column in range(n_columns)}
+    machines = pd.DataFrame(labels).map("v{}".format).assign(machine=[f"m{number}" for number in range(1000)])
+    table = machines.loc[np.arange(2000) % 1000].assign(execution=np.arange(2000) // 1000, time_ms=1 + np.arange(2000.0))
+    check_same(written(table, tmp_path / "table.parquet"), tmp_path)
+
+
+def test_a_column_twice(table, tmp_path):
+    (tmp_path / "table.csv").write_text(table.to_csv(index=False).replace("cpu", "machine", 1))
+    with pytest.raises(FileError, match="has a column twice: 'machine'"):
+        perfarray.convert_table(tmp_path / "table.csv", tmp_path / "out.zarr")
+
+
+def test_a_block_of_missing_labels(table, tmp_path):
+    """A part whose labels are all missing does not say of which type they are."""
+    (tmp_path / "results").mkdir()
+    for number, machine in enumerate([None, "a"]):
+        part = table[table["machine"] == "a"].assign(machine=machine, benchmark=table["benchmark"] + str(number))
+        written(part[["benchmark", "machine", "execution", "iteration", "time_ms"]], tmp_path / "results" / f"part-{number}.parquet")
+    check_same(tmp_path / "results", tmp_path)
+
+
+def test_parts_in_several_units(table, tmp_path):
+    """Parts that state several units of time are converted at once, and not streamed."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "results").mkdir()
+    for number, unit in enumerate(("ms", "us")):
+        part = pyarrow.Table.from_pandas(table.rename(columns={"time_ms": "time"}).assign(version=unit)).replace_schema_metadata(
+            {"units": unit}
+        )
+        parquet.write_table(part, tmp_path / "results" / f"part-{number}.parquet")
+    times = perfarray.read(tmp_path / "results", chunks={}).compute()
+    np.testing.assert_allclose(times["time"].sel(version="us") * 1000, times["time"].sel(version="ms"))
+    with pytest.raises(FileError, match="its parts state several units of time, which cannot be streamed"):
+        perfarray.convert_table(tmp_path / "results", tmp_path / "out.zarr")
 
 
 def test_what_convert_wrote(table, tmp_path):

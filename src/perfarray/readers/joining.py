@@ -67,14 +67,14 @@ def _labels_of_files(tables: Sequence[Table], files: Sequence[InputFile]) -> lis
     """
     if len(files) < 2 or any(file.labels != {"file": file.label} for file in files):
         return []
+    if any("file" in (*table.labels, *table.columns, *table.descriptors) for table in tables):
+        return []
     dims = [name for name in tables[0].labels if name != BENCHMARK and all(name in table.labels for table in tables)]
     constant = tuple(name for name in dims if all(len(table.labels[name].labels) == 1 for table in tables))
     for names in [*((name,) for name in dims), constant]:
         combinations = [set(itertools.product(*(table.labels[name].labels for name in names))) for table in tables]
         if len(set().union(*combinations)) == sum(map(len, combinations)):
-            return [
-                Descriptor(dims=names, values=dict.fromkeys(keys, file.label)) for keys, file in zip(combinations, files, strict=True)
-            ]
+            return [Descriptor(dims=names, values=dict.fromkeys(keys, file.label)) for keys, file in zip(combinations, files, strict=True)]
     return []
 
 

@@ -26,7 +26,7 @@ class LocatedGroup(NamedTuple):
 
 
 def lazy_table(path: Path, read: Callable[[Path], xr.Dataset], chunks: Any) -> xr.Dataset | None:
-    """Return the timings of a Parquet or Arrow table in dask arrays; None where it is small, or its labels alone do not say what goes where."""
+    """Return the timings of a large Parquet or Arrow table in dask arrays; None for a small one, and where labels do not say the place."""
     try:
         rows = rows_of(path)
         if rows.groups is None or rows.is_small:

@@ -25,7 +25,7 @@ from perfarray.timings.progress import progress_bar
 
 
 def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None) -> xr.Dataset:
-    r"""Write one long table as a Zarr store, in the memory that its labels and one block of it take.
+    r"""Write one long table as a Zarr store; a large one in the memory that its labels and one block of it take.
 
     Parameters
     ----------
@@ -46,13 +46,14 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a file that is no such table, a column that cannot be streamed (marks, units row by row, what differs row by row), a broken row,
-        or a measurement that occurs twice; the message names the column or the row.
+        For a file that is no such table, a broken row, a measurement that occurs twice, or, in a large table, a column that cannot be
+        streamed (marks, units row by row, what no usual dim determines); the message names the column or the row.
 
     Notes
     -----
-    The table is read twice, and a temporary file of eight bytes a cell lies in a hidden folder beside the store. Limits of `set_options`
-    are on the labels, not on the rows.
+    A table of up to 64 MiB (a CSV file without compression; eight bytes a cell of a Parquet table) is read at once, as `read_archive` does.
+    A larger one is read twice, and a temporary file of eight bytes a cell lies in a hidden folder beside the store. Limits of
+    `set_options` are then on the labels, not on the rows.
 
     Examples
     --------

@@ -20,6 +20,7 @@ import xarray as xr
 from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.readers.row_blocks import Rows
+from perfarray.readers.tidy_csv import check_columns
 from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
 from perfarray.tables.roles import depends_only_on
 from perfarray.timings.progress import progress_bar
@@ -85,6 +86,7 @@ def cells_of(rows: Rows, read: Callable[[Path], xr.Dataset], *, progress: bool |
     unsuited = [name for name in rows.columns if name in (*MARKS, CENSORED_AT) or name.lower() in UNITS_OF_ROWS]
     if unsuited:
         raise rows.error(f"column {listed(unsuited)} cannot be streamed; leave it out, or read the table in parts that fit into memory")
+    check_columns(rows.error, rows.columns)
     lowest = next((name for name in reversed(LEVELS) if name in rows.columns), None)
     labels = [name for name in rows.columns if name not in (*rows.values, lowest)]
     combinations = Combinations(rows, labels, lowest)
@@ -162,7 +164,7 @@ class Combinations:
 
     @cached_property
     def _steps(self) -> list[tuple[int, Integers | None]]:
-        """How codes become one: for each column its number of labels, and the joint codes that occur where there may be too many of them."""
+        """How codes become one: the number of labels of each column, and the joint codes that occur where there may be too many."""
         steps: list[tuple[int, Integers | None]] = []
         count = 1
         for column, name in enumerate(self.columns):
@@ -244,8 +246,8 @@ def _check_columns(rows: Rows, combinations: Combinations) -> None:
         undecided += [name for name in histories if not depends_only_on(codes[name], compared)]  # perhaps one label a repetition
     if undecided:
         raise rows.error(
-            f"column {listed(undecided)} cannot be streamed: no usual dim determines it, and its labels alone do not tell its role. Rename it "
-            "like a dim ('version', ...), or leave it out"
+            f"column {listed(undecided)} cannot be streamed: no usual dim determines it, and its labels alone do not tell its role. "
+            "Rename it like a dim ('version', ...), or leave it out"
         )
 
 
