@@ -243,9 +243,10 @@ REFUSED = {
     "repeated": (lambda table: pd.concat([table, table.iloc[[3]]]), "row 91 under the header repeats a measurement"),
     "negative": (lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
                  "column 'time_ms', row 41 under the header, is -1"),
-    "number": (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' cannot be streamed: no usual dim determines it"),
+    "number": (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' cannot be streamed: no usual dim"),
     "host by execution": (HOSTS["host by execution"], "column 'host' cannot be streamed"),
-    "date by iteration": (lambda table: table.assign(date=table["iteration"].map("2026-11-0{}".format)), "column 'date' cannot be streamed"),
+    "date by iteration": (lambda table: table.assign(date=table["iteration"].map("2026-11-{}".format)),
+                          "column 'date' cannot be streamed"),
     "row by row": (lambda table: table.assign(stamp=[f"t{number}" for number in range(len(table))]),
                    "30 combinations of labels, most of them in column 'stamp'"),
 }  # fmt: skip
