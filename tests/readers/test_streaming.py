@@ -1,6 +1,10 @@
 """Tables streamed into stores: equal to those that are read at once, whatever the blocks; what cannot be streamed is named."""
 
 import itertools
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -261,6 +265,28 @@ def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
     with pytest.raises(FileError, match=message):
         perfarray.convert_table(file, tmp_path / "out.zarr")
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+KILLED = """
+import os, signal, sys
+import perfarray
+from perfarray.readers import streaming
+streaming.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+perfarray.convert_table(*sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(find_spec("fcntl") is None, reason="there are no locks of files that end with a program (since 2026-11)")
+def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
+    """The next conversion to the same store removes it; one to another store leaves it alone."""
+    place, store = written(table, tmp_path / "table.csv"), tmp_path / "out.zarr"
+    killed = subprocess.run([sys.executable, "-c", KILLED, place, store], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.name[:10] for path in tmp_path.iterdir() if path != place] == [".out.zarr."]
+    perfarray.convert_table(place, tmp_path / "other.zarr")
+    assert len(list(tmp_path.glob(".out.zarr.*"))) == 1
+    perfarray.convert_table(place, store)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.zarr", "out.zarr", "table.csv"]
 
 
 @pytest.mark.parametrize(("place", "error", "message"), [
