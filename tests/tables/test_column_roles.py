@@ -231,7 +231,7 @@ def test_a_number_without_a_direction_gets_no_verdict():
     times = frame.perf.to_timings(value="iops", units="1")
     assert "better" not in times["iops"].attrs
     assert times.perf.mean_interval()["estimate"].sel(version="a").item() == pytest.approx(1.1)
-    with pytest.raises(ValueError, match=r"'iops' does not say whether more or less .*--better"):
+    with pytest.raises(ValueError, match=r"'iops' does not say whether more or less .*better='higher'"):
         times.perf.compare("a")
     for better, verdict in (("higher", "faster"), ("lower", "slower")):
         stated = frame.perf.to_timings(value="iops", units="1", better=better)

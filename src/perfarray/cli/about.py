@@ -53,10 +53,10 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     for name, value, state in ((VALID, 0, "not valid by SPEC's rules"), (ESTIMATED, 1, "estimated, not reportable")):
         if name in times.coords and (times.coords[name] == value).any():
             yield f"  {state}: {'all' if (times.coords[name] == value).all() else 'in part'}"
-    for name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
-        units = metric.attrs.get("units", "1")
-        direction = f"{metric.attrs[BETTER]} is better" if BETTER in metric.attrs else "which direction is good is not said (--better)"
-        yield f"  measured: {name}{'' if units == '1' else f' in {units}'}, {direction}"
+    for metric_name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
+        units, better = metric.attrs.get("units", "1"), metric.attrs.get(BETTER)
+        direction = "which direction is good is not said (--better)" if better is None else f"{better} is better"
+        yield f"  measured: {metric_name}{'' if units == '1' else f' in {units}'}, {direction}"
     shared = [f"{name} {label.item()}" for name, label in times.coords.items() if not label.dims]
     yield from (f"  all of it: {text}" for text in shared[:MOST])
     if len(shared) > MOST:

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import xarray as xr
 
-from perfarray.conventions import HISTORY
+from perfarray.conventions import BETTER, DIRECTIONS, HISTORY
 from perfarray.readers.attempts import NOT_READ, Attempt, companion_paths, iter_attempts, table_or_reason
 from perfarray.readers.custom import file_options
 from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
@@ -45,6 +45,7 @@ def read(
     pattern: str | None = None,
     units: str | None = None,
     encoding: str | None = None,
+    better: str | None = None,
     keep_failed: bool = False,
     chunks: Any = None,
 ) -> xr.Dataset:
@@ -67,6 +68,8 @@ def read(
         Unit of the numbers of a pattern, as in `"ms"` or `"MB/s"`, if neither the pattern nor the file states it.
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
+    better : {"lower", "higher"}, optional
+        Which direction is good of numbers of which neither the file nor the unit says it.
     keep_failed : bool
         Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit code 1 of `grep` means "no match".
     chunks : optional
@@ -94,6 +97,8 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
+    if better is not None:
+        check_choice(better, BETTER, DIRECTIONS)
     source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding, units, keep_failed))
     if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
         return lazy
@@ -103,14 +108,14 @@ def read(
         suggest_name(error, source.path)
         raise
     if several:
-        return _chunked(_read_folder(source), chunks)
+        return _chunked(_directed(_read_folder(source), better), chunks)
     with source.within_memory():
         table = cast(Table, table_or_reason(source, explicit=True))
         try:
             dataset = build(finished([table])[0])
         except ValueError as error:
             raise source.error(str(error)) from error
-    return _chunked(keep_notes(dataset, *_first_of_each_kind(table.notes)), chunks)
+    return _chunked(_directed(keep_notes(dataset, *_first_of_each_kind(table.notes)), better), chunks)
 
 
 def _lazy(place: Path | None, read: Callable[[Path], xr.Dataset], about_files: FileOptions, chunks: Any) -> xr.Dataset | None:
@@ -124,6 +129,14 @@ def _lazy(place: Path | None, read: Callable[[Path], xr.Dataset], about_files: F
         return None
     is_table = isdir(place) or (isfile(place) and place.suffix.lower() in SUFFIXES)
     return lazy_table(place, read, chunks) if is_table else None
+
+
+def _directed(dataset: xr.Dataset, better: str | None) -> xr.Dataset:
+    """Return timings whose variables say which direction is good, where the caller says it of those that do not."""
+    if better is not None:
+        for variable in dataset.data_vars.values():
+            variable.attrs.setdefault(BETTER, better)
+    return dataset
 
 
 def _chunked(dataset: xr.Dataset, chunks: Any) -> xr.Dataset:
@@ -150,6 +163,7 @@ def read_archive(
     pattern: str | None = None,
     units: str | None = None,
     encoding: str | None = None,
+    better: str | None = None,
     keep_failed: bool = False,
     on_error: str = "raise",
     progress: bool | None = None,
@@ -167,7 +181,7 @@ def read_archive(
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
-    format, dims, pattern, units, encoding, keep_failed : optional
+    format, dims, pattern, units, encoding, better, keep_failed : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
@@ -226,6 +240,8 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
+    if better is not None:
+        check_choice(better, BETTER, DIRECTIONS)
     about_files = file_options(format, dims, pattern, encoding, units, keep_failed)
     place = checked_path(paths) if isinstance(paths, str | PathLike) and layout is None and dim == "file" else None
     if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
@@ -252,7 +268,7 @@ def read_archive(
         *_first_of_each_kind(joined.notes),
     )
     dataset.attrs |= {"n_files": len(files), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
-    return _chunked(dataset, chunks)
+    return _chunked(_directed(dataset, better), chunks)
 
 
 @contextmanager

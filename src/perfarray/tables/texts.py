@@ -1,6 +1,7 @@
 """Texts of a long table: a blank at either end of a label is not visible to anyone, and does not make another label."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ def without_blanks(frame: pd.DataFrame, values: Collection[str]) -> pd.DataFrame
 
 def _stripped(column: pd.Series) -> pd.Series | None:
     """Return a column of texts without blanks at their ends, None for one that has none."""
+    labels: Iterable[Any]
     if isinstance(column.dtype, pd.CategoricalDtype):
         labels = column.cat.categories
     elif column.dtype == object or pd.api.types.is_string_dtype(column):

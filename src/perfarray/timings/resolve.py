@@ -68,7 +68,7 @@ class Timings(NamedTuple):
         if BETTER not in self.array.attrs and "units" in self.array.attrs and name and direction_by_name(self.units, str(name)) is None:
             raise ValueError(
                 f"{name!r} does not say whether more or less of it is good, so there is no verdict. Say so with better='higher' or "
-                f"better='lower' when it is read (--better), or set attrs['better'] of the variable"
+                f"better='lower' when it is read, or set attrs['better'] of the variable"
             )
         return self.better
 
