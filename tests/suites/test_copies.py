@@ -93,7 +93,7 @@ def test_the_note_names_what_is_copied(times):
     sides = [times.sel(tuning=label, drop=True) for label in ("peak", "base")]
     result = sides[0].perf.compare(sides[1])
     assert of_suite(result, "estimate") == pytest.approx(SUITE, rel=1e-9)
-    assert "The candidate is a copy of its baseline in 1 cell" in " ".join(note.message for note in result.perf.notes())
+    assert "the candidate is a copy of its baseline in 1 cell" in " ".join(note.message for note in result.perf.notes())
 
 
 def test_copies_of_something_else_vary_as_their_runs_do(times):
@@ -104,7 +104,7 @@ def test_copies_of_something_else_vary_as_their_runs_do(times):
     for name in ("estimate", "lower", "upper", "benchmarks"):
         assert of_suite(verdicts, name) == pytest.approx(of_suite(measured, name), rel=1e-12)
     assert verdicts["estimate"].notnull().sum() == 2
-    assert "Copies of other results stand in 1 cell: '433.beta'" in " ".join(note.message for note in verdicts.perf.notes())
+    assert "a side is a copy of another result in 1 cell: '433.beta'" in " ".join(note.message for note in verdicts.perf.notes())
 
 
 def test_nothing_is_tested_where_all_is_copied(times):
@@ -121,6 +121,19 @@ def test_cells_with_measurements_leave_copies_out(times):
     one = times.assign_coords(copied=first).sel(benchmark=["433.beta"]).perf.suite_score()
     assert one["estimate"].sel(tuning="peak").item() == pytest.approx(ratio)
     assert one.attrs["n_copied"] == 1
+    verdicts = times.assign_coords(copied=first).perf.compare("base", dim="tuning")
+    assert verdicts["estimate"].notnull().all()
+    assert "copied" not in [note.code for note in verdicts.perf.notes()]
+
+
+def test_means_of_a_copy_are_its_scores(times):
+    """The row of a copy has the mean or median of both sides, the same, and a difference of 0."""
+    for statistic in ("mean", "median"):
+        row = times.perf.compare("base", dim="tuning", statistic=statistic).sel(benchmark="433.beta")
+        score = getattr(times["ratio"].sel(benchmark="433.beta", tuning="base"), statistic)().item()
+        sides = [row[f"{side}_{statistic}"].item() for side in ("candidate", "baseline")]
+        assert sides == [score, score]
+        assert row["difference"].item() == 0
 
 
 def test_all_paths_agree(times):

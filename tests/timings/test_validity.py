@@ -26,7 +26,7 @@ def told(comparison):
 
 
 @pytest.mark.parametrize(("new", "old", "code", "sides", "subject"), [
-    ({}, {"valid": 0}, "invalid_side", ["baseline"], "the baseline is not valid by SPEC's rules. The ratio is no comparison of SPEC"),
+    ({}, {"valid": 0}, "invalid_side", ["baseline"], "the baseline is not valid, as the file says. Do not publish the ratio"),
     ({"valid": 0}, {}, "invalid_side", ["candidate"], "the candidate is not valid"),
     ({"valid": 0}, {"valid": 0}, "invalid_side", ["candidate", "baseline"], "the candidate and the baseline are not valid"),
     ({"est": "Est. "}, {}, "estimated_side", ["candidate"], "the candidate is estimated, not reportable"),

@@ -50,7 +50,7 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     if SUITE in times.coords and times.coords[SUITE].size > 1:
         suites = list(dict.fromkeys(label for label in times[SUITE].values.ravel().tolist() if label != UNKNOWN))
         yield f"  {counted(len(suites), SUITE)}: {quoted(suites)}"
-    for name, value, state in ((VALID, 0, "not valid by SPEC's rules"), (ESTIMATED, 1, "estimated, not reportable")):
+    for name, value, state in ((VALID, 0, "not valid"), (ESTIMATED, 1, "estimated, not reportable")):
         if name in times.coords and (times.coords[name] == value).any():
             yield f"  {state}: {'all' if (times.coords[name] == value).all() else 'in part'}"
     for metric_name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):

@@ -30,7 +30,8 @@ def copies(pair: Pair) -> xr.DataArray | None:
     if not cells:
         return None
     either = reduce(or_, cells)
-    return either & ~pair.itself if pair.baselines else either
+    either = either & ~pair.itself if pair.baselines else either
+    return either if is_chunked(either) or either.any() else None
 
 
 def same_runs(pair: Pair) -> xr.DataArray | None:
@@ -42,12 +43,12 @@ def same_runs(pair: Pair) -> xr.DataArray | None:
     return cells & ((new == old) | (new.isnull() & old.isnull())).all(levels)
 
 
-def without_variation(pair: Pair, same: xr.DataArray) -> Pair:
-    """Return a pair with one value for all runs of the cells that have the same runs on both sides."""
-    mean = pair.candidate.array.mean(pair.candidate.levels).reset_coords(drop=True)
+def without_variation(pair: Pair, same: xr.DataArray, statistic: str) -> Pair:
+    """Return a pair with the mean or median for every run of the cells that have the same runs on both sides."""
+    score = getattr(pair.candidate.array, statistic)(pair.candidate.levels).reset_coords(drop=True)
 
     def constant(array: xr.DataArray) -> xr.DataArray:
-        filled = array.where(~same | array.isnull(), mean)
+        filled = array.where(~same | array.isnull(), score)
         return filled.transpose(*array.dims, ...).assign_attrs(array.attrs)
 
     new, old = (side._replace(array=constant(side.array)) for side in (pair.candidate, pair.baseline))
@@ -62,11 +63,11 @@ def copies_note(pair: Pair) -> Note | None:
     dim = str(pair.dim)
     labels = cells[dim].values[cells.any([name for name in cells.dims if name != dim]).values].tolist() if dim in cells.dims else []
     if (cells & ~same).any():
-        subject = "Copies of other results stand"
+        subject = "a side is a copy of another result"
     elif dim == TUNING and len(labels) == 1 and "baseline" in pair.attrs:
         subject, cells = f"{labels[0]} is its {pair.attrs['baseline']}", cells.any(dim)
     else:
-        subject = "The candidate is a copy of its baseline"
+        subject = "the candidate is a copy of its baseline"
     names = cell_names(cells.isel({name: 0 for name, size in cells.sizes.items() if size == 1 < cells.size}))
     text = (
         f"{subject} in {number_of(len(names), 'cell')}: {listed(names, 5)}. Copies count in the suite and are not tested. "

@@ -9,8 +9,8 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 from perfarray.timings.zeros import cell_names
 
-# By coordinate: the value of what is no result of SPEC, the code of the note, and what such a side is
-STATES = {VALID: (0, "invalid_side", "not valid by SPEC's rules"), ESTIMATED: (1, "estimated_side", "estimated, not reportable")}
+# By coordinate: the value of what cannot be published, the code of the note, and what such a side is
+STATES = {VALID: (0, "invalid_side", "not valid"), ESTIMATED: (1, "estimated_side", "estimated, not reportable")}
 
 
 def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseline: str | None = None) -> tuple[Note, ...]:
@@ -27,7 +27,8 @@ def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseli
         if not sides:
             continue
         subjects = [f"the {side}{f' ({listed(along, 5)})' if along else ''}" for side, along in sides.items()]
-        text = f"{' and '.join(subjects)} {'is' if len(sides) == 1 else 'are'} {state}. The ratio is no comparison of SPEC results."
+        text = f"{' and '.join(subjects)} {'is' if len(sides) == 1 else 'are'} {state}, as the file says. "
+        text += "Do not publish the ratio as one of valid results."
         values = {"sides": list(sides), "labels": list(dict.fromkeys(label for along in sides.values() for label in along))}
         notes.append(Note(code, text, values, aside=name == ESTIMATED and len(sides) == 2))
     return tuple(notes)
