@@ -40,7 +40,7 @@ def in_memory(size: Size, kinds: Iterable[Any]) -> int:
 
 def _width(kind: Any) -> int:
     try:
-        return -(-kind.bit_width // 8)
+        return -(-int(kind.bit_width) // 8)
     except ValueError:  # texts, and what has no values
         return WIDTH
 

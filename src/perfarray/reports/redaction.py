@@ -74,9 +74,9 @@ class Redaction(NamedTuple):
     def label(self, label: Any, times: xr.DataArray | xr.Dataset, redacted: xr.DataArray | xr.Dataset) -> Any:
         """Return what a label of timings is in the redacted ones."""
         for dim in times.indexes:
-            labels = times[dim].values.tolist()
+            labels = times.coords[dim].values.tolist()
             if label in labels:
-                return redacted[dim].values.tolist()[labels.index(label)]
+                return redacted.coords[dim].values.tolist()[labels.index(label)]
         return self.hide(label)
 
     def times(self, times: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
