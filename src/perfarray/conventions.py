@@ -13,6 +13,12 @@ COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuni
 # Dims along which a metric has a history
 HISTORY: Final = ("commit", "date", "build")
 
+# Coordinates that describe labels; a column that is given such a name is a dim only where nothing else determines it
+DESCRIPTORS: Final = (
+    "commit_date", "suite", "cpu", "cpu_mhz", "cpu_max_mhz", "cores", "logical_cores", "chips", "cores_per_chip", "threads_per_core",
+    "l2_kb", "l3_kb", "memory_gb", "os", "file_system", "python_version", "python_implementation", "jdk_version", "loops",
+)  # fmt: skip
+
 BENCHMARK: Final = "benchmark"
 SESSION: Final = "session"
 EXECUTION: Final = "execution"
@@ -45,6 +51,10 @@ SEVERAL_SESSIONS: Final = "several_sessions"
 
 # Coordinate: the suite of a benchmark; sides of different suites are not compared
 SUITE: Final = "suite"
+# Of SPEC: the dim of base and peak; whether a result is valid, and whether its scores are estimates (1 or 0)
+TUNING: Final = "tuning"
+VALID: Final = "valid"
+ESTIMATED: Final = "estimated"
 
 METRIC: Final = "metric"
 # Attr of results with random numbers: `rng=` takes it to reproduce them

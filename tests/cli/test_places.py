@@ -162,3 +162,18 @@ def test_last_columns_of_a_speedup_test_may_be_absent():
     write_rows("c.csv", "Name,Sample1,Sample2", ["a,x.txt,y.txt"])
     run("speedup-test", "c.csv", "-o", "out", code=0)
     assert Path("out.report").is_file()
+
+
+def test_a_setting_that_is_no_dim_yet():
+    """The error of --dim names the option that makes a dim of what describes benchmarks."""
+    rows = [
+        {"name": f"BM_{name}/8", "run_type": "iteration", "repetition_index": index, "iterations": 9, "real_time": time + index}
+        for name, time in (("std", 400.0), ("own", 200.0))
+        for index in range(9)
+    ]
+    Path("a.json").write_text(json.dumps({"benchmarks": rows}))
+    options = ("--levels", "iteration", "--baseline", "BM_std")
+    error = run("compare", "a.json", "--dim", "benchmark_name", *options, code=2).stderr
+    assert "'benchmark_name' describes benchmarks: --dims benchmark_name=benchmark_name makes it a dim" in error
+    compared = as_json("compare", "a.json", "--dims", "benchmark_name=benchmark_name", "--dim", "benchmark_name", *options)
+    assert [row["verdict"] for row in compared["benchmarks"]] == ["faster"]

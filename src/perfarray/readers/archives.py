@@ -43,7 +43,9 @@ def read(
     format: str | None = None,
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
+    units: str | None = None,
     encoding: str | None = None,
+    keep_failed: bool = False,
     chunks: Any = None,
 ) -> xr.Dataset:
     """Read one file of benchmark results.
@@ -61,8 +63,12 @@ def read(
     pattern : str, optional
         Where the numbers of a home-grown file are, and which part of the place is which dim: `"{version}/{iteration} = time_ms"` for
         JSON, `"run-{execution}"` for the heads of CSV columns.
+    units : str, optional
+        Unit of the numbers of a pattern, as in `"ms"` or `"MB/s"`, if neither the pattern nor the file states it.
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
+    keep_failed : bool
+        Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit code 1 of `grep` means "no match".
     chunks : optional
         Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. See `read_archive` on what is read when.
 
@@ -88,7 +94,7 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding))
+    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding, units, keep_failed))
     if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
         return lazy
     try:
@@ -142,7 +148,9 @@ def read_archive(
     format: str | None = None,
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
+    units: str | None = None,
     encoding: str | None = None,
+    keep_failed: bool = False,
     on_error: str = "raise",
     progress: bool | None = None,
     parallel: bool | int = False,
@@ -159,7 +167,7 @@ def read_archive(
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
-    format, dims, pattern, encoding : optional
+    format, dims, pattern, units, encoding, keep_failed : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
@@ -176,7 +184,8 @@ def read_archive(
     -------
     Dataset
         As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie along these, where `dims` makes them a
-        dim, and not along `file`. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
+        dim, and not along `file`. Where labels in the files are of one file each (a machine, or a machine and a version), `file` is a
+        coordinate along them. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
         vary over; what is unknown is `"unknown"`, also the `file` of those whose content states their labels (asv, criterion.rs, SPEC
         results). Files are read in the order of their paths, so that the result does not depend on the system or on the number of
         processes. A list and a mapping keep their order: along a dim of which each file has one label, labels come in the given order.
@@ -199,9 +208,10 @@ def read_archive(
 
     Notes
     -----
-    Of a Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed, unless
-    it has marks, units row by row or columns that differ row by row. Anything else is built in memory before it is split into chunks. Read
-    an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
+    Of a large Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed,
+    unless it has marks, units row by row or columns that no usual dim determines. Anything else is built in memory before it is split
+    into chunks. Read an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in
+    the documentation.
 
     Warns
     -----
@@ -216,7 +226,7 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    about_files = file_options(format, dims, pattern, encoding)
+    about_files = file_options(format, dims, pattern, encoding, units, keep_failed)
     place = checked_path(paths) if isinstance(paths, str | PathLike) and layout is None and dim == "file" else None
     if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
         return lazy
@@ -318,8 +328,11 @@ def _reasons(broken: Sequence[str], unknown: Sequence[str], remedies: Sequence[s
 def _first_of_each_kind(notes: Sequence[Note]) -> list[Note]:
     """Return the first notes of each kind, and how many more there are of it."""
     first: list[Note] = []
-    for code, count in Counter(note.code for note in notes).items():
-        first += [note for note in notes if note.code == code][:MOST_NOTES]
+    distinct = list({(note.code, note.message): note for note in notes}.values())  # tables of one kind say the same
+    for code, count in Counter(note.code for note in distinct).items():
+        of_kind = [note for note in distinct if note.code == code]
+        first += of_kind[:MOST_NOTES]
         if count > MOST_NOTES:
-            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}))
+            aside = all(note.aside for note in of_kind[MOST_NOTES:])
+            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}, aside))
     return first

@@ -23,6 +23,8 @@ CHUNK = 1 << 20  # Bytes of one read from a pipe or device, which has no size
 HEAD = 4096  # Characters by which a format is first recognised
 BEGINNING = 1 << 16  # Characters that the comments and the header of a table may have together
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # Bytes that no text has, whatever its encoding
+# A text of JSON, or what C and Fortran print for no number, which JSON does not have; each part takes time in proportion to its length
+NOT_FINITE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(?<![\w.])[+-]?(?:(nan(?:\([^()\s]{0,20}\))?)|inf(?:inity)?)(?![\w.])', re.I | re.S)
 HALF = re.compile(r"\\u[dD][89a-fA-F]")  # An escape in JSON that may stand for half of a letter
 COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")  # A column in a message
 MOST_NAMES = 10_000  # Names of a folder that are compared with a missing one: so many take half a second
@@ -50,18 +52,20 @@ def suggest_name(error: MissingFileError, path: Path) -> None:
 
 
 class FileOptions(NamedTuple):
-    """What the caller says of files: their format, which settings or columns are dims, the pattern of home-grown files, the encoding."""
+    """What the caller says of files: format, settings or columns that are dims, pattern, encoding, and whether failed runs keep times."""
 
     format: str | None = None
     dims: Mapping[str, str | int] = MappingProxyType({})
     pattern: str | None = None
     encoding: str | None = None
+    keep_failed: bool = False
 
 
 class Source:
     """One file: its path, its text and its JSON, each read once and only when asked for, and the notes on it.
 
     Readers put what a user should know into `notes`. `answers` holds the results of `once`, which the files of one archive share.
+    `no_numbers` holds the places of values that are none, and `failures` what failed and why: each becomes one note, once the file is read.
     Without an encoding a file is UTF-8; a table that is not is read as Western text of one byte a character, with a note.
     `contents` holds the members of the tar or zip archive that contains this file, by the path each would have in a folder. `columns`
     maps names of columns that the caller gave to those in the file, which messages use.
@@ -77,6 +81,8 @@ class Source:
         self.path = path
         self.options = file_options
         self.notes: list[Note] = []
+        self.no_numbers: list[str] = []
+        self.failures: list[str] = []
         self.columns: Mapping[str, str] = {}
         self._answers: dict[Any, Any] = {} if answers is None else answers
         self._contents = contents
@@ -116,6 +122,7 @@ class Source:
         """Return this file with another text; its notes go to this file."""
         source = Source(self.path, self._answers, self.options, self._contents)
         source.ascii, source.text, source.notes = None, text, self.notes
+        source.no_numbers, source.failures = self.no_numbers, self.failures
         return source
 
     @contextmanager
@@ -241,7 +248,7 @@ class Source:
             raise self.error("is empty")
         with self.within_memory():
             try:
-                content = json.loads(text)
+                content = _json_with_bare_words(text)
                 if HALF.search(text):  # half of a letter, which no output can hold
                     content = json.loads(json.dumps(content, ensure_ascii=False).encode(errors="replace"))
                 return content
@@ -299,6 +306,24 @@ def escape_and_truncate(message: str) -> str:
 def text_of_path(path: str) -> str:
     """Return a path as a text that every output can hold: bytes that are not UTF-8 are escapes."""
     return path.encode(errors="backslashreplace").decode()
+
+
+def _json_with_bare_words(text: str) -> Any:
+    """Return parsed JSON, in which a number may be a bare `nan`, `-nan(ind)` or `inf`, as printf writes them."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        in_words_of_python = NOT_FINITE.sub(_python_word, text)
+        with suppress(json.JSONDecodeError):
+            return json.loads(in_words_of_python)
+        raise error  # that of the second text has other places
+
+
+def _python_word(match: re.Match[str]) -> str:
+    """Return a text as it is, and a bare word as Python writes it."""
+    if match[0].startswith('"'):
+        return match[0]
+    return "NaN" if match[1] else f"{'-' if match[0].startswith('-') else ''}Infinity"
 
 
 def json_object(text: str) -> dict[str, Any]:
