@@ -5,10 +5,13 @@ IPC file format" of the Arrow project (Block, RecordBatch, BodyCompression), in 
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 from struct import calcsize, unpack_from
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from perfarray.numerics.types import Integers
 
 TAIL = 10  # Bytes at the end: the length of the footer, and ARROW1
 BLOCK = "<qixxxxq"  # Where a message begins, the bytes of its head and of its body
@@ -19,7 +22,7 @@ DATA = 1  # Field of a message with a dictionary
 LENGTH, BUFFERS, COMPRESSION = 0, 2, 3  # Fields of a record batch
 PLAIN = -1  # The unpacked length that a buffer states which is not packed
 VIEWS = ("string_view", "binary_view")  # Types of texts that lie in other texts: 16 bytes each, of which 4 are the length
-TEXTS = ("string", "large_string", "binary", "large_binary")
+TEXTS = ("string", "large_string", "binary", "large_binary", *VIEWS)
 WIDTH = 8  # Bytes of a value whose type does not say
 
 
@@ -48,14 +51,21 @@ def text_bytes(table: Any) -> int:
 
 
 def _repeated_bytes(chunk: Any) -> int:
-    from pyarrow import compute, types
+    from pyarrow import types
 
-    if str(chunk.type) in VIEWS:
-        lengths = np.frombuffer(chunk.buffers()[1], "<i4")[4 * chunk.offset : 4 * (chunk.offset + len(chunk)) : 4]
-        return int(lengths.clip(0).sum(dtype=np.int64))
     if types.is_dictionary(chunk.type) and str(chunk.type.value_type) in TEXTS:
-        return compute.sum(compute.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
-    return 0
+        return int(_lengths(chunk.dictionary)[chunk.indices.drop_null().to_numpy()].sum())
+    return int(_lengths(chunk).sum()) if str(chunk.type) in VIEWS else 0
+
+
+def _lengths(texts: Any) -> Integers:
+    from pyarrow import compute
+
+    if str(texts.type) in VIEWS:  # for which there is no function
+        lengths: Integers = np.frombuffer(texts.buffers()[1], "<i4")[4 * texts.offset : 4 * (texts.offset + len(texts)) : 4].clip(0)
+    else:
+        lengths = compute.fill_null(compute.binary_length(texts), 0).to_numpy()
+    return lengths.astype(np.int64)
 
 
 def parquet_size(metadata: Any) -> Size:
@@ -69,14 +79,17 @@ def arrow_size(content: bytes) -> Size:
     """Return the size that the record batches of an Arrow file state; `struct.error` or `IndexError` where it is damaged."""
     (length,) = unpack_from("<i", content, len(content) - TAIL)
     footer = _Fields.root(content, len(content) - TAIL - length)
-    batches = [_batch_size(content, block) for field in (DICTIONARIES, RECORD_BATCHES) for block in footer.structs(field, BLOCK)]
+    blocks = sorted(block for field in (DICTIONARIES, RECORD_BATCHES) for block in footer.structs(field, BLOCK))
+    if any(start + head + body > following[0] for (start, head, body), following in pairwise(blocks)):
+        raise IndexError("its blocks overlap, and would be read more than once")
+    batches = [_batch_size(content, *block) for block in blocks]
     return Size(sum(size.rows for size in batches), sum(size.bytes for size in batches))
 
 
-def _batch_size(content: bytes, block: tuple[int, ...]) -> Size:
+def _batch_size(content: bytes, start: int, head: int, body: int) -> Size:
     """Return the size of a record batch, or of a dictionary, which has no rows."""
-    start, head, body = block
-    message = _Fields.root(content, start + (8 if content[start : start + 4] == b"\xff" * 4 else 4))
+    fields_of_block = content[start : start + head]
+    message = _Fields.root(fields_of_block, 8 if fields_of_block.startswith(b"\xff" * 4) else 4)
     fields = message.table(HEADER)
     is_dictionary = message.number(HEADER_TYPE, "<B") == DICTIONARIES
     batch = fields.table(DATA) if is_dictionary else fields
@@ -86,6 +99,8 @@ def _batch_size(content: bytes, block: tuple[int, ...]) -> Size:
         packed = [length for length in lengths if length]
         unpacked = [unpack_from("<q", content, position)[0] for position in starts]
         lengths = [length if stated == PLAIN else stated for length, stated in zip(packed, unpacked, strict=True)]
+    if min(lengths, default=0) < 0 or batch.number(LENGTH, "<q") < 0:
+        raise IndexError("a block states a negative size")
     return Size(0 if is_dictionary else batch.number(LENGTH, "<q"), max(sum(lengths), body))
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from perfarray.conventions import UNKNOWN, seconds_factor
 from perfarray.readers import custom, tidy_csv
-from perfarray.readers.arrow_sizes import Size, arrow_size, in_memory, parquet_size, text_bytes
+from perfarray.readers.arrow_sizes import TEXTS, Size, arrow_size, in_memory, parquet_size, text_bytes
 from perfarray.readers.finding import InputFile
 from perfarray.readers.opening import Source, text_of_path
 from perfarray.tables.columns import Table
@@ -35,7 +35,8 @@ STATED: Final = (PROGRAM, "units", "better", "metric", "shared_levels")  # keys 
 PARTITION: Final = pattern(r"([^=/]+)=(.*)")  # a folder of a partitioned table
 PART: Final = pattern(r"part[-_.]?\d.*")  # a file of a table in several files
 MISSING: Final = "__HIVE_DEFAULT_PARTITION__"
-DELTA: Final = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}  # encodings of texts that pyarrow cannot read as categories
+SHARING: Final = "DELTA_BYTE_ARRAY"  # encoding of texts that repeat the beginning of the one before
+DELTAS: Final = {SHARING, "DELTA_LENGTH_BYTE_ARRAY"}  # encodings of texts that pyarrow cannot read as categories
 ROWS: Final = 1 << 16  # rows of such a file that are read at once
 ROW_INDEX: Final = "__index_level_"  # begins the columns that pandas writes an index to
 
@@ -224,23 +225,23 @@ def _arrow_table(source: Source) -> Any:
 
 
 def _parquet_table(source: Source, content: bytes) -> Any:
-    from pyarrow import Table, parquet, types
+    from pyarrow import Table, parquet
 
     file = parquet.ParquetFile(BytesIO(content))
     schema = file.schema_arrow
     _check_columns(source, schema)
     _check_size(source, parquet_size(file.metadata), schema.types)
-    texts = [number for number, kind in enumerate(schema.types) if types.is_string(kind) or types.is_binary(kind)]
     groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-    deltas = [number for number in texts if any(DELTA & {*group.column(number).encodings} for group in groups)]
+    kinds = [str(kind) for kind in schema.types]
+    chunks = {name: [group.column(number) for group in groups] for number, name in enumerate(schema.names) if kinds[number] in TEXTS}
+    encodings = {name: {encoding for chunk in chunks[name] for encoding in chunk.encodings} for name in chunks}
     # A text that recurs is stored once, and is read so, until it is known how many bytes all rows have.
-    recurring = [schema.names[number] for number in texts if number not in deltas]
-    file = parquet.ParquetFile(BytesIO(content), read_dictionary=recurring)
-    if not deltas:
+    file = parquet.ParquetFile(BytesIO(content), read_dictionary=[name for name in chunks if not encodings[name] & DELTAS])
+    sizes = [chunk.total_uncompressed_size for name in chunks if SHARING in encodings[name] for chunk in chunks[name]]
+    if not sizes:
         return file.read()
-    # A text may repeat the beginning of the one before, and take the room of all: few rows are read at once.
-    limit = source.most_unpacked()
-    largest = max(group.column(number).total_uncompressed_size for group in groups for number in deltas)
+    # A text may take the room of all: few rows are read at once.
+    limit, largest = source.most_unpacked(), max(sizes)
     batches, n_bytes = [], 0
     for batch in file.iter_batches(batch_size=min(ROWS, limit[0] // max(largest, 1) + 1)):
         batches.append(batch)

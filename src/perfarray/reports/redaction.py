@@ -73,7 +73,7 @@ class Redaction(NamedTuple):
 
     def label(self, label: Any, times: xr.DataArray | xr.Dataset, redacted: xr.DataArray | xr.Dataset) -> Any:
         """Return what a label of timings is in the redacted ones."""
-        for dim in map(str, times.indexes):
+        for dim in [str(dim) for dim in times.dims if dim in times.coords]:
             labels = times.coords[dim].values.tolist()
             if label in labels:
                 return redacted.coords[dim].values.tolist()[labels.index(label)]
