@@ -77,7 +77,7 @@ class TableCells(NamedTuple):
         if wrong.any():
             row = int(wrong.argmax())
             place = f"column {column!r}, {ROW.format(row=first_row + row + 1)}"
-            raise self.rows.error(f"{place}, is {numbers[row]:g}; expected a number above 0")
+            raise self.rows.error(f"{place}, is {numbers[row]}; expected a number from 0")
         return values
 
 
@@ -93,7 +93,7 @@ def cells_of(rows: Rows, read: Callable[[Path], xr.Dataset], *, progress: bool |
     with progress_bar(1, "labels", "pass", show=progress) or nullcontext():
         for batch in rows.blocks([*labels, *([lowest] if lowest else [])]):
             combinations.add(batch)
-    _check_columns(rows, combinations)
+    _check_roles(rows, combinations)
     return _placed(rows, combinations, read)
 
 
@@ -231,7 +231,7 @@ def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Da
     return TableCells(rows, combinations, template, cells, combinations.ranks(), factors, _columns_of_metrics(rows, [*factors]))
 
 
-def _check_columns(rows: Rows, combinations: Combinations) -> None:
+def _check_roles(rows: Rows, combinations: Combinations) -> None:
     """Raise for columns whose role depends on how often labels occur: the combinations do not hold it, and streaming must not guess."""
     codes = dict(zip(combinations.columns, combinations.codes.T, strict=True))
     compared = [codes[name] for name in codes if name in COMPARED]

@@ -1,7 +1,6 @@
 """Texts of a long table: a blank at either end of a label is not visible to anyone, and does not make another label."""
 
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -21,14 +20,12 @@ def without_blanks(frame: pd.DataFrame, values: Collection[str]) -> pd.DataFrame
 
 def _stripped(column: pd.Series) -> pd.Series | None:
     """Return a column of texts without blanks at their ends, None for one that has none."""
-    labels: Iterable[Any]
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        labels = column.cat.categories
-    elif column.dtype == object or pd.api.types.is_string_dtype(column):
-        labels = column.unique()
-    else:
+    is_text = isinstance(column.dtype, pd.CategoricalDtype) or column.dtype == object or pd.api.types.is_string_dtype(column)
+    if not is_text:
         return None
-    stripped = {label: label.strip() or None for label in labels if isinstance(label, str) and (not label or label != label.strip())}
+    stripped = {
+        label: label.strip() or None for label in column.unique() if isinstance(label, str) and (not label or label != label.strip())
+    }
     texts = column.astype(object).map(lambda label: stripped.get(label, label)) if stripped else column
     if len(texts) and pd.isna(texts.iloc[0]) and texts.isna().all():  # a CSV file does not say of which type an empty column is
         return pd.Series(np.nan, index=column.index, name=column.name)
