@@ -51,6 +51,10 @@ SEVERAL_SESSIONS: Final = "several_sessions"
 
 # Coordinate: the suite of a benchmark; sides of different suites are not compared
 SUITE: Final = "suite"
+# Of SPEC: the dim of base and peak; whether a result is valid, and whether its scores are estimates (1 or 0)
+TUNING: Final = "tuning"
+VALID: Final = "valid"
+ESTIMATED: Final = "estimated"
 
 METRIC: Final = "metric"
 # Attr of results with random numbers: `rng=` takes it to reproduce them

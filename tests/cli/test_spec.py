@@ -81,3 +81,42 @@ def test_the_two_published_rate_reports():
     assert {row["verdict"] for row in answer["benchmarks"] if row["tuning"] == "base"} == {"faster"}
     (row,) = (row for row in answer["suites"] if row.get("tuning", "base") == "base")
     assert row["estimate"] == pytest.approx(416.443094 / 35.27003, rel=0.005)
+
+
+def with_peak(path, **options):
+    """Write a result with base and peak; the peak of the second benchmark is its base."""
+    pairs = {"400.alpha": ((50.0, 45.0), (51.0, 46.0), (52.0, 45.5)), "401.beta": ((20.0, 20.0), (20.5, 20.5), (20.2, 20.2))}
+    rows = [spec_pair(name, 4, base, peak, k) for name, runs in pairs.items() for k, (base, peak) in enumerate(runs, 1)]
+    return write(path, spec_result(rows, **options))
+
+
+def test_a_peak_that_is_its_base_is_named_and_counts_in_the_suite(tmp_path):
+    """It is not `measured only in base`; the suite is over both benchmarks, with 1 for the copy."""
+    path = with_peak(tmp_path / "result.csv")
+    shown = run("compare", path, "--dim", "tuning", "--baseline", "base", code=0).stdout
+    assert "peak is its base (counts in the suite, not tested), 1:\n    401.beta\n" in shown
+    assert "measured only" not in shown
+    assert "all 2" in shown
+    answer = as_json("compare", path, "--dim", "tuning", "--baseline", "base", code=0)
+    (alpha,) = (row["estimate"] for row in answer["benchmarks"] if row["benchmark"] == "400.alpha")
+    assert answer["suites"][0]["estimate"] == pytest.approx(alpha**0.5)
+    assert "copied" in [note["code"] for note in answer["notes"]]
+
+
+def test_a_comparison_of_copies_alone_has_no_answer(tmp_path):
+    """Nothing was measured twice: exit code 2, and the reason is named."""
+    rows = [spec_pair("401.beta", 4, time, time, k) for k, time in enumerate((20.0, 20.5, 20.2), 1)]
+    path = write(tmp_path / "result.csv", spec_result(rows))
+    told = run("compare", path, "--dim", "tuning", "--baseline", "base", code=2).stderr
+    assert "nothing was measured on both sides: one of them has copies of other results alone ('401.beta')" in told
+
+
+def test_invalid_results_are_said_to_be(tmp_path):
+    """`about` says it of the file, and a comparison of its side."""
+    path = with_peak(tmp_path / "result.csv", valid=0, est="Est. ")
+    shown = run("about", path).stdout
+    assert "  not valid by SPEC's rules: all" in shown
+    assert "  estimated, not reportable: all" in shown
+    told = run("compare", path, "--dim", "tuning", "--baseline", "base", code=0).stderr
+    assert "the candidate and the baseline ('Box 1 (Model 7, 2.10 GHz)') are not valid" in told
+    assert "not valid" not in run("about", with_peak(tmp_path / "other.csv")).stdout

@@ -70,6 +70,7 @@ def test_a_folder_is_one_result(tmp_path):
 
 test_what_is_wrong_is_said = refusals(read, "summary.json", [
     (summary(profiles=[{"tool": "DHAT", "data": {}}]), ".*none of them has a run; file::group::bench::short: it has no counts"),
+    (summary(profiles=[{"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {}}}}]), ".*it has no counts"),
     (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
     (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
 ])  # fmt: skip

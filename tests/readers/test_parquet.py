@@ -1,5 +1,6 @@
 """Parquet and Feather: the Datasets that CSV gives, partitioned folders as one table, hostile files, and what is written."""
 
+import json
 import zipfile
 from importlib import import_module
 from importlib.util import find_spec
@@ -93,6 +94,7 @@ def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
     (lambda frame: frame.assign(time_ms="fast"), {}, "column 'time_ms', row 1 under the header, is 'fast'"),
     (lambda frame: frame.assign(time_ms=[[1.0, 2.0]] * len(frame)), {}, "column 'time_ms' holds lists or structures"),
     (lambda frame: frame.drop(columns="time_ms"), {}, "has no column of values"),
+    (lambda frame: frame.assign(**{"host ": 1}), {}, "has a column twice: 'host'; rename or remove one"),
     (lambda frame: frame.iloc[:0], {}, "has columns and no rows"),
     (lambda frame: pd.concat([frame, frame.iloc[:1]]), {}, "1 rows repeat a measurement"),
     (lambda frame: frame, {"dims": {"benchmark": "program"}}, "has no column 'program'; it has 'benchmark'"),
@@ -114,6 +116,17 @@ def test_limits(tmp_path, frame):
     assert constant.stat().st_size < 100_000
     with perfarray.set_options(max_file_bytes=1_000_000), pytest.raises(ValueError, match="holds more than the 1000000 bytes"):
         perfarray.read(constant)
+
+
+@pytest.mark.parametrize("roles", [
+    {"units": {}, "better": {}, "dims": [], "shared": []},
+    {"units": {"time_ms": "ms"}, "better": {"time_ms": "lower"}, "dims": 3, "shared": []},
+    {"units": [], "better": {}, "dims": [], "shared": []},
+])  # fmt: skip
+def test_roles_that_convert_does_not_write_are_not_used(tmp_path, frame, roles):
+    """The names of the columns say then what they hold, as without metadata."""
+    path = write(frame, tmp_path / "a.parquet", perfarray=json.dumps(roles))
+    assert perfarray.read(path).identical(perfarray.read(write(frame, tmp_path / "b.parquet")))
 
 
 def partitioned(frame, folder):

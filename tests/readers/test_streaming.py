@@ -216,6 +216,8 @@ def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
 
 
 @pytest.mark.parametrize(("place", "error", "message"), [
+    ("twice.csv", FileError, r"twice\.csv: has a column twice: 'time_ms'; rename or remove one"),
+    ("blank.parquet", FileError, r"blank\.parquet: has a column twice: 'benchmark'; rename or remove one"),
     ("short.csv", FileError, r"short\.csv: is not a table"),
     ("other.json", FileError, "is no table that can be streamed"),
     ("missing.csv", FileNotFoundError, "there is no such file"),
@@ -223,6 +225,8 @@ def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
 ])  # fmt: skip
 def test_what_is_no_table(table, tmp_path, place, error, message):
     (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "twice.csv").write_text("benchmark,time_ms,time_ms\nfft,1,2\n")
+    written(table.assign(**{" benchmark": 1}), tmp_path / "blank.parquet")
     (tmp_path / "short.csv").write_text(table.to_csv(index=False).replace("fft,a,1,0", "fft,a,1", 1))
     (tmp_path / "empty").mkdir()
     with pytest.raises(error, match=message):

@@ -74,7 +74,8 @@ test_what_is_read = readings(read, [
 test_what_is_wrong_is_said = refusals(read, "runs.csv", [
     ("benchmark,time\n", "has a header and no rows"),
     ("benchmark,time,time_ms\nfft,1,2\n", "has two columns of time, 'time' and 'time_ms'"),
-    ("benchmark,time,time\nfft,1,2\n", "has a column twice: 'time'"),
+    ("benchmark,time,time\nfft,1,2\n", "has a column twice: 'time'; rename or remove one"),
+    ("benchmark,benchmark ,time\nfft,fft,2\n", "has a column twice: 'benchmark'; rename or remove one"),
     ("# units: parsec\nbenchmark,time\nfft,1\n", "says its times are in 'parsec', which is not a unit of time"),
     ("# better: sideways\nbenchmark,time\nfft,1\n", ".*better='sideways' is not known"),
     ("# metric: score\nbenchmark,time2\nfft,1\n", "says its values are in column 'score'; its columns are 'benchmark', 'time2'"),

@@ -13,7 +13,7 @@ from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, quoted, reporting
 from perfarray.cli.reading import STORES, read_archive
-from perfarray.conventions import BENCHMARK, BETTER, EXECUTION, LEVELS, METRIC, SUITE, UNKNOWN, plural
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, EXECUTION, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,6 +50,9 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     if SUITE in times.coords and times.coords[SUITE].size > 1:
         suites = list(dict.fromkeys(label for label in times[SUITE].values.ravel().tolist() if label != UNKNOWN))
         yield f"  {counted(len(suites), SUITE)}: {quoted(suites)}"
+    for name, value, state in ((VALID, 0, "not valid by SPEC's rules"), (ESTIMATED, 1, "estimated, not reportable")):
+        if name in times.coords and (times.coords[name] == value).any():
+            yield f"  {state}: {'all' if (times.coords[name] == value).all() else 'in part'}"
     for name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
         units = metric.attrs.get("units", "1")
         yield f"  measured: {name}{'' if units == '1' else f' in {units}'}, {metric.attrs.get(BETTER, 'lower')} is better"

@@ -13,7 +13,7 @@ from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
 from perfarray.cli.reading import paths_read, read_sessions, read_sides
 from perfarray.cli.tails import percentiles, share_of
-from perfarray.conventions import BENCHMARK, plural
+from perfarray.conventions import BENCHMARK, TUNING, plural
 
 MOST = 30  # rows that are shown where none has an answer
 
@@ -122,6 +122,8 @@ def compare(
 
 def _check_both_sides(compared: Comparison) -> None:
     if not compared.named():
+        if copies := [*compared.copies(same=True), *compared.copies(same=False)]:
+            raise ValueError(f"nothing was measured on both sides: one of them has copies of other results alone ({quoted(copies, 3)})")
         names = list(compared.named(new=False)), list(compared.named(old=False))
         old, new = (quoted(of_side, 3) or "nothing" for of_side in names)
         first, second = compared.labels
@@ -181,9 +183,17 @@ def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:
 def _one_sided(compared: Comparison) -> list[str]:
     """Name the benchmarks that were not measured on both sides, of many the first."""
     lines = []
-    for label, rows in zip(compared.labels, (compared.named(new=False), compared.named(old=False)), strict=True):
-        names = list(rows)
-        lines += [f"measured only in {label}, {len(names)}:", *(f"    {name}" for name in names[:MOST_NAMES])] if names else []
+    old, new = compared.labels
+    tunings = compared.attrs["dim"] == TUNING and new != TUNING
+    copies = f"{new} is its {old}" if tunings else f"copies of {old}"
+    groups = {
+        f"measured only in {old}": list(compared.named(new=False)),
+        f"measured only in {new}": list(compared.named(old=False)),
+        f"{copies} (counts in the suite, not tested)": compared.copies(same=True),
+        "copies of other results (count in the suite, not tested)": compared.copies(same=False),
+    }
+    for text, names in groups.items():
+        lines += [f"{text}, {len(names)}:", *(f"    {name}" for name in names[:MOST_NAMES])] if names else []
         lines += [f"    and {len(names) - MOST_NAMES} more (--output json names all)"] if len(names) > MOST_NAMES else []
     neither = len(compared.named(old=False, new=False))
     return lines + ([f"no {compared.attrs['metric']} on either side: {neither}"] if neither else [])

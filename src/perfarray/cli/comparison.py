@@ -29,9 +29,18 @@ class Comparison(NamedTuple):
     level: str  # at which the intervals hold
 
     def named(self, old: bool = True, new: bool = True) -> dict[str, Row]:
-        """Return the rows measured on both sides, or on those sides only, by name."""
-        names = row_names(self.rows)
-        return {name: row for name, row in zip(names, self.rows, strict=True) if (row["n_old"] > 0, row["n_new"] > 0) == (old, new)}
+        """Return the rows measured on both sides, or on those sides only, by name; copies have a name of their own."""
+        rows = zip(row_names(self.rows), self.rows, strict=True)
+        return {name: row for name, row in rows if (row["n_old"] > 0, row["n_new"] > 0) == (old, new) and self._copy_of(row) is None}
+
+    def copies(self, *, same: bool) -> list[str]:
+        """Return the names of the rows that have a score on both sides, a copy, and no test: those of the `same` score, or the others."""
+        return [name for name, row in zip(row_names(self.rows), self.rows, strict=True) if self._copy_of(row) is same]
+
+    def _copy_of(self, row: Row) -> bool | None:
+        """Return whether a copy has the score of the other side; None where a row is no copy."""
+        scores = [row[f"{side}_{self.attrs.get('statistic', 'mean')}"] for side in ("candidate", "baseline")]
+        return scores[0] == scores[1] if row["n"] == 0 and not any(map(math.isnan, scores)) else None
 
     def in_order_of(self, frame: "pd.DataFrame", *, only: bool) -> "Comparison":
         """Return the rows in the order of a table; `only` those in it, or those that are not in it last."""

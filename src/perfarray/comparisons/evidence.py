@@ -14,7 +14,7 @@ from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
 from perfarray.comparisons.sessions import Sessions, noise_between, single_session
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.comparisons.turns import sequence_note
-from perfarray.conventions import SUITE
+from perfarray.conventions import COPIED, SUITE
 from perfarray.numerics.dependence import dependence_pvalue
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.rank_sums import RANK
@@ -22,6 +22,7 @@ from perfarray.numerics.skewness import noisier_side
 from perfarray.numerics.suite import movement
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
+from perfarray.timings import copies
 from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_suites
 from perfarray.timings.apply import Labels, Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
@@ -69,7 +70,8 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     if options.between is not None:
         times = single_session(times, options.between)
         baseline = single_session(baseline, options.between) if isinstance(baseline, xr.DataArray | xr.Dataset) else baseline
-    pair = resolve_pair(
+    resolve = partial(
+        resolve_pair,
         times,
         baseline,
         dim=options.dim,
@@ -77,26 +79,32 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         levels=options.levels,
         paired=options.paired,
         shared=options.shared,
-        positive="" if options.medians else "a comparison",
-        positive_at=0 if options.resample is None else -1,
+        positive=options.positive,
         censored=options.censored,
     )
+    pair = resolve()
     check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    depth, zeros = check_runs(pair, options.value, options.rules.method, options.paired) if options.medians else (0, [])
+    depth = 0
+    if options.medians:
+        depth, pair = check_runs(pair, options.value, options.rules.method, options.paired)
     rules = options.rules._replace(better=pair.candidate.verdict_direction(), paired=options.paired is not None, shared=pair.jointly)
     sessions = None
     if options.between is not None:
         sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)
         rules = rules._replace(between=True)
         pair = pair._replace(notes=(*(note for note in pair.notes if note.code != "one_session"), *sessions.notes))
-    if options.thresholds is None:
-        engine = choose_engine(pair, options, rules, depth, sessions)
-        evidence, labels, checks = _gather(pair, options, rules, engine)
-    else:
-        rules, engine, evidence, labels, checks = _gather_by_threshold(pair, options.seeded(), rules, depth, sessions)
-    attrs, notes = _describe(pair, options, rules, evidence["_estimate"])
+    whole = resolve(with_copies=True) if copies.has_copies(pair) else pair
+    options = options if whole is pair and options.thresholds is None else options.seeded()
+    rules, engine, evidence, labels, checks = _gather_by_band(pair, options, rules, depth, sessions)
+    estimate = evidence["_estimate"]
+    if whole is not pair:
+        estimate, counted = _count_copies(whole, evidence, options, rules, depth, sessions)
+        evidence |= counted
+        notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
+        whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in notes if note))
+    attrs, notes = _describe(whole, options, rules, evidence | {"_estimate": estimate})
     notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
-    notes = list[Note | None](first_of_each_code([note for note in (*zeros, *notes) if note]))
+    notes = list[Note | None](first_of_each_code([note for note in notes if note]))
     return Measured(
         pair=pair,
         rules=rules,
@@ -159,10 +167,13 @@ def _without_itself(same: Mask, array: npt.NDArray[Any], output: Output) -> npt.
     return np.where(same.reshape(*same.shape, *(1,) * len(output.dims)), False if output.dtype is bool else np.nan, array)
 
 
-def _gather_by_threshold(
+def _gather_by_band(
     pair: Pair, options: CompareOptions, rules: Rules, depth: int, sessions: Sessions | None
 ) -> tuple[Rules, Engine, dict[Hashable, xr.Variable], Labels, tuple[str, ...]]:
-    """Return the evidence where thresholds differ, on which the tests alone depend, with rules that have the suite's threshold."""
+    """Return the evidence, also where thresholds differ, on which the tests alone depend, with rules that have the suite's threshold."""
+    if options.thresholds is None:
+        engine = choose_engine(pair, options, rules, depth, sessions)
+        return rules, engine, *_gather(pair, options, rules, engine)
     rows, suite = thresholds_of(options.thresholds, pair.candidate.array, options.across)
     evidence: dict[Hashable, xr.Variable] = {}
     for threshold in np.unique([*rows.values.ravel(), *suite.values.ravel()]).tolist():
@@ -179,6 +190,25 @@ def _gather_by_threshold(
     return rules, engine, evidence | {THRESHOLD: rows, SUITE_THRESHOLD: suite}, labels, (*checks, THRESHOLD, SUITE_THRESHOLD)
 
 
+def _count_copies(
+    pair: Pair, evidence: dict[Hashable, xr.Variable], options: CompareOptions, rules: Rules, depth: int, sessions: Sessions | None
+) -> tuple[xr.Variable, dict[Hashable, xr.Variable]]:
+    """Return the ratio of every cell of a pair in which copies count, and what they change of the evidence: means and suite row.
+
+    A copy of the other side adds a log ratio of 0 to the suite and nothing to its error, since both scores are one number.
+    """
+    same, across = copies.same_runs(pair), options.across
+    if same is None:
+        return evidence["_estimate"], {}
+    constant, plain = copies.without_variation(pair, same), rules._replace(prior=None, shrink=False)
+    gathered = _gather_by_band(constant, options, plain, depth, sessions)[2]
+    # Where a suite has nothing but copies of the other side, nothing was measured twice: its ratio is 1, without a test.
+    tested = (gathered["_estimate"].notnull() & ~same.variable).any(across)
+    suite = {name: gathered[name].where(tested, evidence[name]) for name in (*(f"_suite_{field}" for field in Suite._fields), *MOVES)}
+    names = ("_suite_estimate", "_suite_benchmarks", "_candidate_mean", "_baseline_mean")
+    return gathered["_estimate"], suite | {name: gathered[name] for name in names}
+
+
 def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
     """Average the lower levels of lazy timings chunk by chunk, so that not all benchmarks are in memory at once."""
     outputs, coords = {"_mean": Output((UNITS_DIM,))}, {UNITS_DIM: range(side.sizes[nest[0]])}
@@ -186,8 +216,11 @@ def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
     return means["_mean"].chunk({UNITS_DIM: -1})
 
 
-def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Variable) -> tuple[dict[str, Hashable], list[Note | None]]:
+def _describe(
+    pair: Pair, options: CompareOptions, rules: Rules, evidence: dict[Hashable, xr.Variable]
+) -> tuple[dict[str, Hashable], list[Note | None]]:
     """Return the attrs of a comparison, and the notes that need no result."""
+    estimate, baseline_mean = evidence["_estimate"], evidence["_baseline_mean"]
     across, array = options.across, pair.candidate.array
     attrs = {
         **pair.attrs,
@@ -206,7 +239,8 @@ def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Va
     if across in array.dims:
         estimate = estimate.where(~pair.itself.variable, 1.0) if pair.baselines else estimate
         if not lazy:
-            absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
+            without_ratio = np.isnan(estimate.values) & (baseline_mean.values != 0)  # a baseline of 0 was measured
+            absent = without_ratio.any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
             missing = array[across].values[absent] if absent.any() else ()
             unmatched = dict.fromkeys([*pair.unmatched, *map(str, missing)])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}

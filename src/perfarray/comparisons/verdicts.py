@@ -12,7 +12,7 @@ import xarray as xr
 from perfarray.comparisons.engines import PART, REPLICATE, SIDE, CompareOptions
 from perfarray.comparisons.evidence import Measured
 from perfarray.comparisons.intervals import RATIO_OUTPUTS
-from perfarray.comparisons.medians import BEYOND
+from perfarray.comparisons.medians import BEYOND, MEDIAN
 from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.priors import PRIOR
 from perfarray.comparisons.thresholds import THRESHOLD
@@ -26,10 +26,12 @@ from perfarray.timings.notes import Note, check, collecting_notes, count_note, w
 from perfarray.timings.resolve import check_names
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import listed
+from perfarray.timings.zeros import cell_names
 
 Variables = dict[Hashable, xr.Variable]  # arrays by name, whose labels are those of the evidence
 
 DECIDING = "deciding"  # the check of verdicts that intervals do not show
+ZERO_MEANS = "zero_means"  # the check of ratios from or to 0
 
 # The variables of a comparison, in the order of `numerics.verdicts.judge`: of every benchmark, then the means of both sides, of the suite
 ROW_OUTPUTS = RATIO_OUTPUTS | {
@@ -77,7 +79,15 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
         for measured, levels in zip(measurements, adjusted, strict=True):
             result = _labelled(measured, _decide(measured, levels, options), options.across, {**measured.attrs, **attrs})
             declared = options.shared is not None or measured.pair.jointly or options.paired is not None
-            checks = (UNITS, DEPENDENCE, specific, DECIDING, *((PRIOR,) if options.rules.prior else ()), *(() if declared else (MOVEMENT,)))
+            checks = (
+                UNITS,
+                DEPENDENCE,
+                specific,
+                DECIDING,
+                ZERO_MEANS,
+                *((PRIOR,) if options.rules.prior else ()),
+                *(() if declared else (MOVEMENT,)),
+            )
             results.append(with_notes(result, *measured.notes, checks=checks))
     if isinstance(options.metric, str | None):
         return with_notes(results[0], *notes)
@@ -192,3 +202,14 @@ def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     text = f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: {WIDER[result.attrs['correction']]}"
     note = count_note("by_pvalue", text, ~result.variables["interval_agrees"].values)
     return (None if note is None else replace(note, aside=True),)
+
+
+@check(ZERO_MEANS)
+def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name the cells in which a side is 0, so that there is no log of their ratio."""
+    if result.attrs.get("statistic") == MEDIAN:
+        return ()  # declined already
+    zero = (result["candidate_mean"] == 0) | (result["baseline_mean"] == 0)
+    names = cell_names(zero)
+    text = f"{{cells}} have a mean of 0: {listed(names, 5)}. Their difference decides, and the suite row leaves them out."
+    return (count_note(ZERO_MEANS, text, zero.values, names=names),)

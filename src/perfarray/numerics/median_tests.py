@@ -170,5 +170,8 @@ def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], r
         units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
         summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))
-    ratio = Ratio(quotient(summaries[0].mean, summaries[1].mean), summaries[0], summaries[1], extra, extra, rules.paired)
+    # Where a run one standard error below the median is 0, the log has no error, and the benchmark is left out.
+    uncertain = np.isinf(errors[0] + errors[1]).reshape(batch)
+    estimate = np.where(uncertain, np.nan, quotient(summaries[0].mean, summaries[1].mean))
+    ratio = Ratio(estimate, summaries[0], summaries[1], extra, extra, rules.paired)
     return suite_row(suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits, censoring)

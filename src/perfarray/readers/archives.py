@@ -14,7 +14,7 @@ from uuid import uuid4
 import xarray as xr
 
 from perfarray.conventions import HISTORY
-from perfarray.readers.attempts import Attempt, companion_paths, iter_attempts, table_or_reason
+from perfarray.readers.attempts import NOT_READ, Attempt, companion_paths, iter_attempts, table_or_reason
 from perfarray.readers.custom import file_options
 from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
 from perfarray.readers.joining import combine
@@ -234,8 +234,9 @@ def read_archive(
         n_files = len(tables) + len(skipped) + len(broken)
         companions = companion_paths(skipped, tables)
         unknown = [file.label for file in skipped if file.path not in companions]
+        packed = {file.problem: f"{file.label!r} {file.problem}" for file in skipped if file.problem}
         if not tables:
-            raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
+            raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown, [*packed.values()])}")
         tables, files, repeats = without_repeats(tables, files)
         with _errors_with_paths(paths):
             joined = combine(tables, files)
@@ -244,7 +245,7 @@ def read_archive(
     dataset = keep_notes(
         _by_date(built) if isinstance(paths, str | PathLike) else built,
         _left_out("broken_files", n_files, broken if on_error == "warn" else []),
-        _left_out("unknown_format", n_files, unknown),
+        _left_out("unknown_format", n_files, unknown, [*packed.values()]),
         *repeats,
         *_first_of_each_kind(joined.notes),
     )
@@ -267,12 +268,12 @@ def _collector_paused() -> Iterator[None]:
 def _outcomes(attempts: Iterable[Attempt], paths: Any, on_error: str) -> tuple[list[Table], list[InputFile], list[InputFile], list[str]]:
     """Return the tables, their files, the files that were skipped, and the errors of broken ones; raise the first of these if asked to."""
     tables, files, skipped, broken = [], [], [], []
-    for file, table, _, error in attempts:
+    for file, table, skip_reason, error in attempts:
         if table is not None:
             tables.append(table)
             files.append(file)
         elif error is None:
-            skipped.append(file)
+            skipped.append(file if skip_reason in NOT_READ else file._replace(problem=skip_reason))
         elif on_error != "raise":
             broken.append(str(error))
         else:
@@ -309,14 +310,15 @@ def _reason(code: str, names: Sequence[str]) -> str:
     return f"{len(names)} {'is' if len(names) == 1 else 'are'} {LEFT_OUT[code]}: {listed(names, 5)}"
 
 
-def _left_out(code: str, files: int, names: Sequence[str]) -> Note | None:
+def _left_out(code: str, files: int, names: Sequence[str], remedies: Sequence[str] = ()) -> Note | None:
     values = {"files": len(names), "of": files, "names": list(names[:LISTED_NAMES])}
-    return Note(code, f"of {files} files, {_reason(code, names)}", values) if names else None
+    return Note(code, f"of {files} files, {'; '.join([_reason(code, names), *remedies])}", values) if names else None
 
 
-def _reasons(broken: Sequence[str], unknown: Sequence[str]) -> str:
+def _reasons(broken: Sequence[str], unknown: Sequence[str], remedies: Sequence[str]) -> str:
     reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, unknown), strict=True) if names]
-    if unknown:
+    reasons += remedies
+    if len(unknown) > len(remedies):
         reasons += [f"formats that are known: {names_of_formats()}", "read(FILE), or perfarray files FILE, says what would help with one"]
     return f": {'; '.join(reasons)}"
 

@@ -5,6 +5,7 @@ In a folder, files below `key=value` folders, and files called `part-0`, `part-1
 """
 
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from itertools import groupby
@@ -17,8 +18,9 @@ import pandas as pd
 
 from perfarray.conventions import UNKNOWN
 from perfarray.readers import custom, tidy_csv
+from perfarray.readers.arrow_sizes import Size, arrow_size, in_memory, parquet_size, text_bytes
 from perfarray.readers.finding import InputFile
-from perfarray.readers.opening import Source
+from perfarray.readers.opening import Source, text_of_path
 from perfarray.tables.columns import Table
 from perfarray.tables.measured import MEASURED, value_column
 from perfarray.timings.options import options
@@ -33,6 +35,8 @@ STATED: Final = (PROGRAM, "units", "better", "metric", "shared_levels")  # keys 
 PARTITION: Final = pattern(r"([^=/]+)=(.*)")  # a folder of a partitioned table
 PART: Final = pattern(r"part[-_.]?\d.*")  # a file of a table in several files
 MISSING: Final = "__HIVE_DEFAULT_PARTITION__"
+DELTA: Final = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}  # encodings of texts that pyarrow cannot read as categories
+ROWS: Final = 1 << 16  # rows of such a file that are read at once
 ROW_INDEX: Final = "__index_level_"  # begins the columns that pandas writes an index to
 
 
@@ -78,7 +82,7 @@ def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
             grouped += members
             continue
         first = members[0]
-        inner = first.path.relative_to(root).as_posix()
+        inner = text_of_path(first.path.relative_to(root).as_posix())
         label = first.label.removesuffix(inner).strip("/") or root.name
         grouped.append(first._replace(path=root, label=label, parts=tuple(file.path for file in members)))
     return grouped
@@ -106,9 +110,6 @@ def _frame(source: Source) -> tuple[pd.DataFrame, dict[str, str]]:
     table = _arrow_table(source)
     metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (table.schema.metadata or {}).items()}
     table = table.select([name for name in table.column_names if not name.startswith(ROW_INDEX)])
-    repeated = [name for name in table.column_names if table.column_names.count(name) > 1]
-    if repeated:
-        raise source.error(f"has a column twice: {listed(dict.fromkeys(repeated))}")
     if not table.num_rows:
         raise source.error("has columns and no rows")
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
@@ -118,38 +119,80 @@ def _frame(source: Source) -> tuple[pd.DataFrame, dict[str, str]]:
 def _arrow_table(source: Source) -> Any:
     try:
         import pyarrow as pa
-        from pyarrow import ipc, parquet, types
+        from pyarrow import types
     except ImportError as error:
         raise ImportError("Parquet and Arrow files are read with pyarrow, which is not installed; install perfarray[tables]") from error
-    content, limits = source.unpacked(), options()
+    content = source.unpacked()
     if not content.strip():
         raise source.error("is empty")
     try:
-        if content.startswith(PARQUET):
-            file = parquet.ParquetFile(BytesIO(content))
-            _check_size(source, file.metadata.num_rows, file.metadata.num_columns)
-            table = file.read()
-        else:
-            with ipc.open_file(BytesIO(content)) as reader:
-                table = reader.read_all()
-            table.validate(full=True)  # damaged offsets would lead out of the memory of the file
-            _check_size(source, table.num_rows, table.num_columns)
-        nested = [field.name for field in table.schema if types.is_nested(field.type)]
-        if nested:
-            raise source.error(f"column {nested[0]!r} holds lists or structures; a table has one row per measurement (explode it)")
-        if table.nbytes > limits.max_file_bytes:
-            source.too_large(limits.max_file_bytes)
+        table = (_parquet_table if content.startswith(PARQUET) else _ipc_table)(source, content)
+        limit = source.most_unpacked()
+        if table.nbytes + text_bytes(table) > limit[0]:
+            source.too_large(*limit)
         decimals = {field.name: pa.float64() for field in table.schema if types.is_decimal(field.type)}
         return table.cast(
             pa.schema([pa.field(field.name, decimals.get(field.name, field.type)) for field in table.schema], table.schema.metadata)
         )
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeError, struct.error, IndexError) as error:
         raise source.error(f"is cut off or damaged: {str(error).partition(chr(10))[0]}") from None
 
 
-def _check_size(source: Source, rows: int, columns: int) -> None:
-    if rows * max(columns, 1) > options().max_cells:
-        raise source.error(f"holds {rows} rows of {columns} columns; set_options(max_cells=...) allows more cells")
+def _parquet_table(source: Source, content: bytes) -> Any:
+    from pyarrow import Table, parquet, types
+
+    file = parquet.ParquetFile(BytesIO(content))
+    schema = file.schema_arrow
+    _check_columns(source, schema)
+    _check_size(source, parquet_size(file.metadata), schema.types)
+    texts = [number for number, kind in enumerate(schema.types) if types.is_string(kind) or types.is_binary(kind)]
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    deltas = [number for number in texts if any(DELTA & {*group.column(number).encodings} for group in groups)]
+    # A text that recurs is stored once, and is read so, until it is known how many bytes all rows have.
+    recurring = [schema.names[number] for number in texts if number not in deltas]
+    file = parquet.ParquetFile(BytesIO(content), read_dictionary=recurring)
+    if not deltas:
+        return file.read()
+    # A text may repeat the beginning of the one before, and take the room of all: few rows are read at once.
+    limit = source.most_unpacked()
+    largest = max(group.column(number).total_uncompressed_size for group in groups for number in deltas)
+    batches, n_bytes = [], 0
+    for batch in file.iter_batches(batch_size=min(ROWS, limit[0] // max(largest, 1) + 1)):
+        batches.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes > limit[0]:
+            source.too_large(*limit)
+    return Table.from_batches(batches, file.schema_arrow)
+
+
+def _ipc_table(source: Source, content: bytes) -> Any:
+    from pyarrow import ipc
+
+    with ipc.open_file(BytesIO(content)) as reader:
+        _check_columns(source, reader.schema)
+        _check_size(source, arrow_size(content), reader.schema.types)
+        table = reader.read_all()
+    table.validate(full=True)  # damaged offsets would lead out of the memory of the file
+    return table
+
+
+def _check_columns(source: Source, schema: Any) -> None:
+    """Raise where a column occurs twice, or holds what is no value or label."""
+    from pyarrow import types
+
+    tidy_csv.check_columns(source.error, schema.names)
+    nested = [field.name for field in schema if types.is_nested(field.type)]
+    if nested:
+        raise source.error(f"column {nested[0]!r} holds lists or structures; a table has one row per measurement (explode it)")
+
+
+def _check_size(source: Source, size: Size, kinds: Sequence[Any]) -> None:
+    """Raise where a table would fill the memory, before anything of it is read."""
+    if size.rows * max(len(kinds), 1) > options().max_cells:
+        raise source.error(f"holds {size.rows} rows of {len(kinds)} columns; set_options(max_cells=...) allows more cells")
+    limit = source.most_unpacked()
+    if in_memory(size, kinds) > limit[0]:
+        source.too_large(*limit)
 
 
 def _table(source: Source, frame: pd.DataFrame, stated: Mapping[str, str]) -> Table:
@@ -178,12 +221,10 @@ def roles_written(text: str, columns: Sequence[str]) -> dict[str, Any] | None:
         units, better, dims, shared = (roles[key] for key in ("units", "better", "dims", "shared"))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    texts = [*units, *units.values(), *better, *better.values()] if isinstance(units, dict) and isinstance(better, dict) else [None]
-    if (
-        not all(isinstance(name, str) for name in (*texts, *dims, *shared))
-        or not {*units, *dims} <= {*columns}
-        or units.keys() != better.keys()
-    ):
+    if not (isinstance(units, dict) and isinstance(better, dict) and isinstance(dims, list) and isinstance(shared, list) and units):
+        return None
+    texts = [*units, *units.values(), *better, *better.values(), *dims, *shared]
+    if not all(isinstance(name, str) for name in texts) or not {*units, *dims} <= {*columns} or units.keys() != better.keys():
         return None
     return {
         "value": {name: name for name in units}, "units": units, "better": better, "shared": shared, "dims": {name: name for name in dims},

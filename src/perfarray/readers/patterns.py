@@ -1,7 +1,8 @@
 """Patterns of home-grown files: the numbers that a pattern names, each with what its place and what stands beside it say.
 
-A name in braces is a dim whose labels are keys, or a level. In a list the label of an entry is a text beside the number, never the place:
-another list may be longer, or in another order. Only where no text stands there is the place the label.
+A name in braces is a dim whose labels are keys, or a level. In a list the label of an entry is a text beside the number, else the one whole
+number that differs between all entries, never the place: another list may be longer, or in another order. Only where neither stands there
+is the place the label.
 """
 
 import csv
@@ -17,10 +18,12 @@ from perfarray.readers import tidy_csv
 from perfarray.readers.layout import read_layout
 from perfarray.readers.numbers import number, whole
 from perfarray.readers.opening import Source
-from perfarray.tables.measured import LIKE_BENCHMARKS, name_and_unit, value_column
+from perfarray.tables.measured import LIKE_BENCHMARKS, LIKE_VALUES, name_and_unit, value_column
 
 VALUE = "value"  # Name of a quantity that has none
 UNIT_KEYS = ("unit", "units")
+# Names of whole numbers that were counted or measured, and are no labels
+COUNTED = re.compile(r"count|date|error|iter|loop|pid|repeat|repetition|round|runs|sample|seed|stamp|total", re.I)
 
 
 class Pattern(NamedTuple):
@@ -107,7 +110,7 @@ def _json_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
     patterns = [read_layout(step).pattern if "{" in step else re.compile(re.escape(step)) for step in steps]
     named = set(source.options.dims.values())
 
-    def walk(node: Any, depth: int, metadata: Mapping[str, Any], location: str, place: str | None) -> Iterator[Cell]:
+    def walk(node: Any, depth: int, metadata: Mapping[str, Any], location: str, place: tuple[str, str | None] | None) -> Iterator[Cell]:
         if depth == len(patterns):
             if isinstance(node, dict | list):
                 raise source.error(
@@ -122,21 +125,38 @@ def _json_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
             for key, value in children
             if isinstance(key, str) and isinstance(value, str | int | float) and not (last and (step.groups or step.fullmatch(key)))
         }
-        if place is not None and (labelled := _labelled(metadata, place, siblings, named)) is not None:
+        if place is not None and (labelled := _labelled(metadata, *place, siblings, named)) is not None:
             metadata, place = labelled, None
+        parameter = _parameter(node, patterns[depth + 1]) if isinstance(node, list) and step.groups and not last else None
         for key, child in children:
             match = step.fullmatch(str(key))
             if match is not None and (last or isinstance(child, dict | list)):
                 labels: dict[str, Any] = match.groupdict()
                 if isinstance(key, int):
                     labels = {dim: key if dim in LEVELS or dim in named else Place(key, len(children)) for dim in labels}
-                    place = next((dim for dim, label in labels.items() if isinstance(label, Place)), None)
+                    place = next(((dim, parameter) for dim, label in labels.items() if isinstance(label, Place)), None)
                 yield from walk(child, depth + 1, {**metadata, **siblings, **labels}, f"{location}/{key}" if location else str(key), place)
 
     yield from walk(source.json, 0, {}, "", None)
 
 
-def _labelled(metadata: Mapping[str, Any], place: str, siblings: Mapping[str, Any], named: Collection[Any]) -> dict[str, Any] | None:
+def _parameter(entries: list[Any], value_step: re.Pattern[str]) -> str | None:
+    """Return the name of the only whole number that differs between all entries of a list, None if there is none or are several."""
+    if len(entries) < 2 or not all(isinstance(entry, dict) for entry in entries):
+        return None
+    names = [
+        name
+        for name in entries[0]
+        if not (value_step.fullmatch(name) or COUNTED.search(name) or LIKE_VALUES.search(name))
+        and all(type(entry.get(name)) is int for entry in entries)
+        and len({entry[name] for entry in entries}) == len(entries)
+    ]
+    return names[0] if len(names) == 1 else None
+
+
+def _labelled(
+    metadata: Mapping[str, Any], place: str, parameter: str | None, siblings: Mapping[str, Any], named: Collection[Any]
+) -> dict[str, Any] | None:
     """Return metadata in which the label of an entry stands for its place in a list, None where no label stands beside the number.
 
     What the caller names as a dim tells entries apart, and then the place is no label at all.
@@ -145,8 +165,8 @@ def _labelled(metadata: Mapping[str, Any], place: str, siblings: Mapping[str, An
     if any(name in named for name in siblings):
         return others
     texts = [name for name, value in siblings.items() if _is_label(name, value)]
-    name = next((name for name in texts if LIKE_BENCHMARKS.search(name)), texts[0] if texts else None)
-    return None if name is None else {**others, place: siblings[name]}
+    name = next((name for name in texts if LIKE_BENCHMARKS.search(name)), texts[0] if texts else parameter)
+    return None if name is None or name not in siblings else {**others, place: siblings[name]}
 
 
 def _is_label(name: str, value: Any) -> bool:

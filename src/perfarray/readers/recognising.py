@@ -20,7 +20,7 @@ from perfarray.readers.suggestions import suggestion
 from perfarray.tables.columns import Table
 
 # Errors of a reader where the content is not as its format has it
-MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError)
 
 
 class Format(NamedTuple):

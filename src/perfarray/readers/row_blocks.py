@@ -35,7 +35,9 @@ class Rows(NamedTuple):
 
 def rows_of(place: Path) -> Rows:
     """Return a table as rows."""
-    return _of_parquet(place) if place.is_dir() or place.suffix.lower() in parquet.SUFFIXES else _of_csv(place)
+    rows = _of_parquet(place) if place.is_dir() or place.suffix.lower() in parquet.SUFFIXES else _of_csv(place)
+    tidy_csv.check_columns(rows.error, rows.columns)
+    return rows
 
 
 def _of_csv(place: Path) -> Rows:

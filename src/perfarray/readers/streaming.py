@@ -6,7 +6,6 @@ The second pass places the values in a file of the whole array, from which the s
 import mmap
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import xarray as xr
@@ -20,6 +19,7 @@ from perfarray.readers.lazy_tables import assembled
 from perfarray.readers.opening import MissingFileError
 from perfarray.readers.row_blocks import rows_of
 from perfarray.readers.table_cells import Present, TableCells, cells_of
+from perfarray.tables.replacing import workspace
 from perfarray.tables.stores.writing import opened, write
 from perfarray.timings.progress import progress_bar
 
@@ -51,8 +51,8 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
 
     Notes
     -----
-    The table is read twice, and a temporary file of eight bytes a cell lies beside the store. Limits of `set_options` are on the labels,
-    not on the rows.
+    The table is read twice, and a temporary file of eight bytes a cell lies in a hidden folder beside the store. Limits of `set_options`
+    are on the labels, not on the rows.
 
     Examples
     --------
@@ -71,8 +71,8 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     if not place.exists():
         raise MissingFileError(f"{place}: there is no such file")
     cells = cells_of(rows_of(place), read_archive, progress=progress)
-    with TemporaryDirectory(dir=output.parent) as scratch:
-        write(_placed(cells, Path(scratch), progress), output)
+    with workspace(output) as scratch:
+        write(_placed(cells, scratch, progress), output)
     return opened(output)
 
 

@@ -9,7 +9,8 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ import pandas as pd
 from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS, SECONDS, TIME, seconds_factor
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import WRITTEN, checked
-from perfarray.readers.opening import BEGINNING, Source
+from perfarray.readers.opening import BEGINNING, FileError, Source
 from perfarray.tables.columns import Table, are_distinct, joint_codes
 from perfarray.tables.long_table import table_of
 from perfarray.tables.measured import in_one_unit, scaled, value_column, value_columns
@@ -80,6 +81,7 @@ def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -
             frame[column], units[metric] = _numbers(source, frame[column], units[metric])
     frame = scaled(frame, next(iter(value.values())), factors)
     other_columns = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
+    check_columns(source.error, [*other_columns.values(), *value.values()])
     renamed = frame.rename(columns=other_columns) if any(old != new for old, new in other_columns.items()) else frame
     table = table_of_frame(
         source,
@@ -120,8 +122,7 @@ def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
     columns, delimiter = header(source.beginning), separator(source.beginning)
     content = _without_comments(source, delimiter)
-    if len(set(columns)) != len(columns):
-        raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
+    check_columns(source.error, columns)
     labels = [name for name in columns if name in (*COMPARED, *HISTORY)]
     try:
         frame, uneven = _parsed(content, columns, labels, delimiter)
@@ -261,7 +262,7 @@ def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> No
     negative = (values < 0) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool))
     if negative.any():
         row = int(negative.argmax())
-        raise source.error(f"column {column.name!r}, row {row + 1} under the header, is {values[row]}; expected a number from 0")
+        raise source.error(f"column {column.name!r}, row {row + 1} under the header, is {float(values[row])}; expected a number from 0")
 
 
 def _check_repeats(source: Source, table: Table) -> None:
@@ -279,6 +280,13 @@ def comments(text: str) -> str:
     """Return the lines of comment before the header."""
     match = re.match(r"(?:#[^\n]*(?:\n|$)|[^\S\n]*\n)*", text)
     return match.group() if match else ""
+
+
+def check_columns(error: Callable[[str], FileError], columns: Iterable[str]) -> None:
+    """Raise where a column occurs twice; blanks around a name do not tell it from another."""
+    repeated = [name for name, count in Counter(name.strip() for name in columns).items() if count > 1]
+    if repeated:
+        raise error(f"has a column twice: {listed(sorted(repeated))}; rename or remove one")
 
 
 def header(text: str) -> list[str]:

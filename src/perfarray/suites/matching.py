@@ -10,21 +10,23 @@ import numpy as np
 import xarray as xr
 
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, suite_units
-from perfarray.numerics.types import Floats, Integers
+from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, run_statistic, suite_units
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
 from perfarray.timings.across import MOVEMENT, UNMATCHED, Weights, check_across, name_suites, suites_hint
 from perfarray.timings.apply import Labels, Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
+from perfarray.timings.copies import copies_note, same_runs
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, label_values, resolve_pair
-from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve
+from perfarray.timings.resolve import Data, Timings, check_dim, decline_zeros, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.units import describe_value, pool_above_unit, unit_depth, value_depth
 from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, weigh
+from perfarray.timings.zeros import Positive
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
@@ -133,13 +135,14 @@ def _bounded_scores(result: Result, system: OneSystem) -> Result:
 def resolve_systems(
     times: Data, baseline: object, across: str, weights: Weights | None = None, *,
     dim: str | None, metric: str | list[str] | None, levels: str | tuple[str, ...] | None, unit: str | None,
-    shared: str | tuple[str, ...] | None = None, paired: str | None = None, censored: str = "drop",
+    shared: str | tuple[str, ...] | None = None, paired: str | None = None, censored: str = "drop", positive_of: str = "min",
+    with_copies: bool = False,
 ) -> TwoSystems:  # fmt: skip
     """Choose metric, nest, weights and units, and match both systems."""
     weighing = weigh(times, across, weights)
     pair = resolve_pair(
         weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared,
-        positive="a ratio of suite scores", positive_at=unit or 0, censored=censored,
+        positive=Positive("a ratio of suite scores", positive_of, unit or 0), censored=censored, with_copies=with_copies,
     )  # fmt: skip
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth = unit_depth(pair.candidate, unit)
@@ -151,12 +154,13 @@ def resolve_systems(
 
 def over_suites(
     kernel: Kernel, systems: TwoSystems, variables: dict[str, Output], coords: dict[str, Any] | None = None, *,
-    shared: bool = False, paired: bool = False, tested: bool = True, in_key_order: bool = False,
+    shared: bool = False, paired: bool = False, tested: bool = True, in_key_order: bool = False, statistic: str = "mean",
 ) -> xr.Dataset:  # fmt: skip
     """Give a formula the matched units of both systems (suites, benchmarks, units) and the keys of the suites; label what it returns.
 
     The result also counts the benchmarks, and with `tested` says whether the units of different benchmarks move together: NaN where they
-    are treated jointly. Where random numbers are drawn, benchmarks come in an order that depends on their labels alone.
+    are treated jointly. Where random numbers are drawn, benchmarks come in an order that depends on their labels alone. A copy of the
+    other side has its score, the `statistic` of its runs, in place of every run: both scores are one number, and their ratio does not vary.
     """
     across, levels, depth = systems.across, systems.pair.candidate.levels, systems.depth
     arrays = [along(side, across) for side in (systems.pair.candidate, systems.pair.baseline)]
@@ -166,9 +170,15 @@ def over_suites(
     variables = variables | outputs(suite_benchmarks="benchmarks measured on both sides", _incomplete="")
     variables |= {"_matched": Output((across,), "", bool)} | (movement_outputs() if tested else {})
     by_label = [across in output.dims for output in variables.values()]
+    same = same_runs(systems.pair)
+    copies = [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
+    copies = [mask.chunk({across: -1}) if is_chunked(mask) else mask for mask in copies]
 
-    def unfolded(new: Floats, old: Floats, cells: Any) -> tuple[np.ndarray, ...]:
-        units = (suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old))
+    def unfolded(new: Floats, old: Floats, cells: Any, *copies: Mask) -> tuple[np.ndarray, ...]:
+        units = [suite_units(side, cells.shape, len(levels), depth)[:, order] for side in (new, old)]
+        for mask in copies:
+            constant = np.broadcast_to(mask, (*cells.shape, len(labels))).reshape(-1, len(labels))[:, order, None]
+            units = [np.where(constant & ~np.isnan(side), run_statistic(side, statistic)[..., None], side) for side in units]
         sides = match_sides(*units, shared=shared, paired=paired)
         counts = sides.matched.sum(axis=-1).astype(float), sides.incomplete.astype(float), sides.matched
         joint = (np.full(cells.size, np.nan),) * 2 if shared or not tested else movement(sides.new, sides.old, paired=paired)
@@ -176,9 +186,9 @@ def over_suites(
         answers = tuple(answer.reshape((*cells.shape, *answer.shape[1:])) for answer in answers)
         return tuple(answer[..., original_order] if labelled else answer for answer, labelled in zip(answers, by_label, strict=True))
 
-    core = [[across, *levels], [across, *levels], []]
+    core = [[across, *levels], [across, *levels], [], *([across] for _ in copies)]
     names = (coords or {}) | {across: labels.tolist()}
-    return apply(unfolded, *arrays, cell_keys(arrays, levels, across), core=core, outputs=variables, coords=names)
+    return apply(unfolded, *arrays, cell_keys(arrays, levels, across), *copies, core=core, outputs=variables, coords=names)
 
 
 def movement_outputs() -> dict[str, Output]:
@@ -231,7 +241,7 @@ def describe_two(
         text += f"; each ratio is over the benchmarks measured on both sides{suites_hint(array, across) if suites is None else ''}"
         missing = Note("unmatched", text, {"labels": [str(label) for label in lacking], "dim": across})
     slow = slow_end_note([attrs.get("statistic")], systems.better)
-    remarks = (*pair.notes, slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
+    remarks = (*pair.notes, copies_note(pair), slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
     return with_notes(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
 
 
@@ -289,9 +299,9 @@ def resolve_runs(
     drawing = Drawing(check_count(n_resamples, "n_resamples", 2), mean, key_of(rng))
     positive = "" if mean == "arithmetic" else f"mean={mean!r}"
     weighing = weigh(times, across, weights)
-    data = pool_above_unit(resolve(weighing.select(times), metric, levels, shared=shared, censored="bound"), unit)
+    data = pool_above_unit(resolve(weighing.select(times), metric, levels, shared=shared, censored="bound", with_copies=True), unit)
     depth = value_depth(data, value)
-    data = check_positive_values(data, positive, depth) if positive else data
+    data = decline_zeros(data, Positive(positive, level=depth)) if positive else data
     system = match_cells(data, across, weighing)
     check_dim(data.array, across, "across")
     declared = shared is not None or data.levels[0] in data.shared
@@ -314,7 +324,7 @@ def over_cells(
     """
     data, across, array = runs.system.data, runs.system.across, runs.system.data.array
     # Not `runs` in the formula: tasks of dask would carry the timings.
-    depth, value_depth, mean, shared = len(data.levels), runs.depth, runs.drawing.mean, data.levels[0] in data.shared
+    depth, value_depth, shared = len(data.levels), runs.depth, data.levels[0] in data.shared
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
     joint = joint if most is None else min(joint, most)
     labels = label_values(array, across)
@@ -324,10 +334,6 @@ def over_cells(
     def arranged(values: Floats, cells: Any, complete: Any) -> tuple[np.ndarray, ...]:
         positions = order[complete.reshape(-1)[order]]
         chosen = values.take(positions, axis=values.ndim - depth - 1)
-        if mean != "arithmetic":
-            # Data in memory were refused; a lazy cell with such a value has no score.
-            wrong = (unit_means(chosen, depth - value_depth) <= 0).any(axis=tuple(range(-value_depth - 2, 0)))
-            chosen = np.where(wrong.reshape(*wrong.shape, *[1] * (depth + 1)), np.nan, chosen)
         units = unit_means(chosen, depth)
         units = units.reshape(-1, *units.shape[-2:])
         movement = (np.full(len(units), np.nan),) * 2 if shared else common_movement(units)

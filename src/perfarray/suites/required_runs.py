@@ -106,7 +106,9 @@ def required_runs(
     if target <= 0:
         raise ValueError(f"width={width!r}: give the width of the interval that is wanted, a positive number such as 0.02")
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
-    systems = matching.resolve_systems(times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared)
+    systems = matching.resolve_systems(
+        times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, with_copies=True
+    )
     shared_units, shares = systems.shared, systems.weights(in_key_order=draws is not None)
     score = Score(mean, resolve_best(statistic, systems.better), shared=shared_units, confidence_level=level, weights=shares)
     most = _most(systems, first)
@@ -123,7 +125,7 @@ def required_runs(
     named |= outputs(n_baseline="runs of the baseline's benchmark that has fewest")
     named |= {"remark": Output((), "", object, "why no number of the runs is enough")} | outputs(_unused="")
     in_key_order, coords = draws is not None, {RUNS: range(first, most + 1)}
-    result = matching.over_suites(kernel, systems, named, coords, shared=shared_units, in_key_order=in_key_order)
+    result = matching.over_suites(kernel, systems, named, coords, shared=shared_units, in_key_order=in_key_order, statistic=score.statistic)
     attrs: dict[str, Hashable] = {"result": "required_runs", "method": method, "question": QUESTION, "mean": mean, "statistic": statistic}
     attrs |= {"confidence_level": level, "width": target, "start": first}
     attrs |= {"n_resamples": draws.n_resamples} | describe_key(draws.key) if draws is not None else {}

@@ -160,5 +160,4 @@ def check_values(table: Table) -> None:
         wrong = out_of_range(metric.values, None if main else name, metric.units) & (np.isinf(metric.values) | ~failed)
         if wrong.any():
             row = int(wrong.argmax())
-            least = "above" if main or name == TIME else "from"
-            raise ValueError(f"{name} of {table.place(row)} is {metric.values[row]}; expected a number {least} 0")
+            raise ValueError(f"{name} of {table.place(row)} is {metric.values[row]}; expected a number from 0")

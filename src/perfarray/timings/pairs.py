@@ -12,14 +12,16 @@ import numpy.typing as npt
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from perfarray.conventions import BENCHMARK, CENSORED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
+from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
 from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
 from perfarray.timings.validation import listed
+from perfarray.timings.validity import validity_notes
+from perfarray.timings.zeros import Positive, joined_notes
 
 # A value worse than any measurement, for ranks and medians; its square is finite
 WORST = 1e150
@@ -102,25 +104,28 @@ def resolve_pair(
     levels: str | Sequence[str] | None,
     paired: str | None = None,
     shared: str | Sequence[str] | None = None,
-    positive: str = "",
-    positive_at: str | int = 0,
+    positive: Positive | None = None,
     censored: str = "drop",
     keep: Sequence[str] = (),
+    with_copies: bool = False,
     measured: bool = True,
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` matches the units of the outermost level; `keep` names coordinates of the baseline to keep besides its labels and the mark of
-    stopped runs. The other arguments are those of `resolve`.
+    `paired` matches the units of the outermost level; `keep` names coordinates of the baseline to keep besides its labels and the marks of
+    stopped runs and of copies that count. The other arguments are those of `resolve`.
     """
-    choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored, measured=measured)
+    choose = partial(resolve, positive=positive, censored=censored, with_copies=with_copies, measured=measured)
     candidate = choose(times, metric, levels, shared=shared)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
         reference = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
         pair = _pair_of_objects(candidate, reference, dim)
     else:
         pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
-    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *((CENSORED,) if pair.baseline.bounded else ())}
+    label = None if baseline is EVERY or isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
+    pair = pair._replace(notes=(*pair.notes, *validity_notes(pair.candidate.array, pair.baseline.array, pair.dim, label)))
+    marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
+    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks}
     if dropped := [name for name in array.coords if name not in kept]:
         pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
     if paired is not None:
@@ -303,7 +308,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             new, old = new.sel({name: common}), old.sel({name: common})
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
-    notes = (*candidate.notes, *baseline.notes, *differing, *check_sides(new, old, candidate.levels, dim))
+    notes = (*joined_notes(candidate.notes, baseline.notes), *differing, *check_sides(new, old, candidate.levels, dim))
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"
@@ -347,6 +352,14 @@ def match_units(pair: Pair, paired: str) -> Pair:
             text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
             pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
+
+
+def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:
+    """Return the pair without the cells of either side in which what a method needs is not above 0, with one note that names them."""
+    candidate, baseline = (decline_zeros(side._replace(notes=()), positive) for side in (pair.candidate, pair.baseline))
+    codes = [note.code for note in pair.notes]
+    notes = [note for note in joined_notes(candidate.notes, baseline.notes) if note.code not in codes]
+    return pair._replace(candidate=candidate, baseline=baseline, notes=(*pair.notes, *notes))
 
 
 def worst_case(pair: Pair) -> Pair:

@@ -12,13 +12,17 @@ from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import check_direction, check_limits, check_positive, direction_by_name, measurable
+from perfarray.timings.values import check_direction, check_limits, direction_by_name, measurable
+from perfarray.timings.zeros import ZEROS, Positive, cell_names, without_zeros, zeros_note
 
 Data = xr.DataArray | xr.Dataset
 
 
 class Timings(NamedTuple):
-    """One metric, ready to compute with: its marked values are NaN, and its nest is known."""
+    """One metric, ready to compute with: its marked values are NaN, and its nest is known.
+
+    Where copies of other results count, the coordinate `copied` says which cells hold nothing else; it has no level.
+    """
 
     array: xr.DataArray
     levels: tuple[str, ...]
@@ -148,21 +152,15 @@ def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
     return ()
 
 
-def cell_names(where: xr.DataArray) -> list[str]:
-    """Return the labels of the True cells, each as `label` or `label, label`."""
-    labels = [where[dim].values for dim in where.dims]
-    return [", ".join(str(values[i]) for values, i in zip(labels, index, strict=True)) for index in np.argwhere(where.values)]
-
-
 def resolve(
     times: Data,
     metric: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     *,
     shared: str | Sequence[str] | None = None,
-    positive: str = "",
-    positive_at: str | int = 0,
+    positive: Positive | None = None,
     censored: str = "drop",
+    with_copies: bool = False,
     measured: bool = True,
     any_size: bool = False,
 ) -> Timings:
@@ -172,12 +170,12 @@ def resolve(
     ----------
     times, metric, levels, shared
         As every public method takes them.
-    positive : str
-        What needs positive values, for the message; "" where any will do.
-    positive_at : str or int
-        The level whose repetitions' means must be positive, or its position.
+    positive : Positive, optional
+        What must be above 0 in a cell, which is declined if it is not. Default: nothing.
     censored : {"drop", "bound"}
         Whether stopped runs are left out, or count as their limits.
+    with_copies : bool
+        Whether copies of another result count in cells that hold nothing else: they are no measurements, but the score of these cells.
     measured : bool
         Whether values are measurements, which have a range, or parameters of a model, which may be any number.
     any_size : bool
@@ -200,35 +198,44 @@ def resolve(
     outer = [name for name in above if name in array.coords and array.coords[name].ndim == 0]
     selected = _selected_unit_note(outer[0], nest[0]) if outer else None
     marks = [mark for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED)) if mark in array.coords]
-    timings = _without_marks(array, nest, marks, censored) if marks else Timings(array, nest, {})
+    timings = _without_marks(array, nest, marks, censored, with_copies) if marks else Timings(array, nest, {})
     notes = (*hidden, *check_direction(array), *timings.notes)
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
-    notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
-    return timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
+    notes = (*notes, *zeros_note(values, of_times=True)) if measured else notes
+    timings = timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
+    return timings if positive is None else decline_zeros(timings, positive)
 
 
-def _copies_note(array: xr.DataArray, nest: tuple[str, ...]) -> Note | None:
-    """Return a note on the cells that hold only copies of other results and no measurement."""
-    mark = as_mark(array.coords[COPIED])
-    only_copies = mark.all([dim for dim in mark.dims if dim in nest])
-    if not only_copies.any():
+def _cells_of_copies(array: xr.DataArray, marked: xr.DataArray, nest: Sequence[str]) -> xr.DataArray:
+    """Return which cells hold copies of other results and no measurement; gaps of ragged cells are neither."""
+    measured, copied = array.notnull() & ~marked, array.notnull() & marked
+    return copied.any(nest) & ~measured.any(nest)
+
+
+def _copies_note(cells: xr.DataArray) -> Note | None:
+    """Return a note on the cells that hold only copies of other results, and are left out."""
+    if not cells.any():
         return None
-    cells = cell_names(only_copies.isel({dim: 0 for dim, size in only_copies.sizes.items() if size == 1 < only_copies.size}))
+    names = cell_names(cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size}))
     text = (
-        f"{len(cells)} cells are copies of others, not measured, and left out (SPEC: a peak that is its base, their ratio 1 by rule): "
-        f'{listed(cells, 5)}; times.drop_vars("copied") counts them as measured'
+        f"{len(names)} cells are copies of others, not measured, and left out (SPEC: a peak that is its base, their ratio 1 by rule): "
+        f'{listed(names, 5)}; times.drop_vars("copied") counts them as measured'
     )
-    return Note("copied", text, {"cells": len(cells)})
+    return Note("copied", text, {"cells": len(names)})
 
 
-def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence[str], censored: str) -> Timings:
+def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence[str], censored: str, with_copies: bool) -> Timings:
     """Set marked values to NaN; with `censored="bound"` the limits of stopped runs replace these, unless another mark leaves them out."""
+    copies: xr.DataArray | None = None
     left_out: dict[str, int] = {}
     uncounted: list[str] = []
     at_limit: xr.DataArray | None = None
     for mark in marks:
         marked = as_mark(array.coords[mark]).drop_vars((*MARKS, CENSORED_AT), errors="ignore")
         as_limit = mark == CENSORED and censored == "bound"
+        if mark == COPIED and (is_chunked(marked) or marked.any()):
+            copies = _cells_of_copies(array, marked, levels)
+            marked = marked & ~copies if with_copies else marked
         if is_chunked(marked):
             uncounted += [] if as_limit else [mark]
         elif number := _number(marked, array):
@@ -246,8 +253,12 @@ def _without_marks(array: xr.DataArray, levels: tuple[str, ...], marks: Sequence
         array = with_limits(array, at_limit)
     dropped = at_limit is None and CENSORED in (*left_out, *uncounted)
     limit_notes = (left_out_note(left_out.get(CENSORED, 0)),) if dropped else ()
-    copies = _copies_note(array, levels) if left_out.get(COPIED) else None
-    notes = (*limit_notes, copies) if copies else limit_notes
+    note, array = None, array.drop_vars(COPIED, errors="ignore")
+    if copies is not None and with_copies:
+        array = array.assign_coords({COPIED: copies.variable})
+    elif copies is not None and not is_chunked(copies):
+        note = _copies_note(copies)
+    notes = (*limit_notes, note) if note else limit_notes
     return Timings(array, levels, left_out, notes, uncounted=tuple(uncounted), bounded=at_limit is not None)
 
 
@@ -295,9 +306,15 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
     return names
 
 
-def check_positive_values(times: Timings, needs: str, at: str | int = 0) -> Timings:
-    """Raise where means at one level are not positive and `needs` takes positive ones; add a note on zeros."""
-    return times._replace(notes=(*times.notes, *check_positive(times.array, times.levels, needs, at)))
+def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = ()) -> Timings:
+    """Return timings without the cells in which what a method needs is not above 0, with a note that names them.
+
+    Dims `along` which values are taken together, as the commits of a history, belong to a cell.
+    """
+    counted = any(note.code == ZEROS for note in times.notes)
+    array, notes = without_zeros(times.array, (*along, *times.levels), positive)
+    zeros = () if counted else zeros_note(times.array)
+    return times._replace(array=array, notes=(*times.notes, *zeros, *notes))
 
 
 def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Checks of values: finite, in range, positive where a method takes logs or ratios, with a direction that is `lower` or `higher`."""
+"""Checks of values: finite, in range, with a direction that is `lower` or `higher`."""
 
 import re
 from functools import partial
@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, SIMULATED, THROUGHPUT, seconds_factor
-from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
@@ -154,6 +153,11 @@ def _check_range(
     return values
 
 
+def place_of(array: xr.DataArray, index: Any) -> str:
+    """Write the labels of a place in an array."""
+    return _position(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], index)
+
+
 def _position(dims: tuple[str, ...], labels: list[Any], index: Any) -> str:
     return ", ".join(f"{dim}={values[i]!s}" for dim, values, i in zip(dims, labels, index, strict=True))
 
@@ -175,42 +179,3 @@ def check_limits(limit: xr.DataArray, mark: xr.DataArray, name: object) -> None:
         location = _position(tuple(map(str, wrong.dims)), [wrong[dim].values for dim in wrong.dims], first)
         where = f" at {location}" if location else ""
         raise ValueError(f"censored_at is {float(limits.values[tuple(first)]):g}{where}; a limit is a finite number above 0")
-
-
-def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at: str | int = 0) -> tuple[Note, ...]:
-    """Raise where a value is negative or the mean of a unit is zero; return a note on zeros inside units. Lazy arrays are not checked.
-
-    Parameters
-    ----------
-    array : DataArray
-        Timings.
-    levels : tuple of str
-        Their nest.
-    needs : str
-        What needs positive values (a log, a ratio), for the message.
-    at : str or int
-        The level whose repetitions' means are used, or its position; default: the outermost.
-    """
-    if is_chunked(array) or not (array.values <= 0).any():
-        return ()
-    depth = (levels.index(at) if at in levels else 0) if isinstance(at, str) else at % len(levels)
-    averaged, below = levels[: depth + 1], levels[depth + 1 :]
-    ordered = array.transpose(..., *levels)
-    means = ordered.isel(dict.fromkeys(below, 0), drop=True).copy(data=unit_means(ordered.values, len(below) + 1))
-    name, remedy = array.name or "the data", "mark failed runs as failed, or remove them"
-    if (array.values < 0).any() or not below:
-        raise ValueError(f"{needs} needs positive values; {name} has {_described(array, 'value')}; {remedy}")
-    if (means.values <= 0).any():
-        raise ValueError(f"{needs} needs positive values; {name} has {_described(means, f'mean of {averaged[-1]}s')}; {remedy}")
-    text = f"{name} has {_described(array, 'value')}; the means of {averaged[-1]}s, on which the answer rests, are positive"
-    return (Note("zeros", text, {"values": int((array.values <= 0).sum())}),)
-
-
-def _described(array: xr.DataArray, noun: str) -> str:
-    """Write how many values are not positive, and where the first one is."""
-    bad = array.values <= 0
-    first = np.argwhere(bad)[0]
-    location = _position(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
-    number = int(bad.sum())
-    them = f"{number_of(number, noun)} that {'is' if number == 1 else 'are'}"
-    return f"{them} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {location}"

@@ -199,6 +199,27 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
     assert appending.append(made("k"), store).sizes["machine"] == 11
 
 
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        ("time/c/0/0/0", "1 chunk of 'time'"),
+        ("time", "1 chunk of 'time'"),
+        ("machine/c", "1 chunk of 'machine'"),
+        ("", "5 chunks of 'benchmark', 'execution', 'machine', 'time', 'warmup'"),
+    ],
+)
+def test_a_store_that_lost_chunks_is_refused(tmp_path, reports, lost, message):
+    """A lost chunk, a lost array, lost labels: nothing is added, because they would be read as blanks; the store stays as it is."""
+    store = stored(made("ab"), tmp_path)
+    for place in [store / lost] if lost else list(store.glob("*/c")):
+        place.unlink() if place.is_file() else shutil.rmtree(place)
+    before = files(store)
+    with pytest.raises(ValueError, match=rf"a\.zarr: {message} cannot be found\. Nothing was added"):
+        appending.append(made("c"), store)
+    assert f"{message} cannot be found" in run("convert", reports, store, "--append", "--layout", "{machine}/first.csv", code=2).stderr
+    assert files(store) == before
+
+
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """Return the place of a store that was killed between the two steps in which another takes its place."""

@@ -1,4 +1,7 @@
-"""What the text reports of one archive say of the same machines made to agree: sessions, descriptions, runs published twice."""
+"""What the text reports of one archive say of the same machines made to agree: sessions, descriptions, runs published twice.
+
+Whole results state their machine themselves and have no session in their name: the others alone are numbered and described together.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,17 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, MACHINE, UNKNOWN
+from perfarray.conventions import BENCHMARK, ESTIMATED, MACHINE, UNKNOWN, VALID
+from perfarray.readers.spec import results
 from perfarray.tables.columns import Descriptor, Table
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
 MIN_COPIED_ROWS = 6  # Rows two reports must have in common to be the same run: fewer may be equal by chance
 TEXTS = ("cpu", "os")  # Descriptors that are texts; the others are numbers
+OF_RUNS = (VALID, ESTIMATED)  # Descriptors in which the reports of one machine may differ
 SESSION = "session"
 
 
 def agree(tables: Sequence[Table]) -> list[Table]:
+    """Make the tables of whole results agree as those of CSV do, and the others with each other."""
+    agreed = list(tables)
+    for kind, positions in (
+        (_agree_on_machines, [index for index, table in enumerate(tables) if SESSION in table.levels]),
+        (results.agree, [index for index, table in enumerate(tables) if SESSION not in table.levels]),
+    ):
+        for index, table in zip(positions, kind([tables[index] for index in positions]) if positions else (), strict=True):
+            agreed[index] = table
+    return agreed
+
+
+def _agree_on_machines(tables: Sequence[Table]) -> list[Table]:
     """Number the sessions of each machine from 0, mark runs published twice, and give a machine the same metadata in all its reports."""
     sessions = _session_numbers(tables)
     machines, notes = _machines(tables)
@@ -61,7 +78,7 @@ def _machines(tables: Sequence[Table]) -> tuple[dict[str, dict[str, Descriptor]]
         machine = _label(table, MACHINE)
         lists = stated.setdefault(machine, {})
         for name, descriptor in table.descriptors.items():
-            if descriptor.dims == (MACHINE,):
+            if descriptor.dims == (MACHINE,) and name not in OF_RUNS:
                 names[name] = None
                 value = descriptor.values[machine,]
                 lists.setdefault(name, []).extend([] if value in (None, UNKNOWN) else [value])

@@ -1,23 +1,23 @@
-"""SPEC CPU result CSV, 2006 and 2017: base and peak lie along `tuning`, each iteration of the suite is an execution.
+"""SPEC CPU result CSV, 2006 and 2017: the "Full Results Table", and the blocks HARDWARE and SOFTWARE.
 
-The "Full Results Table" is read; the "Selected Results Table" repeats its medians and is not. Peak runs that are the base runs copied
-are marked `copied`. The blocks HARDWARE and SOFTWARE become coordinates along `machine`, as text and, where the text is plain, as numbers.
+The "Selected Results Table" repeats medians of the full one and is not read.
 """
 
 import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, UNKNOWN
+from perfarray.conventions import BENCHMARK, ESTIMATED, MACHINE, TUNING, VALID
 from perfarray.readers.numbers import positive
 from perfarray.readers.opening import Source
-from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
-from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column, row_in_parent
-from perfarray.tables.descriptions.readings import machine_numbers, stated
+from perfarray.readers.spec.results import FIELDS, HARDWARE, SOFTWARE, Run, describe_machine, table_of_runs
+from perfarray.readers.spec.results import agree as agree
+from perfarray.readers.spec.suites import suite_name
+from perfarray.tables.columns import Descriptor, Table
 
 NAME = "spec_csv"
 PLACED = True  # A result says itself which machine and suite it is of: its files lie along these, not along `file`
@@ -35,7 +35,7 @@ COLUMNS = {
     "Ref Time": "ref_time",
 }
 SUCCESS, NOT_RUN = "S", "NR"  # Statuses; any other says how a run failed
-BLOCKS = ("HARDWARE", "SOFTWARE")
+BLOCKS = (HARDWARE, SOFTWARE)
 # Fields before the blocks
 ABOUT = {
     "Hardware Vendor:": "vendor",
@@ -49,60 +49,10 @@ ABOUT = {
     "runcpu command:": "command",
 }
 
-# Fields of the blocks, 2006 and 2017; of several `Other` the first is the cache
-FIELDS = {
-    "HARDWARE": {
-        "CPU Name": "cpu",
-        "CPU Characteristics": "cpu_characteristics",
-        "CPU MHz": "cpu_mhz",
-        "Nominal": "cpu_mhz",
-        "Max MHz.": "cpu_max_mhz",
-        "CPU(s) enabled": "enabled",
-        "Enabled": "enabled",
-        "CPU(s) orderable": "orderable",
-        "Orderable": "orderable",
-        "Primary Cache": "l1_cache",
-        "Cache L1": "l1_cache",
-        "Secondary Cache": "l2_cache",
-        "L2": "l2_cache",
-        "L3 Cache": "l3_cache",
-        "L3": "l3_cache",
-        "Other Cache": "other_cache",
-        "Other": "other_cache",
-        "Memory": "memory",
-        "Disk Subsystem": "storage",
-        "Storage": "storage",
-    },
-    "SOFTWARE": {
-        "Operating System": "os",
-        "OS": "os",
-        "Compiler": "compiler",
-        "Auto Parallel": "auto_parallel",
-        "Parallel": "auto_parallel",
-        "Firmware": "firmware",
-        "File System": "file_system",
-        "System State": "system_state",
-        "Base Pointers": "base_pointers",
-        "Peak Pointers": "peak_pointers",
-    },
-}
 # Titles of lists of flags behind `Base` or `Peak`
 FLAGS = {"Optimization Flags": "optimization_flags", "Portability Flags": "portability_flags", "Other Flags": "other_flags"}
 NO_FLAGS = "No flags used"
-CLOCKS = ("cpu_mhz", "cpu_max_mhz")  # Texts that are numbers and nothing else
-NUMBERS = (*CLOCKS, "enabled", "l1_cache", "l2_cache", "l3_cache", "memory")  # Texts that are read as numbers too
 Line = tuple[int, list[str]]
-
-
-class Run(NamedTuple):
-    """One run of one benchmark with one tuning."""
-
-    benchmark: str
-    tuning: str
-    time: float
-    ratio: float
-    failed: bool
-    settings: dict[str, float]
 
 
 started = re.compile(r"\s*valid,[01]").match
@@ -130,12 +80,12 @@ def read(source: Source) -> Table:
     about, suite = _about(lines[end + 1 :], runs)
     valid = next((cells[1] for _, cells in lines[: titles[0]] if cells[0] == "valid" and len(cells) > 1), "")
     estimated = any(name.startswith("Est. ") for name in lines[titles[0] + 1][1])
-    about |= {"valid": int(valid) if valid in ("0", "1") else None, "estimated": int(estimated)}
+    about |= {VALID: int(valid) if valid in ("0", "1") else None, ESTIMATED: int(estimated)}
     missing = [block for block in BLOCKS if not any(cells == [block] for _, cells in lines[end + 1 :])]
     if missing:
         sentence = f"is cut off at line {lines[-1][0]}, before {' and '.join(missing)}; what they say is unknown"
         source.note("cut_off", sentence, line=lines[-1][0], missing=missing)
-    table = _table(runs, benchmarks, about, suite)
+    table = table_of_runs(runs, benchmarks, about, suite)
     return replace(table, descriptors=table.descriptors | _flags(lines[end + 1 :], table))
 
 
@@ -198,13 +148,10 @@ def _about(lines: Sequence[Line], runs: Sequence[Run]) -> tuple[dict[str, Any], 
     score = next((cells[0] for _, cells in lines if re.match(r"SPEC\S*_base", cells[0])), "")
     texts: dict[str, str] = {}
     for block, field, text in _fields(lines):
-        name = FIELDS.get(block, ABOUT).get(field)
+        name = FIELDS.get(block, ABOUT).get(field.rstrip("."))
         if name is not None:
             texts.setdefault(name, text)
-    plain_texts = {name: stated(text) for name, text in texts.items()}
-    metadata: dict[str, Any] = {name: text or UNKNOWN for name, text in plain_texts.items() if name not in CLOCKS}
-    metadata |= machine_numbers({name: plain_texts.get(name) for name in NUMBERS})
-    return metadata, suite_name(score, 1 if copies == {1.0} else None)
+    return describe_machine(texts), suite_name(score, 1 if copies == {1.0} else None)
 
 
 def _fields(lines: Sequence[Line]) -> Iterator[tuple[str, str, str]]:
@@ -234,58 +181,11 @@ def _flags(lines: Sequence[Line], table: Table) -> dict[str, Descriptor]:
         if len(cells) == 1 and cells[0].endswith("Flags"):
             begin, _, title = cells[0].partition(" ")
             values, tuning = None, TUNINGS.get(begin, "")
-            if title in FLAGS and tuning in table.labels["tuning"].labels:
+            if title in FLAGS and tuning in table.labels[TUNING].labels:
                 values = flags.setdefault(FLAGS[title], {})
         elif values is not None and cells[0] in benchmarks:
             text = " ".join(cells[1:])
             values[cells[0], machine, tuning] = "none" if text in ("", NO_FLAGS) else text
         else:
             values = None
-    return {name: Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values) for name, values in flags.items() if values}
-
-
-def _table(runs: Sequence[Run], benchmarks: list[str], about: dict[str, Any], suite: str) -> Table:
-    machine = about.pop(MACHINE, UNKNOWN)
-    codes = {name: code for code, name in enumerate(benchmarks)}
-    benchmark = Column(codes=np.array([codes[run.benchmark] for run in runs], dtype=np.intp), labels=benchmarks)
-    tuning = column_of(run.tuning for run in runs)
-    descriptors = {
-        name: Descriptor(dims=(BENCHMARK, MACHINE), values={(bench, machine): value for bench in benchmarks}, keep=(MACHINE,))
-        for name, value in about.items()
-    }
-    descriptors["suite"] = Descriptor(dims=(BENCHMARK,), values=dict.fromkeys(((name,) for name in benchmarks), suite), keep=(BENCHMARK,))
-    for name in ("copies", "threads"):
-        values = {(run.benchmark, machine, run.tuning): run.settings[name] for run in runs if name in run.settings}
-        if values:
-            descriptors[name] = Descriptor(dims=(BENCHMARK, MACHINE, "tuning"), values=values)
-    descriptors["ref_time"] = Descriptor(dims=(BENCHMARK,), values=_ref_times(runs, benchmarks), keep=(BENCHMARK,))
-    return Table(
-        labels={BENCHMARK: benchmark, MACHINE: constant_column(machine, len(runs)), "tuning": tuning},
-        levels={EXECUTION: row_in_parent([benchmark.codes, tuning.codes], len(runs))},
-        metrics={
-            TIME: Metric(values=np.array([run.time for run in runs])),
-            RATIO: Metric(values=np.array([run.ratio for run in runs]), units="1", better=HIGHER),
-        },
-        marks={"failed": np.array([run.failed for run in runs]), "copied": _copied(runs)},
-        descriptors=descriptors,
-        metric=published_metric(run.ratio for run in runs),
-    )
-
-
-def _ref_times(runs: Sequence[Run], benchmarks: Sequence[str]) -> dict[tuple[str], float | None]:
-    """Return the reference times: stated, or ratio x time / copies, which is a whole number of seconds but for rounding."""
-    ref_times: dict[tuple[str], float | None] = dict.fromkeys((name,) for name in benchmarks)
-    for run in runs:
-        value = run.settings.get("ref_time", run.ratio * run.time / run.settings.get("copies", 1.0))
-        if value == value and ref_times[(run.benchmark,)] is None:
-            ref_times[(run.benchmark,)] = float(round(value)) if abs(value - round(value)) < 1e-4 * value else value
-    return ref_times
-
-
-def _copied(runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Mark peak runs of benchmarks all of whose peak runs are the base runs, digit by digit: peak used the binary of base."""
-    values: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for run in runs:
-        values.setdefault((run.benchmark, run.tuning), []).append((run.time, run.ratio))
-    copied_benchmarks = {name for name, tuning in values if tuning == "peak" and values[name, "peak"] == values.get((name, "base"))}
-    return np.array([run.tuning == "peak" and run.benchmark in copied_benchmarks for run in runs], dtype=bool)
+    return {name: Descriptor(dims=(BENCHMARK, MACHINE, TUNING), values=values) for name, values in flags.items() if values}

@@ -4,11 +4,14 @@
 digits: equal ones stay equal, and equal times are counted in the attributes `n_tied` and `n_partly_tied`. A report without System Info
 (one that was cut off there looks the same) is counted in `n_without_system_info`. The rows after `=====` repeat the selected ones, and
 are read only where there are no others. The counters below are one per benchmark, not per run: only the clock is read, as `cpu_mhz`.
+
+A report with SPEC's title is a whole result. It states its machine itself, and becomes the same table as the CSV of the result.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from operator import itemgetter, lt
 from statistics import median
@@ -16,11 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, MACHINE, TIME, UNKNOWN
-from perfarray.numerics.types import Integers
+from perfarray.conventions import BENCHMARK, ESTIMATED, EXECUTION, HIGHER, MACHINE, TIME, TUNING, UNKNOWN, VALID
+from perfarray.numerics.types import Integers, Mask
 from perfarray.readers.numbers import numbers, positive
 from perfarray.readers.opening import FileError, Source, first_line
+from perfarray.readers.spec import heads
 from perfarray.readers.spec.agreement import agree as agree
+from perfarray.readers.spec.results import Run, copied_runs, table_of_runs
 from perfarray.readers.spec.suites import RATIO, published_metric, suite_name
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, column_of, constant_column
 from perfarray.tables.descriptions.readings import machine_numbers, stated
@@ -36,7 +41,10 @@ HEAD = re.compile(r"^Benchmarks +(Copies|Threads|Ref\.) +Run Time +Rat(?:e|io)\b
 ROW = re.compile(r"^\d{3}\..*$", re.M | re.A)
 BENCHMARK_NAMES = re.compile(r"(?:\d{3}\.\S* )+", re.A)
 END_OF_LINE = " | "
-SCORE = re.compile(r"^ *(?:Est\. )?(SPEC(?=\S*_base)\S*)(?=\s)", re.M)
+ESTIMATE = "Est. "
+SCORE = re.compile(rf"^ *(?:{re.escape(ESTIMATE)})?(SPEC(?=\S*_base)\S*)(?=\s)", re.M)
+# A score and nothing else in its line, since notes may begin with its name; energy has a score of its own in the same result
+LONE_SCORE = re.compile(rf"^ *(?:{re.escape(ESTIMATE)})?SPEC(?!\S*energy)\S*_base\S* +[\d.]+ *$", re.M | re.A)
 SYSTEM_INFO = "\nSystem Info:"
 SYSTEM = re.compile(r"^(CPU Name|Enabled|Memory):(.*)$", re.M)
 CLOCK = ": clock freq (MHz) = "
@@ -71,8 +79,8 @@ def started(head: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the head of a table of results is near the beginning."""
-    return started(source.head)
+    """Return whether the head of a table of results is near the beginning, or below the list of what makes the run invalid."""
+    return started(source.head) or (heads.is_invalid(source.head) and started(source.text))
 
 
 def read(source: Source) -> Table:
@@ -87,35 +95,42 @@ def read(source: Source) -> Table:
     score = SCORE.search(tail, tail.rfind("\n", 0, max(tail.find("SPEC"), 0)) + 1)
     if score is None:
         raise _cut_off(source, "score (SPECrate, SPECspeed) follows the results")
-    second_score = SCORE.search(tail, score.end()) if tail.find("_base", score.end()) >= 0 else None
-    if second_score or "\nBenchmarks " in tail:
-        second = len(text) - len(tail) + second_score.start() if second_score else text.rindex("\nBenchmarks ") + 1
-        raise source.error(f"holds two results, the second ends or begins at line {_line(text, second)}; split the file")
+    second = LONE_SCORE.search(tail, score.end()) or first_line(tail, BENCHMARKS, HEAD)
+    if second:
+        line = _line(text, len(text) - len(tail) + second.start())
+        raise source.error(f"holds two results, the second ends or begins at line {line}; split the file")
     rows = _rows(full, source, head.end()) or _rows(tail[: score.start()], source, len(text) - len(tail))
     if rows is None or all(rows.missing):
         raise source.error("has no run of any benchmark with a time")
-    compiler, flags, system = _built(text[: head.start()], source)
-    machine, flags_in_name, session = _file_name(source.path.name)
-    flags = flags_in_name if session or flags is None else flags
-    end = tail[score.end() :]
-    one_copy = head[1] == "Copies" and rows.first.count(1.0) == len(rows.first)
+    above, below, setting = text[: head.start()], tail[score.end() :], FIRST_COLUMN[head[1]]
+    one_copy = setting == "copies" and rows.first.count(1.0) == len(rows.first)
     suite = source.once(suite_name, score[1], 1 if one_copy else None)
     cells = source.once(_cells, rows.names, rows.peak, rows.missing)
     n_tied, n_partly_tied = _ties(rows.times, cells)
+    counts = {"n_tied": n_tied, "n_partly_tied": n_partly_tied}
+    whole, estimated = heads.is_head(above), int(ESTIMATE in score[0])
+    valid = 0 if heads.is_invalid(above) else 1 if whole else None
+    if whole:
+        about = heads.about(above, below) | {VALID: valid, ESTIMATED: estimated}
+        return replace(table_of_runs(_runs(rows, setting), list(dict.fromkeys(rows.names)), about, suite), counts=counts)
+    compiler, flags, system = _built(above, source)
+    machine, flags_in_name, session = _file_name(source.path.name)
+    flags = flags_in_name if session or flags is None else flags
     n = len(rows.names)
     labels = {MACHINE: machine, "compiler": compiler, "flags": flags}
-    tuning = {"tuning": Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])} if True in rows.peak else {}
+    tuning = {TUNING: Column(codes=np.array(rows.peak, dtype=np.intp), labels=["base", "peak"])} if True in rows.peak else {}
     return Table(
         labels={BENCHMARK: cells.benchmarks} | {dim: source.once(constant_column, label, n) for dim, label in labels.items()} | tuning,
         levels={"session": np.zeros(n, dtype=np.intp), EXECUTION: cells.executions},
         metrics={TIME: Metric(values=np.array(rows.times)), RATIO: Metric(values=np.array(rows.ratios), units="1", better=HIGHER)},
         metric=published_metric(rows.ratios),
-        marks={"failed": np.array(rows.failed)} if True in rows.failed else {},
+        marks=_marks(rows),
         descriptors={"suite": source.once(_of_suite, suite, rows.names)}
-        | _of_system(end, machine, system, source)
-        | _of_runs(rows, machine, FIRST_COLUMN[head[1]]),
+        | source.once(_of_machine, machine, ((VALID, valid), (ESTIMATED, estimated)))
+        | _of_system(below, machine, system, source)
+        | _of_rows(rows, machine, setting),
         level_names={"session": session or "001"},
-        counts={"n_tied": n_tied, "n_partly_tied": n_partly_tied, "n_without_system_info": int(SYSTEM_INFO not in end)},
+        counts=counts | {"n_without_system_info": int(SYSTEM_INFO not in below)},
     )
 
 
@@ -265,13 +280,30 @@ def _cells(names: tuple[str, ...], peak: tuple[bool, ...], missing: tuple[bool, 
     return Cells(column_of(names), np.array(executions, dtype=np.intp), getters, tuple(map(len, several)))
 
 
+def _runs(rows: Rows, setting: str) -> list[Run]:
+    """Return the runs that were made, one by one, with the number of the first column under its name."""
+    return [
+        Run(name, "peak" if peak else "base", time, ratio, failed, {setting: first} if first == first else {})
+        for name, first, time, ratio, peak, failed, missing in zip(*rows, strict=True)
+        if failed or not missing
+    ]
+
+
+def _marks(rows: Rows) -> dict[str, Mask]:
+    marks = {"failed": np.array(rows.failed)} if True in rows.failed else {}
+    if True in rows.peak:
+        copied = copied_runs(zip(rows.names, rows.peak, rows.times, rows.ratios, strict=True))
+        marks |= {"copied": copied} if copied.any() else {}
+    return marks
+
+
 def _of_suite(suite: str, names: tuple[str, ...]) -> Descriptor:
     return Descriptor(dims=(BENCHMARK,), values={(name,): suite for name in names}, keep=(BENCHMARK,))
 
 
-def _of_runs(rows: Rows, machine: str, first: str) -> dict[str, Descriptor]:
+def _of_rows(rows: Rows, machine: str, first: str) -> dict[str, Descriptor]:
     """Return the tuning where there are base runs only, and copies (threads, reference times) where they are not all 1."""
-    descriptors = {} if True in rows.peak else {"tuning": BASE_ONLY}
+    descriptors = {} if True in rows.peak else {TUNING: BASE_ONLY}
     if rows.first.count(1.0) < len(rows.names):
         values = {(name, machine): value for name, value in zip(rows.names, rows.first, strict=True) if value == value}
         descriptors[first] = Descriptor(dims=(BENCHMARK, MACHINE), values=values)

@@ -1,0 +1,48 @@
+"""Whether the sides of a comparison are valid results of SPEC, as their files say: invalid and estimated sides are named."""
+
+from collections.abc import Hashable
+
+import numpy as np
+import xarray as xr
+
+from perfarray.conventions import ESTIMATED, VALID
+from perfarray.timings.apply import is_chunked
+from perfarray.timings.notes import Note
+from perfarray.timings.resolve import cell_names
+from perfarray.timings.validation import listed
+
+# By coordinate: the value of what is no result of SPEC, the code of the note, and what such a side is
+STATES = {VALID: (0, "invalid_side", "not valid by SPEC's rules"), ESTIMATED: (1, "estimated_side", "estimated, not reportable")}
+
+
+def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseline: Hashable | None) -> tuple[Note, ...]:
+    """Return notes that name the invalid and the estimated sides.
+
+    All reports of an archive may be estimates: where both sides are, the note is kept with the result and is no warning.
+    """
+    candidates = new[dim].values.tolist() if dim in new.coords else []
+    names = {"candidate": candidates if len(candidates) == 1 else [], "baseline": [] if baseline is None else [baseline]}
+    notes = []
+    for name, (value, code, state) in STATES.items():
+        labels = {side: _labels(array, name, value) for side, array in (("candidate", new), ("baseline", old))}
+        sides = {side: along or [str(label) for label in names[side]] for side, along in labels.items() if along is not None}
+        if not sides:
+            continue
+        subjects = [f"the {side}{f' ({listed(along, 5)})' if along else ''}" for side, along in sides.items()]
+        text = f"{' and '.join(subjects)} {'is' if len(sides) == 1 else 'are'} {state}. The ratio is no comparison of SPEC results."
+        values = {"sides": list(sides), "labels": list(dict.fromkeys(label for along in sides.values() for label in along))}
+        notes.append(Note(code, text, values, aside=name == ESTIMATED and len(sides) == 2))
+    return tuple(notes)
+
+
+def _labels(array: xr.DataArray, name: str, value: int) -> list[str] | None:
+    """Return the labels of the measured cells in a state, none where it has no dims; None where no cell is in it."""
+    coordinate = array.coords.get(name)
+    if coordinate is None or coordinate.dtype.kind not in "biuf":
+        return None
+    cells = (coordinate == value).reset_coords(drop=True).compute()
+    if not is_chunked(array):
+        cells = cells & array.reset_coords(drop=True).notnull().any([dim for dim in array.dims if dim not in cells.dims])
+    if not np.any(cells):
+        return None
+    return cell_names(cells.isel({dim: 0 for dim, size in cells.sizes.items() if size == 1 < cells.size})) if cells.ndim else []
