@@ -121,6 +121,16 @@ class TestCoarseClock:
         assert verdict["verdict"] == "inconclusive"
         assert notes["declined"].values["names"] == ["new"]
 
+    def test_a_median_next_to_zeros(self):
+        """Its limit is 0, and its log has no standard error: the suite row is over the others, and a note says so."""
+        times = counts({"few": ([10] * 100, [0] * 49 + [1] * 51), "fft": ([4, 4, 5, 4] * 25, [2, 2, 3, 2] * 25)})
+        verdicts, notes = compared(times, statistic="median")
+        row = verdicts.sel(benchmark="few")
+        assert (row["estimate"], row["lower"], row["verdict"]) == (0.1, 0, "faster")
+        assert verdicts["suite_benchmarks"] == 1
+        assert verdicts["suite_estimate"] == verdicts["estimate"].sel(benchmark="fft")
+        assert notes["zero_means"].message.startswith("The suite row leaves out 1 ratio of medians next to runs of 0.")
+
     @pytest.mark.parametrize("statistic", ["mean", "median"])
     def test_speedups(self, times, statistic):
         with collecting_notes():
@@ -208,7 +218,17 @@ def test_tables_and_pictures():
     assert table["change"].iloc[0] == "to 0"
     assert table["change"]["new"] == "from 0"
     assert table["change"]["none"].startswith("unchanged")
-    assert verdicts.perf.plot() is not None
+    texts = [text.get_text() for text in verdicts.perf.plot().texts]
+    assert texts.count("from 0") == 2
+    assert not any("not measured" in text for text in texts)
+
+
+def test_pictures_of_zeros_alone():
+    """Data that are all 0 have pictures without a warning."""
+    pytest.importorskip("matplotlib")
+    with collecting_notes():
+        for result in ((counts() * 0).perf.compare("old"), (counts() * 0).perf.mean_interval()):
+            assert result.perf.plot() is not None
 
 
 def test_negative_values_are_refused():

@@ -237,6 +237,7 @@ def test_what_names_people_and_places_is_left_out(text, shown):
 @pytest.mark.parametrize("text", [
     "Read/block-16", "BM_Sort<std::vector<int>>/1000/threads:4", "std::sort", "std::vector::~vector", "abc::def", "dead::beef",
     "10:20:30", "2026-11-28T10:20:30", "1.2.3.4", "gcc 4.8.5.1", "driver 31.0.15.2", "5.4.0-42-generic", "com.example.List.sort",
+    "[version=1.2.3.4]", "from 1.2.3.4 to 1.2.3.5",
     "Xeon@3.5Ghz*12", "MB/s", "./bench --size 5", "test.bench.py", "libm.so.6", "numpy.linalg.norm", "~5 %", "x ~ y", "[user=5]",
     "-O2 -march=native", "BenchmarkX/size=10-8", "0:00:01.5", "AMD EPYC 7742 @ 2.25GHz", "and/or", "group.by", "sort.Slice",
 ])  # fmt: skip

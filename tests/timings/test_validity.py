@@ -54,9 +54,7 @@ def test_the_side_is_named(tmp_path, new, old, code, sides, subject):
 
 def test_labels_are_named(tmp_path):
     """Of labels of one dim those are named that are invalid; of tunings of one invalid run both sides are."""
-    machines = [
-        result(tmp_path / f"{name}.csv", machine=name, valid=int(name != "B"), slower=1 + number) for number, name in enumerate("ABC")
-    ]
+    machines = [result(tmp_path / f"{name}.csv", machine=name, valid=int(name != "B"), slower=1 + k) for k, name in enumerate("ABC")]
     times = xr.concat(machines, "machine")
     (note,), _ = told(lambda: times.sel(tuning="base").perf.compare("A", dim="machine"))
     assert note.message.startswith("the candidate ('B') is not valid")
@@ -65,6 +63,8 @@ def test_labels_are_named(tmp_path):
     assert note.message.startswith("the baseline ('B') is not valid")
     (note,), _ = told(lambda: times.sel(machine=["B"]).perf.compare("base", dim="tuning"))
     assert note.values["sides"] == ["candidate", "baseline"]
+    (note,), _ = told(lambda: times.sel(tuning="base").perf.pairwise(dim="machine"))
+    assert note.values["labels"] == ["B"]
     assert told(lambda: times.sel(machine=["A", "C"], tuning="base").perf.compare("A", dim="machine"))[0] == []
 
 

@@ -32,7 +32,7 @@ def convert(
     streamed: Annotated[
         bool,
         typer.Option(
-            "--stream", help="Hold no more than labels and one block of a CSV or Parquet table in memory; done anyway beyond 1 GiB."
+            "--stream", help="Hold labels and one block of a CSV or Parquet table beyond 64 MiB in memory; done anyway beyond 1 GiB."
         ),
     ] = False,
     parallel: options.Parallel = 1,

@@ -246,8 +246,10 @@ def _suite_of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioS
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
         measured = (evidence.estimate > 0) & (evidence.baseline_mean > 0)  # that of two sides of zeros is 1
-    # The one benchmark of a suite may be a copy, which has a score and no row.
-    single, position = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1)), np.argmax(measured, axis=-1)[..., None]
+    # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may be medians whose logs have no
+    # standard error.
+    single = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
+    position = np.argmax(measured * (1 + np.isfinite(evidence.error)), axis=-1)[..., None]
 
     def benchmark_row(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.where(single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise)

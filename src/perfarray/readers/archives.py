@@ -184,7 +184,8 @@ def read_archive(
     -------
     Dataset
         As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie along these, where `dims` makes them a
-        dim, and not along `file`. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
+        dim, and not along `file`. Where labels in the files are of one file each (a machine, or a machine and a version), `file` is a
+        coordinate along them. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
         vary over; what is unknown is `"unknown"`, also the `file` of those whose content states their labels (asv, criterion.rs, SPEC
         results). Files are read in the order of their paths, so that the result does not depend on the system or on the number of
         processes. A list and a mapping keep their order: along a dim of which each file has one label, labels come in the given order.
@@ -207,9 +208,10 @@ def read_archive(
 
     Notes
     -----
-    Of a Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed, unless
-    it has marks, units row by row or columns that differ row by row. Anything else is built in memory before it is split into chunks. Read
-    an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
+    Of a large Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed,
+    unless it has marks, units row by row or columns that no usual dim determines. Anything else is built in memory before it is split
+    into chunks. Read an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in
+    the documentation.
 
     Warns
     -----

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pandas as pd
 
-from perfarray.conventions import UNKNOWN
+from perfarray.conventions import UNKNOWN, seconds_factor
 from perfarray.readers import custom, tidy_csv
 from perfarray.readers.arrow_sizes import Size, arrow_size, in_memory, parquet_size, text_bytes
 from perfarray.readers.finding import InputFile
@@ -52,19 +52,79 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read one file."""
-    return _table(source, *_frame(source))
+    table = _rows(source)
+    if not table.num_rows:
+        raise source.error("has columns and no rows")
+    return _table(source, _frame(table), stated_in(table.schema))
 
 
 def read_parts(source: Source, parts: Sequence[Source]) -> Table:
     """Read the files of a partitioned table below the path of `source`; the keys in their paths are columns."""
-    frames, stated = [], dict[str, str]()
+    tables, empty, n_cells = dict[str, Any](), [], 0
     for part in parts:
-        frame, stated = _frame(part)
-        keys = {name: text for name, text in keys_of(part.path.relative_to(source.path)).items() if name not in frame.columns}
-        frames.append(frame.assign(**keys))
-        if sum(len(frame) * len(frame.columns) for frame in frames) > options().max_cells:
+        table, name = _rows(part), part.path.relative_to(source.path).as_posix()
+        if not table.num_rows:
+            empty.append(name)
+            continue
+        for key, text in keys_of(PurePath(name)).items():
+            table = table if key in table.column_names else _with_column(table, key, text)
+        tables[name] = table
+        n_cells += table.num_rows * table.num_columns
+        if n_cells > options().max_cells:
             raise source.error(f"holds more than {options().max_cells} cells; set_options(max_cells=...) sets another limit")
-    return _table(source, pd.concat(frames, ignore_index=True), stated)
+    if not tables:
+        raise source.error("has columns and no rows")
+    if empty:
+        text = f"{len(empty)} of {len(parts)} parts have no rows: {listed(empty, 5)}. They add nothing to the table"
+        source.note("empty_parts", text, parts=len(empty), of=len(parts))
+    stated_by_part = {name: stated_in(table.schema) for name, table in tables.items()}
+    stated = agreed(source, stated_by_part)
+    if "units" not in stated:  # rows of parts in several units are those of a table with a column of units
+        tables = {name: _with_column(table, "unit", stated_by_part[name].get("units")) for name, table in tables.items()}
+    return _table(source, _frame(_joined(source, tables)), stated)
+
+
+def agreed(source: Source, stated_by_part: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what all parts of a table state of their values, without `units` where these are several of time."""
+    (first, stated), *others = stated_by_part.items()
+    common = dict(stated)
+    for name, other in others:
+        for key in STATED:
+            statements = [stated.get(key), other.get(key)]
+            if statements[0] == statements[1]:
+                continue
+            if key != "units" or None in map(seconds_factor, map(str, statements)):
+                raise source.error(
+                    f"its parts {first!r} and {name!r} state different {key}: {listed(statements)}. They cannot be joined into one table. "
+                    "Write both alike, or read them one by one"
+                )
+            common.pop(key, None)
+    return common
+
+
+def _with_column(table: Any, name: str, text: str | None) -> Any:
+    """Return an Arrow table with a text in each row, if there is one and no such column."""
+    from pyarrow import repeat
+
+    return table if text is None or name in table.column_names else table.append_column(name, repeat(text, table.num_rows))
+
+
+def _joined(source: Source, tables: Mapping[str, Any]) -> Any:
+    """Return the rows of all parts; what is text in one part is text in all, and a column that a part lacks is empty there."""
+    import pyarrow as pa
+
+    types_in_parts = [(field.name, _without_categories(field.type)) for table in tables.values() for field in table.schema]
+    texts = {name for name, of_values in types_in_parts if pa.types.is_string(of_values) or pa.types.is_large_string(of_values)}
+    alike = [
+        table.cast(
+            pa.schema([(field.name, pa.string() if field.name in texts else _without_categories(field.type)) for field in table.schema])
+        )
+        for table in tables.values()
+    ]
+    try:
+        return pa.concat_tables(alike, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise source.error(f"its parts cannot be joined into one table: {str(error).partition(chr(10))[0]}") from None
 
 
 def one_table_each(files: Sequence[InputFile]) -> list[InputFile]:
@@ -105,15 +165,40 @@ def keys_of(path: PurePath) -> dict[str, str]:
     return {unquote(match[1]): UNKNOWN if match[2] == MISSING else unquote(match[2]) for match in matches}
 
 
-def _frame(source: Source) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the rows of a file, and what its metadata say of the values."""
+def _without_categories(of_column: Any) -> Any:
+    """Return the type of the values of a column of categories, that of any other column as it is."""
+    from pyarrow import types
+
+    return of_column.value_type if types.is_dictionary(of_column) else of_column
+
+
+def stated_in(schema: Any) -> dict[str, str]:
+    """Return what the metadata of a schema say of the values."""
+    metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (schema.metadata or {}).items()}
+    return {key: metadata[key] for key in STATED if key in metadata}
+
+
+def _rows(source: Source) -> Any:
+    """Return the rows of a file as an Arrow table."""
     table = _arrow_table(source)
-    metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (table.schema.metadata or {}).items()}
-    table = table.select([name for name in table.column_names if not name.startswith(ROW_INDEX)])
-    if not table.num_rows:
-        raise source.error("has columns and no rows")
+    return table.select([name for name in table.column_names if not name.startswith(ROW_INDEX)])
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    """Return rows in pandas, where whole numbers stay whole though some are missing: a label 1 does not become 1.0."""
+    from pyarrow import types
+
     frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
-    return frame, {key: metadata[key] for key in STATED if key in metadata}
+    labels = [field.name for field in table.schema if types.is_integer(field.type) and not value_column(field.name)]
+    gaps = [name for name in labels if table.column(name).null_count]
+    if gaps:
+        frame[gaps] = table.select(gaps).to_pandas(ignore_metadata=True, types_mapper=_nullable)
+    return frame
+
+
+def _nullable(integers: Any) -> Any:
+    """Return the dtype of pandas for an Arrow type of whole numbers, some of which are missing."""
+    return pd.api.types.pandas_dtype(str(integers).replace("uint", "UInt").replace("int", "Int"))
 
 
 def _arrow_table(source: Source) -> Any:

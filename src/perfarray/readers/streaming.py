@@ -25,7 +25,7 @@ from perfarray.timings.progress import progress_bar
 
 
 def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None) -> xr.Dataset:
-    r"""Write one long table as a Zarr store, in the memory that its labels and one block of it take.
+    r"""Write one long table as a Zarr store; a large one in the memory that its labels and one block of it take.
 
     Parameters
     ----------
@@ -46,13 +46,14 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a file that is no such table, a column that cannot be streamed (marks, units row by row, what differs row by row), a broken row,
-        or a measurement that occurs twice; the message names the column or the row.
+        For a file that is no such table, a broken row, a measurement that occurs twice, or, in a large table, a column that cannot be
+        streamed (marks, units row by row, what no usual dim determines); the message names the column or the row.
 
     Notes
     -----
-    The table is read twice, and a temporary file of eight bytes a cell lies in a hidden folder beside the store. Limits of `set_options`
-    are on the labels, not on the rows.
+    A table of up to 64 MiB (a CSV file without compression; eight bytes a cell of a Parquet table) is read at once, as `read_archive` does.
+    A larger one is read twice, and a temporary file of eight bytes a cell lies in a hidden folder beside the store. Limits of
+    `set_options` are then on the labels, not on the rows.
 
     Examples
     --------
@@ -70,7 +71,11 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
         raise ValueError(f"{output}: a table is streamed into a Zarr store; give a name that ends in .zarr")
     if not place.exists():
         raise MissingFileError(f"{place}: there is no such file")
-    cells = cells_of(rows_of(place), read_archive, progress=progress)
+    rows = rows_of(place)
+    if rows.is_small:
+        write(read_archive(place, progress=progress), output)
+        return opened(output)
+    cells = cells_of(rows, read_archive, progress=progress)
     with workspace(output) as scratch:
         write(_placed(cells, scratch, progress), output)
     return opened(output)

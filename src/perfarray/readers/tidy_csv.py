@@ -11,6 +11,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +41,8 @@ HEADER_ROW = re.compile(r'(?:"(?:[^"]|"")*"|[^"\n])*|[^\n]*')
 MEASURED_NOTHING = [text for text in MISSING if text != "nan"]
 BLOCK = 1 << 18  # Bytes that pandas gets at once: as many as it asks for
 SAMPLE = 1 << 14  # Bytes that tell which labels recur
-WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")  # Labels that are whole numbers
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # Labels that are whole numbers
+LONGEST_EXACT = 1 << 53  # Whole numbers from which decimals of 64 bits do not hold each
 FOREIGN = (("benchmark", "time", "ratio"),)  # Headers of another format: SPEC runs, whose rows hold sums and scores too
 
 
@@ -178,7 +180,20 @@ def _parsed(content: bytes, columns: list[str], labels: list[str], delimiter: st
         # pandas may take a column for numbers in one block and for texts in another.
         if any(issubclass(warning.category, pd.errors.DtypeWarning) for warning in caught):
             frame = pd.read_csv(io.BytesIO(content), dtype=texts, low_memory=False, **options)
+    # A gap makes decimals of whole numbers: long ones are read again, so that their labels keep all digits.
+    rounded = [name for name in columns if not value_column(name) and _is_rounded(frame[name])]
+    if rounded:
+        with suppress(ValueError):
+            frame[rounded] = pd.read_csv(io.BytesIO(content), usecols=rounded, dtype="Int64", **options)
     return frame, any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
+
+
+def _is_rounded(column: pd.Series) -> bool:
+    """Return whether a column holds whole numbers with gaps, some of more digits than a decimal number keeps."""
+    if column.dtype != float or not column.hasnans:
+        return False
+    numbers = column.dropna().to_numpy()
+    return bool((abs(numbers) >= LONGEST_EXACT).any() and (numbers % 1 == 0).all())
 
 
 class _Blocks:

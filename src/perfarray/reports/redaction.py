@@ -53,7 +53,7 @@ DIGITS: Final = re.compile(
 )
 FIRST_OF_VERSIONS: Final = 32  # Four numbers that begin with a smaller one are a version
 # Before them stands what says that they are an address nevertheless
-AT: Final = re.compile(r"(?:\b(?:addr|address|at|from|host|ip|on|server|to|via)|[@/=])[\s:=]*$", re.IGNORECASE)
+AT: Final = re.compile(r"(?:\b(?:addr|address|at|host|ip|on|server|via)|@)[\s:=]*$", re.IGNORECASE)
 
 
 class Redaction(NamedTuple):
@@ -73,9 +73,10 @@ class Redaction(NamedTuple):
 
     def label(self, label: Any, times: xr.DataArray | xr.Dataset, redacted: xr.DataArray | xr.Dataset) -> Any:
         """Return what a label of timings is in the redacted ones."""
-        for dim, index in times.indexes.items():
-            if label in index:
-                return redacted[dim].values.tolist()[index.tolist().index(label)]
+        for dim in times.indexes:
+            labels = times[dim].values.tolist()
+            if label in labels:
+                return redacted[dim].values.tolist()[labels.index(label)]
         return self.hide(label)
 
     def times(self, times: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:

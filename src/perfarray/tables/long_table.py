@@ -20,6 +20,7 @@ from perfarray.tables.roles import (
     numbered_levels,
     placed_column,
 )
+from perfarray.tables.texts import without_blanks
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
@@ -42,6 +43,7 @@ def table_of(
         units = {name: units.get(value, "1")} if isinstance(units, Mapping) else units
         better = {name: better[value]} if isinstance(better, Mapping) and value in better else better
         value = {name: value}
+    frame = without_blanks(frame, value.values())
     claimed = {*value.values(), *(dims or {}).values()}
     named = {name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed} | dict(dims or {})
     _check_columns(frame, [*value.values(), *named.values()])

@@ -122,8 +122,6 @@ def resolve_pair(
         pair = _pair_of_objects(candidate, reference, dim)
     else:
         pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
-    label = None if baseline is EVERY or isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
-    pair = pair._replace(notes=(*pair.notes, *validity_notes(pair.candidate.array, pair.baseline.array, pair.dim, label)))
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
     array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks}
     if dropped := [name for name in array.coords if name not in kept]:
@@ -183,6 +181,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
     old, new = take(array, dim, positions[0]), take(array, dim, rest)
     notes = (*candidate.notes, *differing, *check_label(array, positions[0], rest_positions, nest, dim))
+    notes = (*notes, *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
@@ -195,7 +194,7 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
     array = array if dim in array.coords else _relabelled(array, dim, dim, labels)
     names = np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object)
     old = _relabelled(array, dim, BASELINE, names)
-    notes = (*candidate.notes, *differing, *check_systems(array, nest, dim))
+    notes = (*candidate.notes, *differing, *check_systems(array, nest, dim), *validity_notes(array, array, dim))
     return Pair(candidate._replace(array=array), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes, baselines=BASELINE)
 
 
@@ -308,7 +307,8 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             new, old = new.sel({name: common}), old.sel({name: common})
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
-    notes = (*joined_notes(candidate.notes, baseline.notes), *differing, *check_sides(new, old, candidate.levels, dim))
+    checks = (*check_sides(new, old, candidate.levels, dim), *validity_notes(new, old, dim))
+    notes = (*joined_notes(candidate.notes, baseline.notes), *differing, *checks)
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"

@@ -1,7 +1,5 @@
 """Whether the sides of a comparison are valid results of SPEC, as their files say: invalid and estimated sides are named."""
 
-from collections.abc import Hashable
-
 import numpy as np
 import xarray as xr
 
@@ -15,7 +13,7 @@ from perfarray.timings.validation import listed
 STATES = {VALID: (0, "invalid_side", "not valid by SPEC's rules"), ESTIMATED: (1, "estimated_side", "estimated, not reportable")}
 
 
-def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseline: Hashable | None) -> tuple[Note, ...]:
+def validity_notes(new: xr.DataArray, old: xr.DataArray, dim: str | None, baseline: str | None = None) -> tuple[Note, ...]:
     """Return notes that name the invalid and the estimated sides.
 
     All reports of an archive may be estimates: where both sides are, the note is kept with the result and is no warning.

@@ -30,7 +30,7 @@ DATE = re.compile(r"\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d(?: \w+)? \d{4}", re.A)  
 
 def is_head(text: str) -> bool:
     """Return whether the text above a table is the head of a whole result."""
-    return TITLE.search(text) is not None
+    return "SPEC" in text and TITLE.search(text) is not None
 
 
 def is_invalid(text: str) -> bool:
