@@ -224,7 +224,8 @@ def test_a_column_that_a_part_lacks_is_unknown_there(tmp_path):
     rows = {"benchmark": ["a", "a"], "execution": [0, 1], "time_ms": [1.0, 2.0]}
     lacking = parts(tmp_path / "lacking", rows | {"machine": [1, 12]}, rows)
     check(perfarray.read(lacking), machine=["1", "12", "unknown"])
-    typed = parts(tmp_path / "typed", rows | {"machine": [1, 12]}, rows | {"machine": pa.array(["a7", "12"]).dictionary_encode()})
+    others = rows | {"time_ms": [3.0, 4.0]}
+    typed = parts(tmp_path / "typed", rows | {"machine": [1, 12]}, others | {"machine": pa.array(["a7", "12"]).dictionary_encode()})
     check(perfarray.read(typed), machine=["1", "12", "a7"])
     mixed = parts(tmp_path / "mixed", rows | {"started": pa.array([1, 2], pa.timestamp("s"))}, rows | {"started": [1, 2]})
     with pytest.raises(ValueError, match=r"mixed: its parts cannot be joined into one table: .*started"):
@@ -235,10 +236,10 @@ def test_a_column_that_a_part_lacks_is_unknown_there(tmp_path):
 def test_whole_numbers_keep_their_digits(tmp_path, kind):
     """Labels beyond 2^53 are not rounded where one is missing, in a Parquet or a CSV file: 9007199254740993 is not 9007199254740992."""
     labels = [2**53, 2**53 + 1, None, 2**53 + 1, 2**53, None]
-    table = pa.table({"benchmark": ["a"] * 6, "seed": pa.array(labels, kind), "execution": [0, 0, 0, 1, 1, 1], "time_ms": [1.0] * 6})
+    table = pa.table({"benchmark": ["a"] * 6, "size": pa.array(labels, kind), "execution": [0, 0, 0, 1, 1, 1], "time_ms": [1.0] * 6})
     parquet.write_table(table, tmp_path / "a.parquet")
     times = perfarray.read(tmp_path / "a.parquet")
-    check(times, seed=["9007199254740992", "9007199254740993", "unknown"])
+    check(times, size=["9007199254740992", "9007199254740993", "unknown"])
     table.to_pandas(types_mapper={kind: pd.Int64Dtype()}.get).to_csv(tmp_path / "a.csv", index=False)
     same(perfarray.read(tmp_path / "a.csv"), times)
 

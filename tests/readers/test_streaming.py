@@ -270,7 +270,8 @@ def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
 KILLED = """
 import os, signal, sys
 import perfarray
-from perfarray.readers import streaming
+from perfarray.readers import row_blocks, streaming
+row_blocks.READ_AT_ONCE = 0  # small tables would be read at once
 streaming.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 perfarray.convert_table(*sys.argv[1:])
 """

@@ -72,12 +72,11 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     if not place.exists():
         raise MissingFileError(f"{place}: there is no such file")
     rows = rows_of(place)
-    if rows.is_small:
-        write(read_archive(place, progress=progress), output)
-        return opened(output)
-    cells = cells_of(rows, read_archive, progress=progress)
     with workspace(output) as scratch:
-        write(_placed(cells, scratch, progress), output)
+        if rows.is_small:
+            write(read_archive(place, progress=progress), output)
+        else:
+            write(_placed(cells_of(rows, read_archive, progress=progress), scratch, progress), output)
     return opened(output)
 
 

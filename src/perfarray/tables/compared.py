@@ -88,10 +88,7 @@ class _Decision:
         self, columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str
     ) -> None:
         self.columns, self.level = columns, level
-        self.codes: dict[str, Integers] = {}
-        self.blanks: dict[str, float] = {}  # the share of rows in which a column is blank
-        for name, series in columns.items():
-            self.codes[name], self.blanks[name] = _codes_and_blanks(series)
+        self.codes = {name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()}
         self.nest = [pd.factorize(series)[0] for series in repetitions.values()]
         self.named = [column.codes for column in labels.values()]
         self.dims: dict[str, Integers] = {}
@@ -161,7 +158,7 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     holds half of the rows, as the usual remark would, unequal cells may be an unbalanced experiment: that is asked.
     """
     candidates = [name for name in texts if name not in HISTORY]
-    free = {name for name in candidates if decision.blanks[name] > MAX_BLANK}
+    free = {name for name in candidates if decision.columns[name].isna().mean() > MAX_BLANK}
     grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
     for name in candidates:
         others = [*decision.named, *(decision.codes[other] for other in grouping if other != name and other not in free)]
@@ -294,16 +291,6 @@ def copied_rows(frame: pd.DataFrame, labels: Mapping[str, Column], repetitions: 
     copies = frame.duplicated().to_numpy()
     rest = cell_of_row[~copies]
     return copies if copies.any() and are_distinct(rest, count) else None
-
-
-def _codes_and_blanks(series: pd.Series) -> tuple[Integers, float]:
-    """Return the codes of the labels of a column, one for all that are missing or blank, and the share of these."""
-    codes, labels = pd.factorize(series)
-    is_blank = np.array([isinstance(label, str) and not label.strip() for label in labels] or [False])
-    blank = (codes < 0) | is_blank[codes]
-    if not blank.any():
-        return codes.astype(np.intp, copy=False), 0.0
-    return pd.factorize(np.where(blank, -1, codes))[0].astype(np.intp, copy=False), float(blank.mean())
 
 
 def _is_quantity(series: pd.Series) -> bool:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from perfarray.conventions import DIRECTIONS, FAILED, ITERATION, SECONDS, THROUGHPUT, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.tables.columns import Column, Metric, joint_codes, level_order, number_within, objects, row_in_parent
+from perfarray.tables.columns import Column, Metric, joint_codes, level_order, number_within, row_in_parent
 from perfarray.tables.number_texts import are_no_numbers, parse_numbers
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed, number_of
@@ -28,7 +28,7 @@ KNOWN_TIMES = "ns, us, ms, s, min and h, their names in full, and each of them p
 
 
 def label_column(series: pd.Series) -> Column:
-    """Code the labels of a dim by first appearance, without blanks around them; a missing one is `unknown`, a date is as in files."""
+    """Code the labels of a dim by first appearance; a missing label is `unknown`, a date is written as in files."""
     if pd.api.types.is_datetime64_any_dtype(series):
         series = series.map(lambda moment: moment.isoformat().removesuffix("T00:00:00"), na_action="ignore")
     codes, labels = pd.factorize(series)
@@ -37,21 +37,10 @@ def label_column(series: pd.Series) -> Column:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
     # pandas makes decimals of whole numbers where one is missing.
     whole = has_missing and labels.dtype.kind == "f" and bool((labels[~np.isnan(labels)] % 1 == 0).all())
-    names = [_label(label, whole=whole) for label in labels]
-    if len(set(names)) < len(names):
-        merged, distinct = pd.factorize(objects(names))
-        codes, names = merged[codes], list(distinct)
+    names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
+    if whole:
+        names = [label if label == UNKNOWN else int(label) for label in names]
     return Column(codes=codes.astype(np.intp, copy=False), labels=names)
-
-
-def _label(value: Any, *, whole: bool) -> Any:
-    """Return a label as Python has it."""
-    if isinstance(value, str):
-        return value.strip() or UNKNOWN
-    if pd.isna(value):
-        return UNKNOWN
-    value = value.item() if isinstance(value, np.generic) else value
-    return int(value) if whole else value
 
 
 def numbered_levels(
