@@ -69,6 +69,14 @@ def test_a_measurement_that_is_no_time(tmp_path, unit):
         check(measured.squeeze(), **{unit: [5.0, 6.0]}, loops=[1.0, 2.0])
 
 
+def test_a_raw_csv_of_another_run(tmp_path):
+    """Its values are not those of the samples beside it, whose unit is then unknown."""
+    path = sample(tmp_path / "sort/new", iters=(1, 3))
+    write(path.with_name("raw.csv"), RAW.format(5.0, "cycles", 12.0, "cycles"))
+    with pytest.raises(ValueError, match=r"sample\.json: has other numbers of iterations than raw\.csv beside it"):
+        perfarray.read(path)
+
+
 def test_units_of_time_and_of_benchmarks(tmp_path):
     """A unit of time is brought to seconds; other benchmarks of a project stay times, and a copied baseline is marked in any unit."""
     sample(tmp_path / "a/new", name="sort/vec/8")

@@ -21,7 +21,7 @@ from readers.test_llvm_lit import lit, result
 from readers.test_lnt import first, second
 from strategies import MANY
 
-PLACE = re.compile(r"line \d|\[\d+\]|entry \d|'(?:time_)?a\b|\.a\.|benchmark=a|no reader recognises")
+PLACE = re.compile(r"line \d|run \d|Result \d|\[\d+\]|entry \d|'(?:time_)?a\b|\.a\.|benchmark=a|no reader recognises")
 """What names the place of a field of `a`."""
 
 ODD = [None, "x", "NaN", float("nan"), float("inf"), 0, -1, True, [], {}, [None]]
@@ -110,6 +110,24 @@ TABLES = {
 }
 """Tables of the benchmarks `a` and `b`, in the last two lines."""
 
+TASK = (
+    '<run name="{}"><column title="status" value="true"/><column title="walltime" value="2.5s"/><column title="memory" value="5B"/></run>'
+)
+RESULT = (
+    "<Result><Title>{}</Title><Scale>Seconds</Scale><Proportion>LIB</Proportion><Data><Entry><Identifier>s</Identifier>"
+    "<RawString>1.5:2</RawString></Entry></Data></Result>"
+)
+LINE = "1\t1\t2.5\tms\ttotal\t{}\te\ts\t\t1\t\t\n"
+TEXTS = {
+    "benchexec.xml": ('<?xml version="1.0"?><result benchmarkname="n" tool="t">', TASK, "</result>"),
+    "phoronix.xml": ("<PhoronixTestSuite>", RESULT, "</PhoronixTestSuite>"),
+    "rebench.data": ("#!rebench\n", LINE, ""),
+}
+"""The begin of a text, what stands there for each of the benchmarks `a` and `b`, and the end."""
+
+FIELD = re.compile(r'(?<=value=")[^"]+|(?<=>)[^<>{}]+(?=<)|(?<=\t)[^\t{}]+(?=\t)')
+"""A field between quotes, tags or tabs."""
+
 
 def values_of_b(path):
     """Return the measured values of the benchmark `b`, a list for each metric, which another unit of `a` may rename."""
@@ -159,3 +177,15 @@ def test_a_cell_of_a_table(tmp_path, name):
             buffer = io.StringIO()
             csv.writer(buffer).writerows(changed)
             assert_b_is_read_or_the_place_named(tmp_path / name, buffer.getvalue(), expected)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_field_of_a_text(tmp_path, name):
+    head, template, tail = TEXTS[name]
+    rest = f"{template.format('b')}{tail}"
+    expected = values_of_b(write(tmp_path / name, f"{head}{template.format('a')}{rest}"))
+    assert expected
+    for field in FIELD.finditer(template):
+        for odd in ("", "x", "NaN", "inf", "0", "-1", "[]"):
+            changed = f"{template[: field.start()]}{odd}{template[field.end() :]}".format("a")
+            assert_b_is_read_or_the_place_named(tmp_path / name, f"{head}{changed}{rest}", expected)

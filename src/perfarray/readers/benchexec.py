@@ -28,7 +28,7 @@ COLUMNS = {
 RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
           "memlimit": "memlimit", "date": "date", "error": "error"}  # fmt: skip
 TIMEOUT = "TIMEOUT"
-AMOUNT = re.compile(r"([-+.\deE]*\d\.?|[-+]?(?:nan|inf))[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
+AMOUNT = re.compile(r"([-+.\deE]*\d\.?|[-+]?(?i:nan|inf))[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
 
 
 started = re.compile(r"(?s)<result .*benchmarkname=").search

@@ -19,7 +19,7 @@ from perfarray.conventions import BENCHMARK, LOOPS, SECONDS, TIME, seconds_facto
 from perfarray.readers import labels
 from perfarray.readers.entries import Entry, Run, amounts, table_of_entries
 from perfarray.readers.labels import variable_name
-from perfarray.readers.numbers import value_of
+from perfarray.readers.numbers import number, value_of
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.shapes import ANY, Either, has_keys
 from perfarray.tables.columns import Table, constant_column
@@ -100,13 +100,23 @@ def _samples(source: Source) -> Samples:
     """Return the samples of a file; `raw.csv` beside them has those of a measurement that is no time in the unit that it states."""
     if _is_raw(source):
         return _raw(source)
-    raw = source.beside("raw.csv")
-    if raw is not None and _is_raw(raw) and (samples := _raw(raw)).unit != NANOSECONDS:
-        return samples
     content = source.json
-    if isinstance(content, dict):
-        return Samples(content["iters"], content["times"], mode=content.get("sampling_mode"))
-    return Samples(*content)
+    if not isinstance(content, dict):
+        return Samples(*content)
+    samples = Samples(content["iters"], content["times"], mode=content.get("sampling_mode"))
+    raw = source.beside("raw.csv")
+    if raw is None or not _is_raw(raw) or _first_unit(raw) == NANOSECONDS:
+        return samples
+    measured = _raw(raw)
+    if list(map(number, measured.loops)) != samples.loops:
+        raise source.error(f"has other numbers of iterations than {raw.path.name} beside it, which is of another run and has the unit")
+    return measured._replace(mode=samples.mode)
+
+
+def _first_unit(raw: Source) -> str:
+    """Return the unit of the first sample; most files have times, and need not be read."""
+    first_row = next(csv.DictReader(io.StringIO(raw.head)), dict[str, str]())
+    return first_row.get("unit") or NANOSECONDS
 
 
 def _raw(source: Source) -> Samples:

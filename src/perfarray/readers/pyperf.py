@@ -87,10 +87,10 @@ def read(source: Source) -> Table:
         bench_runs = [run for run in all_runs if run is not None]
         n_calibrations += len(all_runs) - len(bench_runs)
         if not bench_runs:
-            source.failures.append(f"{names[index][:SHOWN]}: it has {len(all_runs)} runs, and none of them has values")
+            source.failures.append(f"{names[index][:SHOWN]}: it has {len(all_runs)} runs and no values in any of them")
         runs += bench_runs or [Run(index, 0, [nan], {}, (None, None, None), failed=True)]
     if all(run.failed for run in runs):
-        raise source.error("has no values in any run of any benchmark")
+        raise source.error(f"benchmark {names[0]!r} (benchmarks[0]) has {len(benchmarks[0]['runs'])} runs and no values in any of them")
     return _table(source, runs, names, metadata, n_calibrations)
 
 

@@ -53,16 +53,15 @@ def _results(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _entry(source: Source, group: str, result: dict[str, Any]) -> Entry:
     """Return one benchmark, with its mean where there are no samples: to a terminal Vitest writes a text in their place."""
-    location = f"benchmark {result['name'][:60]!r}"
-    samples = result.get("samples")
-    has_samples = isinstance(samples, list) and bool(samples)
-    if (error := result.get("error")) is not None or (not has_samples and result.get("mean") is None):
+    location = f"benchmark {result['name'][:SHOWN]!r}"
+    samples = result["samples"] if isinstance(result.get("samples"), list) else []
+    if (error := result.get("error")) is not None or (not samples and result.get("mean") is None):
         message = error.get("message") if isinstance(error, dict) else error
         reason = message or result.get("state") or ("it has no mean" if error is None else "it threw an error")
         source.failures.append(f"{result['name'][:SHOWN]}: {str(reason)[:SHOWN]}")
         run = FAILED
-    elif has_samples:
-        run = Run({TIME: times(source, f"{location}: 'samples'", samples or (), MILLISECOND)})
+    elif samples:
+        run = Run({TIME: times(source, f"{location}: 'samples'", samples, MILLISECOND)})
     else:
         values = {TIME: times(source, f"{location}: 'mean'", [result["mean"]], MILLISECOND)}
         run = Run(values, {LOOPS: amounts(source, f"{location}: 'sampleCount'", [result.get("sampleCount", 1)], above_zero=True)})
