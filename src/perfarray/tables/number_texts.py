@@ -71,7 +71,8 @@ def are_no_numbers(series: pd.Series) -> "pd.Series[bool]":
     """
     if pd.api.types.is_numeric_dtype(series):
         return pd.Series(np.isinf(series.to_numpy(dtype=float, na_value=np.nan)), index=series.index)
-    texts = series.map(lambda value: isinstance(value, str) and value.strip().lower() in NO_NUMBERS)
+    # Of categories `map` gives categories; `isin` gives truth values of both.
+    texts = series.map(lambda value: isinstance(value, str) and value.strip().lower() in NO_NUMBERS).isin([True])
     return texts | series.isin([np.inf, -np.inf])
 
 
