@@ -53,9 +53,9 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     for name, value, state in ((VALID, 0, "not valid"), (ESTIMATED, 1, "estimated, not reportable")):
         if name in times.coords and (times.coords[name] == value).any():
             yield f"  {state}: {'all' if (times.coords[name] == value).all() else 'in part'}"
-    for name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
+    for metric_name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
         units = metric.attrs.get("units", "1")
-        yield f"  measured: {name}{'' if units == '1' else f' in {units}'}, {metric.attrs.get(BETTER, 'lower')} is better"
+        yield f"  measured: {metric_name}{'' if units == '1' else f' in {units}'}, {metric.attrs.get(BETTER, 'lower')} is better"
     shared = [f"{name} {label.item()}" for name, label in times.coords.items() if not label.dims]
     yield from (f"  all of it: {text}" for text in shared[:MOST])
     if len(shared) > MOST:

@@ -99,8 +99,8 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     if whole is not pair:
         estimate, counted = _count_copies(whole, evidence, options, rules, depth, sessions)
         evidence |= counted
-        notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
-        whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in notes if note))
+        pair_notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
+        whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in pair_notes if note))
     attrs, notes = _describe(whole, options, rules, estimate)
     notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
     notes = list[Note | None](first_of_each_code([note for note in (*zeros, *notes) if note]))
@@ -203,9 +203,11 @@ def _count_copies(
     gathered = _gather_by_band(constant, options, plain, depth, sessions)[2]
     # Where a suite has nothing but copies of the other side, nothing was measured twice: its ratio is 1, without a test.
     tested = (gathered["_estimate"].notnull() & ~same.variable).any(across)
-    suite = {name: gathered[name].where(tested, evidence[name]) for name in (*(f"_suite_{field}" for field in Suite._fields), *MOVES)}
-    names = ("_suite_estimate", "_suite_benchmarks", "_candidate_mean", "_baseline_mean")
-    return gathered["_estimate"], suite | {name: gathered[name] for name in names}
+    tested_fields = (*(f"_suite_{field}" for field in Suite._fields), *MOVES)
+    counted: dict[Hashable, xr.Variable] = {name: gathered[name].where(tested, evidence[name]) for name in tested_fields}
+    for name in ("_suite_estimate", "_suite_benchmarks", "_candidate_mean", "_baseline_mean"):
+        counted[name] = gathered[name]
+    return gathered["_estimate"], counted
 
 
 def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
