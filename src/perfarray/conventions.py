@@ -13,6 +13,12 @@ COMPARED: Final = ("benchmark", "machine", "version", "compiler", "flags", "tuni
 # Dims along which a metric has a history
 HISTORY: Final = ("commit", "date", "build")
 
+# Coordinates that describe labels; a column that is given such a name is a dim only where nothing else determines it
+DESCRIPTORS: Final = (
+    "commit_date", "suite", "cpu", "cpu_mhz", "cpu_max_mhz", "cores", "logical_cores", "chips", "cores_per_chip", "threads_per_core",
+    "l2_kb", "l3_kb", "memory_gb", "os", "file_system", "python_version", "python_implementation", "jdk_version", "loops",
+)  # fmt: skip
+
 BENCHMARK: Final = "benchmark"
 SESSION: Final = "session"
 EXECUTION: Final = "execution"

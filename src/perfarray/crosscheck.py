@@ -24,6 +24,7 @@ from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng
 from perfarray.timings.validation import check_confidence_level, check_count
+from perfarray.timings.zeros import DECLINED, Positive
 
 # The verdict where a method does not speak of the suite, or of single benchmarks
 UNANSWERED = "not asked"
@@ -158,7 +159,7 @@ def agreement(
     Raises
     ------
     ValueError
-        Unknown dims, levels or labels; units that differ; values that are zero or negative.
+        Unknown dims, levels or labels; units that differ; values that are negative.
 
     Notes
     -----
@@ -181,7 +182,8 @@ def agreement(
     >>> found["suite_verdict"].to_series().to_dict()["fieller"], found["suite_agree"].item()
     ('faster', True)
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive="a comparison", censored="bound")
+    zeros = Positive("a comparison", "")
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, shared=shared, positive=zeros, censored="bound")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     request = Request(
         times=pair.candidate.array.compute(),
@@ -211,7 +213,7 @@ def agreement(
     result = result.assign_attrs(attrs | {"threshold": threshold})
     suites = name_suites(result, pair.candidate.array, counted, across, by=True) if across in result.dims else None
     remarks = first_of_each_code(
-        [note for note in of_units if note.code in OF_UNITS] + [note for note in method_notes if note.code in OF_UNITS[-1:]]
+        [note for note in of_units if note.code in OF_UNITS] + [note for note in method_notes if note.code in (OF_UNITS[-1], DECLINED)]
     )
     return with_notes(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *remarks)
 

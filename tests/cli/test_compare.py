@@ -314,6 +314,20 @@ class TestSides:
         assert result.stderr == ""
         line = refused("compare", *write_sides({"a": OLD, "c": OLD}, {"b": OLD}))
         assert all(fact in line for fact in ("'time'", "old has 'a', 'c'", "new has 'b'"))
+        assert "beginning" not in line
+
+    @pytest.mark.parametrize(("old", "new", "heads"), [
+        (["code/t/b.py::a", "code/t/b.py::c"], ["project/t/b.py::a", "project/t/b.py::c"], ("code/", "project/")),
+        (["ci/build/t/a"], ["t/x", "home/t/a"], ("ci/build/", "home/")),
+        (["code/a", "code/b"], ["node/a", "node/c"], None),
+        (["a/x", "a/z"], ["a/y", "a/w"], None),
+    ])  # fmt: skip
+    def test_names_that_differ_by_their_beginning(self, old, new, heads):
+        """A run in another folder is told as such, with the way on."""
+        line = refused("compare", *write_sides(dict.fromkeys(old, OLD), dict.fromkeys(new, OLD)))
+        assert ("differ by their beginning" in line) is (heads is not None)
+        if heads:
+            assert "{!r} and {!r}. Run both from folders of one name".format(*heads) in line
 
     def test_two_machines_in_two_files(self):
         """A label that is constant on each side does not separate the sides, and is printed."""
@@ -520,3 +534,15 @@ def test_prior_between_and_shrink():
     stated = as_json("compare", "old.csv", "new.csv", "--between", "2%,5")["benchmarks"]
     assert stated[0]["session_standard_deviation"] == pytest.approx(0.02)
     assert "as in 1%,5" in one_line(run("compare", "old.csv", "new.csv", "--between", "2%,x").output)
+
+
+def test_the_only_answered_row_carries_its_own_name():
+    """Where one benchmark is on both sides it is named, also if it is not the first, in every form of output."""
+    rows = "".join(f"{name},{execution},{time}\n" for name, time in (("absent", 5), ("sort", 10)) for execution in range(3))
+    Path("old.csv").write_text(f"benchmark,execution,time\n{rows}")
+    Path("new.csv").write_text("benchmark,execution,time\nsort,0,20\nsort,1,20.5\nsort,2,21\n")
+    for form in ("table", "markdown", "html", "csv", "json"):
+        output = run("compare", "old.csv", "new.csv", "--output", form, code=1).stdout
+        rows = [line for line in output.splitlines() if "slower" in line and ("sort" in line or "absent" in line)]
+        assert form in ("html", "json") or ("sort" in rows[0] and "absent" not in rows[0])
+        assert "sort" in output

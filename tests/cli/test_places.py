@@ -28,9 +28,11 @@ def write(path, seed=1, **means):
     write_rows(path, "benchmark,execution,time", lines)
 
 
-def hyperfine(path, **means):
+def hyperfine(path, codes=(), **means):
+    """Write ten runs of each command; `codes` are exit codes of the first of the last command."""
     rng = random.Random(2)
     results = [{"command": name, "times": [rng.gauss(mean, 0.01 * mean) for _ in range(10)]} for name, mean in means.items()]
+    results[-1]["exit_codes"] = [*codes, *[0] * (10 - len(codes))]
     Path(path).write_text(json.dumps({"results": results}))
 
 
@@ -68,6 +70,32 @@ def test_commands_of_one_file_are_compared_with_the_first():
     assert [row["program"] for row in rows("two.csv")] == ["b"]
     write("three.csv", a=1.0, b=1.2, c=1.3)
     assert "choose what is compared" in run("compare", "three.csv").stderr
+
+
+class TestFailedRuns:
+    """A side without values because its runs failed is told as failed, with the number of runs and the exit code."""
+
+    def test_beside_others(self):
+        hyperfine("runs.json", [139] * 10, a=1.0, b=0.9, c=0.5)
+        result = run("compare", "runs.json", code=0)
+        assert "'c: 10 of 10 runs failed, exit code 139'" in result.stderr
+        assert {row["program"]: row["verdict"] for row in rows("runs.json")}["b"] == "faster"
+
+    @pytest.mark.parametrize("failed", ["old.json", "new.json"])
+    def test_on_either_side(self, failed):
+        for path in ("old.json", "new.json"):
+            hyperfine(path, [1] * 10 * (path == failed), a=1.0, b=0.9)
+        assert "'b: 10 of 10 runs failed, exit code 1'" in run("compare", "old.json", "new.json").stderr
+
+    def test_where_nothing_else_is_compared(self):
+        """The reason stands before the error, and so does the option, with which there is an answer."""
+        hyperfine("runs.json", [1, 2] * 5, grep=1.0, rg=0.5)
+        result = run("compare", "runs.json", code=2)
+        assert "'rg: 10 of 10 runs failed, exit codes 1, 2'" in result.stderr
+        assert "--keep-failed keeps the times" in result.stderr
+        kept = run("compare", "runs.json", "--keep-failed", code=0)
+        assert "faster" in kept.stdout
+        assert "'rg: 10 of 10 runs failed, exit codes 1, 2'. Their times are kept, as --keep-failed says" in kept.stderr
 
 
 def test_a_baseline_is_the_beginning_of_a_label_or_a_git_ref():
@@ -162,3 +190,18 @@ def test_last_columns_of_a_speedup_test_may_be_absent():
     write_rows("c.csv", "Name,Sample1,Sample2", ["a,x.txt,y.txt"])
     run("speedup-test", "c.csv", "-o", "out", code=0)
     assert Path("out.report").is_file()
+
+
+def test_a_setting_that_is_no_dim_yet():
+    """The error of --dim names the option that makes a dim of what describes benchmarks."""
+    rows = [
+        {"name": f"BM_{name}/8", "run_type": "iteration", "repetition_index": index, "iterations": 9, "real_time": time + index}
+        for name, time in (("std", 400.0), ("own", 200.0))
+        for index in range(9)
+    ]
+    Path("a.json").write_text(json.dumps({"benchmarks": rows}))
+    options = ("--levels", "iteration", "--baseline", "BM_std")
+    error = run("compare", "a.json", "--dim", "benchmark_name", *options, code=2).stderr
+    assert "'benchmark_name' describes benchmarks: --dims benchmark_name=benchmark_name makes it a dim" in error
+    compared = as_json("compare", "a.json", "--dims", "benchmark_name=benchmark_name", "--dim", "benchmark_name", *options)
+    assert [row["verdict"] for row in compared["benchmarks"]] == ["faster"]

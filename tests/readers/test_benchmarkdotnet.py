@@ -12,7 +12,7 @@ def measurement(stage, nanoseconds, operations=1, launch=1, mode="Workload"):
 
 def launch(*results, index=1):
     """Return the measurements of one launch, results twice: before and after outliers were removed."""
-    actual = [measurement("Actual", value + 1, 10, index) for value in (*results, 900)]
+    actual = [measurement("Actual", (value or 0) + 1, 10, index) for value in (*results, 900)]
     cold = [measurement("Jitting", 5, launch=index), measurement("Warmup", 300, 10, index), measurement("Warmup", 7, 9, index, "Overhead")]
     return cold + actual + [measurement("Result", value, 10, index) for value in results]
 
@@ -39,15 +39,21 @@ test_what_is_read = readings(lambda folder, benchmarks: read(folder, *benchmarks
     ("a result is the time of all operations; what came before it is the price of the launch; unequal numbers of results are padded",
      [bench(measurements=launch(100, 200) + launch(110, index=2), Memory={"BytesAllocatedPerOperation": 64})],
      {"time.dims": ("benchmark", "execution", "iteration"), "time": [[[30e-9, 10e-9, 20e-9], [30e-9, 11e-9, NAN]]],
-      "warmup": [[[True, False, False]] * 2], "loops": [[[10.0] * 3, [10.0, 10.0, NAN]]], "bytes_per_op": [64],
+      "warmup": [[[True, False, False]] * 2], "loops": [[[10.0] * 3, [10.0, 10.0, NAN]]],
+      "bytes_per_op": [[[NAN, 64.0, NAN], [NAN] * 3]], "bytes_per_op.attrs": {"units": "B", "better": "lower"}, "metric": "time",
       "execution_seconds": [[[312e-9] * 3, [312e-9, 312e-9, NAN]]], "rtol": 1e-14}),
     ("a benchmark without results failed", [bench(measurements=launch(100)), bench("Bad", [measurement("Jitting", 5)]), bench("Worse")],
      {"failed": [[[False, False]], [[True, False]], [[True, False]]], "time": [[[30e-9, 10e-9]], [[NAN] * 2], [[NAN] * 2]],
       "rtol": 1e-14}),
-    ("a result of 0 after subtraction of the overhead is NaN, counted and noted; other values stay",
-     [bench(measurements=launch(100, 0)), EMPTY],
-     {"time": [[[30e-9, 10e-9, NAN]], [[NAN] * 3]], "n_below_resolution": 2, "absent": ["failed"], "rtol": 1e-14},
-     "2 times are 0, too short to be seen"),
+    ("a result of 0 after subtraction of the overhead counts in the mean", [bench(measurements=launch(100, 0)), EMPTY],
+     {"time": [[[30e-9, 10e-9, 0.0]], [[0.0, NAN, NAN]]], "absent": ["failed"], "notes": [], "rtol": 1e-14}),
+    ("0 allocated bytes are a result, and no bytes are none",
+     [bench("A", statistics=VALUES, Memory={"BytesAllocatedPerOperation": 0}), bench("B", statistics=VALUES, Memory={"Gen0Collections": 0}),
+      bench("C", Memory={"BytesAllocatedPerOperation": 8})],
+     {"metrics": ["time", "bytes_per_op"], "bytes_per_op": [[[0.0, NAN]], [[NAN] * 2], [[NAN] * 2]], "notes": []}),
+    ("a value that is no number is missing, and named", [bench("A", launch(None, 20)), bench("B", statistics=VALUES)],
+     {"time": [[[30e-9, NAN, 2e-9]], [[1e-8, 2e-8, NAN]]], "notes": ["no_numbers"], "rtol": 1e-14},
+     r"1 values are no numbers: \"N\.T\.A: Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is null\""),
     ("beside overhead alone, or the modes of old versions, which have no stages, the values of all launches are in the statistics",
      [bench("A", [measurement("Actual", 5, mode="Overhead")], VALUES), bench("B", [OLD], VALUES)],
      {"time": [[[1e-8, 2e-8]]] * 2, "absent": ["failed"], "rtol": 1e-15}),
@@ -62,7 +68,7 @@ test_what_is_read = readings(lambda folder, benchmarks: read(folder, *benchmarks
       "rtol": 1e-15}, "1 benchmarks have no values but their mean"),
 ])  # fmt: skip
 test_what_is_wrong_is_said = pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")(refusals(read, "report.json", [
-    (bench(statistics={"Mean": 0}), r"holds no measurement: every value is missing, the first is that of benchmark=N\.T\.Sort"),
-    (bench(measurements=launch(-5)), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is -5\.0"),
+    (bench(statistics={"Mean": NAN}), r"holds no measurement: every value is missing, the first is that of benchmark=N\.T\.Sort"),
+    (bench(measurements=launch(-5)), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is -5; expected .* from 0"),
     (bench(measurements=[measurement("Result", 5, 0)]), r"Benchmarks\[0\]: 'Measurements' of launch 1: 'Operations': value 0 is 0"),
 ]))  # fmt: skip

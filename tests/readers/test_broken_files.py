@@ -99,6 +99,33 @@ FILES = {
         '{"version": "7", "kind": "LibraryBenchmark", "benchmark_exe": "e", "benchmark_file": "b.rs", "module_path": "b::g::f", "id": "i", '
         '"function_name": "f", "profiles": [{"tool": "Callgrind", "data": {"total": {"metrics": {"Ir": {"values": {"new": 9, "old": 8}}, '
         '"EstimatedCycles": {"values": {"new": 20}}}}}}]}',
+    "data.js":
+        'window.BENCHMARK_DATA = {"lastUpdate": 1, "repoUrl": "r", "entries": {"s": [{"commit": {"id": "x", "timestamp": '
+        '"2024-01-01T10:00:00Z"}, "date": 5, "tool": "go", "benches": [{"name": "a", "unit": "ns/op", "value": 1.5}]}]}}',
+    "github_action_benchmark.json":
+        '[{"name": "a", "unit": "ms", "value": 1.5, "range": "x"}, {"name": "b", "unit": "MB/s", "value": "2"}]',
+    "github_action_benchmark_history.json":
+        '{"lastUpdate": 1, "repoUrl": "r", "entries": {"s": [{"commit": {"id": "x", "timestamp": "2024-01-01T10:00:00Z"}, "date": 5, '
+        '"tool": "cargo", "benches": [{"name": "a", "unit": "ns/iter", "value": 1.5}]}, {"commit": {"id": "y"}, "date": 6, "benches": '
+        '[{"name": "a", "unit": "ns/iter", "value": 2.5}]}]}}',
+    "llvm_lit.json":
+        '{"__version__": [17, 0, 0], "elapsed": 1.5, "tests": [{"name": "a.test", "code": "PASS", "metrics": {"exec_time": 1.5, '
+        '"compile_time": 0.5, "hash": "x", "size": 5, "size..text": 3}}, {"name": "b", "code": "FAIL"}, {"name": "a.test:m", "code": '
+        '"PASS", "metrics": {"exec_time": 5}}]}',
+    "lnt.json":
+        '{"format_version": "2", "machine": {"name": "m"}, "run": {"start_time": "d"}, "tests": [{"name": "a", "execution_time": [1.5, 2], '
+        '"compile_time": 3, "hash": "x"}, {"name": "b", "execution_status": 1}]}',
+    "lnt_first.json":
+        '{"Machine": {"Name": "m", "Info": {"os": "l"}}, "Run": {"Start Time": "d", "Info": {"run_order": "5"}}, "Tests": [{"Name": '
+        '"nts.a.exec", "Data": [1.5, 2]}, {"Name": "nts.a.compile", "Data": [3]}, {"Name": "nts.a.hash", "Data": ["x"]}]}',
+    "jmh.csv":
+        '"Benchmark","Mode","Threads","Samples","Score","Score Error (99,9%)","Unit","Param: n"\n"a","avgt",1,5,"1,5","0,1","ms/op",8\n'
+        '"a:gc","avgt",1,5,2,0,"MB/sec",8\n',
+    "google_benchmark.csv":
+        "Run on (8 X 3600 MHz CPU s)\n  L1 Data 48 KiB (x4)\nname,iterations,real_time,cpu_time,time_unit,bytes_per_second,"
+        'items_per_second,label,error_occurred,error_message,"n"\n"a",5,1.5,1.5,ns,2,,,,,3\n"a",5,2.5,1.5,ns,2,,,,,3\n"b",,,,,,,,true,"x"\n',
+    "renaissance.csv": "benchmark,duration_ns,c,uptime_ns,vm_start_unix_ms\na,500000000,3,5,1\na,600000000,NA,6,1\na,500000000,3,5,2\n",
+    "microbenchmark.csv": '"","expr","time"\n"1","f(x)",1000\n"2","g",2000\n"3","f(x)",1e+05\n',
     "go.txt":
         "goos: linux\npkg: p\nnote: x\nBenchmarkA/n=1-8 \t10 2.5 ns/op 3 B/op\nPASS\n"
         "Unit x better=higher\npkg: q\nBenchmarkA/n=1-8 1 5 ns/op 1 x\n",

@@ -25,12 +25,14 @@ test_what_is_read = readings(read, [
      {"status_code": 200, "data": {"data": ROWS, "metadata": {}}},
      {"time.dims": ("benchmark", "run", "execution", "iteration"), "date": ["r1", "r2"],
       "benchmark": ["file-read[kind=a]", "file-read[kind=b]"], "run": ["r1", "r2"],
-      "time": [[[[2.0, 3.0], [4.0, NAN]], [[NAN, NAN]] * 2], [[[5.0, NAN], [NAN, NAN]], [[7.0, NAN], [NAN, NAN]]]]}),
+      "time": [[[[2.0, 3.0], [4.0, NAN]], [[NAN, NAN]] * 2], [[[5.0, NAN], [NAN, NAN]], [[7.0, NAN], [NAN, NAN]]]]},
+     "1 values are no numbers: \"file-read: data\\[1\\]: 'data': value 1 is null\""),
     ("a result alone", ROWS[2], {"time": 5.0}),
     ("a time is in seconds; a rate is the throughput, better higher, and the times it took stand beside it",
      [result(2e6, unit="ns"), result(8.0, unit="B/s", name="w", times=[0.5])],
      {"throughput.attrs": {"units": "B/s", "better": "higher"}, "throughput": [[[[NAN]]], [[[8.0]]]], "time": [[[[2e-3]]], [[[0.5]]]],
       "rtol": 1e-15}),
+    ("a time of 0 is a value", [result(0.0, 2.0)], {"time": [[[[0.0, 2.0]]]], "notes": []}),
     ("a result with an error has no number", [result(1.0), result(error={"message": "no"}, name="w")],
      {"failed": [[[[False]]], [[[True]]]], "time": [[[[1.0]]], [[[NAN]]]]}),
     ("a comparison has one number a side, of which one may be missing", {"data": SIDES},
@@ -38,5 +40,5 @@ test_what_is_read = readings(read, [
       "failed": [[[[False]], [[True]], [[False]]]]}, "2 benchmarks have no values but their mean"),
 ])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "a.json", [
-    ([result("?")], r"data\[0\]: 'data': value 0 is '\?'; expected a number above 0"),
+    ([result("?")], r"data\[0\]: 'data': value 0 is '\?'; expected a number from 0"),
 ])  # fmt: skip

@@ -3,7 +3,7 @@
 import pytest
 
 import perfarray
-from readers.files_of_our_own import check, refusals, write
+from readers.files_of_our_own import NAN, check, refusals, write
 
 
 def sample(folder, times=(10.0, 22.0), iters=(1, 2), name="sort/vec/8", **more):
@@ -50,8 +50,43 @@ def test_raw_csv(tmp_path, header):
     sample(path.parent, times=(30.0, 60.0))
     assert perfarray.read(tmp_path).sizes["benchmark"] == 1
     assert perfarray.read(path)["time"].values.ravel()[0] == 1e-8
-    with pytest.raises(ValueError, match=r"raw\.csv: has values in 'cycles'; expected 'ns'"):
-        perfarray.read(write(path, "group,function,value,sample_measured_value,unit,iteration_count\na,,,1,cycles,1\n"))
+    mixed = "group,function,value,sample_measured_value,unit,iteration_count\na,,,1,cycles,1\na,,,1,ns,1\n"
+    with pytest.raises(ValueError, match=r"raw\.csv: has values in 'cycles', 'ns'; the samples of a benchmark have one unit"):
+        perfarray.read(write(path, mixed))
+
+
+RAW = "group,function,value,sample_measured_value,unit,iteration_count\nsort,vec,8,{},{},1\nsort,vec,8,{},{},2\n"
+
+
+@pytest.mark.parametrize("unit", ["cycles", "instructions", "J"])
+def test_a_measurement_that_is_no_time(tmp_path, unit):
+    """Its values are a variable named by the unit, which `raw.csv` states, alone and beside samples; they are no nanoseconds."""
+    sample(tmp_path / "sort/new", times=(5000.0, 12000.0))
+    raw = write(tmp_path / "sort/new/raw.csv", RAW.format(5.0, unit, 12.0, unit))
+    for path in (tmp_path, raw, raw.with_name("sample.json")):
+        measured = perfarray.read(path)
+        check(measured, metrics=[unit], metric=unit, benchmark="sort/vec/8", **{f"{unit}.attrs": {"units": unit, "better": "lower"}})
+        check(measured.squeeze(), **{unit: [5.0, 6.0]}, loops=[1.0, 2.0])
+
+
+def test_a_raw_csv_of_another_run(tmp_path):
+    """Its values are not those of the samples beside it, whose unit is then unknown."""
+    path = sample(tmp_path / "sort/new", iters=(1, 3))
+    write(path.with_name("raw.csv"), RAW.format(5.0, "cycles", 12.0, "cycles"))
+    with pytest.raises(ValueError, match=r"sample\.json: has other numbers of iterations than raw\.csv beside it"):
+        perfarray.read(path)
+
+
+def test_units_of_time_and_of_benchmarks(tmp_path):
+    """A unit of time is brought to seconds; other benchmarks of a project stay times, and a copied baseline is marked in any unit."""
+    sample(tmp_path / "a/new", name="sort/vec/8")
+    for folder, unit in (("b/new", "cycles"), ("b/base", "cycles"), ("c/new", "ms")):
+        sample(tmp_path / folder, name=f"sort/{folder[0]}/8")
+        write(tmp_path / folder / "raw.csv", RAW.format(5.0, unit, 12.0, unit))
+    with pytest.warns(perfarray.PerfarrayWarning, match="sort/b/8: baseline 'base' is a copy of 'new'"):
+        measured = perfarray.read_archive(tmp_path)
+    new = measured.sel(baseline="new").squeeze()
+    check(new, rtol=1e-15, time=[[1e-8, 1.1e-8], [NAN, NAN], [5e-3, 6e-3]], cycles=[[NAN, NAN], [5.0, 6.0], [NAN, NAN]])
 
 
 def test_the_folder_of_a_project(tmp_path):
@@ -72,8 +107,14 @@ def test_the_folder_of_a_project(tmp_path):
 test_what_is_wrong_is_said = refusals(lambda folder, more: perfarray.read(sample(folder, **more)), "sample.json", [
     ({"iters": [1]}, "has 1 numbers of iterations and 2 times"),
     ({"iters": [1, 0]}, "'iters': value 1 is 0; expected a number above 0"),
-    ({"times": [1.0, None]}, "'times': value 1 is None; expected a number above 0"),
+    ({"times": [1.0, -1.0]}, r"'times': value 1 is -1\.0; expected a number from 0"),
 ])  # fmt: skip
+
+
+def test_zeros_and_what_is_no_number(tmp_path):
+    """A time of 0 is a value; one that is no number is missing, and named."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: \"'times': value 1 is null\""):
+        check(perfarray.read(sample(tmp_path / "new", times=(0.0, None))).squeeze(), time=[0.0, NAN], loops=[1.0, 2.0])
 
 
 def test_a_broken_name_is_an_error(tmp_path):

@@ -1,9 +1,12 @@
 """What the caller says of a file: settings and columns that are dims, CSV without a header, patterns of home-grown files."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import perfarray
+from perfarray.readers import custom
+from perfarray.readers.opening import FileOptions, Source
 from readers.files_of_our_own import NAN, check, entry, reader, readings, write
 
 read = reader("a.csv")
@@ -36,6 +39,19 @@ def test_a_setting_becomes_a_level(tmp_path):
     times = read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"session": "run"})["time"]
     assert times.sizes == {"benchmark": 1, "session": 3, "execution": 1, "iteration": 1}
     assert times.values.ravel().tolist() == [3.0, 5.0, 7.0]
+
+
+def test_the_name_becomes_a_dim(tmp_path):
+    """Implementations in one file are compared over their arguments, which are then the labels of benchmarks."""
+    times = {"std": 4.0, "own": 2.0}
+    rows = [google(f"BM_{name}/{size}", size * time, 1) for name, time in times.items() for size in (8, 64)]
+    implementations = read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"})
+    check(implementations, benchmark=["arg0=8", "arg0=64"], impl=["BM_std", "BM_own"])
+    check(implementations.squeeze(), time=[[32, 16], [256, 128]])
+    rows = [google(f"BM_{name}", time, 1) for name, time in times.items()]
+    check(read_json(tmp_path, {"context": {}, "benchmarks": rows}, dims={"impl": "benchmark_name"}), benchmark=["all"])
+    java = [entry(f"org.{name}.run", params={"n": n}, data=((time,),)) for name, time in times.items() for n in (1, 2)]
+    check(read_json(tmp_path, java, dims={"impl": "benchmark_name"}), benchmark=["n=1", "n=2"], impl=["org.std.run", "org.own.run"])
 
 
 NAMED = {"benchmark": "program", "threads": "n", "time_ms": "ms"}
@@ -83,6 +99,99 @@ test_patterns = readings(lambda folder, given: read(folder, given[0], **given[1]
 ])  # fmt: skip
 
 
+ENTRIES = [{"case": "fft", "ms": 5.0}, {"case": "sort", "ms": 7.0}]
+TWICE = [{"case": "fft", "ms": 5.0}, {"case": "fft", "ms": 6.0}, {"case": "sort", "ms": 7.0}]
+NESTED = [{"suite": "a", "tests": [{"id": "x", "s": 1.0}]}, {"suite": "b", "tests": [{"id": "x", "s": 2.0}, {"id": "y", "s": 3.0}]}]
+CROSSED = [{"lang": lang, "test": test, "s": 1.0} for lang in ("C", "Go") for test in ("fft", "sort")]
+UNEQUAL = {"old": [1.0, 2.0, 3.0], "new": [1.0, 2.0]}
+
+test_labels_of_lists = readings(lambda folder, given: read(folder, given[0], **given[1]), [
+    ("the text beside a number is the label, not its place", (ENTRIES, {"pattern": "{place}/ms = time_ms"}),
+     {"place": ["fft", "sort"], "time": [[5e-3], [7e-3]], "rtol": 1e-15}),
+    ("also under the name of the usual dim", (ENTRIES, {"pattern": "{benchmark}/ms = time_ms"}), {"benchmark": ["fft", "sort"]}),
+    ("where the caller names the label, the place is no dim", (ENTRIES, {"pattern": "{i}/ms = time_ms", "dims": {"benchmark": "case"}}),
+     {"benchmark": ["fft", "sort"], "sizes": {"benchmark": 2, "execution": 1}}),
+    ("unless the caller names it", (ENTRIES, {"pattern": "{i}/ms = time_ms", "dims": {"number": "i"}}), {"number": [0, 1]}),
+    ("each list has labels of its own", (NESTED, {"pattern": "{suite}/tests/{benchmark}/s"}),
+     {"suite": ["a", "b"], "benchmark": ["x", "y"], "time": [[[1.0], [2.0]], [[NAN], [3.0]]]}),
+    ("a name comes before other texts, which are dims if they tell entries apart", (CROSSED, {"pattern": "{benchmark}/s"}),
+     {"benchmark": ["fft", "sort"], "lang": ["C", "Go"], "sizes": {"benchmark": 2, "lang": 2, "execution": 1}}),
+    ("units and signs are no labels", ([{"unit": "s", "range": "± 3", "t": 1.0}] * 2, {"pattern": "{place}/t"}), {"place": [0, 1]}),
+    ("a parameter is the label where no text is", ([{"n": n, "iterations": 9 - n, "t": 1.0} for n in (8, 2)], {"pattern": "{place}/t"}),
+     {"place": [8, 2]}),
+    ("of two numbers none is the parameter", ([{"a": n, "b": -n, "t": 1.0} for n in (8, 2)], {"pattern": "{place}/t"}), {"place": [0, 1]}),
+    ("entries alike in all labels are repetitions, with a note", (TWICE, {"pattern": "{i}/ms = time_ms", "dims": {"benchmark": "case"}}),
+     {"benchmark": ["fft", "sort"], "time": [[5e-3, 6e-3], [7e-3, NAN]], "rtol": 1e-15}, "entries of a list have the same labels"),
+    ("places in lists of different lengths do not correspond", (UNEQUAL, {"pattern": "{version}/{place}"}),
+     {"place": ["0 of 3", "1 of 3", "2 of 3", "0 of 2", "1 of 2"]}, "lists of 2 and 3 entries have no labels but their places"),
+    ("places in lists of one length do", ({"old": [1.0, 2.0], "new": [3.0, 4.0]}, {"pattern": "{version}/{place}"}), {"place": [0, 1]}),
+])  # fmt: skip
+
+
+def test_a_list_that_grows_and_is_reordered(tmp_path):
+    """Each entry is compared with that of its name: fft takes 5 ms on both sides, sort 7 ms."""
+    write(tmp_path / "old.json", ENTRIES)
+    write(tmp_path / "new.json", [{"case": "scan", "ms": 1.0}, *reversed(ENTRIES)])
+    for options in ({"pattern": "{place}/ms = time_ms"}, {"pattern": "{place}/ms = time_ms", "dims": {"place": "case"}}):
+        times = perfarray.read_archive(tmp_path, layout="{version}.json", **options)["time"].squeeze()
+        check(times.to_dataset().sel(version="new"), rtol=1e-15, place=["scan", "sort", "fft"])
+        np.testing.assert_allclose(times.sel(version="old", place=["fft", "sort"]), [5e-3, 7e-3], rtol=1e-15)
+        np.testing.assert_allclose(times.sel(version="new", place=["fft", "sort"]), [5e-3, 7e-3], rtol=1e-15)
+
+
+def test_places_of_lists_with_different_lengths_are_not_compared(tmp_path):
+    """Nothing tells which of three numbers is which of two: no cell is measured in both files."""
+    write(tmp_path / "old.json", [1.0, 2.0, 3.0])
+    write(tmp_path / "new.json", [1.0, 2.0])
+    with pytest.warns(perfarray.PerfarrayWarning, match="not compared by position.*make them repetitions with {execution} for {k}"):
+        times = perfarray.read_archive(tmp_path, layout="{version}.json", pattern="{k}")
+    assert not times["time"].notnull().all("version").any()
+    assert perfarray.read_archive(tmp_path, layout="{version}.json", pattern="{execution}").sizes["execution"] == 3
+
+
+MIXED = [{"name": "a", "unit": "ms", "value": 12.5}, {"name": "b", "unit": "us", "value": 820}]
+MEMORY = {"name": "m", "unit": "MB", "value": 120}
+NAMES = {"dims": {"benchmark": "name"}}
+MB = "1 values are in 'MB', which is not 's'. They are left out. pattern='{i}/value = value \\[MB]' reads those in 'MB'"
+
+test_units_beside_numbers = readings(lambda folder, given: read(folder, given[0], **given[1]), [
+    ("the unit beside a number takes precedence, entry by entry", (MIXED, {"pattern": "{i}/value = time_s", **NAMES}),
+     {"time": [[0.0125], [0.00082]], "time.units": "s", "absent": ["unit"], "rtol": 1e-14}),
+    ("also where the pattern states none", (MIXED[:1], {"pattern": "{i}/value", **NAMES}), {"time": 0.0125, "rtol": 1e-14}),
+    ("whatever the quantity is called", (MIXED, {"pattern": "{i}/value = latency", **NAMES}),
+     {"latency": [[0.0125], [0.00082]], "latency.units": "s", "rtol": 1e-14}),
+    ("a unit above the numbers holds for all of them", ({"time_unit": "us", "runs": [5, 7]}, {"pattern": "runs/{iteration}"}),
+     {"time": [[5e-6, 7e-6]], "rtol": 1e-14}),
+    ("the nearest unit holds", ({"units": "s", "runs": [{"name": "a", "units": "ns", "t": 5}]}, {"pattern": "runs/{i}/t"}),
+     {"time": 5e-9, "rtol": 1e-14}),
+    ("a unit may be that of one key", ([{"name": "a", "size": 5, "size_unit": "kB", "time_unit": "ms"}], {"pattern": "{i}/size = size"}),
+     {"size": 5, "size.units": "kB"}),
+    ("a number is no unit", ([{"name": "a", "units": 3, "t": 5}], {"pattern": "{i}/t"}), {"time": 5, "units": 3}),
+    ("values in another unit are left out, with the pattern that reads them", ([*MIXED, MEMORY], {"pattern": "{i}/value", **NAMES}),
+     {"benchmark": ["a", "b"], "time": [[0.0125], [0.00082]], "notes": ["other_units"], "rtol": 1e-14}, MB),
+    ("which it does", ([*MIXED, MEMORY], {"pattern": "{i}/value = value [MB]", **NAMES}),
+     {"benchmark": ["m"], "value": 120, "value.units": "MB"}, "2 values are in 'ms', 'us', which is not 'MB'"),
+    ("a unit that is a dim is that which the values get", (MIXED, {"pattern": "{i}/value", "dims": {"benchmark": "name", "unit": "unit"}}),
+     {"unit": ["s"], "benchmark": ["a", "b"]}),
+    ("in a table the unit stands in a column", ("name,unit,r1,r2\na,us,5,7\n", {"pattern": "r{execution} = time_ms", **NAMES}),
+     {"time": [[5e-6, 7e-6]], "rtol": 1e-14}),
+    ("`units=` states the unit of a file that does not", ([5.0], {"pattern": "{execution}", "units": "ms"}), {"time": 5e-3, "rtol": 1e-14}),
+    ("and yields to what stands beside a number", (MIXED[1:], {"pattern": "{i}/value", "units": "ms"}), {"time": 0.00082, "rtol": 1e-14}),
+    ("of any quantity", ([5.0], {"pattern": "{execution} = rate", "units": "MB/s"}),
+     {"rate": 5.0, "rate.units": "MB/s", "rate.better": "higher"}),
+    ("what is no time is called a value", ([5.0], {"pattern": "{execution}", "units": "J"}), {"value": 5.0, "value.units": "J"}),
+])  # fmt: skip
+
+
+def test_zeros_and_what_is_no_number(tmp_path):
+    """A time of 0 is a value; what is not finite is missing, counted and named, and costs no other value."""
+    source = Source(write(tmp_path / "a.json", [0.0, 2.0]), file_options=FileOptions(pattern="{execution}"))
+    assert custom.read(source).metrics["time"].values.tolist() == [0.0, 2.0]
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: 'a/1: inf'. They are missing"):
+        times = read_json(tmp_path, {"a": [1.0, float("inf"), None]}, pattern="{version}/{execution}")
+    check(times, time=[[1.0, NAN, NAN]])
+
+
 @pytest.mark.parametrize("name", ["score", "ratio", "score_rate"])
 def test_more_of_a_score_is_better(tmp_path, name):
     """A score is better higher, unless its unit is a time or the file states otherwise."""
@@ -106,14 +215,15 @@ def test_more_of_a_score_is_better(tmp_path, name):
     ("latency [ms]", {"metric": "latency [ms]"}, "latency", "s", "lower"),
     ("points", {"score": "points"}, "score", "1", "higher"),
     ("ratio of mix", {"ratio": 1}, "ratio", "1", "higher"),
-    ("points", {"metric": "points"}, "points", "1", "lower"),
+    ("points", {"metric": "points"}, "points", "1", None),
+    ("page_faults", {"metric": "page_faults"}, "page_faults", "1", "lower"),
 ])  # fmt: skip
 def test_which_direction_is_good(tmp_path, head, dims, name, units, better):
-    """Name or unit of the values give the direction; of any other quantity less is better."""
+    """Name or unit of the values give the direction; any other quantity has none until it is said."""
     by_place = any(isinstance(place, int) for place in dims.values())
     text = "old,1\nnew,2\n" if by_place else f"version,{head}\nold,1\nnew,2\n"
     found = read(tmp_path, text, dims={"version": 0, **dims} if by_place else dims)
-    assert found[name].attrs == {"units": units, "better": better}
+    assert found[name].attrs == {"units": units} | ({"better": better} if better else {})
     assert found.attrs["metric"] == name
 
 
@@ -148,15 +258,15 @@ def test_a_pattern_in_a_folder(tmp_path):
     ("a,1\n", {"dims": {"benchmark": 0, "time": 5}}, "has 2 columns, of places 0 to 1; dims= names"),
     ("benchmark,time\nfft,1\n", {"dims": {"threads": "n"}}, "has no setting or column 'n'"),
     ("a,1\nb,x\n", {"dims": {"benchmark": 0, "time": 1}}, "column 1, row 2 under the header, is 'x'"),
-    ("p,ms\na,1\nb,0\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is 0.0; expected"),
+    ("p,ms\na,1\nb,-1\n", {"dims": {"benchmark": "p", "time_ms": "ms"}}, "column 'ms', row 2 under the header, is -1.0; expected"),
     ("p,n,s\na,1,1\na,,2\n", {"dims": {"benchmark": "p", "execution": "n", "time": "s"}}, "column 'n' names repetitions but is empty"),
     ('{"a": [{"n": "x", "s": 1}, {"s": 2}]}', {"pattern": "a/{k}/s", "dims": {"execution": "n"}}, "column 'n' names repetitions but is"),
     ("program,compiler,threads,time\nfft,gcc,1,5\n", {"dims": {"benchmark": "progam"}},
      "no setting or column 'progam'; it has 'program', 'compiler', 'threads', 'time'"),
     ("benchmark,time\nfft,x\n", {"pattern": "ti{execution}"}, "has no number at any place"),
-    ("r1,r2\n1,x\n", {"pattern": "r{execution}"}, "row 2, column 'r2' is 'x'; expected a number above 0"),
+    ("r1,r2\n1,x\n", {"pattern": "r{execution}"}, "row 2, column 'r2' is 'x'; expected a number"),
     ('{"a": {"b": 1}}', {"pattern": "{version}"}, "a is not a number: pattern='{version}' ends there"),
-    ('{"a": [1, "x"]}', {"pattern": "{version}/{execution}"}, "a/1 is 'x'; expected a number above 0"),
+    ('{"a": [1, "x"]}', {"pattern": "{version}/{execution}"}, "a/1 is 'x'; expected a number"),
     ('{"a": 1}', {"format": "custom"}, "is read as 'custom' with what you say of it"),
     ('{"b": {"c": [null, 1]}}', {}, "say where its numbers are, of which 'b/c/1' is the first: pattern="),
     ('{"a": [null]}', {}, "it has no number"),
@@ -168,6 +278,15 @@ def test_a_pattern_in_a_folder(tmp_path):
     ("1.5\n1.6\n", {}, r"1 numbers without a header: dims=\{'time': 0\}"),
     ("# Benchmark mode: Throughput, ops/time\n", {}, "JMH prints this; .* -rf json"),
     ("sort    time:   [1.0 ns 1.1 ns 1.2 ns]\n", {}, "below target/criterion"),
+    ([{"v": 1, "unit": "MB"}], {"pattern": "{i}/v = time_ms"},
+     r"says beside its values that they are in 'MB', and the pattern that they are in 'ms'. pattern='{i}/v = value \[MB]' reads"),
+    ([{"v": 1, "unit": "KB/s"}], {"pattern": "{i}/v = rate [MB/s]"}, r"are in 'KB/s', .* in 'MB/s'. pattern='{i}/v = rate \[KB/s]' reads"),
+    ([{"v": 1, "unit": "MB"}, {"v": 1, "unit": "ms"}], {"pattern": "{i}/v = memory"},
+     r"has values in 'MB', 'ms', which cannot be brought to one unit. pattern='{i}/v = memory \[MB]' reads those in 'MB'"),
+    ("[1.0]", {"pattern": "{i} = time_ms", "units": "us"}, "units='us' contradict pattern='{i} = time_ms', which says 'ms'"),
+    ([{"v": 1, "unit": "ms"}], {"pattern": "{i}/v", "units": "MB"}, r"are in 'ms', .* in 'MB'. pattern='{i}/v = time \[ms]' reads"),
+    ("[1.0]", {"units": "us"}, "units='us' are those of pattern="),
+    ("[-1.0]", {"pattern": "{i}"}, r"0 is -1\.0; expected a number from 0"),
     ("a,1\n", {"pattern": "a"}, "pattern='a' must name dims in braces"),
     ('{"a": 1}', {"pattern": "{a}", "format": "jmh"}, "pattern= is for format='custom'"),
     ('{"a": 1}', {"dims": {"a": 1.5}}, "dims= must map names of dims and levels to columns or settings"),

@@ -40,8 +40,6 @@ READ = {
 REFUSED = {
     "google_benchmark/google_benchmark/test4_run.json": "holds no measurement",
     "google_benchmark/google_benchmark/test4_run0.json": "holds no measurement",
-    "hyperfine/dandavison_misc/hyperfine.json": r"results\[0\]: value 1 is 0\.0",
-    "benchmarkdotnet/bencher_tool_output/null_namespace.json": "every value is missing, the first is that of benchmark=NullNamespaceMethod",
     "rebench/smarr_ReBenchDB/profile-payload.json": "holds no measurement",
     "pytest_benchmark/bencher_tool_output/two.json": r"benchmarks\[0\]: 'data': value 4 is '\.\.\. omitted",
 }

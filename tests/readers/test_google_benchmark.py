@@ -1,10 +1,13 @@
 """Google Benchmark's JSON: repetitions, aggregates, counters, errors, arguments in names."""
 
+import numpy as np
 import pytest
 import xarray as xr
 
 import perfarray
-from readers.files_of_our_own import NAN, reader, readings, refusals, write
+from perfarray.readers import google_benchmark
+from perfarray.readers.opening import Source
+from readers.files_of_our_own import NAN, check, reader, readings, refusals, write
 
 
 def row(name="BM_copy", real=10.0, **more):
@@ -51,6 +54,11 @@ test_what_is_read = readings(reader("file.json"), [
       "Time_serial": 1.5, "counter_Time_serial": 2.5, "FOM:_GB_s": 2.0, "bad": NAN}),
     ("the same name with the same repetition is another benchmark", {"benchmarks": [row("a", 1.0), row("a", 2.0)]},
      {"benchmark": ["a", "a#2"]}, "1 benchmark names occur more than once"),
+    ("what the program says of a benchmark tells it from another one of its name",
+     {"benchmarks": [row("a", 1.0, label="fast"), row("a", 2.0, label="exact"), row("b", 3.0, label="fast")]},
+     {"benchmark": ["a[label=fast]", "a[label=exact]", "b[label=fast]"], "label": ["fast", "exact", "fast"]}),
+    ("and is no part of the label where names do", {"benchmarks": [row("a", 1.0, label="fast"), row("b", 3.0, label="exact")]},
+     {"benchmark": ["a", "b"], "label": ["fast", "exact"]}),
     ("before 1.4, aggregates are told by their names; BigO and RMS have no time",
      {"benchmarks": [*OLD, {"name": "a_BigO", "real_coefficient": 1.0, "big_o": "N"}]},
      {"time": [[[1e-6, 3e-6]]], "n_aggregates": 2, "rtol": 1e-15}),
@@ -78,6 +86,64 @@ def test_arguments_become_dims_and_names_can_be_stored(tmp_path):
 test_what_is_wrong_is_said = refusals(lambda folder, rows: read(folder, *rows), "file.json", [
     ([row(time_unit="furlong")], r"benchmarks\[0\]: time_unit 'furlong' is not a unit of time"),
     ([aggregate("a", "median", 11.0)], "holds no measurement"),
-    *(([row("a"), row("b", 1.0) | {"real_time": value}], rf"benchmarks\[1\]: 'real_time' is {shown}; expected a number above 0")
-      for value, shown in ((0.0, "0.0"), (-1.0, "-1.0"), (float("inf"), "inf"), ("fast", "'fast'"))),
+    ([row("a"), row("b", 1.0) | {"real_time": -1.0}], r"benchmarks\[1\]: 'real_time' is -1.0; expected a number from 0"),
+    ([row("a"), row("b", 1.0) | {"real_time": "fast"}], r"benchmarks\[1\]: 'real_time' is 'fast'; expected a number"),
 ])  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [NAN, float("inf"), -float("inf"), None, "nan", "-inf"])
+def test_one_value_that_is_no_number(tmp_path, value):
+    """It is missing, counted and named; the benchmark's other values and the other benchmarks are read."""
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 values are no numbers: 'odd: real_time is .*'\. They are missing") as caught:
+        times = read(tmp_path, row("a"), row("odd", 1.0) | {"real_time": value, "cpu_time": 3.0})
+    assert caught[0].message.notes[0].code == "no_numbers"
+    check(times, rtol=1e-15, time=[[[1e-8]], [[NAN]]], cpu_time=[[[5e-9]], [[3e-9]]])
+
+
+def test_a_time_of_0_is_a_value(tmp_path):
+    """A coarse clock gives 0, and the other benchmarks are as they are."""
+    path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [row("a", 2.0), row("zero", 0.0)]})
+    assert google_benchmark.read(Source(path)).metrics["time"].values.tolist() == [2e-9, 0.0]
+
+
+MERGED = [row("a", real) for real in (9.0, 10.0, 11.0)] + [row("b", real) for real in (4.0, 5.0, 6.0)]
+
+
+def test_merged_runs_are_repetitions_where_the_caller_says_so(tmp_path):
+    """The note names the option. By hand: the mean of 9, 10 and 11 ns is 10 ns, over three executions."""
+    message = r"2 benchmark names occur more than once.*dims=\{'execution': 'occurrence'\} reads them as executions"
+    with pytest.warns(perfarray.PerfarrayWarning, match=message):
+        times = read(tmp_path, *MERGED)
+    check(times, benchmark=["a", "a#2", "a#3", "b", "b#2", "b#3"], occurrence=[1, 2, 3, 1, 2, 3])
+    times = perfarray.read(tmp_path / "file.json", dims={"execution": "occurrence"})
+    check(times, rtol=1e-15, benchmark=["a", "b"], sizes={"benchmark": 2, "execution": 3, "iteration": 1})
+    assert times.perf.mean_interval()["n"].values.tolist() == [3, 3]
+    np.testing.assert_allclose(times.perf.mean_interval()["estimate"].values, [10e-9, 5e-9], rtol=1e-14)
+    assert perfarray.read(tmp_path / "file.json", dims={"iteration": "occurrence"}).sizes["iteration"] == 3
+
+
+def test_merged_runs_with_repetitions_of_their_own(tmp_path):
+    """Repetitions stay iterations of their run; a name that occurs once has one execution."""
+    rows = [row("a", 10.0 * merged + index, repetition_index=index) for merged in (1, 2) for index in (0, 1)]
+    path = write(tmp_path / "file.json", {"context": {}, "benchmarks": [*rows, row("once", 7.0)]})
+    check(perfarray.read(path, dims={"execution": "occurrence"}), rtol=1e-15,
+          time=[[[10e-9, 11e-9], [20e-9, 21e-9]], [[7e-9, NAN], [NAN, NAN]]])  # fmt: skip
+    write(tmp_path / "two.json", {"context": {}, "benchmarks": [row("once", 9.0)]})
+    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"execution": "occurrence"})
+    check(times.sel(benchmark="once", version="two").squeeze(), rtol=1e-15, time=[[9e-9, NAN], [NAN, NAN]])
+    times = perfarray.read_archive(tmp_path, layout="{version}.json", dims={"session": "occurrence"})
+    assert times.sizes["session"] == 2
+
+
+def test_other_counts_of_a_name_are_not_compared_by_position(tmp_path):
+    """Of `a` there are 2 and 3 entries, which nothing tells apart: none of them is compared, but all others are."""
+    for name, count in (("old", 3), ("new", 2)):
+        write(tmp_path / f"{name}.json", {"context": {}, "benchmarks": [row("a", 5.0)] * count + [row("b", 1.0)] + [row("c", 1.0)] * 2})
+    message = r"'a' occurs 2 or 3 times in a file.*not compared by position\. Give each entry a name of its own\. If they are runs"
+    with pytest.warns(perfarray.PerfarrayWarning, match=message) as caught:
+        times = perfarray.read_archive(tmp_path, layout="{version}.json")
+    note = next(note for note in caught[0].message.notes if note.code == "unmatched_repeats")
+    assert note.values == {"repeated": 1, "names": ["a"]}
+    common = times["time"].notnull().all("version").squeeze()
+    assert times["benchmark"].values[common.values].tolist() == ["b", "c", "c#2"]
+    assert {"a#1 of 3", "a#3 of 3", "a#1 of 2"} < set(times["benchmark"].values)

@@ -46,6 +46,18 @@ test_what_is_read = readings(read, [
 ])  # fmt: skip
 
 
+def test_one_without_counts(tmp_path):
+    """A benchmark that Callgrind did not count is left out and named; what it says is no number is missing; the others are read."""
+    bare = [summary("dhat", profiles=[{"tool": "DHAT", "data": {}}]), summary("none", profiles=[older({"Left": None})]), summary()]
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
+        counts = read(tmp_path, json.dumps(bare))
+    assert counts["benchmark"].values.tolist() == ["file::group::bench::none", "file::group::bench::short"]
+    assert counts["instructions"].values.ravel()[-1] == 56
+    message = str(caught[0].message)
+    assert "'file::group::bench::dhat: it has no counts of Callgrind" in message
+    assert "'Ir': value 0 is null" in message
+
+
 def test_a_folder_is_one_result(tmp_path):
     """A file holds one benchmark and says which; what Valgrind writes beside it is passed over."""
     for name in ("short", "long"):
@@ -57,7 +69,8 @@ def test_a_folder_is_one_result(tmp_path):
 
 
 test_what_is_wrong_is_said = refusals(read, "summary.json", [
-    (summary(profiles=[{"tool": "DHAT", "data": {}}]), "benchmark 'file::group::bench::short' has no counts of Callgrind"),
+    (summary(profiles=[{"tool": "DHAT", "data": {}}]), ".*none of them has a run; file::group::bench::short: it has no counts"),
+    (summary(profiles=[{"tool": "Callgrind", "summaries": {"parts": [], "total": {"summary": {}}}}]), ".*it has no counts"),
     (summary(instructions="x"), "benchmark 'file::group::bench::short': 'Ir': value 0 is 'x'; expected a number"),
     (json.dumps(summary())[:-20], "is not valid JSON: .* at line 1, column"),
 ])  # fmt: skip

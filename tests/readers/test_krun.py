@@ -25,8 +25,15 @@ def test_every_age_of_the_format(tmp_path, age):
     assert age == "bare" or (found["cpu"].item(), found["os"].item()) == ("A CPU", "Linux")
 
 
+def test_zeros_and_what_is_no_number(tmp_path):
+    """A time of 0 is a value; one that is no number is missing, and named."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: \"'a:b:c': execution 0: value 1 is null\""):
+        times = perfarray.read(write(tmp_path / "results.json", {"a:b:c": [[0.0, None], [2.0]]}))
+    check(times, time=[[[0.0, np.nan], [2.0, np.nan]]])
+
+
 test_what_is_wrong_is_said = refusals(reader("results.json"), "results.json", [
-    ({"a:b:c": [[1.0], [-1]]}, "'a:b:c': execution 1: value 0 is -1; expected a number above 0"),
+    ({"a:b:c": [[1.0], [-1]]}, "'a:b:c': execution 1: value 0 is -1; expected a number from 0"),
 ])  # fmt: skip
 test_told_the_format = refusals(lambda folder, content: perfarray.read(write(folder / "a.json", content), format="krun"), "a.json", [
     ({"a:b": [[1.0]]}, "is not Krun's"),

@@ -57,3 +57,41 @@ def test_a_broken_file_is_a_line(folder):
     table = perfarray.archive_table(folder).set_index("file")
     assert table["status"].value_counts().to_dict() == {"read": 47, "broken": 1}
     assert "line 1, column" in table.loc["m2/2.json", "reason"]
+
+
+@pytest.mark.parametrize(("labels", "dims"), [
+    ([("a",), ("b",), ("c",)], ("machine",)),  # a machine in each file
+    ([("c", "a"), ("b",), ("d", "e")], ("machine",)),  # machines that determine their file
+    ([("a", "old"), ("a", "new"), ("b", "old")], ("machine", "version")),  # a machine and a version in each
+    ([("a",), ("b",), ("a",)], ("file",)),  # two files of a machine
+])  # fmt: skip
+def test_a_file_that_labels_determine_is_no_dim(tmp_path, labels, dims):
+    """Where labels in the files say already which file it is, `file` lies along these and multiplies no cells."""
+    for number, cells in enumerate(labels):
+        header, rows = ("machine,version", [",".join(cells)]) if dims[1:] else ("machine", cells)
+        lines = [
+            f"benchmark,{header},execution,time_ms",
+            *(f"fft,{row},{execution},{number + 1}" for row in rows for execution in range(2)),
+        ]
+        write(tmp_path / f"run{number}.csv", "\n".join(lines))
+    times = perfarray.read_archive(tmp_path)
+    assert times["file"].dims == dims
+    assert ("file" in times["time"].dims) == (dims == ("file",))
+    for number, cells in enumerate(labels):
+        selection = dict(zip(dims, cells, strict=False)) if dims != ("file",) else {"machine": cells[0], "file": f"run{number}.csv"}
+        assert (times["time"].sel(selection) == (number + 1) / 1000).all()
+        assert times["file"].sel(selection if dims != ("file",) else {"file": f"run{number}.csv"}).item() == f"run{number}.csv"
+
+
+def test_a_file_for_each_machine_takes_no_more_cells(tmp_path):
+    """300 files of a machine each are no array of 90,000 cells."""
+    for number in range(300):
+        write(tmp_path / f"{number}.csv", f"benchmark,machine,execution,time_ms\nfft,m{number},0,1\nfft,m{number},1,2")
+    assert perfarray.read_archive(tmp_path).sizes == {"benchmark": 1, "machine": 300, "execution": 2}
+
+
+def test_files_of_a_benchmark_each_are_told_apart(tmp_path):
+    """Benchmarks are what files are compared by: a dim of files stays where each has others."""
+    for name in ("fft", "sort"):
+        write(tmp_path / f"{name}.csv", f"benchmark,execution,time_ms\n{name},0,1")
+    assert perfarray.read_archive(tmp_path).sizes == {"benchmark": 2, "file": 2, "execution": 1}

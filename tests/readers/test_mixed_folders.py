@@ -78,6 +78,8 @@ PLACED = ("asv.json", "criterion.json", "spec.csv", "conbench.json", "mlperf.txt
 """Files that say themselves where they belong."""
 
 
+# A benchmark of asv.json failed, and is named.
+@pytest.mark.filterwarnings("ignore:.*failed runs:perfarray.PerfarrayWarning")
 @pytest.mark.parametrize("others", list(itertools.combinations(PLACED, 2)))
 def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, others):
     """Their `file` is unknown beside files that have one; among themselves there is no dim `file`."""
@@ -87,6 +89,7 @@ def test_files_that_say_where_they_belong_have_no_label_of_their_path(tmp_path, 
     assert mixed.sel(file="pyperf.json")["time"].count() == 3
 
 
+@pytest.mark.filterwarnings("ignore:.*failed runs:perfarray.PerfarrayWarning")
 def test_files_that_share_a_cell_are_told_apart_by_their_paths(tmp_path):
     for number in (1, 2):
         content = json.loads(EVERY["asv.json"])

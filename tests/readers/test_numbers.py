@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import perfarray
+from perfarray.readers.entries import NO_NUMBERS
 from perfarray.readers.numbers import checked, number, numbers, positive
 from perfarray.readers.opening import FileError, Source
 from readers.files_of_our_own import (
@@ -68,6 +69,11 @@ def test_values_of_a_file():
             checked([1, wrong, "x"], lambda index: f"place {index}", source)
     with pytest.raises(FileError, match=r"^a\.json: place 2 is 0; expected a number above 0$"):
         checked([1, 2, 0], lambda index: f"place {index}", source, above_zero=True)
+    with pytest.raises(FileError, match=r"^a\.json: place 1 is -1; expected a number from 0$"):
+        checked([0, -1], lambda index: f"place {index}", source, from_zero=True)
+    odd = [float("nan"), float("inf"), "inf", None, 0, 5e-324]
+    np.testing.assert_array_equal(checked(odd, str, source, from_zero=True, missing=NO_NUMBERS), [*[np.nan] * 4, 0, 5e-324])
+    assert checked([5e-324], str, source, above_zero=True) == [5e-324]
 
 
 def spec_csv(text):
@@ -86,8 +92,23 @@ FORMATS = {
 """Name of a file, its content with a text where a time stands, and the place the message names."""
 
 
-@pytest.mark.parametrize("text", ["1_000", "inf", "-Infinity", "1e999", "\u0661\u0662", "fast", "0x10"])
-@pytest.mark.parametrize("format", FORMATS)
+TEXTS = ["1_000", "inf", "-Infinity", "1e999", "\u0661\u0662", "fast", "0x10"]
+NOT_FINITE = ["inf", "-Infinity"]
+NAMED = {"pyperf": NOT_FINITE, "jmh": NOT_FINITE, "tidy_csv": [*NOT_FINITE, "1e999"]}
+"""Texts that stand for no number in some formats: one value is missing, and a note names it."""
+
+
+@pytest.mark.parametrize("text", [*NOT_FINITE, "nan"])
+@pytest.mark.parametrize("format", ["jmh", "pyperf"])
+def test_a_text_that_says_there_is_no_number(tmp_path, format, text):
+    """Its value is missing, and its place in the note."""
+    name, content, place = FORMATS[format]
+    with pytest.warns(perfarray.PerfarrayWarning, match=f"1 values are no numbers: .*{place}{text}"):
+        times = read(tmp_path, content(text), name)
+    assert times["time"].notnull().sum() == {"pyperf": 1, "jmh": 2}[format]
+
+
+@pytest.mark.parametrize(("format", "text"), [(f, t) for f in FORMATS for t in TEXTS if t not in NAMED.get(f, ())])
 def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     name, content, place = FORMATS[format]
     with pytest.raises(FileError, match=place) as error:
@@ -97,22 +118,21 @@ def test_no_format_takes_them_for_numbers(tmp_path, format, text):
     assert re.search(rf"(?<![\w.-]){re.escape(shown)}(?![\w.])", str(error.value))
 
 
-@pytest.mark.parametrize("text", ["0", "-1.5"])
-@pytest.mark.parametrize("format", sorted(FORMATS.keys() - {"spec_dump", "pyperf", "jmh"}))
+@pytest.mark.parametrize(
+    ("format", "text"), [("tidy_csv", "-1.5"), *((f, t) for f in ("spec_csv", "spec_runs", "spec_text") for t in ("0", "-1.5"))]
+)
 def test_times_are_above_zero(tmp_path, format, text):
+    """Those of SPEC, of which every run takes minutes; in a table a time may be 0."""
     name, content, place = FORMATS[format]
     with pytest.raises(FileError, match=f"{place}.*{text}"):
         read(tmp_path, content(text), name, format=format)
 
 
-@pytest.mark.parametrize("value", [0, -1.5, float("inf"), float("nan")])
-def test_times_in_json_are_above_zero(tmp_path, value):
-    """Infinities and NaN in JSON are no times; JMH's "NaN" is a missing value."""
-    with pytest.raises(FileError, match="value 1 of execution 1 of 'a' is "):
-        read(tmp_path, suite(bench("a", run(1.0), run(2.0, value))))
-    if value == value:
-        with pytest.raises(FileError, match="entry 1: value 0 of fork 0 of 'time' is "):
-            read(tmp_path, [entry("a"), entry("b", data=[[value]])])
+def test_times_in_json_are_not_below_zero(tmp_path):
+    with pytest.raises(FileError, match=r"value 1 of execution 1 of 'a' is -1\.5; expected a number from 0"):
+        read(tmp_path, suite(bench("a", run(1.0), run(2.0, -1.5))))
+    with pytest.raises(FileError, match=r"entry 1: value 0 of fork 0 of 'time' is -1\.5; expected a number from 0"):
+        read(tmp_path, [entry("a"), entry("b", data=[[-1.5]])])
 
 
 CPU = {"name": "a", "run_name": "a", "run_type": "iteration", "iterations": 5, "real_time": 1.5, "time_unit": "us"}
@@ -133,7 +153,8 @@ test_what_is_read = readings(read, [
     *((f"a file of which every run {mark} is read", f"benchmark,{mark},time\nfft,1,\n", {mark: True}) for mark in ("failed", "censored")),
     ("time on a processor may be zero", {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}, {"cpu_time": 0.0}),
     ("a rate may be zero", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])], {"throughput": [[[0.0, 1.0]]]}),
-    ("a profiler's count may be zero", [entry(secondaryMetrics=SECONDARY)], {"gc": [[[0.0, NAN]]]}),
+    ("a profiler's count may be zero", [entry(secondaryMetrics=SECONDARY)], {"gc": [[[0.0, NAN]]]},
+     "1 values are no numbers: .* of 'gc' is [+]INF"),
     ("the time of a run that failed may be zero", "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n", {"time": [[1.5, 0.0]]}),
 ])  # fmt: skip
 

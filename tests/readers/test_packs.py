@@ -1,6 +1,9 @@
 """Tar and zip archives: read as folders of their names, in memory, with limits; and folders that are one result."""
 
+import bz2
+import gzip
 import io
+import lzma
 import tarfile
 import zipfile
 
@@ -89,8 +92,77 @@ def test_limits(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"bomb\.zip: holds more than the 16777216 bytes .* set_options\(max_unpack_ratio="):
         perfarray.read(tmp_path / "bomb.zip")
     huge = member("a.json", size=1 << 40)
-    with pytest.raises(ValueError, match=r"set_options\(max_file_bytes=|is a damaged archive"):
+    with pytest.raises(ValueError, match=r"huge\.tar: holds more than the 16777216 bytes .* set_options\(max_unpack_ratio="):
         perfarray.read(write(tmp_path / "huge.tar", huge.tobuf() + bytes(1024)))
+
+
+def test_blanks_of_a_sparse_member_count(tmp_path):
+    """A member of two gigabytes whose blanks are not in the archive is refused before it is read; a small one is read."""
+    sparse = member("a.csv", size=512, pax_headers={"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "2000000000"})
+    sparse.pax_headers |= {"GNU.sparse.name": "a.csv"}
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(sparse, io.BytesIO(b"1\n2000000000\n0\n".ljust(512, b"\0")))
+    with pytest.raises(ValueError, match=r"a\.tar: holds more than the 16777216 bytes"):
+        perfarray.read_archive(tmp_path / "a.tar")
+
+
+TABLE = b"benchmark,execution,time_ms\n" + b"".join(b"fft,%d,%d\n" % (number, 10 + number % 3) for number in range(6))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize(("between", "behind"), [(0, 0), (4, 0), (8, 12), (200_000, 4)])
+def test_all_streams_of_a_packed_file_are_read(tmp_path, pack, between, behind):
+    """Bytes of 0 between and behind them are padding, as `xz -dc` and `gzip -dc` have it."""
+    first, second = pack(TABLE[:60]), pack(TABLE[60:])
+    place = write(tmp_path / "packed", first + bytes(between) + second + bytes(behind))
+    assert perfarray.read(place)["time"].count() == 6
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("rest", [b"x", b"not packed, and longer than a head is"])
+def test_what_is_not_packed_behind_a_packed_text_is_refused(tmp_path, pack, rest):
+    """It would be lost without a word."""
+    with pytest.raises(ValueError, match="packed: is cut off or damaged: the"):
+        perfarray.read(write(tmp_path / "packed", pack(TABLE) + rest))
+
+
+OTHERS = {
+    "zstd": (b"\x28\xb5\x2f\xfd", "zstd -d"), "lz4": (b"\x04\x22\x4d\x18", "lz4 -d"), "7z": (b"7z\xbc\xaf\x27\x1c", "7z x"),
+    "rar": (b"Rar!\x1a\x07", "unrar x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_packed_in_another_way_is_named(tmp_path, name):
+    """Alone it is an error; of a folder the other files are read, and one note names it with what unpacks it. Its name does not matter."""
+    magic, command = OTHERS[name]
+    place = write(tmp_path / "b.csv", magic + bytes(range(100)))
+    with pytest.raises(ValueError, match=f"b.csv: is packed with {name}, which is not read; unpack it first: {command} FILE"):
+        perfarray.read(place)
+    write(tmp_path / "a.csv", TABLE)
+    with pytest.warns(perfarray.PerfarrayWarning) as told:
+        assert perfarray.read_archive(tmp_path)["time"].count() == 6
+    (note,) = told[0].message.notes
+    assert note.message == (
+        f"of 2 files, 1 is of no known format and left out: 'b.csv'; 'b.csv' is packed with {name}, which is not read; "
+        f"unpack it first: {command} FILE"
+    )
+    assert perfarray.archive_table(tmp_path)["reason"].tolist()[1].startswith(f"is packed with {name}")
+
+
+def test_archives_inside_archives_are_named(tmp_path):
+    """What is packed twice as well; a zip archive that is packed once more is read."""
+    (tmp_path / "inner").mkdir()
+    write(tmp_path / "inner" / "a.csv", TABLE)
+    packed(tmp_path / "b.tgz", tmp_path / "inner")
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as archive:
+        archive.write(tmp_path / "b.tgz", "b.tgz")
+        archive.write(tmp_path / "inner" / "a.csv", "a.csv")
+    for place in (tmp_path / "outer.zip", write(tmp_path / "again", gzip.compress((tmp_path / "outer.zip").read_bytes()))):
+        with pytest.warns(perfarray.PerfarrayWarning, match=r"/b\.tgz' is an archive inside an archive, which is not read"):
+            assert perfarray.read_archive(place)["time"].count() == 6
+    with pytest.raises(ValueError, match="is packed twice"):
+        perfarray.read(write(tmp_path / "twice", gzip.compress(gzip.compress(TABLE))))
 
 
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".zip"])

@@ -1,5 +1,6 @@
 """Parquet and Feather: the Datasets that CSV gives, partitioned folders as one table, hostile files, and what is written."""
 
+import json
 import zipfile
 from importlib import import_module
 from importlib.util import find_spec
@@ -93,6 +94,7 @@ def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
     (lambda frame: frame.assign(time_ms="fast"), {}, "column 'time_ms', row 1 under the header, is 'fast'"),
     (lambda frame: frame.assign(time_ms=[[1.0, 2.0]] * len(frame)), {}, "column 'time_ms' holds lists or structures"),
     (lambda frame: frame.drop(columns="time_ms"), {}, "has no column of values"),
+    (lambda frame: frame.assign(**{"host ": 1}), {}, "has a column twice: 'host'; rename or remove one"),
     (lambda frame: frame.iloc[:0], {}, "has columns and no rows"),
     (lambda frame: pd.concat([frame, frame.iloc[:1]]), {}, "1 rows repeat a measurement"),
     (lambda frame: frame, {"dims": {"benchmark": "program"}}, "has no column 'program'; it has 'benchmark'"),
@@ -114,6 +116,17 @@ def test_limits(tmp_path, frame):
     assert constant.stat().st_size < 100_000
     with perfarray.set_options(max_file_bytes=1_000_000), pytest.raises(ValueError, match="holds more than the 1000000 bytes"):
         perfarray.read(constant)
+
+
+@pytest.mark.parametrize("roles", [
+    {"units": {}, "better": {}, "dims": [], "shared": []},
+    {"units": {"time_ms": "ms"}, "better": {"time_ms": "lower"}, "dims": 3, "shared": []},
+    {"units": [], "better": {}, "dims": [], "shared": []},
+])  # fmt: skip
+def test_roles_that_convert_does_not_write_are_not_used(tmp_path, frame, roles):
+    """The names of the columns say then what they hold, as without metadata."""
+    path = write(frame, tmp_path / "a.parquet", perfarray=json.dumps(roles))
+    assert perfarray.read(path).identical(perfarray.read(write(frame, tmp_path / "b.parquet")))
 
 
 def partitioned(frame, folder):
@@ -158,6 +171,76 @@ def test_an_unknown_partition_and_tables_of_their_own(tmp_path, frame):
         write(old, tmp_path / "b" / f"{name}.parquet")
     assert perfarray.read_archive(tmp_path / "b").sizes["file"] == 2
     check(perfarray.read_archive(tmp_path / "b", layout="{compiler}.parquet"), compiler=["one", "two"])
+
+
+def parts(folder, *tables, **metadata):
+    """Write Arrow tables as the parts of one table, each with its own metadata where there are lists of these."""
+    folder.mkdir()
+    for number, table in enumerate(tables):
+        stated = {key: texts[number] for key, texts in metadata.items() if texts[number] is not None}
+        parquet.write_table(pa.table(table).replace_schema_metadata(stated), folder / f"part-{number}.parquet")
+    return folder
+
+
+def test_parts_in_several_units_of_time(tmp_path):
+    """Each part is converted by the units that it states: 2 ms, 3000 us and 4e6 ns are 2, 3 and 4 ms."""
+    tables = [{"kernel": ["fft"], "benchmark": [name], "time": [time]} for name, time in (("a", 2.0), ("b", 3000.0), ("c", 4e6))]
+    folder = parts(tmp_path / "runs", *tables, units=["ms", "us", "ns"])
+    for chunks in (None, {}):
+        np.testing.assert_allclose(perfarray.read(folder, chunks=chunks)["time"].squeeze(), [0.002, 0.003, 0.004])
+
+
+@pytest.mark.parametrize(("metadata", "message"), [
+    ({"units": ["J", "kJ"], "metric": ["cost", "cost"]}, "state different units: 'J', 'kJ'"),
+    ({"units": ["ms", "J"]}, "state different units: 'ms', 'J'"),
+    ({"units": ["ms", None]}, "state different units: 'ms', None"),
+    ({"better": ["lower", "higher"]}, "state different better: 'lower', 'higher'"),
+    ({"metric": ["time", "cost"]}, "state different metric: 'time', 'cost'"),
+])  # fmt: skip
+def test_parts_that_contradict_each_other(tmp_path, metadata, message):
+    """Values of other units or directions are never one column: the message names both parts."""
+    table = {"benchmark": ["a"], "execution": [0], "time": [1.0], "cost": [2.0]}
+    folder = parts(tmp_path / "runs", table, table, **metadata)
+    for read in (perfarray.read, lambda folder: perfarray.convert_table(folder, tmp_path / "out.zarr")):
+        with pytest.raises(ValueError, match=rf"runs: its parts 'part-0.parquet' and 'part-1.parquet' {message}. They cannot be joined"):
+            read(folder)
+
+
+def test_parts_without_rows_are_counted(tmp_path):
+    """A part without rows adds nothing, whatever types and units it has; a table that has only such parts is refused."""
+    full = {"benchmark": ["a", "b"], "time_ms": [1.0, 2.0]}
+    empty = {"benchmark": pa.array([], pa.null()), "time_ms": pa.array([], pa.string())}
+    folder = parts(tmp_path / "runs", empty, full, empty, units=["J", None, "kJ"])
+    with pytest.warns(perfarray.PerfarrayWarning, match="2 of 3 parts have no rows: 'part-0.parquet', 'part-2.parquet'"):
+        times = perfarray.read(folder)
+    assert times["time"].squeeze().values.tolist() == [0.001, 0.002]
+    assert [(note.code, note.values["parts"]) for note in times.perf.notes()] == [("empty_parts", 2)]
+    with pytest.raises(ValueError, match="has columns and no rows"):
+        perfarray.read(parts(tmp_path / "none", empty, empty))
+
+
+def test_a_column_that_a_part_lacks_is_unknown_there(tmp_path):
+    """Labels of the other parts keep their type: 1 does not become 1.0; what is text in one part is text in all."""
+    rows = {"benchmark": ["a", "a"], "execution": [0, 1], "time_ms": [1.0, 2.0]}
+    lacking = parts(tmp_path / "lacking", rows | {"machine": [1, 12]}, rows)
+    check(perfarray.read(lacking), machine=["1", "12", "unknown"])
+    typed = parts(tmp_path / "typed", rows | {"machine": [1, 12]}, rows | {"machine": pa.array(["a7", "b"]).dictionary_encode()})
+    check(perfarray.read(typed), machine=["1", "12", "a7", "b"])
+    mixed = parts(tmp_path / "mixed", rows | {"started": pa.array([1, 2], pa.timestamp("s"))}, rows | {"started": [1, 2]})
+    with pytest.raises(ValueError, match=r"mixed: its parts cannot be joined into one table: .*started"):
+        perfarray.read(mixed)
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])
+@pytest.mark.parametrize("name", ["machine", "size"])
+def test_whole_numbers_keep_their_digits(tmp_path, kind, name):
+    """Labels beyond 2^53 are not rounded where one is missing, in a Parquet or a CSV file: 9007199254740993 is not 9007199254740992."""
+    labels = [2**53, 2**53 + 1, None] * 2
+    table = pa.table({"benchmark": ["a"] * 6, name: pa.array(labels, kind), "execution": [0, 0, 0, 1, 1, 1], "time_ms": [1.0] * 6})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    table.to_pandas(types_mapper={kind: pd.Int64Dtype()}.get).to_csv(tmp_path / "a.csv", index=False)
+    for path in (tmp_path / "a.parquet", tmp_path / "a.csv"):
+        check(perfarray.read(path), **{name: ["9007199254740992", "9007199254740993", "unknown"]})
 
 
 @pytest.mark.filterwarnings("ignore")

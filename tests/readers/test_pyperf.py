@@ -100,10 +100,22 @@ def test_name_is_found_at_every_level(tmp_path, level):
     check(read(tmp_path, content, "sorting.v2.json"), benchmark=["sorting" if level == "none" else "telco"])
 
 
+RAW = [{"raw_samples": [0.0, 2.0, None], "warmups": [[1, None]]}]
+
+test_entries_without_a_number = readings(read, [
+    ("a benchmark without values failed, and is named", suite(bench("fft", run(1.0, 2.0)), bench("sort", CALIBRATION, run())),
+     {"time": [[[1.0, 2.0]], [[NAN, NAN]]], "failed": [[[False, False]], [[True, False]]], "n_calibration_runs": 2,
+      "notes": ["failed_entries"]}, "1 benchmark has failed runs: 'sort: it has 2 runs and no values in any of them'"),
+    ("a time of 0 is a value; one that is no number is missing, and named", suite(bench("a", run(0.0, None)), bench("b", run(1.0, NAN))),
+     {"time": [[[0.0, NAN]], [[1.0, NAN]]], "notes": ["no_numbers"]},
+     "2 values are no numbers: \"value 1 of execution 0 of 'a' is null\", \"value 1 of execution 0 of 'b' is nan\""),
+    ("so are raw samples, and warm-ups", suite({"runs": RAW, "metadata": {"name": "a", "loops": 2}}, version=4),
+     {"time": [[[NAN, 0.0, 1.0, NAN]]], "warmup": [[[True, False, False, False]]]}, "2 values are no numbers"),
+])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "file.json", [
     ({"version": "1.0", "benchmarks": []}, "'benchmarks' is an empty list"),
-    (suite(bench("fft", run(1.0)), bench("sort", CALIBRATION)), r"benchmark 'sort' \(benchmarks\[1\]\) has 1 runs and no values"),
-    (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number above 0"),
+    (suite(bench("sort", CALIBRATION), bench("fft")), r"benchmark 'sort' \(benchmarks\[0\]\) has 1 runs and no values in any of them"),
+    (suite(bench("a", run(True))), "value 0 of execution 0 of 'a' is True; expected a number from 0"),
     (suite(bench("a", run(1.0)), unit="furlong"), ".*unit 'furlong' is not one pyperf knows"),
     (suite(bench("a", {"values": 3.0})), r"is not as pyperf writes it: benchmarks\[0\]\.runs\[0\]\.values is 3\.0; expected a list$"),
     (suite(bench("a", run(1.0)), cpu_count="many"), r".*metadata\.cpu_count is 'many'; expected a number from 1$"),

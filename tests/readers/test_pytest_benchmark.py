@@ -1,6 +1,6 @@
 """pytest-benchmark's JSON: rounds, or their mean alone; machine and commit."""
 
-from readers.files_of_our_own import read_placed, reader, readings, refusals
+from readers.files_of_our_own import NAN, read_placed, reader, readings, refusals
 
 
 def bench(name="test_sort", data=(1.0, 2.0), **more):
@@ -23,6 +23,10 @@ test_what_is_read = readings(read, [
     ("without --benchmark-save-data the mean of all rounds is the one value, and its loops are all of them",
      {"benchmarks": [bench(data=())]}, {"time": 1.5, "loops": 20}, "no values but their mean"),
     ("rounds that are missing are noted", {"benchmarks": [bench(data=(1.0,))]}, {"time": 1.0}, r"benchmarks\[0\] has 1 of 2 rounds"),
+    ("a time of 0 is a value, and what is no number is missing and named",
+     {"benchmarks": [bench(data=(0.0, 1.0)), bench(fullname="t::b", data=(None, 2.0))]},
+     {"time": [[[0.0, 1.0]], [[NAN, 2.0]]], "notes": ["no_numbers"]},
+     r"1 values are no numbers: \"t::b: benchmarks\[1\]: 'data': value 0 is null\""),
     ("descriptions of machine, interpreter and commit are coordinates",
      {"benchmarks": [bench()], "machine_info": WITH_CPU, "commit_info": COMMIT},
      {"machine": "box", "architecture": "x86_64", "os": "Linux", "cpu": "A CPU", "logical_cores": 8, "commit": "abc", "dirty": "True"}),
@@ -39,5 +43,5 @@ test_files_are_executions = readings(read_placed, [
      {"time": [[[1.0], [2.0]]], "machine.dims": ("execution",), "machine": ["a", "b"]}),
 ])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "file.json", [
-    ({"benchmarks": [bench(data=(1.0, "..."))]}, r"benchmarks\[0\]: 'data': value 1 is '\.\.\.'; expected a number above 0"),
+    ({"benchmarks": [bench(data=(1.0, "..."))]}, r"benchmarks\[0\]: 'data': value 1 is '\.\.\.'; expected a number from 0"),
 ])  # fmt: skip

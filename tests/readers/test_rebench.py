@@ -73,8 +73,15 @@ def test_a_profile_is_no_measurement(tmp_path):
         perfarray.read(write(tmp_path / "profile.json", {"data": [run]}))
 
 
+def test_zeros_and_what_is_no_number(tmp_path):
+    """A time of 0 is a value; one that is no number is missing, and named."""
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: \"Sort: line 3: 'total' is nan\""):
+        times = read(tmp_path, old("0.0") + old("nan"))
+    check(times, time=[[[0.0, NAN]]])
+
+
 test_what_is_wrong_is_said = refusals(lambda folder, line: read(folder, old("1.0") + line), "bench.data", [
-    (old("0.0"), "line 3: 'total' is '0.0'; expected a number above 0"),
+    (old("-1.0"), "line 3: 'total' is '-1.0'; expected a number from 0"),
     ("[2014-08-26T10:00:00]\t1\tms\ttotal\n", "line 3 has 4 columns"),
     (new("1.0", "x", 1), "line 3 begins with 'x'"),
 ])  # fmt: skip

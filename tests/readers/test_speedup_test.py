@@ -41,7 +41,7 @@ def test_samples_outside_are_not_read(tmp_path, monkeypatch):
 test_what_is_wrong_is_placed = refusals(read, "bzip2.csv", [
     ("2.8,1.1\n2.0\n", ".*line 2 has 1 fields, not 2: '2.0'"),
     ("2.8,1.1\n2.0,3,4\n", ".*line 2 has 3 fields, not 2"),
-    ("2.8,1.1\n2.0,fast\n", ".*line 2, column 2 is 'fast'; expected a number above 0"),
+    ("2.8,1.1\n2.0,fast\n", ".*line 2, column 2 is 'fast'; expected a number from 0"),
     ("2.8,1.1\n\n-2.0,1\n", ".*line 3, column 1 is '-2.0'"),
     ("2.8,\n,1.0\n1,2\n", ".*line 2, column 1 is ''"),
     ("2.8,\n2.0,\n", r".*column 2 \(sample2\) is empty"),

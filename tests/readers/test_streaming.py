@@ -1,6 +1,10 @@
 """Tables streamed into stores: equal to those that are read at once, whatever the blocks; what cannot be streamed is named."""
 
 import itertools
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -19,6 +23,7 @@ pytest.importorskip("zarr")
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
+    monkeypatch.setattr(row_blocks, "READ_AT_ONCE", 0)
     monkeypatch.setattr(row_blocks, "BLOCK", 1 << 10)
     monkeypatch.setattr(row_blocks, "ROWS", 17)
     monkeypatch.setattr(table_cells, "PENDING", 8)
@@ -58,7 +63,6 @@ TABLES = {
     "iterations": lambda table: table[table["execution"] == 1].drop(columns="execution"),
     "single": lambda table: table[(table["execution"] == 1) & (table["iteration"] == 0)][["benchmark", "machine", "time_ms"]],
     "missing": lambda table: table.assign(time_ms=table["time_ms"].where(table.index % 7 > 0)),
-    "host by execution": lambda table: table.assign(host=table["execution"].map({1: "u", 2: "v", 3: "w"})),
     "two metrics": lambda table: table.assign(energy=table["time_ms"] * 3 + 1),
     "two metrics, the main one last": lambda table: table.assign(energy=table["time_ms"] * 3 + 1)[["energy", *table.columns]],
     "categories": lambda table: table.assign(benchmark=pd.Categorical(table["benchmark"], ["none", *table["benchmark"].unique()[::-1]])),
@@ -81,12 +85,17 @@ def stored(frame, file):
     return file
 
 
-LAZY = [*itertools.product(TABLES, ["parquet"]), *((kind, "feather") for kind in (TABLES if MANY else ("flags", "missing")))]
+HOSTS = {"host by execution": lambda table: table.assign(host=table["execution"].map({1: "u", 2: "v", 3: "w"}))}
+LAZY = [
+    ("host by execution", "parquet"),
+    *itertools.product(TABLES, ["parquet"]),
+    *((kind, "feather") for kind in (TABLES if MANY else ("flags", "missing"))),
+]
 
 
 @pytest.mark.parametrize(("kind", "suffix"), LAZY)
 def test_lazy_timings_are_those_of_the_table_read_at_once(table, tmp_path, kind, suffix):
-    file = stored(TABLES[kind](table), tmp_path / f"table.{suffix}")
+    file = stored((TABLES | HOSTS)[kind](table), tmp_path / f"table.{suffix}")
     archive = perfarray.read_archive(file, chunks={"benchmark": 1})
     xr.testing.assert_identical(archive.compute(), perfarray.read_archive(file))
     lazy, whole = perfarray.read(file, chunks={"benchmark": 1}), perfarray.read(file)
@@ -176,6 +185,46 @@ def test_packed_file_with_more_combinations_of_codes_than_a_table_holds(table, t
     check_same(written(table.sample(frac=0.6, random_state=3), tmp_path / "table.csv.gz"), tmp_path)
 
 
+@pytest.mark.parametrize(("n_columns", "n_labels"), [(31, 4), (9, 1000)])
+def test_many_columns_of_labels(tmp_path, n_columns, n_labels):
+    """More combinations of codes than 64 bits can number exchange no labels."""
+    rng = np.random.default_rng(5)
+    labels = {f"option_{column}": rng.permutation(np.arange(n_labels).repeat(1000 // n_labels)) for column in range(n_columns)}
+    machines = pd.DataFrame(labels).map("v{}".format).assign(machine=[f"m{number}" for number in range(1000)])
+    table = machines.loc[np.arange(2000) % 1000].assign(execution=np.arange(2000) // 1000, time_ms=1 + np.arange(2000.0))
+    check_same(written(table, tmp_path / "table.parquet"), tmp_path)
+
+
+def test_a_column_twice(table, tmp_path):
+    (tmp_path / "table.csv").write_text(table.to_csv(index=False).replace("cpu", "machine", 1))
+    with pytest.raises(FileError, match="has a column twice: 'machine'"):
+        perfarray.convert_table(tmp_path / "table.csv", tmp_path / "out.zarr")
+
+
+def test_a_block_of_missing_labels(table, tmp_path):
+    """A part whose labels are all missing does not say of which type they are."""
+    (tmp_path / "results").mkdir()
+    for number, machine in enumerate([None, "a"]):
+        part = table[table["machine"] == "a"].assign(machine=machine, benchmark=table["benchmark"] + str(number))
+        written(part[["benchmark", "machine", "execution", "iteration", "time_ms"]], tmp_path / "results" / f"part-{number}.parquet")
+    check_same(tmp_path / "results", tmp_path)
+
+
+def test_parts_in_several_units(table, tmp_path):
+    """Parts that state several units of time are converted at once, and not streamed."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "results").mkdir()
+    for number, unit in enumerate(("ms", "us")):
+        part = pyarrow.Table.from_pandas(table.rename(columns={"time_ms": "time"}).assign(version=unit)).replace_schema_metadata(
+            {"units": unit}
+        )
+        parquet.write_table(part, tmp_path / "results" / f"part-{number}.parquet")
+    times = perfarray.read(tmp_path / "results", chunks={}).compute()
+    np.testing.assert_allclose(times["time"].sel(version="us") * 1000, times["time"].sel(version="ms"))
+    with pytest.raises(FileError, match="its parts state several units of time, which cannot be streamed"):
+        perfarray.convert_table(tmp_path / "results", tmp_path / "out.zarr")
+
+
 def test_what_convert_wrote(table, tmp_path):
     values, units = {"score": "score", "time": "time_ms"}, {"time": "ms", "score": "1"}
     times = table.assign(score=table["time_ms"] / 7).perf.to_timings(value=values, units=units)
@@ -198,7 +247,10 @@ REFUSED = {
     "repeated": (lambda table: pd.concat([table, table.iloc[[3]]]), "row 91 under the header repeats a measurement"),
     "negative": (lambda table: table.assign(time_ms=table["time_ms"].where(table.index != 40, -1.0)),
                  "column 'time_ms', row 41 under the header, is -1"),
-    "number": (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' holds numbers that neither"),
+    "number": (lambda table: table.assign(threads=table["iteration"] % 2), "column 'threads' cannot be streamed: no usual dim"),
+    "host by execution": (HOSTS["host by execution"], "column 'host' cannot be streamed"),
+    "date by iteration": (lambda table: table.assign(date=table["iteration"].map("2026-11-{}".format)),
+                          "column 'date' cannot be streamed"),
     "row by row": (lambda table: table.assign(stamp=[f"t{number}" for number in range(len(table))]),
                    "30 combinations of labels, most of them in column 'stamp'"),
 }  # fmt: skip
@@ -207,7 +259,7 @@ REFUSED = {
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("reason", REFUSED)
 def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
-    monkeypatch.setattr(table_cells, "MOST", 30)
+    monkeypatch.setattr(table_cells, "MOST", 30 if reason == "row by row" else 10**6)
     change, message = REFUSED[reason]
     file = written(change(table), tmp_path / f"table.{suffix}")
     with pytest.raises(FileError, match=message):
@@ -215,7 +267,32 @@ def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
+KILLED = """
+import os, signal, sys
+import perfarray
+from perfarray.readers import row_blocks, streaming
+row_blocks.READ_AT_ONCE = 0  # small tables would be read at once
+streaming.write = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+perfarray.convert_table(*sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(find_spec("fcntl") is None, reason="there are no locks of files that end with a program (since 2026-11)")
+def test_what_a_killed_program_leaves_is_hidden_and_removed(table, tmp_path):
+    """The next conversion to the same store removes it; one to another store leaves it alone."""
+    place, store = written(table, tmp_path / "table.csv"), tmp_path / "out.zarr"
+    killed = subprocess.run([sys.executable, "-c", KILLED, place, store], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.name[:10] for path in tmp_path.iterdir() if path != place] == [".out.zarr."]
+    perfarray.convert_table(place, tmp_path / "other.zarr")
+    assert len(list(tmp_path.glob(".out.zarr.*"))) == 1
+    perfarray.convert_table(place, store)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.zarr", "out.zarr", "table.csv"]
+
+
 @pytest.mark.parametrize(("place", "error", "message"), [
+    ("twice.csv", FileError, r"twice\.csv: has a column twice: 'time_ms'; rename or remove one"),
+    ("blank.parquet", FileError, r"blank\.parquet: has a column twice: 'benchmark'; rename or remove one"),
     ("short.csv", FileError, r"short\.csv: is not a table"),
     ("other.json", FileError, "is no table that can be streamed"),
     ("missing.csv", FileNotFoundError, "there is no such file"),
@@ -223,6 +300,8 @@ def test_refusals(table, tmp_path, monkeypatch, reason, suffix):
 ])  # fmt: skip
 def test_what_is_no_table(table, tmp_path, place, error, message):
     (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "twice.csv").write_text("benchmark,time_ms,time_ms\nfft,1,2\n")
+    written(table.assign(**{" benchmark": 1}), tmp_path / "blank.parquet")
     (tmp_path / "short.csv").write_text(table.to_csv(index=False).replace("fft,a,1,0", "fft,a,1", 1))
     (tmp_path / "empty").mkdir()
     with pytest.raises(error, match=message):

@@ -34,7 +34,7 @@ def record(name, value, unit=None, **more):
 
 
 @pytest.mark.parametrize("content", [
-    [record("throughput", 120.0, "MB/s"), record("memory", 34.0, "MB")],
+    [record("throughput", 120.0, "MB/s", host="h"), record("memory", 34.0, "MB", host="h")],
     [record("throughput", 120.0), record("memory", 34.0)],
     {"throughput": 120.0, "memory": 34.0},
     {"fft": 1.5, "sort": 2.5},
@@ -60,8 +60,8 @@ def test_nothing_is_proposed(tmp_path, content):
 
 @pytest.mark.parametrize(("content", "proposed", "metric", "units", "sizes"), [
     ({"setup": 3, "fft": {"wall": [1.5, 1.6]}}, "fft/wall/{iteration}", "time", "s", {"iteration": 2}),
-    ([record("a", 1.5, "ms"), record("b", 2.5, "ms")], "{place}/value = time_ms", "time", "s", {"place": 2}),
-    ([record("a", 1.5, "MB"), record("b", 2.5, "MB")], "{place}/value = value [MB]", "value", "MB", {"place": 2}),
+    ([record("a", 1.5, "ms", host="h"), record("b", 2.5, "ms", host="h")], "{place}/value = time_ms", "time", "s", {"place": 2}),
+    ([record("a", 1.5, "MB", host="h"), record("b", 2.5, "MB", host="h")], "{place}/value = value [MB]", "value", "MB", {"place": 2}),
     ([record("a", 1.5, rounds=3), record("b", 2.5, rounds=4)], None, "", "", {}),
     ({"unit": "us", "a": {"x": [5, 6]}, "b": {"x": [5, 6]}}, "a/x/{iteration} = time_us", "time", "s", {"iteration": 2}),
     ({"fft": {"mean": 1.5}, "sort": {"mean": 2.5}}, "{benchmark}/mean", "time", "s", {"benchmark": 2}),

@@ -74,7 +74,8 @@ test_what_is_read = readings(read, [
 test_what_is_wrong_is_said = refusals(read, "runs.csv", [
     ("benchmark,time\n", "has a header and no rows"),
     ("benchmark,time,time_ms\nfft,1,2\n", "has two columns of time, 'time' and 'time_ms'"),
-    ("benchmark,time,time\nfft,1,2\n", "has a column twice: 'time'"),
+    ("benchmark,time,time\nfft,1,2\n", "has a column twice: 'time'; rename or remove one"),
+    ("benchmark,benchmark ,time\nfft,fft,2\n", "has a column twice: 'benchmark'; rename or remove one"),
     ("# units: parsec\nbenchmark,time\nfft,1\n", "says its times are in 'parsec', which is not a unit of time"),
     ("# better: sideways\nbenchmark,time\nfft,1\n", ".*better='sideways' is not known"),
     ("# metric: score\nbenchmark,time2\nfft,1\n", "says its values are in column 'score'; its columns are 'benchmark', 'time2'"),
@@ -82,9 +83,8 @@ test_what_is_wrong_is_said = refusals(read, "runs.csv", [
     ("benchmark,warmup,time\nfft,maybe,1\n", "column 'warmup' is a mark, true or false; it holds 'maybe'"),
     ("benchmark,time\nfft,1\nsort,2,3,4\n", "is not a table"),
     ("benchmark,version,time\nfft,a,1\n\nfft,3\n", ".*row 2 under the header has 2 cells, and the header 3: 'fft,3'"),
-    ("benchmark,time\nfft,1\nfft,nan\n", "column 'time', row 2 under the header, is 'nan'; expected a number"),
     # A line of blanks is no row, a line of separators is one.
-    *((f"benchmark,time\nfft,1\n{line}\nfft,nan\n", f"column 'time', row {number} under the header, is 'nan'; expected a number")
+    *((f"benchmark,time\nfft,1\n{line}\nfft,x\n", f"column 'time', row {number} under the header, is 'x'; expected a number")
       for line, number in (("", 2), ("  ", 2), (",", 3))),
     ("benchmark,time\nfft,True\n", "column 'time', row 1 under the header, is True; expected a number"),
     ("benchmark,execution,iteration,time\nfft,0,0,1\nfft,0,1,2\nfft,0,1,3\n",

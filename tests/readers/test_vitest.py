@@ -38,11 +38,28 @@ test_what_is_read = readings(read, [
         ("results since version 3", {"name": "sort", "result": LATENCY}))),
     ("a mean alone is one value", vitest_2([]), MEAN, ADVICE),
     ("a text instead of samples is none", vitest_2("ignore on terminal"), MEAN, ADVICE),
-    ("an error is a failed run", [result(), {"name": "broken", "result": {"error": {"message": "x"}}}],
-     {"time": [[[0.001, 0.002]], [[NAN, NAN]]], "failed": [[[False, False]], [[True, False]]]}),
-    ("a time of nothing is below the clock", [result(samples=[0.0, 1.0])], {"time": [[[NAN, 0.001]]]}, "1 times are 0"),
+    *((f"a benchmark that threw is a failed run, and named: {kind}", [result(), {"name": "broken", **own}],
+       {"time": [[[0.001, 0.002]], [[NAN, NAN]]], "failed": [[[False, False]], [[True, False]]], "notes": ["failed_entries"]},
+       f"1 benchmark has failed runs: 'broken: {reason}'. Failed runs have no time; all others are read")
+      for kind, own, reason in (
+        ("with a message", {"result": {"error": {"message": "out of range"}}}, "out of range"),
+        ("an error loses its message in JSON", {"result": {"error": {}}}, "it threw an error"),
+        ("tinybench since version 5 states it", {"result": {"state": "errored", "error": {}}}, "errored"),
+        ("a task that was stopped before its end", {"result": {"state": "aborted"}}, "aborted"),
+        ("a task that never ran", {"runs": 0}, "it has no mean"))),
+    ("one without a mean threw: Vitest writes nothing else of it",
+     {"files": [{"filepath": "f", "groups": [{"fullName": "g", "benchmarks": [
+         result(samples=[], sampleCount=5), {"id": "1", "name": "throws", "rank": 0, "rme": 0, "samples": []},
+         {"id": "2", "name": "null", "rank": 0, "rme": None, "mean": None, "samples": []}]}]}]},
+     {"benchmark": ["sort", "throws", "null"], "time": [[[0.0015]], [[NAN]], [[NAN]]], "failed": [[[False]], [[True]], [[True]]],
+      "notes": ["means_only", "failed_entries"]}, "2 benchmarks have failed runs: 'throws: it has no mean', 'null: it has no mean'"),
+    ("one of which no sample is a number was not measured", [result(), result("other", samples=[None, NAN])],
+     {"time": [[[0.001, 0.002]], [[NAN, NAN]]], "absent": ["failed"], "notes": ["no_numbers"]},
+     "2 values are no numbers: \"benchmark 'other': 'samples': value 0 is null\""),
+    ("a time of 0 is one that the clock does not see, and counts in the mean", [result(samples=[0.0, 1.0, 0.0, 0.0])],
+     {"time": [[[0.0, 0.001, 0.0, 0.0]]], "notes": []}),
 ])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "file.json", [
     ([result(samples=[1.0, "x"])], "benchmark 'sort': 'samples': value 1 is 'x'; expected a number"),
-    ([result(samples=[], mean=None)], "benchmark 'sort': 'mean': value 0 is None; expected a number"),
+    ([result(samples=[], mean=-1.5)], "benchmark 'sort': 'mean': value 0 is -1.5; expected a number from 0"),
 ])  # fmt: skip

@@ -7,6 +7,7 @@ import pickle
 import re
 import shutil
 import subprocess
+import time
 import warnings
 from importlib.util import find_spec
 from itertools import product
@@ -209,6 +210,65 @@ def test_what_is_left_out_and_what_is_not():
     assert "builder_id" not in shown.coords
     assert ("user" in shown.attrs, shown.attrs["format"]) == (False, "custom")
     assert shown["linker"].item() == "ld -L[left out]/lib by [left out] on [left out]"
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("file:///home/alice/work/bench.json", "[left out]/bench.json"),
+    ("see file:///home/alice", "see [left out]"),
+    ("../alice, ../../alice/work/runs.csv", "[left out], [left out]/runs.csv"),
+    ("~alice and ~alice/runs", "[left out] and [left out]"),
+    ("`/home/alice/work/x` and `~alice`", "`[left out]/x` and `[left out]`"),
+    ("/mnt/home/alice, $HOME/alice/x, /srv/bob/../alice", "[left out], [left out], [left out]"),
+    (r"C:\Users\alice \\server\share\alice", "[left out] [left out]"),
+    ("make 2>/home/alice/log -isystem/home/alice/inc", "make 2>[left out]/log -isystem[left out]/inc"),
+    ("node7.local, a.internal. b.lan c.corp:80", "[left out], [left out]. [left out] [left out]:80"),
+    ("alice.example.de, ci.example.co.uk, n.uni.ac.at, ci.example.it", "[left out], [left out], [left out], [left out]"),
+    ("192.168.1.17 203.0.113.9 10.0.0.5:8080 at 8.8.8.8", "[left out] [left out] [left out]:8080 at [left out]"),
+    ("fe80::1ff:fe23:4567:890a [2001:db8::1]:80 ::1 fe80::1%eth0", "[left out] [[left out]]:80 [left out] [left out]"),
+    ("aa:bb:cc:dd:ee:ff", "[left out]"),
+    ("env USER=alice HOME=/home/alice LOGNAME='alice b' ./bench", "env USER=[left out] HOME=[left out] LOGNAME=[left out] ./bench"),
+    ("https://alice:pw@ci.example/job/7 git@example.com:alice/x.git", "[left out] [left out]"),
+    ("alice@node7:/home/alice/x", "[left out]"),
+])  # fmt: skip
+def test_what_names_people_and_places_is_left_out(text, shown):
+    assert Redaction({}).hide(text) == shown
+
+
+@pytest.mark.parametrize("text", [
+    "Read/block-16", "BM_Sort<std::vector<int>>/1000/threads:4", "std::sort", "std::vector::~vector", "abc::def", "dead::beef",
+    "10:20:30", "2026-11-28T10:20:30", "1.2.3.4", "gcc 4.8.5.1", "driver 31.0.15.2", "5.4.0-42-generic", "com.example.List.sort",
+    "[version=1.2.3.4]", "from 1.2.3.4 to 1.2.3.5",
+    "Xeon@3.5Ghz*12", "MB/s", "./bench --size 5", "test.bench.py", "libm.so.6", "numpy.linalg.norm", "~5 %", "x ~ y", "[user=5]",
+    "-O2 -march=native", "BenchmarkX/size=10-8", "0:00:01.5", "AMD EPYC 7742 @ 2.25GHz", "and/or", "group.by", "sort.Slice",
+])  # fmt: skip
+def test_what_names_nobody_stays(text):
+    """Names of benchmarks, versions of four small numbers, times and units are no paths and no addresses."""
+    assert Redaction({}).hide(text) == text
+
+
+def test_long_texts_are_redacted_quickly():
+    for letters in ("a.", "/a", "::", "1.", "a@", "~", "user=", "../", "-a", "a:"):
+        began = time.perf_counter()
+        Redaction({}).hide(letters * 5000)
+        assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("labels", [["/home/alice/old", "/home/alice/new"], ["file:///srv/alice/a.json", "../alice/b.json"]])
+def test_a_baseline_may_hold_a_path(labels):
+    """It is the label that the redacted timings have; labels that look alike then are numbered."""
+    made = perfarray.simulate(sizes={"execution": 6}, variances={"execution": 1e-4}, dims={"benchmark": ["fft"], "version": labels}, rng=1)
+    for label in labels:
+        text = made.perf.report(label, redact=True, format="json")
+        assert "alice" not in text
+        assert "[left out]" in section_of(text, "What changed")["about"]
+
+
+def test_dims_of_people_are_numbered():
+    made = perfarray.simulate(sizes={"execution": 3}, variances={"execution": 1e-4}, dims={"user": ["alice", "bob"]}, rng=1)
+    made = made.assign_coords(note=(("user", "execution"), np.full((2, 3), "by alice", dtype=object)))
+    shown = Redaction.of(made).times(made)
+    assert shown["user"].values.tolist() == ["user 1", "user 2"]
+    assert set(shown["note"].values.ravel().tolist()) == {"by user 1"}
 
 
 def test_two_reports_of_one_archive_are_one(texts, times):

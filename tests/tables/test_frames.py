@@ -99,7 +99,7 @@ def test_a_column_named_after_another_unit_is_said():
     frame = pd.DataFrame({"time_ms": [10.0, 11.0]})
     with pytest.warns(UserWarning, match="column 'time_ms' is taken to be in 's'.*give units='ms'"):
         frame.perf.to_timings(value="time_ms")
-    check(frame.perf.to_timings(value="time_ms", units="ms"), time_ms=[0.01, 0.011])
+    check(frame.perf.to_timings(value="time_ms", units="ms"), time=[0.01, 0.011])
     with pytest.raises(ValueError, match="units=None: give a unit such as 's'"):
         frame.perf.to_timings(value="time_ms", units=None)
 

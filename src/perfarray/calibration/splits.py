@@ -20,6 +20,7 @@ from perfarray.timings.notes import Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_confidence_level, check_count, check_threshold
+from perfarray.timings.zeros import Positive
 
 MOST_VALUES = 1 << 16  # values of both halves that are compared at once, unless one cell has more; it changes no number
 MANY = 1_000_000  # splits beyond which a note gives no number
@@ -92,7 +93,7 @@ def calibrate(
     (True, True)
     """
     level, tau, most = check_confidence_level(confidence_level), check_threshold(threshold), check_count(n_splits, "n_splits")
-    data = resolve(times, metric, levels)
+    data = resolve(times, metric, levels, positive=Positive("the log of a ratio of halves"))
     cells = [str(dim) for dim in data.array.dims if dim not in data.levels]
     array = data.array.compute().transpose(*cells, *data.levels)
     key = key_of(rng)

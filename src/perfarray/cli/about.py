@@ -54,12 +54,14 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
         if name in times.coords and (times.coords[name] == value).any():
             yield f"  {state}: {'all' if (times.coords[name] == value).all() else 'in part'}"
     for metric_name, metric in sorted(times.data_vars.items(), key=lambda item: item[0] != times.attrs.get(METRIC)):
-        units = metric.attrs.get("units", "1")
-        yield f"  measured: {metric_name}{'' if units == '1' else f' in {units}'}, {metric.attrs.get(BETTER, 'lower')} is better"
+        units, better = metric.attrs.get("units", "1"), metric.attrs.get(BETTER)
+        direction = "which direction is good is not said (--better)" if better is None else f"{better} is better"
+        yield f"  measured: {metric_name}{'' if units == '1' else f' in {units}'}, {direction}"
     shared = [f"{name} {label.item()}" for name, label in times.coords.items() if not label.dims]
     yield from (f"  all of it: {text}" for text in shared[:MOST])
     if len(shared) > MOST:
         yield f"  and {len(shared) - MOST} more descriptors"
+    yield from (f"  {note.message}" for note in perfarray.notes(times) if note.aside)
 
 
 def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> Iterator[str]:
@@ -90,7 +92,8 @@ def _commands(
     path, read_as = shlex.quote(archive), ""
     for name, value in reading.items():
         text = ",".join(f"{dim}={column}" for dim, column in value.items()) if isinstance(value, dict) else str(value)
-        read_as += f" --{name} {shlex.quote(text)}"
+        option = f"--{name.replace('_', '-')}"
+        read_as += f" {option}" if value is True else f" {option} {shlex.quote(text)}"
     repeated = units is not None and int(units.max()) > 1
     commands = {}
     if units is not None and repeated:

@@ -12,6 +12,7 @@ import typer
 import perfarray
 from perfarray.cli.about import about
 from perfarray.cli.compare import compare
+from perfarray.cli.console import prepare_streams, show
 from perfarray.cli.convert import convert
 from perfarray.cli.demo import demo
 from perfarray.cli.files import files, formats
@@ -39,6 +40,7 @@ def main() -> None:
     """Run the command line; any failure exits with 2, because 1 means that something is slower."""
     if "xarray" not in sys.modules:  # otherwise the process is somebody else's
         _start_fast()
+    prepare_streams()
     try:
         app(args=with_command(sys.argv[1:]), prog_name="perfarray")
     except OSError as error:  # of the output; errors of files are reported where they are read and written
@@ -67,7 +69,7 @@ def with_command(arguments: list[str]) -> list[str]:
 
 def _print_version(requested: bool) -> None:
     if requested:
-        typer.echo(f"perfarray {perfarray.__version__}")
+        show([f"perfarray {perfarray.__version__}"])
         raise typer.Exit
 
 

@@ -1,6 +1,7 @@
 """`perfarray compare`: whether each benchmark is faster or slower; the exit code says whether anything is slower."""
 
 import math
+from itertools import product, takewhile
 from typing import Annotated, Literal
 
 import typer
@@ -123,9 +124,29 @@ def _check_both_sides(compared: Comparison) -> None:
     if not compared.named():
         if copies := [*compared.copies(same=True), *compared.copies(same=False)]:
             raise ValueError(f"nothing was measured on both sides: one of them has copies of other results alone ({quoted(copies, 3)})")
-        old, new = (quoted(list(rows), 3) or "nothing" for rows in (compared.named(new=False), compared.named(old=False)))
+        names = list(compared.named(new=False)), list(compared.named(old=False))
+        old, new = (quoted(of_side, 3) or "nothing" for of_side in names)
         first, second = compared.labels
-        raise ValueError(f"no benchmark has {compared.attrs['metric']!r} on both sides: {first} has {old}; {second} has {new}")
+        raise ValueError(
+            f"no benchmark has {compared.attrs['metric']!r} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}"
+        )
+
+
+def _beginnings(old: list[str], new: list[str]) -> str:
+    """Say by which beginning the names of both sides differ, such as the folder that a run began in; "" where they differ otherwise."""
+    for baseline, candidate in product(old[:1], new):
+        folders = zip(reversed(baseline.split("/")), reversed(candidate.split("/")), strict=False)
+        end = "/".join(reversed([folder for folder, _ in takewhile(lambda pair: pair[0] == pair[1], folders)]))
+        if not end:
+            continue
+        beginnings = baseline.removesuffix(end), candidate.removesuffix(end)
+        ends = [{name[len(head) :] for name in names if name.startswith(head)} for names, head in zip((old, new), beginnings, strict=True)]
+        if len(ends[0] & ends[1]) == min(len(old), len(new)):
+            return (
+                f". Their names differ by their beginning: {beginnings[0]!r} and {beginnings[1]!r}. "
+                "Run both from folders of one name, or replace one beginning by the other in its file"
+            )
+    return ""
 
 
 def _single_units(compared: Comparison, format: str) -> list[str]:

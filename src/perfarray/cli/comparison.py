@@ -102,7 +102,9 @@ def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
     attrs = frame.attrs
     if BENCHMARK not in frame.index.names and BENCHMARK in compared.rows[0]:
         has_index = list(frame.index.names) != [None]
-        frame = pd.concat([frame], keys=[compared.rows[0][BENCHMARK]], names=[BENCHMARK])
+        # The table has the rows with an answer, and these are of one benchmark, which need not be the first.
+        answered = [row for row in compared.rows if row["n"] > 0] or compared.rows
+        frame = pd.concat([frame], keys=[answered[0][BENCHMARK]], names=[BENCHMARK])
         frame = frame if has_index else frame.droplevel(1)
     dims, keys = labels_of(frame)
     # The table has no column of a label that all measured rows share: rows without an answer, with other labels, are overwritten.

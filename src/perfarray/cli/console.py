@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +28,7 @@ SENTENCE_WIDTH: Final = 16  # those that sentences keep
 
 STYLES: Final = {"faster": "green", "slower": "bold red", "equivalent": "cyan", "inconclusive": "yellow"}
 
-CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # labels of files may hold what commands a terminal
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # labels may hold what commands a terminal
 
 BLANK, RULE = "    \n", " -- \n"
 RULE_BELOW_TITLES: Final = BLANK * 2 + RULE + BLANK * 5  # the lines of a rich.box.Box
@@ -40,6 +40,16 @@ def program() -> str:
     called = {"perfarray": sys.argv[0], "__main__": f"{sys.executable} -m perfarray"}.get(script.stem, "")
     is_ours = script.stem == "perfarray" or script.parent.name == "perfarray"
     return called if is_ours and called and shutil.which("perfarray") is None else "perfarray"
+
+
+def prepare_streams() -> None:
+    """Let every text be printed: a closed stream takes it and shows nothing, and what an encoding does not have is printed as an escape."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the shell, as `>&-` does
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (until the program ends)
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def screen_width() -> int:

@@ -7,6 +7,7 @@ import typer
 
 import perfarray
 from perfarray.cli import options
+from perfarray.cli.console import show
 from perfarray.cli.problems import counted, quoted, reporting
 from perfarray.conventions import HISTORY, MACHINE
 
@@ -31,7 +32,7 @@ def convert(
     streamed: Annotated[
         bool,
         typer.Option(
-            "--stream", help="Hold no more than labels and one block of a CSV or Parquet table in memory; done anyway beyond 1 GiB."
+            "--stream", help="Hold labels and one block of a CSV or Parquet table beyond 64 MiB in memory; done anyway beyond 1 GiB."
         ),
     ] = False,
     parallel: options.Parallel = 1,
@@ -48,9 +49,9 @@ def convert(
     Example: perfarray convert results/ results.zarr --layout "{machine}/{session}.json"
     """
     from perfarray.tables.replacing import restore
-    from perfarray.tables.stores.appending import append
+    from perfarray.tables.stores.appending import append, complete
     from perfarray.tables.stores.joining import grows_along
-    from perfarray.tables.stores.writing import check_installed, opened, write
+    from perfarray.tables.stores.writing import check_installed, write
 
     with reporting(options=options.SPOKEN):
         restore(output)
@@ -58,20 +59,20 @@ def convert(
         check_installed(output)
         if streamed or _is_large_table(Path(archive), output, add):
             _check_streamed(output, add, reading)
-            typer.echo(_line(perfarray.convert_table(archive, output, progress=progress or None), output))
+            show([_line(perfarray.convert_table(archive, output, progress=progress or None), output)])
             return
         workers = False if parallel == 1 else parallel
         times = perfarray.read_archive(archive, on_error=on_error, progress=progress or None, parallel=workers, **reading)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():
-            dim = grows_along(opened(output), times)
+            dim = grows_along(complete(output), times)
             sizes = _sizes(append(times, output))
             line = f"{output}: Zarr, {counted(times[dim].size, dim)} added, now {sizes}"
         else:
             write(times, output)
             line = _line(times, output)
-    typer.echo(line)
+    show([line])
 
 
 def _line(times: "xr.Dataset", output: Path) -> str:
@@ -96,13 +97,15 @@ def _check_streamed(output: Path, add: bool, reading: dict[str, Any]) -> None:
 
 def _check_output(output: Path, overwrite: bool, add: bool) -> None:
     """Raise where an output cannot be written or is not to be replaced, before anything is read."""
+    from perfarray.tables.replacing import is_stream
+
     if add and (overwrite or output.suffix != ".zarr"):
         raise ValueError(f"{output}: --append adds to a Zarr store, and {'--overwrite replaces one' if overwrite else 'this is none'}")
     if output.suffix not in KINDS:
         raise ValueError(f"{output}: the suffix says what is written, and {output.suffix!r} is none of {quoted(list(KINDS))}")
     if not output.parent.is_dir():
         raise ValueError(f"{output}: there is no folder {str(output.parent)!r} to write to")
-    if not output.exists():
+    if not output.exists() or (is_stream(output) and output.suffix != ".zarr"):
         return
     if not (overwrite or add):
         raise ValueError(f"{output} exists; --overwrite replaces it{', --append adds to it' if output.suffix == '.zarr' else ''}")

@@ -6,7 +6,6 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -157,21 +156,12 @@ def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
     if target.file is None:
         console.show(_screen(answer, console.screen_width()) if target.kind == TABLE else [WRITERS[target.kind](answer, warned)])
     else:
+        from perfarray.tables.replacing import write_text
+
         with reporting():
-            _write(target.file, WRITERS[target.kind](answer, warned) + "\n")
+            write_text(target.file, WRITERS[target.kind](answer, warned) + "\n")
         console.show([answer.outcome, f"{target.file}: {target.kind}"])
     raise typer.Exit(answer.code)
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a file as a whole; a pipe or a device is written to."""
-    if file.exists() and not file.is_file():
-        file.write_text(text, encoding="utf-8")
-        return
-    from perfarray.tables.replacing import replacing
-
-    with replacing(file) as (fresh,):
-        fresh.write_text(text, encoding="utf-8")
 
 
 def _screen(answer: Answer, width: int) -> "list[Renderable]":
@@ -224,7 +214,9 @@ def _markdown_table(grid: Grid) -> str:
 
 def _code(text: str) -> str:
     """Return a text as code; a bar would end the cell even there."""
-    text = " ".join(text.split()).replace("|", "\\|")
+    from perfarray.timings.notes import escape_controls
+
+    text = escape_controls(" ".join(text.split())).replace("|", "\\|")
     fence = "`" * (1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`" if text else ""
 
@@ -270,16 +262,20 @@ div {{ overflow-x: auto }} table {{ border-collapse: collapse }} th, td {{ paddi
 
 
 def _as_html(answer: Answer, warned: Sequence[str]) -> str:
+    from perfarray.results.rows import escape_html
+
     grid = grid_of(answer.table)
     sides, end = grid.sides, len(grid.benchmark_rows)
-    rows = ["<tr>" + "".join(f'<th class="{side}">{escape(title)}' for side, title in zip(sides, grid.titles, strict=True))]
+    rows = ["<tr>" + "".join(f'<th class="{side}">{escape_html(title)}' for side, title in zip(sides, grid.titles, strict=True))]
     for number, row in enumerate(grid.rows):
         classes = [f"{side} {text if text in CHANGED else ''}" for side, text in zip(sides, row, strict=True)]
-        cells = [f'<td class="{names}">{escape(text)}' for names, text in zip(classes, row, strict=True)]
+        cells = [f'<td class="{names}">{escape_html(text)}' for names, text in zip(classes, row, strict=True)]
         rows.append("".join([f"<tr{'' if number < end else ' class=suite'}>", *cells]))
-    below = [f"<p>{escape(text)}</p>" for text in warned] + [f'<p class="note">{escape(line)}</p>' for line in _remarks(answer, grid)]
+    below = [f"<p>{escape_html(text)}</p>" for text in warned] + [
+        f'<p class="note">{escape_html(line)}</p>' for line in _remarks(answer, grid)
+    ]
     table = "\n".join(["<table>", *rows, "</table>"]) if grid.rows else ""
-    return PAGE.format(title=escape(answer.sentence), picture=_picture(answer.result), table=table, below="\n".join(below))
+    return PAGE.format(title=escape_html(answer.sentence), picture=_picture(answer.result), table=table, below="\n".join(below))
 
 
 def _picture(result: "xr.Dataset | None") -> str:

@@ -172,8 +172,16 @@ def _reading(
         str | None, typer.Option(help='Where the numbers of home-grown JSON or CSV are, as in "{version}/{iteration} = time_ms".')
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="How the text of the files is encoded, as in latin-1; default: UTF-8.")] = None,
+    better: Annotated[
+        Literal["lower", "higher"] | None, typer.Option(help="Which direction is good of numbers whose file and unit do not say it.")
+    ] = None,
+    keep_failed: Annotated[
+        bool, typer.Option("--keep-failed", help="Keep the times of runs that failed: the exit code 1 of grep and diff is an answer.")
+    ] = False,
 ) -> dict[str, Any]:
-    return given(layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding)
+    return given(
+        layout=layout, format=format, dims=dims, pattern=pattern, encoding=encoding, better=better, keep_failed=keep_failed or None
+    )
 
 
 Reading = Annotated[dict[str, Any], Group(_reading)]
@@ -204,7 +212,7 @@ Selected = Annotated[Selection, Group(Selection)]
 
 def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
-    names = f"dims pattern encoding format layout levels metric dim {arguments}".split()
+    names = f"dims pattern encoding better keep_failed format layout levels metric dim {arguments}".split()
     return {name: f"--{name.replace('_', '-')}" for name in names} | {"confidence_level": "--confidence"} | options
 
 

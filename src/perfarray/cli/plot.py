@@ -12,6 +12,7 @@ import typer
 
 import perfarray
 from perfarray.cli import options
+from perfarray.cli.console import show
 from perfarray.cli.problems import quoted, reporting
 from perfarray.cli.reading import read
 from perfarray.conventions import plural
@@ -80,7 +81,7 @@ def plot(
         axes = _picture(_labels_selected(sides.times, select or []), kind)(**choices)
         with replacing(file) as (fresh,):
             axes.get_figure(root=True).savefig(fresh, format=file.suffix[1:].lower(), bbox_inches="tight")
-    typer.echo(f"{file}: {kind}")
+    show([f"{file}: {kind}"])
 
 
 def _picture(times: Any, kind: str) -> Callable[..., Any]:

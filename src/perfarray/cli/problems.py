@@ -90,6 +90,7 @@ def _with_options(text: str, options: Mapping[str, str], quote_follows: bool) ->
     for argument, option in options.items():
         if argument in SHARES:
             text = re.sub(rf"\b{argument}=(-?[0-9.]+(?:e-?[0-9]+)?)(?![\w.])", partial(_percentage, option), text)
+        text = re.sub(rf"\b{argument}=True\b", option, text)
         text = re.sub(rf"\b{argument}=(?=[\w\[-]{'|$' if quote_follows else ''})", f"{option} ", text)
         text = re.sub(rf"\b{argument}=", option, text)
     return text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
-from perfarray.conventions import BENCHMARK, LEVELS, MARKS, SESSION, VERSION
+from perfarray.conventions import BENCHMARK, LEVELS, MARKS, SESSION, VERSION, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -186,7 +186,9 @@ def _baseline(times: "xr.Dataset", dim: str, baseline: str | None, *, first: boo
     """Return the label of the baseline as the data have it; `first` says that without one it is the first label."""
     if dim not in times.dims or dim not in times.coords:
         dims = [str(name) for name in times.sizes if name not in LEVELS and name in times.coords]
-        raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}")
+        described = plural(str(times[dim].dims[0])) if dim in times.coords and times[dim].ndim else "all of it"
+        remedy = f"; {dim!r} describes {described}: --dims {dim}={dim} makes it a dim" if dim in times.coords else ""
+        raise ValueError(f"--dim {dim!r} not found; what was read has {quoted(dims)}{remedy}")
     labels = dict(zip(_labels(times, dim), times[dim].values.tolist(), strict=True))
     if len(labels) < 2:
         raise ValueError(f"--dim {dim} has one label, {next(iter(labels))!r}: there is nothing to compare it with")

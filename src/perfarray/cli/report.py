@@ -66,4 +66,5 @@ def report(
             times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction), **nest,
             costs=prices or None, cost_units=units, path=target.file, format=target.kind, redact=redact,
         )  # fmt: skip
-    show([text.removesuffix("\n")] if target.file is None else [f"{target.file}: {target.file.stat().st_size:,} bytes"])
+    size = len(text.encode(errors="backslashreplace"))
+    show([text.removesuffix("\n")] if target.file is None else [f"{target.file}: {size:,} bytes"])

@@ -131,13 +131,17 @@ def compare(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels, methods or corrections; units that differ; values that are zero or negative.
+        Unknown dims, levels, labels, methods or corrections; units that differ; values that are negative.
 
     Notes
     -----
     Without correction, faster or slower means that the interval lies wholly outside the band, equivalent wholly inside. A set that is
     exclusive or unbounded is inconclusive. With a bootstrap method or medians, p-values invert the limits; those of a bootstrap are never
     below 1 / (n_resamples + 1).
+
+    Zeros count in means and differences. Where a mean is 0, the difference decides: the ratio is 0 of a candidate of zeros, 1 of two
+    sides of zeros, and else NaN, and the suite row leaves the benchmark out. A prior, the bootstrap, "delta", "log_delta" and medians of 0
+    decline such cells, and a note names them.
 
     The suite row is for this fixed suite: of independent benchmarks, or of units that they share (`shared`, `paired`). A shared build that
     is not declared makes its limits too narrow; a note says where the units of benchmarks are correlated. :doc:`/how-to/trust` and

@@ -14,7 +14,7 @@ from perfarray.comparisons.priors import WITH_PRIOR, check_prior, learned_output
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, FIELLER
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.verdicts import Limits, Rules
 from perfarray.timings.apply import Labels, Output, is_chunked
@@ -24,6 +24,7 @@ from perfarray.timings.resampling import Resample, check_no_resampling, check_re
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
 from perfarray.timings.validation import check_choice, check_confidence_level, check_equivalence_risk, check_threshold, listed
+from perfarray.timings.zeros import Positive
 
 PART, REPLICATE, SIDE = "_part", "_replicate", "_side"  # dims of evidence that no result has
 
@@ -76,6 +77,19 @@ class CompareOptions:
     def medians(self) -> bool:
         """Whether medians are compared."""
         return self.statistic == MEDIAN
+
+    @property
+    def positive(self) -> Positive:
+        """What must be above 0 in a cell. Fieller's theorem takes zeros; ratios that are drawn, and logs, do not."""
+        rules = self.rules
+        if self.medians:
+            return Positive("a ratio of medians", "")  # `check_runs` knows the runs
+        if rules.prior:
+            return Positive(f"a comparison with prior={rules.prior!r}")
+        if rules.method in FIELLER:
+            return Positive("a comparison", "")
+        needs = f"a comparison with method={rules.method!r}"
+        return Positive(needs, level=0 if self.resample is None else -1) if self.drawn else Positive(needs, "mean")
 
     def seeded(self) -> "CompareOptions":
         """Return the options with a key of random numbers, so that several calls draw the same."""

@@ -79,14 +79,15 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         levels=options.levels,
         paired=options.paired,
         shared=options.shared,
-        positive="" if options.medians else "a comparison",
-        positive_at=0 if options.resample is None else -1,
+        positive=options.positive,
         censored=options.censored,
     )
     pair = resolve()
     check_across(options.across, pair.candidate.array, pair.candidate.levels, pair.dim)
-    depth, zeros = check_runs(pair, options.value, options.rules.method, options.paired) if options.medians else (0, [])
-    rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
+    depth = 0
+    if options.medians:
+        depth, pair = check_runs(pair, options.value, options.rules.method, options.paired)
+    rules = options.rules._replace(better=pair.candidate.verdict_direction(), paired=options.paired is not None, shared=pair.jointly)
     sessions = None
     if options.between is not None:
         sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)
@@ -101,9 +102,9 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         evidence |= counted
         pair_notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
         whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in pair_notes if note))
-    attrs, notes = _describe(whole, options, rules, estimate)
+    attrs, notes = _describe(whole, options, rules, evidence | {"_estimate": estimate})
     notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
-    notes = list[Note | None](first_of_each_code([note for note in (*zeros, *notes) if note]))
+    notes = list[Note | None](first_of_each_code([note for note in notes if note]))
     return Measured(
         pair=pair,
         rules=rules,
@@ -217,8 +218,11 @@ def _lazy_means(side: xr.DataArray, nest: tuple[str, ...]) -> xr.DataArray:
     return means["_mean"].chunk({UNITS_DIM: -1})
 
 
-def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Variable) -> tuple[dict[str, Hashable], list[Note | None]]:
+def _describe(
+    pair: Pair, options: CompareOptions, rules: Rules, evidence: dict[Hashable, xr.Variable]
+) -> tuple[dict[str, Hashable], list[Note | None]]:
     """Return the attrs of a comparison, and the notes that need no result."""
+    estimate, baseline_mean = evidence["_estimate"], evidence["_baseline_mean"]
     across, array = options.across, pair.candidate.array
     attrs = {
         **pair.attrs,
@@ -237,7 +241,8 @@ def _describe(pair: Pair, options: CompareOptions, rules: Rules, estimate: xr.Va
     if across in array.dims:
         estimate = estimate.where(~pair.itself.variable, 1.0) if pair.baselines else estimate
         if not lazy:
-            absent = np.isnan(estimate.values).any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
+            without_ratio = np.isnan(estimate.values) & (baseline_mean.values != 0)  # a baseline of 0 was measured
+            absent = without_ratio.any(axis=tuple(i for i, dim in enumerate(estimate.dims) if dim != across))
             missing = array[across].values[absent] if absent.any() else ()
             unmatched = dict.fromkeys([*pair.unmatched, *map(str, missing)])
             attrs |= {UNMATCHED: ", ".join(unmatched)} if unmatched else {}

@@ -14,7 +14,7 @@ from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, check_prior, lear
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
 from perfarray.numerics.dependence import dependence_pvalue
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, LOG_METHODS, MEAN_METHODS, UNBOUNDED, mean_by_units, ratio_by_units
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, LOG_DELTA, LOG_METHODS, MEAN_METHODS, UNBOUNDED, mean_by_units, ratio_by_units
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.medians import ratio_of_medians
 from perfarray.numerics.moderated import mean_by_suite, ratio_by_suite
@@ -33,6 +33,7 @@ from perfarray.timings.resolve import Data, Timings, resolve
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
+from perfarray.timings.zeros import Positive
 
 # The variables of every ratio
 RATIO_OUTPUTS = outputs(estimate="candidate / baseline", lower="", upper="", df="", n="independent units on the smaller side") | {
@@ -116,7 +117,7 @@ def mean_interval(
     check_choice(method, "method", MEAN_METHODS + BOOTSTRAP_METHODS)
     check_prior(prior, method)
     level = check_confidence_level(confidence_level)
-    data = resolve(times, metric, levels, positive="the log of a mean (prior='suite')" if prior else "", censored=censored)
+    data = resolve(times, metric, levels, positive=Positive("the log of a mean (prior='suite')") if prior else None, censored=censored)
     depth, shaped, keys, specific = len(data.levels), not data.bounded, [], SKEW
     attrs = data.describe() | {"result": "mean_interval", "method": method, "confidence_level": level}
     formula: Callable[..., tuple[Floats, ...]] | None = None
@@ -224,7 +225,8 @@ def ratio_interval(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or methods; units that differ; non-positive values with `log_delta`, `studentized` or medians.
+        Unknown dims, levels, labels or methods; units that differ; negative values with `log_delta`, `studentized` or medians, which
+        decline cells of zeros by name.
 
     Notes
     -----
@@ -254,13 +256,13 @@ def ratio_interval(
     medians, matched = statistic == MEDIAN, paired is not None
     check_prior(prior, method)
     reason = f"method={method!r}" if method in LOG_METHODS else "prior='suite'" if prior else ""
-    positive = f"the log of a ratio ({reason})" if reason else ""
-    at = 0 if resample is None else -1
-    pair = resolve_pair(
-        times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, positive_at=at, censored=censored
-    )
+    of_means, level_drawn = method == LOG_DELTA and not prior, 0 if resample is None else -1
+    positive = Positive(f"the log of a ratio ({reason})", "mean" if of_means else "min", level_drawn) if reason else None
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, censored=censored)
     nest = pair.candidate.levels
-    depth, zeros = check_runs(pair, value, method, paired) if medians else (len(nest) - 1, [])
+    depth = len(nest) - 1
+    if medians:
+        depth, pair = check_runs(pair, value, method, paired)
     attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | ({"paired": paired} if paired else {})
     keys, specific, noisy = [], BEYOND if medians else NOISE, False
@@ -297,7 +299,7 @@ def ratio_interval(
         return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables, attrs=attrs)
 
     result = bounded_median_ratio(pair, interval) if pair.bounded and medians else interval(pair.candidate, pair.baseline)
-    notes = [*pair.notes, *zeros, pair.candidate.selected]
+    notes = [*pair.notes, pair.candidate.selected]
     if pair.bounded:
         result = result if medians else _bound_ratio(result, pair)
         notes.append(pair.stopped_note(STOPPED if medians else ONLY_WORSE))

@@ -13,11 +13,11 @@ from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
 from perfarray.timings.apply import Kernel, Output, apply
 from perfarray.timings.censored import ratio_bounds
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.pairs import FAR, Pair, statistic_bounds, with_unknown_at_best, with_worst_case
+from perfarray.timings.pairs import FAR, Pair, statistic_bounds, with_unknown_at_best, with_worst_case, without_zeros_of_both
 from perfarray.timings.resolve import Timings
 from perfarray.timings.units import value_depth
 from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import check_positive
+from perfarray.timings.zeros import Positive
 
 MEAN, MEDIAN = "mean", "median"  # the statistics whose ratio is taken
 ORDER_STATISTICS = "order_statistics"  # the default method of medians
@@ -44,10 +44,10 @@ def check_ratio_method(statistic: str, method: str | None, df: str, value: str |
     return method or ORDER_STATISTICS
 
 
-def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -> tuple[int, list[Note]]:
-    """Return the position in the nest of the runs whose median is taken, and notes on zeros inside them.
+def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -> tuple[int, Pair]:
+    """Return the position in the nest of the runs whose median is taken, and the pair without the cells whose medians are not above 0.
 
-    Rank sums need one value of every unit, and independent sides.
+    Rank sums need one value of every unit, all above 0, and independent sides.
     """
     unit = pair.candidate.levels[0]
     if method == RANK and (value not in (None, unit) or paired):
@@ -55,8 +55,9 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
         raise ValueError(
             f"{wrong} does not go with method='rank', which ranks one value of each {unit}; choose method='{ORDER_STATISTICS}'"
         )
-    depth, sides = value_depth(pair.candidate, unit if method == RANK else value), (pair.candidate, pair.baseline)
-    return depth, [note for side in sides for note in check_positive(side.array, pair.candidate.levels, "a ratio of medians", depth)]
+    depth = value_depth(pair.candidate, unit if method == RANK else value)
+    of_ranks = Positive(f"a comparison with method={RANK!r}", "min", depth)
+    return depth, without_zeros_of_both(pair, of_ranks if method == RANK else Positive("a ratio of medians", "median", depth))
 
 
 def of_runs(kernel: Kernel, below: int, sides: int = 2) -> Kernel:

@@ -27,6 +27,7 @@ from perfarray.timings.validation import (
     check_share,
     check_threshold,
 )
+from perfarray.timings.zeros import Positive
 
 GOALS = ("difference", "not_slower", "equivalent")
 GRID = (2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)  # units a side with a smallest change
@@ -174,7 +175,8 @@ def _required_of_metric(
     attrs: dict[str, Hashable],
     metric: str | list[str] | None,
 ) -> xr.Dataset:
-    pair = resolve_pair(times, baseline, dim=dim, levels=levels, paired=paired, metric=metric, positive="the log of a ratio")
+    positive = Positive("the log of a ratio", "min" if "prior" in attrs else "mean")
+    pair = resolve_pair(times, baseline, dim=dim, levels=levels, paired=paired, metric=metric, positive=positive)
     better, nest, array = pair.candidate.better, pair.candidate.levels, pair.candidate.array
     if decision.goal == "difference" and (decision.change <= -1 if better == "lower" else decision.change >= 1):
         quantity, limit = ("time", "above -1") if better == "lower" else ("rate", "below 1")

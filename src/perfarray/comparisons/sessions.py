@@ -14,6 +14,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.validation import listed, number_of
+from perfarray.timings.zeros import Positive
 
 LIKE_SESSIONS = ("binary", SESSION, *HISTORY)  # dims whose labels differ by more than their runs do, outermost first
 NOISE = SessionNoise._fields
@@ -134,7 +135,7 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: b
     if name is None and isinstance(between, xr.Dataset) and pair.candidate.array.name in between.data_vars:
         name = str(pair.candidate.array.name)
     lower = [dim for dim in LEVELS if dim in between.dims and dim != level]
-    data = resolve(between, name, (level, *lower), positive="the log of a mean (between=)")
+    data = resolve(between, name, (level, *lower), positive=Positive("the log of a mean (between=)", level=-1))
     array, labels = data.array, pair.candidate.array.coords.get(across)
     if labels is not None and across in array.indexes:
         positions = array.indexes[across].get_indexer(pd.Index(np.atleast_1d(labels.values)))

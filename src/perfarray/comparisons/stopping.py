@@ -18,6 +18,7 @@ from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import NOT_MEASURED, cells_note, more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_share
+from perfarray.timings.zeros import Positive
 
 RUNS = "runs"
 
@@ -120,7 +121,7 @@ def stopping(
     if prior and rule != STEIN:
         raise ValueError(f"rule={rule!r} does not go with prior={prior!r}, which is for rule={STEIN!r}")
     settings = Rule(rule, check_count(start, "start", 2), share, level, learn=prior is not None)
-    positive = "the log of a mean (prior='suite')" if prior else ""
+    positive = Positive("the log of a mean (prior='suite')") if prior else None
     if baseline is None:
         for name, value in (("dim", dim), ("paired", paired)):
             if value is not None:

@@ -12,11 +12,11 @@ import xarray as xr
 from perfarray.comparisons.engines import PART, REPLICATE, SIDE, CompareOptions
 from perfarray.comparisons.evidence import Measured
 from perfarray.comparisons.intervals import RATIO_OUTPUTS
-from perfarray.comparisons.medians import BEYOND
+from perfarray.comparisons.medians import BEYOND, MEDIAN
 from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.priors import PRIOR
 from perfarray.comparisons.thresholds import THRESHOLD
-from perfarray.conventions import BY_PVALUE, LOWER, METRIC
+from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_pairs, adjust_tests, judge
 from perfarray.timings.across import MOVEMENT
 from perfarray.timings.apply import Labels, Output, compute_variables, cut, in_order, is_chunked, outputs
@@ -25,11 +25,13 @@ from perfarray.timings.metrics import concat_metrics
 from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
 from perfarray.timings.resolve import check_names
 from perfarray.timings.units import UNITS
-from perfarray.timings.validation import listed
+from perfarray.timings.validation import listed, number_of
+from perfarray.timings.zeros import cell_names
 
 Variables = dict[Hashable, xr.Variable]  # arrays by name, whose labels are those of the evidence
 
 DECIDING = "deciding"  # the check of verdicts that intervals do not show
+ZERO_MEANS = "zero_means"  # the check of ratios from or to 0
 
 # The variables of a comparison, in the order of `numerics.verdicts.judge`: of every benchmark, then the means of both sides, of the suite
 ROW_OUTPUTS = RATIO_OUTPUTS | {
@@ -77,7 +79,15 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
         for measured, levels in zip(measurements, adjusted, strict=True):
             result = _labelled(measured, _decide(measured, levels, options), options.across, {**measured.attrs, **attrs})
             declared = options.shared is not None or measured.pair.jointly or options.paired is not None
-            checks = (UNITS, DEPENDENCE, specific, DECIDING, *((PRIOR,) if options.rules.prior else ()), *(() if declared else (MOVEMENT,)))
+            checks = (
+                UNITS,
+                DEPENDENCE,
+                specific,
+                DECIDING,
+                ZERO_MEANS,
+                *((PRIOR,) if options.rules.prior else ()),
+                *(() if declared else (MOVEMENT,)),
+            )
             results.append(with_notes(result, *measured.notes, checks=checks))
     if isinstance(options.metric, str | None):
         return with_notes(results[0], *notes)
@@ -192,3 +202,19 @@ def deciding_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     text = f"{{cells}}, marked {BY_PVALUE}, have a verdict that the interval does not show: {WIDER[result.attrs['correction']]}"
     note = count_note("by_pvalue", text, ~result.variables["interval_agrees"].values)
     return (None if note is None else replace(note, aside=True),)
+
+
+@check(ZERO_MEANS)
+def zero_means_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Name the cells in which a side is 0, so that there is no log of their ratio; count medians next to runs of 0."""
+    if result.attrs.get("statistic") == MEDIAN:  # medians of 0 are declined
+        ratios, in_suite = result["estimate"].notnull(), result["suite_benchmarks"]
+        open_ended = result["kind"].isin(["at_least", "at_most", "unbounded"]) & ratios
+        left_out = int((ratios.sum([dim for dim in ratios.dims if dim not in in_suite.dims]) - in_suite).sum())
+        text = f"The suite row leaves out {number_of(left_out, 'ratio')} of medians next to runs of 0. Their logs have no standard error."
+        bounded = result.attrs.get(CENSORED) == "bound"
+        return (Note(ZERO_MEANS, text, {"cells": left_out}),) if left_out > 0 and open_ended.any() and not bounded else ()
+    zero = (result["candidate_mean"] == 0) | (result["baseline_mean"] == 0)
+    names = cell_names(zero)
+    text = f"{{cells}} have a mean of 0: {listed(names, 5)}. Their difference decides, and the suite row leaves them out."
+    return (count_note(ZERO_MEANS, text, zero.values, names=names),)

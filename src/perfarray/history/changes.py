@@ -153,7 +153,7 @@ def change_points(
     array = data.array
     labels = history_labels(array, dim, data.levels)
     hosts = _hosts(array, dim, host, data.levels)
-    search = Search(len(data.levels), least, margin, confidence_level, data.better, labels, rate)
+    search = Search(len(data.levels), least, margin, confidence_level, data.verdict_direction(), labels, rate)
     attrs = data.describe() | {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "threshold": margin}
     attrs |= {"false_alarms": 1000 * rate} if online else {"alpha": level, "correction": correction or "none"}
     attrs |= {"min_size": least, "across": across, "confidence_level": confidence_level}

@@ -14,8 +14,9 @@ from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.apply import Output, apply, outputs
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.resolve import Data, resolve
+from perfarray.timings.resolve import Data, decline_zeros, resolve
 from perfarray.timings.validation import check_confidence_level, check_threshold
+from perfarray.timings.zeros import Positive
 
 SECONDS_PER_YEAR = 365.2425 * 86400
 
@@ -98,8 +99,9 @@ def trend(
     (1.002, 'slower', 1)
     """
     level, margin = check_confidence_level(confidence_level), check_threshold(threshold)
-    data = resolve(times, metric, levels, positive="a slope of logs", positive_at=-1, censored="bound")
+    data = resolve(times, metric, levels, censored="bound")
     labels = history_labels(data.array, dim, data.levels)
+    data = decline_zeros(data, Positive("a slope of logs", level=1), (dim,))
     positions, per = _positions(data.array, dim)
     segments = [] if changes is None else [_segments(changes, data.array, dim)]
     kernel = partial(

@@ -116,8 +116,9 @@ def _level_columns(values: Floats, levels: tuple[str, ...], statistic: str) -> t
     """Return the relative variance of each level, averaged over benchmarks, its noise and root; and the concentration."""
     components = nested_anova(values, len(levels))
     squared = components.mean[..., None] ** 2
-    variance = _mean_of_known(components.variance / squared)
-    noise = _mean_of_known((components.level_variance - components.variance) / squared)
+    with np.errstate(invalid="ignore"):  # a benchmark of zeros has no relative variance
+        variance = _mean_of_known(components.variance / squared)
+        noise = _mean_of_known((components.level_variance - components.variance) / squared)
     columns = []
     for number in range(len(levels)):
         columns += [variance[:, number], noise[:, number], np.sqrt(np.maximum(variance[:, number], 0.0))]

@@ -15,10 +15,11 @@ from perfarray.timings.apply import Output, apply
 from perfarray.timings.best import resolve_best, slow_end_note
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, check_names, check_positive_values, resolve
+from perfarray.timings.resolve import Data, check_names, decline_zeros, resolve
 from perfarray.timings.units import describe_unit, unit_depth
 from perfarray.timings.validation import listed
 from perfarray.timings.values import check_direction, measurable
+from perfarray.timings.zeros import Positive
 
 
 def single_values(times: Data, metric: str | None) -> xr.DataArray | None:
@@ -58,7 +59,7 @@ def sample_table(
     _check_dims(data.array, samples, features)
     depth_of_unit = unit_depth(data, unit)
     if statistic == "geometric":
-        data = check_positive_values(data, "statistic='geometric'", depth_of_unit)
+        data = decline_zeros(data, Positive("statistic='geometric'", level=depth_of_unit))
     depth, run_statistic_name = len(data.levels), resolve_best(statistic, data.better)
 
     def kernel(values: Floats) -> tuple[Floats, ...]:

@@ -120,7 +120,7 @@ def ratio_by_units(
         positive = positive & ~np.asarray((side < 0).any(axis=tuple(range(-levels, 0))))
     limits = ratio_limits(ratio, df, level, method, positive)
     n = count_units(*sides, paired) if method == BATCH_MEANS else ratio.n
-    return ratio.estimate, limits.lower, limits.upper, df, n, limits.kind
+    return reported_estimate(ratio), limits.lower, limits.upper, df, n, limits.kind
 
 
 def ratio_with_df(
@@ -166,6 +166,17 @@ def ratio_of(new: Floats, old: Floats, paired: bool) -> Ratio:
     return Ratio(estimate, numerator, denominator, residual, overlap, True)
 
 
+def without_baseline(ratio: Ratio) -> Mask:
+    """Return where all values of the baseline are 0, so that there is no ratio: the difference is the candidate's mean."""
+    return np.asarray((ratio.denominator.mean == 0) & ~(ratio.denominator.variance > 0))
+
+
+def reported_estimate(ratio: Ratio) -> Floats:
+    """Return the ratio, 1 where all values of both sides are 0."""
+    equal = without_baseline(ratio) & (ratio.numerator.mean == 0) & ~(ratio.residual > 0)
+    return np.where(equal, 1.0, ratio.estimate)
+
+
 def ratio_from(numerator: UnitSummary, denominator: UnitSummary) -> Ratio:
     """Return the ratio of two independent means."""
     estimate = quotient(numerator.mean, denominator.mean)
@@ -204,7 +215,8 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
     elif ratio.paired or rule == "conservative":
         df = ratio.n - 1 + learned
     else:
-        variances = new.variance, ratio.estimate**2 * old.variance
+        # Without a baseline the candidate's mean has all the error.
+        variances = new.variance, np.where(without_baseline(ratio), 0.0, ratio.estimate) ** 2 * old.variance
         counted = welch_df(*variances, new.n - 1, old.n - 1)
         if ratio.likeness is not None:
             with np.errstate(invalid="ignore"):
@@ -225,9 +237,21 @@ def welch_df(variance: Floats, variance_2: Floats, df: Floats, df_2: Floats) -> 
 def ratio_limits(ratio: Ratio, df: Floats, confidence_level: float | Floats, method: str, positive: Mask | bool = False) -> RatioSet:
     """Return the confidence set of a ratio by Fieller's theorem, the delta method, or the delta method on the log ratio.
 
-    Fieller's set is cut to the positive numbers where both means are known to be `positive`.
+    Fieller's set is cut to the positive numbers where both means are known to be `positive`. Of a baseline of zeros the set is the number 1
+    for a candidate of zeros, empty (NaN) for one that differs from 0, and else the whole line.
     """
     quantile = t_quantile((1 + np.asarray(confidence_level)) / 2, df)
+    limits, absent = _limits_by_method(ratio, df, quantile, method, positive), without_baseline(ratio)
+    if not absent.any():
+        return limits
+    certain = ratio.numerator.mean**2 - quantile**2 * ratio.residual
+    set_of_zeros = np.where(certain == 0, 1.0, np.nan)
+    decided = absent & ((certain > 0) | (reported_estimate(ratio) == 1))
+    lower, upper = (np.where(decided, np.where(np.isnan(quantile), np.nan, set_of_zeros), end) for end in (limits.lower, limits.upper))
+    return RatioSet(lower, upper, np.where(decided, BOUNDED, limits.kind).astype(object), limits.quantile)
+
+
+def _limits_by_method(ratio: Ratio, df: Floats, quantile: Floats, method: str, positive: Mask | bool) -> RatioSet:
     if method == SKEW_ADJUSTED:
         below, above = stretched(quantile, np.asarray(ratio.skewness), t_quantile(0.975, df))
         sets = (cut_to_positive(fieller(ratio, each), np.asarray(positive)) for each in (below, above, np.maximum(below, above)))
@@ -307,7 +331,10 @@ def ratio_statistic(ratio: Ratio, value: float, method: str, df: Floats | float 
     """Return the t statistic of "the ratio is `value`": large where the ratio is larger. Its test agrees with the method's interval."""
     old, difference = ratio.denominator, ratio.estimate - value
     if method in FIELLER:
-        error = np.sqrt(np.maximum(ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap), 0.0)) / np.abs(old.mean)
+        scale, absent = np.abs(old.mean), without_baseline(ratio)
+        if absent.any():  # The difference is the candidate's mean, whatever the value.
+            scale, difference = np.where(absent, 1.0, scale), np.where(absent, ratio.numerator.mean, difference)
+        error = np.sqrt(np.maximum(ratio.residual + difference * (difference * old.variance + 2 * ratio.overlap), 0.0)) / scale
     else:
         error = standard_error(ratio, method)
         difference = np.log1p(difference / value) if method == LOG_DELTA else difference

@@ -109,7 +109,8 @@ def _hanging(medians: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) 
 
 def _error(medians: Medians, errors: Sequence[Floats], paired: bool) -> tuple[Floats, Floats]:
     new_error, old_error = errors
-    error = np.sqrt(np.maximum(new_error**2 + old_error**2 - 2 * medians.correlation * new_error * old_error, 0.0))
+    with np.errstate(invalid="ignore"):  # a median next to runs of 0 has no standard error of its log
+        error = np.sqrt(np.maximum(new_error**2 + old_error**2 - 2 * medians.correlation * new_error * old_error, 0.0))
     return error, medians.n - 1 if paired else welch_df(new_error**2, old_error**2, medians.new.n - 1, medians.old.n - 1)
 
 
@@ -170,5 +171,8 @@ def _suite(medians: Medians, errors: Sequence[Floats], batch: tuple[int, ...], r
         units.append((side.median[:, None] * (1 + moved)).reshape(*batch, -1))
         summary = UnitSummary(side.median, (side.median * error) ** 2, side.n)
         summaries.append(UnitSummary(*(field.reshape(batch) for field in summary)))
-    ratio = Ratio(quotient(summaries[0].mean, summaries[1].mean), summaries[0], summaries[1], extra, extra, rules.paired)
+    # Where a run one standard error below the median is 0, the log has no error, and the benchmark is left out.
+    near_zero = [np.isinf(error) & (side.ordered[:, 0] == 0) for side, error in zip((medians.new, medians.old), errors, strict=True)]
+    estimate = np.where((near_zero[0] | near_zero[1]).reshape(batch), np.nan, quotient(summaries[0].mean, summaries[1].mean))
+    ratio = Ratio(estimate, summaries[0], summaries[1], extra, extra, rules.paired)
     return suite_row(suite_of_units(units[0], units[1], ratio, rules, extra), ratio, rules.limits, censoring)

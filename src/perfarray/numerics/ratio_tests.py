@@ -17,10 +17,12 @@ from perfarray.numerics.intervals import (
     ratio_limits,
     ratio_statistic,
     ratio_with_df,
+    reported_estimate,
     standard_error,
     t_probability,
     t_quantile,
     welch_df,
+    without_baseline,
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import learned, moderated_ratio
@@ -57,10 +59,10 @@ def evidence_of_units(
         further = (*further, *between)
     if rules.shrink:
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(ratio.estimate)
+            logs = np.log(np.where(ratio.estimate > 0, ratio.estimate, np.nan))
         further = (*further, *shrink(logs, standard_error(ratio, LOG_DELTA), df, rules.confidence_level))
     evidence = row_evidence(ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring)
-    positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) > 0 for side in (new, old)]
+    positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) >= 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)
     if rules.method == BATCH_MEANS:
         evidence = evidence._replace(n=count_units(new, old, rules.paired))
@@ -94,19 +96,20 @@ def known_of(ratio: Ratio, bounds: Sequence[Mask]) -> Known:
 def row_evidence(ratio: Ratio, df: Floats, df_rule: str, tests: Tests, censoring: Known) -> Evidence:
     """Return the evidence on every benchmark; `df` are those of its limits, `df_rule` gives those of its standard errors."""
     new, old = (np.broadcast_to(side.mean, ratio.n.shape) for side in (ratio.numerator, ratio.denominator))
-    # new - old = (new - ratio * old) + (ratio - 1) * old
-    excess = ratio.estimate - 1
+    # new - old = (new - ratio * old) + (ratio - 1) * old; without a baseline the residual is new, as for a ratio of 0
+    absent = without_baseline(ratio)
+    excess = np.where(absent, 0.0, ratio.estimate) - 1
     variance = ratio.residual + excess * (2 * ratio.overlap + excess * ratio.denominator.variance)
-    error, difference_error = standard_error(ratio, "log_delta"), np.sqrt(np.maximum(variance, 0.0))
+    error, difference_error = np.where(absent, np.nan, standard_error(ratio, "log_delta")), np.sqrt(np.maximum(variance, 0.0))
     difference_df = ratio_df(ratio._replace(estimate=np.ones_like(ratio.estimate)), df_rule)
-    rows = (ratio.estimate, df, ratio.n, new, old, error, ratio_df(ratio, df_rule), difference_error, difference_df)
+    rows = (reported_estimate(ratio), df, ratio.n, new, old, error, ratio_df(ratio, df_rule), difference_error, difference_df)
     return Evidence(*rows, *censoring, *tests.bounded_by(censoring))
 
 
 def band_tests(ratio: Ratio, df: Floats, method: str, limits: tuple[float, float]) -> Tests:
     """Test the ratio against both limits of the band, from both sides."""
     tests = _tests([ratio_statistic(ratio, value, method, df) for value in dict.fromkeys(limits)], df)
-    return certain_inside(tests, ratio.estimate, without_spread(ratio), limits)
+    return certain_inside(tests, reported_estimate(ratio), without_spread(ratio), limits)
 
 
 def _tests(statistics: Sequence[Floats], df: Floats) -> Tests:
@@ -141,15 +144,17 @@ def suite_row(suite: Suite, ratio: Ratio, limits: tuple[float, float], censoring
 def suite_of_units(
     new: Floats, old: Floats, ratio: Ratio, rules: Rules, extra: Floats | float = 0.0, noise: SessionNoise | None = None
 ) -> Suite:
-    """Return the geometric mean ratio over the benchmarks that both sides measured.
+    """Return the geometric mean ratio over the benchmarks that both sides measured, with means above 0.
 
     That of one benchmark has no limits and p-values here: `judge` gives it those of the benchmark. `extra` is the part of the squared
     error of each log ratio that shared units do not show, `noise` what varies between sessions.
     """
     if rules.shared or rules.paired:
-        log, variance, df, n, count = _shared_units_suite(new, old, rules.paired)
         with np.errstate(invalid="ignore"):
-            variance = variance + np.where(ratio.estimate > 0, extra, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
+            matched = ratio.estimate > 0
+        new, old = (np.where(matched[..., None], side, np.nan) for side in (new, old))
+        log, variance, df, n, count = _shared_units_suite(new, old, rules.paired)
+        variance = variance + np.where(matched, extra, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
     else:
         log, variance, df, n, count = _independent_suite(ratio)
     df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)

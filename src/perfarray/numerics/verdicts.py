@@ -245,9 +245,11 @@ def open_set(limits: RatioSet, censoring: Known) -> RatioSet:
 def _suite_of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:
     """Give suites of one benchmark that benchmark's row, uncorrected."""
     with np.errstate(invalid="ignore"):
-        measured = evidence.estimate > 0
-    # The one benchmark of a suite may be a copy, which has a score and no row.
-    single, position = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1)), np.argmax(measured, axis=-1)[..., None]
+        measured = (evidence.estimate > 0) & (evidence.baseline_mean > 0)  # that of two sides of zeros is 1
+    # The one benchmark of a suite may be a copy, which has a score and no row. Beside it there may be medians whose logs have no
+    # standard error.
+    single = np.asarray((suite.benchmarks == 1) & measured.any(axis=-1))
+    position = np.argmax(measured * (1 + np.isfinite(evidence.error)), axis=-1)[..., None]
 
     def benchmark_row(rows: npt.NDArray[Any], otherwise: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.where(single, np.take_along_axis(np.asarray(rows), position, axis=-1)[..., 0], otherwise)
@@ -269,14 +271,16 @@ def decide(tests: Tests, outside: Mask, inside: Mask, better: str) -> Texts:
 def interval_agrees(limits: RatioSet, verdict: Texts, band: tuple[float, float]) -> Mask:
     """Return where an interval shows its verdict: beyond the band for faster and slower, inside it for equivalent, else neither.
 
+    Where there is none, since the baseline is 0, it does not deny the verdict.
+
     It may not where corrected p-values decide: Holm rejects more than Bonferroni's intervals show, and the intervals of Benjamini and
     Yekutieli count verdicts of both kinds.
     """
     low, high = band
     beyond = (limits.upper < low) | (limits.lower > high)
     inside, well_inside = (limits.lower >= low) & (limits.upper <= high), (limits.lower > low) & (limits.upper < high)
-    neither = ~(beyond | well_inside) | np.isnan(limits.lower)
-    return np.select([verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, neither], beyond).astype(bool)
+    shown = np.select([verdict == EQUIVALENT, verdict == INCONCLUSIVE], [inside, ~(beyond | well_inside)], beyond)
+    return np.asarray(shown | np.isnan(limits.lower), dtype=bool)
 
 
 def adjust_tests(*pvalues: Floats, axes: int, rules: Rules) -> Adjusted:

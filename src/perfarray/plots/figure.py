@@ -26,6 +26,8 @@ from matplotlib.ticker import EngFormatter, Formatter, Locator, LogLocator, MaxN
 from perfarray.conventions import LEVELS
 from perfarray.results.words import side
 
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # of terminals, and of directions of text
+
 Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -250,8 +252,8 @@ def shortened(labels: list[str], limit: int = 40) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Escape dollar signs (Java's inner classes): matplotlib sets a text between two of them as a formula."""
-    return text.replace("$", r"\$")
+    """Escape dollar signs (Java's inner classes): matplotlib sets a text between two of them as a formula. No XML may hold controls."""
+    return CONTROLS.sub("?", text.replace("$", r"\$"))
 
 
 def elided(labels: list[str], limit: int) -> list[str]:

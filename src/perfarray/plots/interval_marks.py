@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from perfarray.plots.figure import DARK, GREY, LogTicks
 from perfarray.plots.rows import mark_border, note_rows
+from perfarray.results.words import FROM_ZERO
 
 # Colour and marker of each verdict, the last where there is none; distinct for colour-blind readers and in grey.
 VERDICTS: Final = {
@@ -19,6 +20,7 @@ VERDICTS: Final = {
     "inconclusive": (GREY, "o"),
     "": ("#0072B2", "o"),
 }
+UNMEASURED: Final = "not measured on both sides"
 FAR: Final = 10.0  # a limit this many times beyond its estimate does not stretch the axis; its bar ends in an arrow
 
 
@@ -39,6 +41,11 @@ class Interval(NamedTuple):
     def is_empty(self) -> bool:
         """Whether there is neither an estimate nor a limit; limits of plain replicates have no estimate."""
         return bool(np.isnan([self.estimate, self.lower, self.upper]).all())
+
+    @property
+    def reason(self) -> str:
+        """Why there is no estimate: a difference alone can decide where the baseline is 0."""
+        return FROM_ZERO if self.verdict in ("faster", "slower") else UNMEASURED
 
     def in_percent(self) -> "Interval":
         """Return the interval about its estimate, in percent of it."""
@@ -66,7 +73,7 @@ def view_of(intervals: Sequence[Interval], required: Iterable[float], log: bool)
                 values.append(limit)
     visible = np.array([value for value in values if np.isfinite(value) and (value > 0 or not log)] or [1.0])
     low, high = (np.log(visible.min()), np.log(visible.max())) if log else (visible.min(), visible.max())
-    margin = max(0.05 * (high - low), 0.005 if log else 0.005 * abs(high))
+    margin = max(0.05 * (high - low), 0.005 if log or not high else 0.005 * abs(high))
     limits = np.array([low - margin, high + margin])
     first, last = np.exp(limits) if log else limits
     return float(first), float(last)
@@ -87,7 +94,9 @@ def draw_intervals(ax: Axes, intervals: Sequence[Interval], required: Iterable[f
         rows = [interval for interval in intervals if interval.verdict == verdict and not interval.is_empty]
         _draw_bars(ax, rows, view, VERDICTS[verdict][0])
         _draw_points(ax, rows, verdict)
-    note_rows(ax, [interval.y for interval in intervals if interval.is_empty], "not measured on both sides")
+    empty = [interval for interval in intervals if interval.is_empty]
+    for text in (FROM_ZERO, UNMEASURED):
+        note_rows(ax, [interval.y for interval in empty if interval.reason == text], text)
 
 
 def _draw_bars(ax: Axes, rows: list[Interval], view: tuple[float, float], colour: str) -> None:

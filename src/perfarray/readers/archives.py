@@ -13,8 +13,8 @@ from uuid import uuid4
 
 import xarray as xr
 
-from perfarray.conventions import HISTORY
-from perfarray.readers.attempts import Attempt, companion_paths, iter_attempts, table_or_reason
+from perfarray.conventions import BETTER, DIRECTIONS, HISTORY
+from perfarray.readers.attempts import NOT_READ, Attempt, companion_paths, iter_attempts, table_or_reason
 from perfarray.readers.custom import file_options
 from perfarray.readers.finding import AnyPath, InputFile, checked_path, shown
 from perfarray.readers.joining import combine
@@ -43,7 +43,10 @@ def read(
     format: str | None = None,
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
+    units: str | None = None,
     encoding: str | None = None,
+    better: str | None = None,
+    keep_failed: bool = False,
     chunks: Any = None,
 ) -> xr.Dataset:
     """Read one file of benchmark results.
@@ -61,8 +64,14 @@ def read(
     pattern : str, optional
         Where the numbers of a home-grown file are, and which part of the place is which dim: `"{version}/{iteration} = time_ms"` for
         JSON, `"run-{execution}"` for the heads of CSV columns.
+    units : str, optional
+        Unit of the numbers of a pattern, as in `"ms"` or `"MB/s"`, if neither the pattern nor the file states it.
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
+    better : {"lower", "higher"}, optional
+        Which direction is good of numbers of which neither the file nor the unit says it.
+    keep_failed : bool
+        Keep the times of runs that failed, and mark none of them (hyperfine, BenchExec): the exit code 1 of `grep` means "no match".
     chunks : optional
         Chunks of the result, as `Dataset.chunk` takes them; `{}` is one chunk. See `read_archive` on what is read when.
 
@@ -88,7 +97,9 @@ def read(
     >>> times["time"].dims
     ('benchmark', 'execution', 'iteration')
     """
-    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding))
+    if better is not None:
+        check_choice(better, BETTER, DIRECTIONS)
+    source = Source(checked_path(path), file_options=file_options(format, dims, pattern, encoding, units, keep_failed))
     if (lazy := _lazy(source.path, read, source.options, chunks)) is not None:
         return lazy
     try:
@@ -97,14 +108,14 @@ def read(
         suggest_name(error, source.path)
         raise
     if several:
-        return _chunked(_read_folder(source), chunks)
+        return _chunked(_directed(_read_folder(source), better), chunks)
     with source.within_memory():
         table = cast(Table, table_or_reason(source, explicit=True))
         try:
             dataset = build(finished([table])[0])
         except ValueError as error:
             raise source.error(str(error)) from error
-    return _chunked(keep_notes(dataset, *_first_of_each_kind(table.notes)), chunks)
+    return _chunked(_directed(keep_notes(dataset, *_first_of_each_kind(table.notes)), better), chunks)
 
 
 def _lazy(place: Path | None, read: Callable[[Path], xr.Dataset], about_files: FileOptions, chunks: Any) -> xr.Dataset | None:
@@ -118,6 +129,14 @@ def _lazy(place: Path | None, read: Callable[[Path], xr.Dataset], about_files: F
         return None
     is_table = isdir(place) or (isfile(place) and place.suffix.lower() in SUFFIXES)
     return lazy_table(place, read, chunks) if is_table else None
+
+
+def _directed(dataset: xr.Dataset, better: str | None) -> xr.Dataset:
+    """Return timings whose variables say which direction is good, where the caller says it of those that do not."""
+    if better is not None:
+        for variable in dataset.data_vars.values():
+            variable.attrs.setdefault(BETTER, better)
+    return dataset
 
 
 def _chunked(dataset: xr.Dataset, chunks: Any) -> xr.Dataset:
@@ -142,7 +161,10 @@ def read_archive(
     format: str | None = None,
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
+    units: str | None = None,
     encoding: str | None = None,
+    better: str | None = None,
+    keep_failed: bool = False,
     on_error: str = "raise",
     progress: bool | None = None,
     parallel: bool | int = False,
@@ -159,7 +181,7 @@ def read_archive(
         Names the dims in a path, as in `"{version}/{machine}_{session}.json"`; matched against the end of each path.
     dim : str
         Without a layout or mapping, the dim along which files lie, labelled with their path inside the folder.
-    format, dims, pattern, encoding : optional
+    format, dims, pattern, units, encoding, better, keep_failed : optional
         As for `read`.
     on_error : {"raise", "warn", "skip"}
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
@@ -176,7 +198,8 @@ def read_archive(
     -------
     Dataset
         As `read`, with the dims of the layout. Files that hold one commit (date, build) each lie along these, where `dims` makes them a
-        dim, and not along `file`. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
+        dim, and not along `file`. Where labels in the files are of one file each (a machine, or a machine and a version), `file` is a
+        coordinate along them. Files that would land on one cell get a dim `file`, never a level. Descriptors lie along the dims they
         vary over; what is unknown is `"unknown"`, also the `file` of those whose content states their labels (asv, criterion.rs, SPEC
         results). Files are read in the order of their paths, so that the result does not depend on the system or on the number of
         processes. A list and a mapping keep their order: along a dim of which each file has one label, labels come in the given order.
@@ -199,9 +222,10 @@ def read_archive(
 
     Notes
     -----
-    Of a Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed, unless
-    it has marks, units row by row or columns that differ row by row. Anything else is built in memory before it is split into chunks. Read
-    an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in the documentation.
+    Of a large Parquet or Arrow table (or one partitioned folder) with `chunks` labels are read at once, and values when they are computed,
+    unless it has marks, units row by row or columns that no usual dim determines. Anything else is built in memory before it is split
+    into chunks. Read an archive that does not fit part by part into one Zarr store: see "From a folder of reports to a Zarr archive" in
+    the documentation.
 
     Warns
     -----
@@ -216,7 +240,9 @@ def read_archive(
     ['malloc', 'pymalloc']
     """
     check_choice(on_error, "on_error", ("raise", "warn", "skip"))
-    about_files = file_options(format, dims, pattern, encoding)
+    if better is not None:
+        check_choice(better, BETTER, DIRECTIONS)
+    about_files = file_options(format, dims, pattern, encoding, units, keep_failed)
     place = checked_path(paths) if isinstance(paths, str | PathLike) and layout is None and dim == "file" else None
     if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
         return lazy
@@ -226,8 +252,9 @@ def read_archive(
         n_files = len(tables) + len(skipped) + len(broken)
         companions = companion_paths(skipped, tables)
         unknown = [file.label for file in skipped if file.path not in companions]
+        packed = {file.problem: f"{file.label!r} {file.problem}" for file in skipped if file.problem}
         if not tables:
-            raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown)}")
+            raise ValueError(f"none of the {n_files} files in {shown(paths)} could be read{_reasons(broken, unknown, [*packed.values()])}")
         tables, files, repeats = without_repeats(tables, files)
         with _errors_with_paths(paths):
             joined = combine(tables, files)
@@ -236,12 +263,12 @@ def read_archive(
     dataset = keep_notes(
         _by_date(built) if isinstance(paths, str | PathLike) else built,
         _left_out("broken_files", n_files, broken if on_error == "warn" else []),
-        _left_out("unknown_format", n_files, unknown),
+        _left_out("unknown_format", n_files, unknown, [*packed.values()]),
         *repeats,
         *_first_of_each_kind(joined.notes),
     )
     dataset.attrs |= {"n_files": len(files), "n_files_skipped": len(unknown), "n_files_broken": len(broken)}
-    return _chunked(dataset, chunks)
+    return _chunked(_directed(dataset, better), chunks)
 
 
 @contextmanager
@@ -259,12 +286,12 @@ def _collector_paused() -> Iterator[None]:
 def _outcomes(attempts: Iterable[Attempt], paths: Any, on_error: str) -> tuple[list[Table], list[InputFile], list[InputFile], list[str]]:
     """Return the tables, their files, the files that were skipped, and the errors of broken ones; raise the first of these if asked to."""
     tables, files, skipped, broken = [], [], [], []
-    for file, table, _, error in attempts:
+    for file, table, skip_reason, error in attempts:
         if table is not None:
             tables.append(table)
             files.append(file)
         elif error is None:
-            skipped.append(file)
+            skipped.append(file if skip_reason in NOT_READ else file._replace(problem=skip_reason))
         elif on_error != "raise":
             broken.append(str(error))
         else:
@@ -301,14 +328,15 @@ def _reason(code: str, names: Sequence[str]) -> str:
     return f"{len(names)} {'is' if len(names) == 1 else 'are'} {LEFT_OUT[code]}: {listed(names, 5)}"
 
 
-def _left_out(code: str, files: int, names: Sequence[str]) -> Note | None:
+def _left_out(code: str, files: int, names: Sequence[str], remedies: Sequence[str] = ()) -> Note | None:
     values = {"files": len(names), "of": files, "names": list(names[:LISTED_NAMES])}
-    return Note(code, f"of {files} files, {_reason(code, names)}", values) if names else None
+    return Note(code, f"of {files} files, {'; '.join([_reason(code, names), *remedies])}", values) if names else None
 
 
-def _reasons(broken: Sequence[str], unknown: Sequence[str]) -> str:
+def _reasons(broken: Sequence[str], unknown: Sequence[str], remedies: Sequence[str]) -> str:
     reasons = [_reason(code, names) for code, names in zip(LEFT_OUT, (broken, unknown), strict=True) if names]
-    if unknown:
+    reasons += remedies
+    if len(unknown) > len(remedies):
         reasons += [f"formats that are known: {names_of_formats()}", "read(FILE), or perfarray files FILE, says what would help with one"]
     return f": {'; '.join(reasons)}"
 
@@ -316,8 +344,11 @@ def _reasons(broken: Sequence[str], unknown: Sequence[str]) -> str:
 def _first_of_each_kind(notes: Sequence[Note]) -> list[Note]:
     """Return the first notes of each kind, and how many more there are of it."""
     first: list[Note] = []
-    for code, count in Counter(note.code for note in notes).items():
-        first += [note for note in notes if note.code == code][:MOST_NOTES]
+    distinct = list({(note.code, note.message): note for note in notes}.values())  # tables of one kind say the same
+    for code, count in Counter(note.code for note in distinct).items():
+        of_kind = [note for note in distinct if note.code == code]
+        first += of_kind[:MOST_NOTES]
         if count > MOST_NOTES:
-            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}))
+            aside = all(note.aside for note in of_kind[MOST_NOTES:])
+            first.append(Note(code, f"and {count - MOST_NOTES} more of the kind {code!r}", {"notes": count - MOST_NOTES}, aside))
     return first

@@ -143,7 +143,8 @@ def _entries(source: Source, name: str, fields: Mapping[str, Any], description: 
     size = prod(len(values) for values in params)
     if size > MOST_COMBINATIONS:
         raise source.error(f"{name!r} has {size} combinations of parameters; {MOST_COMBINATIONS} are the most that are read")
-    results = _listed(fields.get("result"), size)
+    result_or_null = None if fields.get("result") == [None] else fields.get("result")  # One null may stand for all combinations
+    results = _listed(result_or_null, size)
     stats, samples, numbers = (_listed(fields.get(key) or None, size) for key in ("stats", "samples", "stats_number"))
     for column, key in ((results, "results"), (stats, "'stats'"), (samples, "'samples'"), (numbers, "'stats_number'")):
         if len(column) != size:
@@ -156,6 +157,8 @@ def _entries(source: Source, name: str, fields: Mapping[str, Any], description: 
         loops = numbers[index] if stats[index] is None else stats[index].get("number", numbers[index])
         run = _run(source, f"{name!r}: result {index}", metric, samples[index] or result, loops)
         label = f"{name}({', '.join(map(str, values))})" if values else name
+        if "failed" in run.marks and run.marks["failed"].all():
+            source.failures.append(f"{label}: its result is null")
         settings = {key: value_of(str(value)) for key, value in zip(names, values, strict=True)}
         entries.append(Entry(label, [run], settings, {"benchmark_name": name}))
     return entries
@@ -171,7 +174,7 @@ def _run(source: Source, location: str, metric: str, value: Any, number: Any) ->
     if value is None or (isinstance(value, float) and isnan(value)):
         return Run({metric: np.array([np.nan])}, marks={"failed": np.array([value is None])})
     samples = value if isinstance(value, list) else [value]
-    values = {metric: amounts(source, location, samples, above_zero=metric == TIME)}
+    values = {metric: amounts(source, location, samples, from_zero=metric == TIME)}
     if not isinstance(value, list) or number is None:
         return Run(values)
     return Run(values, {LOOPS: np.repeat(amounts(source, f"{location}: 'number'", [number]), len(samples))})

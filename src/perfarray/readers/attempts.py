@@ -18,7 +18,7 @@ from perfarray.readers.dims import with_dims
 from perfarray.readers.finding import InputFile, find_files
 from perfarray.readers.joining import check_location
 from perfarray.readers.layout import Layout, read_layout
-from perfarray.readers.opening import FileError, FileOptions, Source
+from perfarray.readers.opening import FileError, FileOptions, Source, text_of_path
 from perfarray.readers.packs import is_pack, members
 from perfarray.readers.parquet import one_table_each
 from perfarray.readers.recognising import formats, not_recognised, read_table, recognise
@@ -33,6 +33,8 @@ FEWEST_BYTES = 1 << 25  # Bytes from which `parallel=True` starts processes: sta
 UNKNOWN_FORMAT = "no reader recognises its content"
 EMPTY = "is empty"
 SUPERSEDED = "another file beside it holds the same"
+NOT_READ = (UNKNOWN_FORMAT, EMPTY, SUPERSEDED)  # which need no word on each file
+NESTED = "is an archive inside an archive, which is not read; unpack it first"
 
 
 class Attempt(NamedTuple):
@@ -124,11 +126,8 @@ def _attempts_at(file: InputFile, settings: ReadSettings, answers: dict[Any, Any
             return [Attempt(file, error=error)]
         if contents is None:
             return [_attempt(file, source, settings)]
-        prefix = file.path.as_posix().removesuffix(file.label)
-        inner = [
-            file._replace(path=path, label=path.as_posix().removeprefix(prefix), explicit=False, pack=file.path)
-            for path in sorted(contents)
-        ]
+        labels = {path: f"{file.label}/{text_of_path(path.relative_to(file.path).as_posix())}" for path in sorted(contents)}
+        inner = [file._replace(path=path, label=label, explicit=False, pack=file.path) for path, label in labels.items()]
         inner = one_table_each(inner) if settings.layout is None else inner
         return [_attempt(member, Source(member.path, answers, settings.file_options, contents), settings) for member in inner]
 
@@ -141,6 +140,8 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
             if file.parts:
                 sources = [source.at(path) for path in file.parts]
                 table = with_dims(source, read_table(source, formats()[parquet.NAME], lambda root: parquet.read_parts(root, sources)))
+            elif file.pack and is_pack(source):
+                table = NESTED
             else:
                 table = table_or_reason(source, file.explicit)
             if isinstance(table, str):
@@ -166,7 +167,7 @@ def table_or_reason(source: Source, explicit: bool) -> Table | str:
             forced = source.options.format is not None or source.options.pattern is not None
             if not forced or explicit or file_format.started(source.head) or file_format.recognise(source):
                 raise
-    return UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY
+    return source.packing_problem or (UNKNOWN_FORMAT if source.first_bytes.strip() else EMPTY)
 
 
 def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -> dict[str, Any]:
@@ -174,7 +175,7 @@ def _labels_of(file: InputFile, layout: Layout | None, dim: str, table: Table) -
     if layout is None:
         self_located = dim == "file" and (formats()[table.format].placed or bool(file.parts))
         return file.labels or ({} if self_located else {dim: file.label})
-    labels = layout.labels(file.path.absolute().as_posix())
+    labels = layout.labels(text_of_path(file.path.absolute().as_posix()))
     if labels is None:
         raise FileError(f"{file.path}: its path does not match layout={layout.text!r}")
     return file.labels | labels

@@ -1,7 +1,7 @@
 """BenchExec results (XML): a file is one execution of every task; what ran into its limit is censored, what failed has no time.
 
 `time` is the wall-clock time and `cpu_time` beside it. A run that was stopped took at least what it had taken then: `censored_at` holds the
-smaller of its two times, which is a bound for both.
+smaller of its two times, which is a bound for both. With `keep_failed` what failed has its time, and no mark.
 """
 
 import re
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import CENSORED, CENSORED_AT, LOWER, TIME, seconds_factor
-from perfarray.readers.entries import KINDS, Entry, Run, table_of_entries
-from perfarray.readers.numbers import checked, whole
+from perfarray.readers.entries import KINDS, Entry, Run, amounts, table_of_entries
+from perfarray.readers.numbers import whole
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -28,7 +28,7 @@ COLUMNS = {
 RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
           "memlimit": "memlimit", "date": "date", "error": "error"}  # fmt: skip
 TIMEOUT = "TIMEOUT"
-AMOUNT = re.compile(r"([-+.\deE]*\d\.?)[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
+AMOUNT = re.compile(r"([-+.\deE]*\d\.?|[-+]?(?i:nan|inf))[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
 
 
 started = re.compile(r"(?s)<result .*benchmarkname=").search
@@ -60,9 +60,9 @@ def _entry(source: Source, location: str, run: Any) -> Entry:
     values: dict[str, float] = {TIME: np.nan}
     for title, (name, unit) in COLUMNS.items():
         if columns.get(title):
-            values[name] = _amount(source, f"{location}: {title!r}", columns[title], unit)
+            values[name] = _amount(source, f"{location}: {title!r}", columns[title], unit, run.get("name", ""))
     timed_out = status.startswith(TIMEOUT)
-    failed = not timed_out and columns.get("category") == "error"
+    failed = not timed_out and columns.get("category") == "error" and not source.options.keep_failed
     bound = min((values[name] for name in (TIME, "cpu_time") if np.isfinite(values.get(name, np.nan))), default=np.nan)
     if timed_out or failed:
         values = dict.fromkeys(values, np.nan)
@@ -75,14 +75,14 @@ def _entry(source: Source, location: str, run: Any) -> Entry:
     return Entry(run.get("name", ""), [execution], {"properties": run.get("properties")}, metadata)
 
 
-def _amount(source: Source, location: str, text: str, unit: str) -> float:
-    """Read one amount in the unit of its variable; a time that is not above 0 is none."""
+def _amount(source: Source, location: str, text: str, unit: str, benchmark: str) -> float:
+    """Read one amount in the unit of its variable."""
     match = AMOUNT.fullmatch(text.strip())
     unit_symbol = match[2] if match else ""
     factor = 1.0 if unit_symbol in ("", unit) else (seconds_factor(unit_symbol) if unit == "s" else None)
     if match is None or factor is None:
         raise source.error(f"{location} is {text[:60]!r}; expected a number in {unit}")
-    return float(checked([match[1]], lambda _: location, source, above_zero=unit == "s")[0]) * factor
+    return float(amounts(source, lambda _: location, [match[1]], from_zero=unit == "s", benchmark=benchmark)[0]) * factor
 
 
 def _machine(systems: list[Any]) -> dict[str, Any]:

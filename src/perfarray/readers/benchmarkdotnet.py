@@ -2,25 +2,26 @@
 
 A value is the time of an invocation: a result of the workload, from which BenchmarkDotNet took the overhead and outliers away. `loops` is
 the number of invocations it is the mean of; jitting, pilot, warm-up and overhead are in `execution_seconds`. Benchmarks without results of
-the workload have the values of all launches together, or only their mean.
+the workload have the values of all launches together, or only their mean. `bytes_per_op` is what the memory diagnoser counted once for a
+benchmark: it stands at the first result, and is no repetition.
 """
 
 from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import EXECUTION, LOOPS, TIME, price_of
+from perfarray.conventions import EXECUTION, LOOPS, LOWER, TIME, price_of
+from perfarray.numerics.types import Floats
 from perfarray.readers.entries import (
     FAILED,
+    KINDS,
     Entry,
     Run,
     amounts,
-    count_below_resolution,
     note_means,
     renamed,
     table_of_entries,
     times,
-    times_or_nan,
 )
 from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
@@ -44,6 +45,7 @@ HOST = {
 # Mode and stage of the measurements that are read, and of results with outliers
 WARMUP, RESULT, ACTUAL = (("Workload", stage) for stage in ("Warmup", "Result", "Actual"))
 NANOSECOND = 1e-9
+MEMORY = "bytes_per_op"
 MEASUREMENT = {"LaunchIndex": SCALAR, "IterationMode": ANY, "Operations": ANY, "Nanoseconds": ANY}
 STATISTICS = {"OriginalValues?": [ANY], "OriginalValues|Mean": ANY}
 BENCHMARK = {"Measurements?": [MEASUREMENT], "Statistics?": STATISTICS, "Memory?": {}}
@@ -68,7 +70,7 @@ def read(source: Source) -> Table:
     about = renamed((content.get("HostEnvironmentInfo") or {}, HOST))
     if isinstance(about.get("cpu"), dict):
         about["cpu"] = about["cpu"].get("Value")
-    return table_of_entries(source, entries, about=about, counts=count_below_resolution(source, entries))
+    return table_of_entries(source, entries, kinds=KINDS | {MEMORY: ("B", LOWER)}, about=about)
 
 
 def _has_mean_only(bench: Bench) -> bool:
@@ -85,23 +87,39 @@ def _entry(source: Source, location: str, bench: Bench) -> Entry:
     launches: dict[Any, list[Bench]] = {}
     for measurement in bench.get("Measurements") or ():
         launches.setdefault(measurement["LaunchIndex"], []).append(measurement)
-    runs = [_run(source, f"{location}: 'Measurements' of launch {launch}", of_launch) for launch, of_launch in launches.items()]
+    name = _name(bench)
+    runs = [_run(source, name, f"{location}: 'Measurements' of launch {launch}", of_launch) for launch, of_launch in launches.items()]
     if statistics and all(run is FAILED for run in runs):
         values = statistics.get("OriginalValues") or [statistics["Mean"]]
-        runs = [Run({TIME: times_or_nan(source, f"{location}: 'Statistics'", values, NANOSECOND)})]
+        runs = [Run({TIME: times(source, f"{location}: 'Statistics'", values, NANOSECOND, benchmark=name)})]
     memory = (bench.get("Memory") or {}).get("BytesAllocatedPerOperation")
-    return Entry(_name(bench), runs or [FAILED], _settings(bench), {} if memory is None else {"bytes_per_op": memory})
+    if memory is not None:
+        location = f"{location}: 'BytesAllocatedPerOperation'"
+        runs = _with_memory(runs, amounts(source, location, [memory], from_zero=True, benchmark=name))
+    return Entry(name, runs or [FAILED], _settings(bench))
 
 
-def _run(source: Source, location: str, measurements: list[Bench]) -> Run:
+def _with_memory(runs: list[Run], memory: Floats) -> list[Run]:
+    """Return the launches, with the allocated bytes at the first result of the first that has one."""
+    first = next((index for index, run in enumerate(runs) if run is not FAILED), None)
+    if first is None:
+        return runs
+    run = runs[first]
+    column = np.full(len(run.values[TIME]), np.nan)
+    column[int(run.marks["warmup"].sum()) if "warmup" in run.marks else 0] = memory[0]
+    return [*runs[:first], run._replace(values={**run.values, MEMORY: column}), *runs[first + 1 :]]
+
+
+def _run(source: Source, name: str, location: str, measurements: list[Bench]) -> Run:
     """Return one launch: its warm-ups and results, per invocation, and the seconds of everything else."""
     kinds = list(map(_kind, measurements))
     if RESULT not in kinds:
         return FAILED
     used = [measurement for kind in (WARMUP, RESULT) for measurement in measurements if _kind(measurement) == kind]
     overhead_times = [measurement["Nanoseconds"] for measurement in measurements if _kind(measurement) not in (RESULT, ACTUAL)]
-    loops = times(source, f"{location}: 'Operations'", [measurement["Operations"] for measurement in used])
-    values = times_or_nan(source, f"{location}: 'Nanoseconds'", [measurement["Nanoseconds"] for measurement in used], NANOSECOND) / loops
+    operations, nanoseconds = ([measurement[key] for measurement in used] for key in ("Operations", "Nanoseconds"))
+    loops = amounts(source, f"{location}: 'Operations'", operations, above_zero=True, benchmark=name)
+    values = times(source, f"{location}: 'Nanoseconds'", nanoseconds, NANOSECOND, benchmark=name) / loops
     overhead = float(amounts(source, f"{location}: 'Nanoseconds'", overhead_times).sum()) * NANOSECOND
     warmup = np.arange(len(used)) < kinds.count(WARMUP)
     return Run({TIME: values}, {LOOPS: loops, price_of(EXECUTION): np.full(len(used), overhead)}, {"warmup": warmup})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import LOWER, SECONDS, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, amounts, count_below_resolution, table_of_entries, times_or_nan
+from perfarray.readers.entries import Entry, Run, amounts, table_of_entries, times
 from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
@@ -39,31 +39,31 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Table:
     """Read the regions: benchmark x execution x iteration."""
     records, described, units = _profile(source)
-    times = {name: unit for name, unit in units.items() if _factor(unit) is not None and "time" in name}
-    if not times:
+    time_units = {name: unit for name, unit in units.items() if _factor(unit) is not None and "time" in name}
+    if not time_units:
         raise source.error("holds no time: no attribute of its values has a unit of time")
-    main = next((name for begin in MAIN for name in times if name.startswith((f"{begin}sum#time", f"{begin}time"))), None)
-    names = {name: TIME if name == (main or next(iter(times))) else _variable(name) for name in times}
+    main = next((name for begin in MAIN for name in time_units if name.startswith((f"{begin}sum#time", f"{begin}time"))), None)
+    names = {name: TIME if name == (main or next(iter(time_units))) else _variable(name) for name in time_units}
     entries = [_entry(source, index, record, units, names) for index, record in enumerate(records)]
     kinds = dict.fromkeys(sorted(names.values(), key=lambda name: name != TIME), (SECONDS, LOWER))
     about = {GLOBALS.get(key, key): value_of(str(value)) for key, value in described.items() if not key.startswith(LEFT_OUT)}
-    return table_of_entries(source, entries, kinds=kinds, about=about, counts=count_below_resolution(source, entries))
+    return table_of_entries(source, entries, kinds=kinds, about=about)
 
 
 def _entry(source: Source, index: int, record: Mapping[str, Any], units: Units, names: Mapping[str, str]) -> Entry:
-    """Return one region; a time of 0 was too short to be seen."""
     values, counters = {}, {}
+    path = record.get("path") or ()
+    label = "/".join(map(str, path)) or OUTSIDE
     for key in (key for key in record if key in units):
         location = f"record {index}: {key!r}"
         factor = _factor(units[key])
         if key in names and factor is not None:
-            values[names[key]] = times_or_nan(source, location, [record[key]], factor)
+            values[names[key]] = times(source, location, [record[key]], factor, benchmark=label)
         else:
             counters[key.rpartition("#")[2]] = amounts(source, location, [record[key]])
-    path = record.get("path") or ()
     texts = {key: text for key, text in record.items() if key not in units and isinstance(text, str) and text not in path}
     settings = {key: value_of(text) for key, text in texts.items() if key not in ("path", "spot.channel")}
-    return Entry("/".join(map(str, path)) or OUTSIDE, [Run(values or {TIME: np.array([np.nan])}, counters)], settings)
+    return Entry(label, [Run(values or {TIME: np.array([np.nan])}, counters)], settings)
 
 
 def _variable(name: str) -> str:

@@ -1,45 +1,78 @@
 """Catch2's benchmarks (`--reporter xml`): a file is an execution, whose one value is the mean, since no reporter of it writes samples.
 
-Times are in nanoseconds; `loops` is the number of iterations of all samples. A benchmark that threw an exception failed.
+Times are in nanoseconds; `loops` is the number of iterations of all samples. A benchmark that threw an exception failed, and so did one
+whose mean is no number. Sections are part of the label. What the program printed around the XML is passed over.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from perfarray.conventions import LOOPS, TIME
-from perfarray.readers.entries import FAILED, Entry, Run, amounts, note_means, table_of_entries, times
+from perfarray.readers.entries import FAILED, Entry, Run, amounts, note_means, note_no_numbers, numbers_or_nan, table_of_entries
+from perfarray.readers.numbers import number
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
 NAME = "catch2"
+ANYWHERE = True  # The program may print before the XML
 NANOSECOND = 1e-9
 REMEDY = "Catch2 writes no samples: run the program several times, with a file for each, as layout='{execution}.xml' reads them"
+IDENTITY = frozenset({"section"})  # Settings that are always in the label: another section is another benchmark
 
-started = re.compile(r"<Catch2?(?:TestRun)?[\s>]").search
+ROOT = re.compile(r"(?:<\?xml[^<>]*>\s*)?<(Catch2?(?:TestRun)?)[\s>]")
+
+started = ROOT.search
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the root is that of a run of tests, and benchmarks are in it."""
-    return source.head.lstrip().startswith("<") and started(source.head) is not None and "<BenchmarkResults" in source.text
+    """Return whether a run of tests is in it, and benchmarks are in this."""
+    return "<BenchmarkResults" in source.text and ROOT.search(source.text) is not None
 
 
 def read(source: Source) -> Table:
     """Read the means: benchmark x execution x iteration."""
-    cases = [(case.get("name", ""), case) for case in source.xml().iter("TestCase")]
-    entries = [_entry(source, name, benchmark) for name, case in cases for benchmark in case.iter("BenchmarkResults")]
+    cases = [(case.get("name", ""), case) for case in source.rewritten(_document(source)).xml().iter("TestCase")]
+    benchmarks = [(name, sections, node) for name, case in cases for sections, node in _benchmarks(case, ())]
+    entries = [_entry(source, *benchmark) for benchmark in benchmarks]
     note_means(source, sum(entry.runs[0] is not FAILED for entry in entries), REMEDY)
+    means = [(node.get("name"), mean.get("value", "")) for _, _, node in benchmarks if (mean := node.find("mean")) is not None]
+    note_no_numbers(source, [f"{name}: mean is {mean}" for name, mean in means if number(mean) is None])
     return table_of_entries(source, entries)
 
 
-def _entry(source: Source, test_case: str, benchmark: Any) -> Entry:
+def _document(source: Source) -> str:
+    """Return the XML without what the program printed before and after it."""
+    root = ROOT.search(source.text)
+    if root is None:
+        raise source.error("holds no run of tests of Catch2: expected <Catch2TestRun>")
+    end_tag = f"</{root[1]}>"
+    end = source.text.rfind(end_tag)
+    return source.text[root.start() : end + len(end_tag) if end >= 0 else None]
+
+
+def _benchmarks(node: Any, sections: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the benchmarks of a test case or a section, with the names of the sections around each."""
+    for child in node:
+        if child.tag == "BenchmarkResults":
+            yield sections, child
+        else:
+            yield from _benchmarks(child, (*sections, child.get("name", "")) if child.tag == "Section" else sections)
+
+
+def _entry(source: Source, test_case: str, sections: tuple[str, ...], benchmark: Any) -> Entry:
     name = benchmark.get("name", "")
     mean, failure = benchmark.find("mean"), benchmark.find("failed")
     location = f"benchmark {name[:60]!r}"
     if mean is None and failure is None:
         raise source.error(f"{location} of test case {test_case[:60]!r} has no mean")
-    settings = {"test_case": test_case}
+    settings = {"test_case": test_case, "section": "/".join(sections) or None}
     if mean is None:
-        return Entry(name, [FAILED], settings, {"error_message": failure.get("message")})
+        return Entry(name, [FAILED], settings, {"error_message": failure.get("message")}, IDENTITY)
+    times = numbers_or_nan(source, lambda _: f"{location}: mean", [mean.get("value", "")]) * NANOSECOND
+    if np.isnan(times).any():
+        return Entry(name, [FAILED], settings, identity=IDENTITY)
     loops = [amounts(source, f"{location}: {key!r}", [benchmark.get(key, "1")], above_zero=True) for key in ("samples", "iterations")]
-    values = {TIME: times(source, f"{location}: mean", [mean.get("value", "")], NANOSECOND)}
-    return Entry(name, [Run(values, {LOOPS: loops[0] * loops[1]})], settings)
+    return Entry(name, [Run({TIME: times}, {LOOPS: loops[0] * loops[1]})], settings, identity=IDENTITY)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, amounts, note_means, renamed, table_along
+from perfarray.readers.entries import Entry, Run, amounts, note_means, renamed, table_along, times
 from perfarray.readers.labels import variable_name
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NULL, Either, has_keys
@@ -128,9 +128,9 @@ def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
     if result.values is None:
         return Run({name: np.array([np.nan])}, marks={"failed": np.array([True])})
     factor = (seconds_factor(result.unit) or 1.0) if name == TIME else 1.0
-    values = {name: amounts(source, result.location, result.values, above_zero=name == TIME, missing=(None,)) * factor}
+    values = {name: amounts(source, result.location, result.values, from_zero=name == TIME, benchmark=result.name) * factor}
     if name != TIME and len(result.durations) == len(result.values):
-        values[TIME] = amounts(source, f"{result.location}, 'times'", result.durations, above_zero=True, missing=(None,))
+        values[TIME] = times(source, f"{result.location}, 'times'", result.durations, benchmark=result.name)
     return Run(values)
 
 

@@ -2,6 +2,7 @@
 
 A sample is the time of all its iterations; what is read is the time of one. The name is in `benchmark.json` beside it, else in the path;
 the folder (`new`, `base`, a saved baseline) is the dim `baseline`. criterion keeps the last run as `base` too: such copies are marked.
+The unit of a measurement that is no time stands in `raw.csv` alone: its values are a variable named by their unit.
 """
 
 import csv
@@ -10,30 +11,44 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfarray.conventions import BENCHMARK, LOOPS, TIME
+from perfarray.conventions import BENCHMARK, LOOPS, SECONDS, TIME, seconds_factor
 from perfarray.readers import labels
-from perfarray.readers.entries import Entry, Run, table_of_entries, times
-from perfarray.readers.numbers import value_of
+from perfarray.readers.entries import Entry, Run, amounts, table_of_entries
+from perfarray.readers.labels import variable_name
+from perfarray.readers.numbers import number, value_of
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.shapes import ANY, Either, has_keys
 from perfarray.tables.columns import Table, constant_column
 from perfarray.timings.notes import Note
+from perfarray.timings.validation import listed
+from perfarray.timings.values import direction_of
 
 NAME = "criterion"
 PLACED = True
 BESIDE = ("benchmark.json", "estimates.json", "tukey.json", "raw.csv", ".html", ".svg")
 BASELINE = "baseline"  # The dim of `new`, `base`, and the names given to `--save-baseline`
 NEW = "new"
+NANOSECONDS = "ns"  # The unit of samples that state none
 FEWEST_SAMPLES = 10  # Samples criterion takes at least
 SHAPE = Either({"iters": [ANY], "times": [ANY]}, ([ANY], [ANY]))  # The second is that of versions before 0.4
 # The header of `raw.csv`, which repeats the samples in versions before 0.4, and is all that some archives keep
 RAW = re.compile(
     r"group,function,value,(?:throughput_num,throughput_type,)?sample_(?:time_nanos|measured_value),(?:unit,)?iteration_count\b"
 )
+
+
+class Samples(NamedTuple):
+    """The samples of a file: the iterations of each, its value for all of them, the unit, and how criterion chose the iterations."""
+
+    loops: Sequence[Any]
+    values: Sequence[Any]
+    unit: str = NANOSECONDS
+    mode: str | None = None
+
 
 started = has_keys("iters", first="{")
 
@@ -67,26 +82,52 @@ def superseded(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the samples of one benchmark: benchmark x baseline x execution x iteration."""
-    content = None if _is_raw(source) else source.json
-    stated, sample_times = (content["iters"], content["times"]) if isinstance(content, dict) else content or _raw(source)
-    if len(stated) != len(sample_times):
-        raise source.error(f"has {len(stated)} numbers of iterations and {len(sample_times)} times")
-    loops = times(source, "'iters'", stated)
-    run = Run({TIME: times(source, "'times'", sample_times, 1e-9) / loops}, {LOOPS: loops})
-    about = {"sampling_mode": content.get("sampling_mode")} if isinstance(content, dict) else {}
-    table = table_of_entries(source, [_entry(source, run)], about=about)
+    samples = _samples(source)
+    if len(samples.loops) != len(samples.values):
+        raise source.error(f"has {len(samples.loops)} numbers of iterations and {len(samples.values)} times")
+    factor = seconds_factor(samples.unit)
+    metric, units = (variable_name(samples.unit, "unit_"), samples.unit) if factor is None else (TIME, SECONDS)
+    loops = amounts(source, "'iters'", samples.loops, above_zero=True)
+    values = amounts(source, "'times'", samples.values, from_zero=metric == TIME) * (factor or 1.0) / loops
+    entries = [_entry(source, Run({metric: values}, {LOOPS: loops}))]
+    kinds = {metric: (units, direction_of(units))}
+    table = table_of_entries(source, entries, kinds=kinds, about={"sampling_mode": samples.mode})
     folder = source.path.absolute().parent.name
     return replace(table, labels=table.labels | {BASELINE: constant_column(folder, len(table))})
 
 
-def _raw(source: Source) -> tuple[list[str], list[str]]:
-    """Return iterations and times, in nanoseconds, of the rows of `raw.csv`."""
+def _samples(source: Source) -> Samples:
+    """Return the samples of a file; `raw.csv` beside them has those of a measurement that is no time in the unit that it states."""
+    if _is_raw(source):
+        return _raw(source)
+    content = source.json
+    if not isinstance(content, dict):
+        return Samples(*content)
+    samples = Samples(content["iters"], content["times"], mode=content.get("sampling_mode"))
+    raw = source.beside("raw.csv")
+    if raw is None or not _is_raw(raw) or _first_unit(raw) == NANOSECONDS:
+        return samples
+    measured = _raw(raw)
+    if list(map(number, measured.loops)) != samples.loops:
+        raise source.error(f"has other numbers of iterations than {raw.path.name} beside it, which is of another run and has the unit")
+    return measured._replace(mode=samples.mode)
+
+
+def _first_unit(raw: Source) -> str:
+    """Return the unit of the first sample; most files have times, and need not be read."""
+    first_row = next(csv.DictReader(io.StringIO(raw.head)), dict[str, str]())
+    return first_row.get("unit") or NANOSECONDS
+
+
+def _raw(source: Source) -> Samples:
+    """Return the samples of the rows of `raw.csv`; old versions have no column of units, and times alone."""
     rows = list(csv.DictReader(io.StringIO(source.text)))
     column = "sample_time_nanos" if rows and "sample_time_nanos" in rows[0] else "sample_measured_value"
-    foreign_unit = next((row.get("unit") for row in rows if row.get("unit", "ns") != "ns"), None)
-    if foreign_unit is not None:
-        raise source.error(f"has values in {foreign_unit!r}; expected 'ns'")
-    return [row.get("iteration_count") or "" for row in rows], [row.get(column) or "" for row in rows]
+    units = list(dict.fromkeys(row.get("unit") or NANOSECONDS for row in rows))
+    if len(units) > 1:
+        raise source.error(f"has values in {listed(units, 5)}; the samples of a benchmark have one unit")
+    loops, values = ([row.get(name) or "" for row in rows] for name in ("iteration_count", column))
+    return Samples(loops, values, *units)
 
 
 def _entry(source: Source, run: Run) -> Entry:
@@ -123,4 +164,4 @@ def agree(tables: Sequence[Table]) -> list[Table]:
 
 
 def _identity(table: Table) -> tuple[str, bytes]:
-    return json.dumps(table.labels[BENCHMARK].labels), table.metrics[TIME].values.tobytes()
+    return json.dumps(table.labels[BENCHMARK].labels), table.metrics[table.metric].values.tobytes()

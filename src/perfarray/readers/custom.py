@@ -7,36 +7,32 @@ of the columns that hold numbers (`"run-{execution}"`). What stands beside a num
 
 import csv
 import io
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, SCORES, TIME
+from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, SCORES, SECONDS, TIME, plural, seconds_factor
+from perfarray.numerics.types import Floats
 from perfarray.readers import tidy_csv
+from perfarray.readers.entries import note_no_numbers, numbers_or_nan
 from perfarray.readers.labels import variable_name
 from perfarray.readers.layout import read_layout
-from perfarray.readers.numbers import checked, number, whole
 from perfarray.readers.opening import FileOptions, Source
+from perfarray.readers.patterns import VALUE as QUANTITY
+from perfarray.readers.patterns import Cell, Pattern, Place, cells_of, read_pattern, with_units
 from perfarray.tables.columns import Table
-from perfarray.tables.measured import name_and_unit, value_column
+from perfarray.tables.harmonise import rename_labels
+from perfarray.tables.measured import MEASURED, UNITS_OF_ROWS, name_and_unit, value_column
+from perfarray.timings.notes import Note
+from perfarray.timings.validation import listed
 
 NAME = "custom"
 VALUE = "value of the pattern"  # The column of values in a frame; no file has a column of this name
-QUANTITY = "value"  # Name of a quantity whose column has none
 EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
-
-Cell = tuple[dict[str, Any], Any, str]  # Metadata of a value, the value, and its place in the file
-
-
-class Pattern(NamedTuple):
-    """A pattern: the template of locations, and the variable and units of its numbers."""
-
-    template: str
-    metric: str
-    units: str
 
 
 def started(_head: str) -> bool:
@@ -47,13 +43,17 @@ def started(_head: str) -> bool:
 def recognise(source: Source) -> bool:
     """Return whether the caller says how the file is to be read, and it has what the caller names."""
     if source.options.pattern is not None:
-        return next(_cells(source, _pattern(source.options.pattern)), None) is not None
+        return next(cells_of(source, read_pattern(source.options.pattern)), None) is not None
     if not source.options.dims or source.looks_like_json:
         return False
     if _column_indices(source):
         return True
     columns = tidy_csv.header(source.beginning)
-    has_values = quantity(source, columns) is not None or any(map(value_column, names_of_columns(source, columns)))
+    has_values = (
+        quantity(source, columns) is not None
+        or bool(names_with_units(source))
+        or any(map(value_column, names_of_columns(source, columns)))
+    )  # fmt: skip
     return set(source.options.dims.values()) <= set(columns) and has_values
 
 
@@ -62,21 +62,40 @@ def read(source: Source) -> Table:
     if source.options.pattern is None:
         if not source.options.dims:
             raise source.error(f"is read as {NAME!r} with what you say of it: {EXAMPLE}; {PATTERNS}")
+        _note_unit(source)
         return tidy_csv.read(_with_header(source))
-    pattern = _pattern(source.options.pattern)
-    cells = list(_cells(source, pattern))
+    pattern = read_pattern(source.options.pattern)
+    cells = list(cells_of(source, pattern))
     if not cells:
         raise source.error(f"has no number at any place that pattern={source.options.pattern!r} names")
-    frame = pd.DataFrame([metadata for metadata, _, _ in cells])
-    texts = ["" if value is None else value for _, value, _ in cells]
-    values = checked(texts, lambda index: cells[index][2], source, above_zero=pattern.metric == TIME, missing=tidy_csv.MISSING)
-    return _table(source, frame, values, pattern)
+    cells, factors, units = _in_one_unit(source, cells, pattern)
+    # A null was not measured, nor was a cell that says so.
+    texts = ["" if cell.value is None else cell.value for cell in cells]
+    is_time = seconds_factor(units) is not None
+    values = numbers_or_nan(source, lambda index: cells[index].location, texts, from_zero=is_time, missing=tidy_csv.MISSING)
+    lost = [index for index in np.flatnonzero(np.isnan(values)).tolist() if texts[index] not in tidy_csv.MISSING]
+    note_no_numbers(source, [f"{cells[index].location}: {texts[index]}" for index in lost])
+    # A column of units that the caller makes a dim has one label: the unit that the values have now.
+    for cell in cells:
+        cell.metadata.update({name: SECONDS if is_time else units for name in cell.units if name in source.options.dims.values()})
+    return _table(source, [cell.metadata for cell in cells], values * factors, pattern._replace(units=units))
 
 
-def file_options(format: str | None, dims: Mapping[str, Any] | None, pattern: str | None, encoding: str | None) -> FileOptions:
-    """Check what the caller says of files, and return it."""
+def file_options(
+    format: str | None,
+    dims: Mapping[str, Any] | None,
+    pattern: str | None,
+    encoding: str | None,
+    units: str | None = None,
+    keep_failed: bool = False,
+) -> FileOptions:
+    """Check what the caller says of files, and return it; units become a part of the pattern."""
+    if units is not None:
+        if pattern is None:
+            raise ValueError(f"units={units!r} are those of pattern=; of a column, write dims={{'metric': 'column [{units}]'}}")
+        pattern = with_units(pattern, units)
     if pattern is not None:
-        _pattern(pattern)
+        read_pattern(pattern)
         if format not in (None, NAME):
             raise ValueError(f"pattern= is for format={NAME!r}; format={format!r} knows its own places")
     for dim, name in (dims or {}).items():
@@ -88,35 +107,133 @@ def file_options(format: str | None, dims: Mapping[str, Any] | None, pattern: st
         "a".encode(encoding or "utf-8")
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
-    return FileOptions(format, dict(dims or {}), pattern, encoding)
+    return FileOptions(format, dict(dims or {}), pattern, encoding, keep_failed)
 
 
-def _pattern(text: str) -> Pattern:
-    """Split a pattern into the template of locations and, after ` = `, the name of a column of values."""
-    template, equals, value = text.rpartition(" = ")
-    template, value = (template, value.strip()) if equals else (text, TIME)
-    read_layout(template, "pattern")
-    name, unit = name_and_unit(value)
-    recognised = value_column(value)
-    return Pattern(template.strip(), *(recognised[:2] if recognised else (name, unit or "1")))
+def _note_unit(source: Source) -> None:
+    """Note that times are taken for seconds where neither a tidy table nor the caller states their unit."""
+    columns, dims = tidy_csv.header(source.beginning), source.options.dims
+    in_file = "units" in tidy_csv.stated_in(tidy_csv.comments(source.beginning)) or any(name.lower() in UNITS_OF_ROWS for name in columns)
+    by_caller = bool(_column_indices(source)) or quantity(source, columns) is not None or any(map(value_column, dims))
+    is_unstated = not (in_file or by_caller or tidy_csv.recognise(source))
+    if is_unstated and TIME in set(columns).difference(map(str, dims.values())):
+        sentence = f"column {TIME!r} states no unit. It is read as seconds. Name another unit with dims={ {f'{TIME}_ms': TIME} }."
+        source.note("assumed_unit", sentence, unit=SECONDS)
 
 
-def _table(source: Source, frame: pd.DataFrame, values: Any, pattern: Pattern) -> Table:
+def _in_one_unit(source: Source, cells: Sequence[Cell], pattern: Pattern) -> tuple[list[Cell], Floats, str]:
+    """Return the cells whose units can be brought to that of the pattern, their factors, and the unit they get.
+
+    The unit beside a value takes precedence. Values in other units are another quantity: a note says how they are read.
+    """
+    units = [cell.unit or pattern.units for cell in cells]
+    factors = {unit: seconds_factor(unit) for unit in dict.fromkeys(units)}
+    of_times = seconds_factor(pattern.units) is not None
+    are_times = of_times or not (pattern.states_units or None in factors.values())
+    stated = pattern.units if pattern.states_units else None
+    fitting = [unit for unit, factor in factors.items() if (factor is not None if are_times else stated in (None, unit))]
+    others = [unit for unit in factors if unit not in fitting]
+    several = len(fitting) > 1
+    if several and not are_times:
+        raise source.error(
+            f"has values in {listed(fitting)}, which cannot be brought to one unit. "
+            f"{_pattern_of(pattern, fitting[0])} reads those in {fitting[0]!r}"
+        )
+    if not fitting:
+        raise source.error(
+            f"says beside its values that they are in {listed(others)}, and the pattern that they are in {pattern.units!r}. "
+            f"{_pattern_of(pattern, others[0])} reads those in {others[0]!r}"
+        )
+    if others:
+        n_others = sum(unit in others for unit in units)
+        sentence = (
+            f"{n_others} values are in {listed(others)}, which is not {pattern.units!r}. They are left out. "
+            f"{_pattern_of(pattern, others[0])} reads those in {others[0]!r}"
+        )
+        source.note("other_units", sentence, values=n_others, units=others)
+    rows = [(cell, factors[unit] if several else 1.0) for cell, unit in zip(cells, units, strict=True) if unit in fitting]
+    return [cell for cell, _ in rows], np.array([factor for _, factor in rows], dtype=float), SECONDS if several else fitting[0]
+
+
+def _pattern_of(pattern: Pattern, unit: str) -> str:
+    """Return the pattern that reads values in another unit, for a message."""
+    of_times = seconds_factor(pattern.units) is not None
+    name = TIME if seconds_factor(unit) is not None else QUANTITY if of_times else pattern.metric
+    return f"pattern={f'{pattern.template} = {name} [{unit}]'!r}"
+
+
+def agree(tables: Sequence[Table]) -> list[Table]:
+    """Write the length of lists into labels that are places, where it differs between files: places of these do not correspond."""
+    agreed = list(tables)
+    for dim in dict.fromkeys(dim for table in tables for dim in table.parts):
+        lengths = {place.length for table in tables for place in table.parts.get(dim, ()) if place is not None}
+        if len(lengths) > 1:
+            agreed = [_counted(table, dim) if dim in table.parts else table for table in agreed]
+            notes = (*agreed[0].notes, _other_lengths(dim, lengths))
+            agreed[0] = replace(agreed[0], notes=notes)
+    return agreed
+
+
+def _counted(table: Table, dim: str) -> Table:
+    labels = table.labels[dim].labels
+    places = zip(labels, table.parts[dim], strict=True)
+    return rename_labels(table, dim, {label: label if place is None else place.label(True) for label, place in places})
+
+
+def _other_lengths(dim: str, lengths: Collection[int]) -> Note:
+    sentence = (
+        f"lists of {' and '.join(map(str, sorted(lengths)))} entries have no labels but their places, {dim!r}. "
+        "Lists of different lengths are not compared by position. "
+        f"Name what tells the entries apart with dims=, or make them repetitions with {{execution}} for {{{dim}}}"
+    )
+    return Note("other_lengths", sentence, {"dim": dim, "lengths": sorted(lengths)})
+
+
+def _table(source: Source, metadata: Sequence[Mapping[str, Any]], values: Floats, pattern: Pattern) -> Table:
     """Return values and their metadata as a table; rows that nothing tells apart are numbered."""
+    frame = pd.DataFrame(metadata)
     dim_of = {str(name): dim for dim, name in source.options.dims.items()}
     missing = dim_of.keys() - set(frame.columns)
     if missing:
         raise source.error(f"has nothing called {sorted(missing)[0]!r} beside its numbers; it has {', '.join(map(str, frame.columns))}")
     source.columns = {dim: repr(name) for name, dim in dim_of.items()}
     frame = frame.rename(columns=dim_of)
-    pattern_dims = dict.fromkeys([*read_layout(pattern.template).pattern.groupindex, *dim_of.values()])
+    names = [*read_layout(pattern.template).pattern.groupindex, *dim_of.values()]
+    pattern_dims = [name for name in dict.fromkeys(names) if name in frame.columns]
     reserved = (*pattern_dims, pattern.metric)
     frame = frame.rename(columns=lambda name: name if name in pattern_dims else variable_name(str(name), "column_", reserved))
+    places = _places(source, frame, pattern_dims)
     frame[VALUE] = values
     level = ITERATION if EXECUTION in pattern_dims and ITERATION not in pattern_dims else EXECUTION
     dims = {name: name for name in pattern_dims if name not in (*COMPARED, *LEVELS)}
     units = {pattern.metric: pattern.units}
-    return tidy_csv.table_of_frame(source, frame, value={pattern.metric: VALUE}, units=units, better=None, level=level, dims=dims)
+    table = tidy_csv.table_of_frame(source, frame, value={pattern.metric: VALUE}, units=units, better=None, level=level, dims=dims)
+    numbered = [name for name, positions in table.levels.items() if name not in pattern_dims and positions.max(initial=0) > 0]
+    if numbered and source.looks_like_json:
+        sentence = (
+            f"entries of a list have the same labels: they are {plural(numbered[0])} of one benchmark. "
+            "If they are different ones, name what tells them apart with dims="
+        )
+        source.note("numbered_entries", sentence, level=numbered[0])
+    parts: dict[str, Sequence[Any]] = {dim: [labels.get(label) for label in table.labels[dim].labels] for dim, labels in places.items()}
+    return replace(table, parts=parts)
+
+
+def _places(source: Source, frame: pd.DataFrame, dims: Sequence[str]) -> dict[str, dict[Any, Place]]:
+    """Write labels in the place of places in a frame, and return the places by dim and label."""
+    places_by_label = {}
+    for dim in dims:
+        column = frame[dim].tolist()
+        lengths = {place.length for place in column if isinstance(place, Place)}
+        if lengths:
+            counted = len(lengths) > 1
+            labels = [label.label(counted) if isinstance(label, Place) else label for label in column]
+            places_by_label[dim] = {label: place for label, place in zip(labels, column, strict=True) if isinstance(place, Place)}
+            frame[dim] = pd.Series(labels, index=frame.index, dtype=object)
+            if counted:
+                note = _other_lengths(dim, lengths)
+                source.note(note.code, note.message, **note.values)
+    return places_by_label
 
 
 def _column_indices(source: Source) -> list[int]:
@@ -129,7 +246,12 @@ def quantity(source: Source, columns: Iterable[str]) -> str | None:
     if METRIC in dims:
         return QUANTITY if isinstance(dims[METRIC], int) else str(dims[METRIC])
     names = [*dims, *(() if _column_indices(source) else set(columns).difference(map(str, dims.values())))]
-    return None if any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
+    return None if names_with_units(source) or any(map(value_column, names)) else next((name for name in SCORES if name in dims), None)
+
+
+def names_with_units(source: Source) -> list[str]:
+    """Return the names with a unit in brackets that the caller gave to columns, of quantities that no convention knows."""
+    return [name for name in source.options.dims if name_and_unit(name)[1] and value_column(name) is None]
 
 
 def names_of_columns(source: Source, columns: list[str]) -> list[str]:
@@ -149,78 +271,16 @@ def names_of_columns(source: Source, columns: list[str]) -> list[str]:
 def _with_header(source: Source) -> Source:
     head, indices = source.beginning, _column_indices(source)
     comments, separator = tidy_csv.comments(head), tidy_csv.separator(head)
-    body = source.text[len(comments) :]
-    first, _, following = body.partition("\n")
-    columns = next(csv.reader([first], delimiter=separator), []) if indices else tidy_csv.header(head)
+    body, first = source.text[len(comments) :], tidy_csv.header_row(source.text)
+    columns = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator), []) if indices else tidy_csv.header(head)
     if indices and not 0 <= indices[0] <= indices[-1] < len(columns):
         raise source.error(f"has {len(columns)} columns, of places 0 to {len(columns) - 1}; dims= names {indices}")
     names = names_of_columns(source, columns)
     metric = quantity(source, columns)
     about = f"# metric: {metric}\n" if metric is not None else ""
-    table = source.rewritten(f"{comments}{about}{separator.join(names)}\n{body if indices else following}")
+    about += f"# {MEASURED}: {'; '.join(names_with_units(source))}\n" if names_with_units(source) else ""
+    new_header = io.StringIO()
+    csv.writer(new_header, delimiter=separator, lineterminator="\n").writerow(names)
+    table = source.rewritten(f"{comments}{about}{new_header.getvalue()}{body if indices else body[len(first) + 1 :]}")
     table.columns = dict(zip(names, map(str, range(len(columns))) if indices else map(repr, columns), strict=True))
     return table
-
-
-def _cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
-    return _json_cells(source, pattern) if source.looks_like_json else _csv_cells(source, pattern)
-
-
-def _json_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
-    """Yield the numbers of JSON; the keys on the way to them and the values beside these are metadata."""
-    steps = [step.strip() for step in pattern.template.split("/")]
-    patterns = [read_layout(step).pattern if "{" in step else re.compile(re.escape(step)) for step in steps]
-
-    def walk(node: Any, depth: int, metadata: Mapping[str, Any], location: str) -> Iterator[Cell]:
-        if depth == len(patterns):
-            if isinstance(node, dict | list):
-                raise source.error(
-                    f"{location or 'it'} is not a number: pattern={source.options.pattern!r} ends there; name what is inside"
-                )
-            yield dict(metadata), node, location
-            return
-        step, last = patterns[depth], depth + 1 == len(patterns)
-        children = list(node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ())
-        siblings = {
-            key: value
-            for key, value in children
-            if isinstance(key, str) and isinstance(value, str | int | float) and not (last and (step.groups or step.fullmatch(key)))
-        }
-        for key, child in children:
-            match = step.fullmatch(str(key))
-            if match is not None and (last or isinstance(child, dict | list)):
-                labels = {dim: key if isinstance(key, int) else text for dim, text in match.groupdict().items()}
-                yield from walk(child, depth + 1, {**metadata, **siblings, **labels}, f"{location}/{key}" if location else str(key))
-
-    yield from walk(source.json, 0, {}, "")
-
-
-def _csv_cells(source: Source, pattern: Pattern) -> Iterator[Cell]:
-    """Yield the numbers in the columns whose heads fit the pattern; the head and the other columns are metadata."""
-    head_pattern = read_layout(pattern.template).pattern
-    named = source.options.dims.values()
-    labels: dict[int, dict[str, Any]] = {}
-    column_names: dict[int, str] = {}
-    n_texts = 0
-    reader = csv.reader(io.StringIO(source.text), delimiter=tidy_csv.separator(source.beginning), skipinitialspace=True)
-    for line, row in enumerate(reader, 1):
-        cells = [cell.strip() for cell in row]
-        if not labels:
-            unnamed = [(column, cell) for column, cell in enumerate(cells) if column not in named and cell not in named]
-            labels = {column: match.groupdict() for column, cell in unnamed if (match := head_pattern.fullmatch(cell))}
-            column_names = {column: str(column) if column in named else cell or f"column_{column}" for column, cell in enumerate(cells)}
-            continue
-        value_columns = [column for column in labels if column < len(cells) and cells[column] not in tidy_csv.MISSING]
-        if value_columns and all(number(cells[column]) is None for column in value_columns):
-            n_texts += 1
-            continue
-        metadata = {name: _label(cells[column]) for column, name in column_names.items() if column not in labels and column < len(cells)}
-        for column in value_columns:
-            yield {**metadata, **labels[column]}, cells[column], f"row {line}, column {column_names[column]!r}"
-    if n_texts:
-        source.note("rows_of_text", f"{n_texts} rows have text where numbers are expected: they are passed over", rows=n_texts)
-
-
-def _label(text: str) -> Any:
-    """Return a cell as a number if it is a whole one without leading zeros."""
-    return text if whole(text) is None or (text[0] == "0" and text != "0") else int(text)

@@ -9,6 +9,7 @@ import numpy as np
 from perfarray.conventions import BENCHMARK, LEVELS, UNKNOWN, plural
 from perfarray.numerics.types import Texts
 from perfarray.readers import custom, feather, parquet, tidy_csv
+from perfarray.readers.labels import OCCURRENCE, PLAIN_NAME
 from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats
 from perfarray.tables.columns import Column, Descriptor, Table, column_of, level_order, number_within, objects
@@ -19,6 +20,8 @@ def with_dims(source: Source, table: Table) -> Table:
     """Return the table with the settings and columns that the caller named as dims and levels; they leave the labels of benchmarks."""
     stated = {} if table.format in (custom.NAME, parquet.NAME, feather.NAME) else source.options.dims
     named = {dim: str(name) for dim, name in stated.items() if dim != name or dim not in (*table.labels, *table.levels)}
+    # In a file in which no name is repeated, every entry is the first of its name.
+    named = {dim: name for dim, name in named.items() if name != OCCURRENCE or name in table.descriptors or dim not in LEVELS}
     if not named:
         return table
     repeated = next((dim for dim in named if dim in table.labels), None)
@@ -67,7 +70,7 @@ def _without_settings_in_labels(source: Source, table: Table, named: Mapping[str
     if label_parts is None or not settings:
         return table
     old_column = table.labels[BENCHMARK]
-    plain = table.descriptors["benchmark_name"].values if "benchmark_name" in table.descriptors else {}
+    plain = table.descriptors[PLAIN_NAME].values if PLAIN_NAME in table.descriptors else {}
     label_parts = [
         entry.without(settings, plain.get((label,), entry.name)) for entry, label in zip(label_parts, old_column.labels, strict=True)
     ]

@@ -11,17 +11,29 @@ import numpy.typing as npt
 
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats, Integers
-from perfarray.readers.labels import LabelParts, agree, ambiguous_settings, number_or_text, unique_labels, variable_name
+from perfarray.readers.labels import (
+    LISTED_NAMES,
+    OCCURRENCE,
+    LabelParts,
+    agree,
+    ambiguous_settings,
+    as_repetitions,
+    number_or_text,
+    unique_labels,
+    variable_name,
+)
 from perfarray.readers.numbers import checked
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 from perfarray.tables.concatenation import join_tables
+from perfarray.timings.validation import listed, number_of
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Cells of columns and of settings in one file, and names: a file with more of them has other names in every row, and is no table.
 MOST_CELLS = 1 << 24
 MOST_SETTINGS = 1 << 20
 MOST_NAMES = 1 << 10
+SHOWN = 60  # Characters of the name of a benchmark in a note
 # Names that no setting or description may take
 RESERVED_NAMES = frozenset({BENCHMARK, *LEVELS, *MARKS, TIME, THROUGHPUT, LOOPS, "file"})
 # Units and direction of the metrics that most formats have
@@ -37,12 +49,16 @@ class Run(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One benchmark of a file: name, runs, the settings that distinguish it, and other metadata."""
+    """One benchmark of a file: name, runs, the settings that distinguish it, and other metadata.
+
+    Settings named in `identity` are always in the label; of the others, those that one name has with several values.
+    """
 
     name: str
     runs: Sequence[Run]
     settings: Mapping[str, Any] = NOTHING
     metadata: Mapping[str, Any] = NOTHING
+    identity: frozenset[str] = frozenset()
 
 
 class Columns(NamedTuple):
@@ -56,6 +72,10 @@ class Columns(NamedTuple):
 
 
 FAILED = Run({TIME: np.array([np.nan])}, marks={"failed": np.array([True])})
+# What tools write where there is no number
+NO_NUMBERS = frozenset(
+    {None, *(f"{sign}{word}" for sign in ("", "+", "-") for word in ("nan", "NaN", "NAN", "inf", "Inf", "INF", "Infinity"))}
+)
 
 
 def renamed(*fields: tuple[Mapping[str, Any], Mapping[str, str]], missing: Sequence[Any] = ()) -> dict[str, Any]:
@@ -66,37 +86,62 @@ def renamed(*fields: tuple[Mapping[str, Any], Mapping[str, str]], missing: Seque
 
 
 def amounts(
-    source: Source, location: str, values: Sequence[Any], *, above_zero: bool = False, missing: Collection[str | None] = ()
+    source: Source,
+    location: str | Callable[[int], str],
+    values: Sequence[Any],
+    *,
+    above_zero: bool = False,
+    from_zero: bool = False,
+    benchmark: str | Callable[[int], str] = "",
 ) -> Floats:
-    """Check finite numbers; `location` is for the message."""
-    return checked(values, lambda index: f"{location}: value {index}", source, above_zero=above_zero, missing=missing)
+    """Check numbers; `location` is for messages. What is null or not finite was not measured: it is NaN, and named in a note.
 
-
-def times(source: Source, location: str, values: Sequence[Any], factor: float = 1.0) -> Floats:
-    """Check times and convert them to seconds."""
-    return amounts(source, location, values, above_zero=True) * factor
-
-
-def times_or_nan(source: Source, location: str | Callable[[int], str], values: Sequence[Any], factor: float = 1.0) -> Floats:
-    """Check times and convert them to seconds; a time of 0 is below the clock's resolution and becomes NaN."""
+    `benchmark` is the name in front of the location there, if the location does not have it.
+    """
     locate = location if callable(location) else lambda index: f"{location}: value {index}"
-    numbers = checked(values, locate, source)
-    nonzero = np.flatnonzero(numbers)
-    checked(numbers[nonzero], lambda index: locate(int(nonzero[index])), source, above_zero=True)
-    return np.where(numbers == 0, np.nan, numbers) * factor
+    numbers = checked(values, locate, source, above_zero=above_zero, from_zero=from_zero, missing=NO_NUMBERS)
+    missing = np.flatnonzero(np.isnan(numbers)).tolist()
+    for index in missing:
+        name = benchmark(index) if callable(benchmark) else benchmark
+        place = f"{name[:SHOWN]}: {locate(index)}" if name else locate(index)
+        source.no_numbers.append(f"{place} is {'null' if values[index] is None else values[index]}")
+    return numbers
 
 
-def count_below_resolution(source: Source, entries: Sequence[Entry]) -> dict[str, int]:
-    """Count and note the times below the clock's resolution."""
-    runs = [run for entry in entries for run in entry.runs if run is not FAILED]
-    return note_below_resolution(source, sum(int(np.isnan(run.values.get(TIME, np.nan)).sum()) for run in runs))
+def times(
+    source: Source, location: str | Callable[[int], str], values: Sequence[Any], factor: float = 1.0, *, benchmark: str = ""
+) -> Floats:
+    """Check times as `amounts`, and convert them to seconds. A time of 0 is one that the clock does not see, and a value."""
+    return amounts(source, location, values, from_zero=True, benchmark=benchmark) * factor
 
 
-def note_below_resolution(source: Source, count: int) -> dict[str, int]:
-    """Note how many times are below the clock's resolution, and return the count as an attribute."""
-    if count:
-        source.note("below_resolution", f"{count} times are 0, too short to be seen: they are NaN", times=count)
-    return {"n_below_resolution": count}
+def numbers_or_nan(
+    source: Source,
+    locate: Callable[[int], str],
+    values: Sequence[Any],
+    *,
+    from_zero: bool = True,
+    missing: Collection[str] = (),
+) -> Floats:
+    """Check numbers as `amounts` does; the caller notes in its own words what is null or not finite, and NaN here."""
+    return checked(values, locate, source, from_zero=from_zero, missing=NO_NUMBERS.union(missing))
+
+
+def note_no_numbers(source: Source, places: Sequence[str]) -> None:
+    """Note which values are no numbers: a place is the name of the benchmark, and what stands there."""
+    if places:
+        sentence = f"{len(places)} values are no numbers: {listed(places, 5)}. They are missing; all others are read."
+        source.note("no_numbers", sentence, values=len(places), places=list(places[:LISTED_NAMES]))
+
+
+def note_failures(source: Source, failures: Sequence[str], remedy: str = "") -> None:
+    """Note which benchmarks failed, and why; `remedy` says how their times could be kept."""
+    if failures:
+        verb = "has" if len(failures) == 1 else "have"
+        subject = f"{number_of(len(failures), 'benchmark')} {verb} failed runs"
+        sentence = f"{subject}: {listed(failures, 5)}. Failed runs have no time; all others are read."
+        values = {"benchmarks": len(failures), "reasons": list(failures[:LISTED_NAMES])}
+        source.note("failed_entries", f"{sentence} {remedy}" if remedy else sentence, **values)
 
 
 def note_means(source: Source, entries: int, remedy: str = "") -> None:
@@ -169,7 +214,9 @@ def table_of_columns(
     descriptions = dict.fromkeys(chain.from_iterable(chain(entry.settings, entry.metadata) for entry in entries))
     check_size(source, len(entries), len(descriptions) + len(about), MOST_SETTINGS)
     check_size(source, int(columns.lengths.sum()), len(columns.values) + len(columns.counters))
-    names, label_parts = _labels(entries, source)
+    names, label_parts = _labels(entries, source, bool((columns.executions > 1).any()))
+    if any(single.repeated for single in label_parts):
+        entries = _with_occurrences(entries, label_parts)
     metrics = {
         name: Metric(values=columns.values[name], units=units, better=better)
         for name, (units, better) in kinds.items()
@@ -246,18 +293,25 @@ def _with_runs(source: Source, entries: Sequence[Entry]) -> list[Entry]:
 
 def _without_run(source: Source, entries: Sequence[Entry]) -> FileError:
     first = f", {entries[0].name[:60]!r} is the first" if entries else ""
-    return source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run")
+    reason = f"; {source.failures[0]}" if source.failures else ""
+    return source.error(f"holds no measurement: it names {len(entries)} benchmarks{first}, and none of them has a run{reason}")
 
 
-def _labels(entries: Sequence[Entry], source: Source) -> tuple[list[str], list[LabelParts]]:
-    label_parts = [LabelParts(entry.name, entry.settings or {}) for entry in entries]
+def _labels(entries: Sequence[Entry], source: Source, has_executions: bool) -> tuple[list[str], list[LabelParts]]:
+    label_parts = [LabelParts(entry.name, entry.settings or {}, identity=entry.identity) for entry in entries]
     keys = ambiguous_settings([label_parts])
     base_labels = [single.label(keys) for single in label_parts]
-    labels = unique_labels(base_labels, source)
+    labels = unique_labels(base_labels, source, remedy=as_repetitions(has_executions))
     suffixes = [label.removeprefix(base) for label, base in zip(labels, base_labels, strict=True)]
     return source.once(list, tuple(labels)), [
         single._replace(repeated=suffix) for single, suffix in zip(label_parts, suffixes, strict=True)
     ]
+
+
+def _with_occurrences(entries: Sequence[Entry], label_parts: Sequence[LabelParts]) -> list[Entry]:
+    """Return the entries with the number that each has among those of its name, which `dims=` can make a level."""
+    numbers = [int(single.repeated.removeprefix("#") or 1) for single in label_parts]
+    return [entry._replace(metadata={OCCURRENCE: number, **entry.metadata}) for entry, number in zip(entries, numbers, strict=True)]
 
 
 def _column(arrays: Sequence[npt.NDArray[Any] | None], lengths: Integers, blank: Any) -> npt.NDArray[Any]:

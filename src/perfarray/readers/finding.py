@@ -11,7 +11,7 @@ from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from perfarray.conventions import LEVELS
-from perfarray.readers.opening import MissingFileError
+from perfarray.readers.opening import MissingFileError, text_of_path
 from perfarray.timings.validation import listed
 
 AnyPath = str | PathLike[str]
@@ -76,7 +76,7 @@ def _find(paths: Any) -> Iterator[InputFile]:
     folder = Path(paths) if single and isdir(paths) else _common_folder(list(files))
     depth = len(folder.parts) if folder else 0
     for path, file in files.items():
-        yield file._replace(label=("/".join(path.parts[depth:]) if folder else "") or path.as_posix())
+        yield file._replace(label=text_of_path(("/".join(path.parts[depth:]) if folder else "") or path.as_posix()))
 
 
 def checked_path(item: Any) -> Path:

@@ -1,13 +1,14 @@
 """Go benchmark text (`go test -bench`, the input of benchstat): repeated lines of one process are iterations, processes executions.
 
 A process ends at `PASS`, `FAIL` or `ok`, or where `goos:` or `pkg:` stand again. `key: value` lines set what holds for the lines after
-them; keys with several values are settings, those with one describe the file. The suffix `-8` is the setting `gomaxprocs`, parts
-`/size=15` of a name are settings too. Lines of no known kind (logs, crashes) are passed over.
+them; keys with several values are settings, those with one describe the file. The suffix `-8` is the setting `gomaxprocs` if it is that of
+all names of a process; parts `/size=15` of a name are settings too. Logs may stand between a name and its numbers. Other lines of no known
+kind (logs, crashes) are passed over. Benchmarks that failed, or never came to their numbers, are noted.
 """
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,18 +16,26 @@ import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.types import Integers
-from perfarray.readers.entries import Columns, Entry, check_size, note_below_resolution, table_of_columns, times_or_nan
-from perfarray.readers.labels import variable_name
+from perfarray.readers.entries import Columns, Entry, check_size, note_no_numbers, numbers_or_nan, table_of_columns
+from perfarray.readers.labels import LISTED_NAMES, PLAIN_NAME, variable_name
 from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
 from perfarray.tables.columns import Table
+from perfarray.timings.validation import listed
 
 NAME = "go"
 ANYWHERE = True  # Its lines may come late in a file, after what else was printed
 RESULT = re.compile(r"^Benchmark(\S++)[ \t]++[0-9]++[ \t]++(?:[-+.0-9]|NaN)\S*+[ \t]++\S", re.M)
+# A name without numbers: they follow what was logged. With -v Go writes the name alone before, on a line without a tab.
+UNFINISHED = re.compile(r"Benchmark(?![a-z])(\S++)( *\t)?")
+CUT = re.compile(r"Benchmark(?![a-z])\S++ *\t")
+VALUE = re.compile(r"[-+.0-9]|NaN$")  # The beginning of a value
+COUNT = re.compile(r"(?<![0-9])[0-9]+$")
+OUTCOME = re.compile(r"--- (FAIL|SKIP): Benchmark(\S+)")
+OUTCOMES = {"FAIL": "failed", "SKIP": "was skipped"}
 SETTING = re.compile(r"([a-z][^\sA-Z:]*):(?:[ \t]+(.*))?")
 EVENT = re.compile(r'\{"(?:Time|Action|Package|ImportPath)":"')  # The beginning of a line of `go test -json`
-ENDS = ("PASS", "FAIL", "ok ", "ok\t", "--- FAIL")  # Beginnings of the last lines of a process
+ENDS = ("PASS", "FAIL", "ok ", "ok\t")  # Beginnings of the last lines of a process
 HEADS = ("goos", "goarch", "pkg")  # Keys that a process prints once
 METRICS = {"B/op": "bytes_per_op", "allocs/op": "allocs_per_op", "MB/s": THROUGHPUT}  # Variables by unit
 MOST_KEYS = 100  # Keys a file may set
@@ -36,10 +45,10 @@ Keys = tuple[tuple[str, str], ...]  # The keys that are set and their values, so
 
 
 class Results(NamedTuple):
-    """The lines of a file, the indices of results by name, threads and keys, and by process, and the direction of units."""
+    """The lines of a file, the indices of results by name and keys of each process, and the direction of units."""
 
     lines: list[str]
-    groups: dict[tuple[str, int | None, Keys], dict[int, list[int]]]
+    series: dict[tuple[int, str, Keys], list[int]]
     directions: dict[str, str]
 
 
@@ -49,12 +58,12 @@ def started(head: str) -> bool:
 
 
 def recognise(source: Source) -> bool:
-    """Return whether a line of what was printed is a benchmark's name, a count, a value and its unit."""
+    """Return whether a line of what was printed is a benchmark's name, a count, a value and its unit, which logs may separate."""
     return _has_result(_text(source))
 
 
 def _has_result(text: str) -> bool:
-    return first_line(text, "Benchmark", RESULT) is not None
+    return first_line(text, "Benchmark", RESULT) is not None or ("ns/op" in text and first_line(text, "Benchmark", CUT) is not None)
 
 
 def _is_event(head: str) -> bool:
@@ -63,10 +72,8 @@ def _is_event(head: str) -> bool:
 
 def _text(source: Source) -> str:
     """Return what was printed; the output of `go test -json` is put together for each package."""
-    if not source.looks_like_json:
-        return source.text
     if not _is_event(source.head):
-        return ""
+        return source.text if source.json_or_none is None else ""
     printed: dict[str, list[str]] = {}
     for number, line in enumerate(source.text.split("\n"), 1):
         if line.strip():
@@ -82,33 +89,32 @@ def _text(source: Source) -> str:
 def read(source: Source) -> Table:
     """Read the results: benchmark x execution x iteration, a variable for each unit."""
     results = _results(source)
-    all_keys = list(dict.fromkeys(keys for _, _, keys in results.groups))
+    groups = _groups(results.series)
+    all_keys = list(dict.fromkeys(keys for _, _, keys in groups))
     constant = {key: value for key, value in chain(*all_keys[:1]) if all((key, value) in keys for keys in all_keys)}
-    plain = {name: {"benchmark_name": _plain(name)} for name, _, _ in results.groups}
-    plain = plain if any(name != metadata["benchmark_name"] for name, metadata in plain.items()) else {}
-    entries = [Entry(name, (), _settings(name, threads, keys, constant), plain.get(name, {})) for name, threads, keys in results.groups]
-    kinds, columns, n_zeros = _columns(source, results)
-    # Before 1.15, Go wrote two digits after the point, so that short times are 0.
-    counts = note_below_resolution(source, n_zeros) if n_zeros else {}
+    plain = {name: {PLAIN_NAME: _plain(name)} for name, _, _ in groups}
+    plain = plain if any(name != metadata[PLAIN_NAME] for name, metadata in plain.items()) else {}
+    entries = [Entry(name, (), _settings(name, threads, keys, constant), plain.get(name, {})) for name, threads, keys in groups]
+    kinds, columns = _columns(source, results, list(groups.values()))
     about = {key: value for key, value in constant.items() if key != "pkg"}
-    return table_of_columns(source, entries, columns, kinds=kinds, about=about, counts=counts)
+    return table_of_columns(source, entries, columns, kinds=kinds, about=about)
 
 
 def _results(source: Source) -> Results:
     """Return the lines of results, and the direction of units that a line `Unit` states."""
-    results = Results(_text(source).split("\n"), {}, {})
+    lines = _text(source).split("\n")
+    results = Results(lines, {}, {})
+    names = _names(source, lines)
     indices_by_name: dict[str, list[int]] = {}  # Of one process, while no key changes
     keys: dict[str, str] = {}
     process, has_results = 0, False
-    for index, line in enumerate(results.lines):
-        if line.startswith("Benchmark"):
-            if match := RESULT.match(line):
-                indices = indices_by_name.get(match[1])
-                if indices is None:
-                    group = results.groups.setdefault((*_name_and_threads(match[1]), tuple(sorted(keys.items()))), {})
-                    indices = indices_by_name[match[1]] = group.setdefault(process, [])
-                indices.append(index)
-                has_results = True
+    for index, line in enumerate(lines):
+        if (name := names[index]) is not None:
+            indices = indices_by_name.get(name)
+            if indices is None:
+                indices = indices_by_name[name] = results.series.setdefault((process, name, tuple(sorted(keys.items()))), [])
+            indices.append(index)
+            has_results = True
         elif line.startswith(ENDS):
             process, has_results, indices_by_name = process + has_results, False, {}
         elif line.startswith("Unit "):
@@ -124,17 +130,100 @@ def _results(source: Source) -> Results:
     return results
 
 
-def _name_and_threads(name: str) -> tuple[str, int | None]:
-    plain, dash, threads = name.rpartition("-")
-    n_threads = whole(threads, 5) if dash else None
-    return (name, None) if n_threads is None else (plain, n_threads)
+def _names(source: Source, lines: list[str]) -> list[str | None]:
+    """Return the name in each line of a result, None in others; name and numbers that logs separate become one line.
+
+    What failed, was skipped or never came to its numbers is noted.
+    """
+    matches = [RESULT.match(line) if line.startswith("Benchmark") else None for line in lines]
+    names = [None if match is None else match[1] for match in matches]
+    reasons: dict[str, str] = {}
+    unfinished = {index: match for index, line in enumerate(lines) if names[index] is None and (match := UNFINISHED.match(line))}
+    for index, match in unfinished.items():
+        last = next(
+            (at for at in range(index + 1, len(lines)) if names[at] is not None or at in unfinished or lines[at].startswith(ENDS)),
+            len(lines),
+        )
+        numbers = next(filter(None, map(_numbers, [lines[index][match.end() :], *lines[index + 1 : last]])), None)
+        if numbers is not None:
+            lines[index], names[index] = f"Benchmark{match[1]} {numbers}", match[1]
+        elif match[2]:
+            reasons[match[1]] = "has no numbers"
+    for outcome, name in chain.from_iterable(OUTCOME.findall(line) for line in lines if "--- " in line):
+        reasons[name] = OUTCOMES[outcome]
+    if reasons:
+        listed_reasons = listed([f"{name} {reason}" for name, reason in reasons.items()], 5)
+        sentence = f"{len(reasons)} benchmarks did not finish: {listed_reasons}. Their values are missing; all others are read."
+        source.note("no_result", sentence, benchmarks=len(reasons), names=list(reasons)[:LISTED_NAMES])
+    return names
+
+
+def _numbers(text: str) -> str | None:
+    """Return iterations, values and units at the end of a text, None where there are none."""
+    words = text.split()
+    start = len(words)
+    while start > 1 and VALUE.match(words[start - 2]) and not VALUE.match(words[start - 1]):
+        start -= 2
+    iterations = COUNT.search(words[start - 1]) if start else None
+    per_operation = any(unit.endswith("/op") for unit in words[start + 1 :: 2])
+    return " ".join([iterations[0], *words[start:]]) if iterations and per_operation else None
+
+
+def _groups(series: Mapping[tuple[int, str, Keys], list[int]]) -> dict[tuple[str, int, Keys], dict[int, list[int]]]:
+    """Return the indices of results by name, threads and keys, and by process."""
+    names_of_processes: dict[int, dict[str, None]] = {}
+    for process, name, _ in series:
+        names_of_processes.setdefault(process, {})[name] = None
+    functions = {threads for names in names_of_processes.values() for threads in _threads_of_functions(names)}
+    split = {process: _names_and_threads(names, functions) for process, names in names_of_processes.items()}
+    groups: dict[tuple[str, int, Keys], dict[int, list[int]]] = {}
+    for (process, name, keys), indices in series.items():
+        groups.setdefault((*split[process][name], keys), {}).setdefault(process, []).extend(indices)
+    return groups
+
+
+def _names_and_threads(names: Collection[str], functions: Collection[int]) -> dict[str, tuple[str, int]]:
+    """Return the plain name and the threads of each name of a process; `functions` are the threads of functions in the whole file.
+
+    Go writes the threads behind all names of a run, unless there is one. Other numbers are of the names, as in `Read/block-16`.
+    """
+    split = {name: _split(name) for name in names}
+    threads = _threads_of_functions(names)
+    if not threads:
+        threads = {number for _, number in split.values()}
+        threads = threads if len(threads) == 1 and (not functions or threads <= set(functions)) else _listed_threads(split)
+    return {
+        name: (plain, number) if number in threads and (1 not in threads or plain in split or plain.isidentifier()) else (name, 1)
+        for name, (plain, number) in split.items()
+    }
+
+
+def _threads_of_functions(names: Iterable[str]) -> set[int]:
+    """Return the threads behind names of functions: these are identifiers, so that no dash is part of them."""
+    return {threads for plain, threads in map(_split, names) if plain.isidentifier()}
+
+
+def _listed_threads(split: Mapping[str, tuple[str, int]]) -> set[int]:
+    """Return the threads of `-cpu 1,2,4`: every name occurs alone, and with the same numbers behind it; else 1."""
+    numbers: dict[str, set[int]] = {name: set() for name, (plain, number) in split.items() if number == 1 or plain not in split}
+    for plain, number in split.values():
+        if plain in numbers and number > 1:
+            numbers[plain].add(number)
+    alternatives = set(map(frozenset, numbers.values()))
+    return {1}.union(*(alternatives if len(alternatives) == 1 else ()))
+
+
+def _split(name: str) -> tuple[str, int]:
+    plain, _, digits = name.rpartition("-")
+    number = whole(digits, 5)
+    return (name, 1) if not plain or number is None or number < 2 or digits.startswith("0") else (plain, number)
 
 
 def _plain(name: str) -> str:
     return "/".join(segment for position, segment in enumerate(name.split("/")) if not position or "=" not in segment)
 
 
-def _settings(name: str, threads: int | None, keys: Keys, constant: dict[str, str]) -> dict[str, Any]:
+def _settings(name: str, threads: int, keys: Keys, constant: dict[str, str]) -> dict[str, Any]:
     """Return the settings in a name (`/size=15`), the threads, and the keys that differ between benchmarks."""
     segments = [segment.partition("=") for segment in name.split("/")[1:]]
     name_settings = {key: value_of(value) for key, equals, value in segments if equals and key}
@@ -150,9 +239,9 @@ def _variable(unit: str) -> tuple[str, float | None]:
     return METRICS.get(unit) or variable_name(unit, "metric_"), None
 
 
-def _columns(source: Source, results: Results) -> tuple[dict[str, tuple[str, str]], Columns, int]:
-    """Return the kind of each variable, all values by group and process, and the number of times of 0."""
-    processes = list(chain.from_iterable(group.values() for group in results.groups.values()))
+def _columns(source: Source, results: Results, groups: Sequence[dict[int, list[int]]]) -> tuple[dict[str, tuple[str, str]], Columns]:
+    """Return the kind of each variable, and all values by group and process; values that are no numbers are noted."""
+    processes = list(chain.from_iterable(group.values() for group in groups))
     indices = np.array(list(chain.from_iterable(processes)), dtype=np.intp)
     words_by_units = _words_by_units(source, results.lines, indices)
     units = sorted(dict.fromkeys(chain.from_iterable(words_by_units)), key=lambda unit: unit != "ns/op")
@@ -161,20 +250,21 @@ def _columns(source: Source, results: Results) -> tuple[dict[str, tuple[str, str
     variables = {unit: _variable(unit) for unit in units}
     kinds = {name: (unit if factor is None else SECONDS, directions[unit]) for unit, (name, factor) in variables.items()}
     values = {name: np.full(len(indices), np.nan) for name in (*kinds, LOOPS)}
-    n_zeros = 0
+    places: list[str] = []
     for units_of_rows, (rows, words) in words_by_units.items():
         for unit, texts in dict(zip(units_of_rows, words[2::2], strict=True)).items():
             name, factor = variables[unit]
             locate = _locate(indices[rows], repr(unit))
-            if name == TIME:
-                times = times_or_nan(source, locate, texts, factor or 1.0)
-                n_zeros += int(np.isnan(times).sum()) if unit == "ns/op" else 0
-            else:
-                times = checked(texts, locate, source, missing=("NaN",)) * (factor or 1.0)
-            values[name][rows] = times
+            # A metric of the user's may be below 0.
+            numbers = numbers_or_nan(source, locate, texts, from_zero=name == TIME)
+            places += [
+                f"{words[0][row].removeprefix('Benchmark')}: {texts[row]} {unit}" for row in np.flatnonzero(np.isnan(numbers)).tolist()
+            ]
+            values[name][rows] = numbers * (factor or 1.0)
         values[LOOPS][rows] = checked(words[1], _locate(indices[rows], "the number of iterations"), source)
-    executions, lengths = (np.array(list(map(len, parents)), dtype=np.intp) for parents in (results.groups.values(), processes))
-    return kinds, Columns(executions, lengths, values, {LOOPS: values.pop(LOOPS)}), n_zeros
+    note_no_numbers(source, places)
+    executions, lengths = (np.array(list(map(len, parents)), dtype=np.intp) for parents in (groups, processes))
+    return kinds, Columns(executions, lengths, values, {LOOPS: values.pop(LOOPS)})
 
 
 def _words_by_units(source: Source, lines: list[str], indices: Integers) -> dict[tuple[str, ...], tuple[Integers, list[Sequence[str]]]]:

@@ -1,4 +1,6 @@
-"""Google Benchmark JSON (`--benchmark_format=json`): repetitions are iterations of one execution; aggregates are counted and left out.
+"""Google Benchmark JSON (`--benchmark_format=json`) or CSV: repetitions are iterations of one execution.
+
+Aggregates are counted and left out.
 
 The label is the name as it is (`BM_copy/1024/threads:4`); its arguments are coordinates along `benchmark`. `loops` is the number of
 iterations a value is the mean of; counters are coordinates beside the values, rates of items and bytes variables.
@@ -13,7 +15,9 @@ import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
 from perfarray.numerics.types import Floats, Mask
-from perfarray.readers.entries import KINDS, Columns, Entry, note_means, table_of_columns
+from perfarray.readers import google_benchmark_csv
+from perfarray.readers.entries import KINDS, Columns, Entry, note_means, note_no_numbers, numbers_or_nan, table_of_columns
+from perfarray.readers.labels import PLAIN_NAME
 from perfarray.readers.numbers import checked, value_of
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, SCALAR, TEXT, has_keys, rows_with
@@ -45,14 +49,16 @@ started = has_keys("context", "mhz_per_cpu|num_cpus|library_build_type")
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is a list of benchmarks with real times."""
+    """Return whether the content is a list of benchmarks with real times, or CSV of them."""
+    if google_benchmark_csv.recognise(source):
+        return True
     rows = source.json_object.get("benchmarks")
     return rows_with(rows, "name") and all(not row.keys().isdisjoint(RESULTS) for row in rows)
 
 
 def read(source: Source) -> Table:
     """Read the repetitions: benchmark x execution x iteration."""
-    content = source.json
+    content = google_benchmark_csv.content_of_csv(source) if google_benchmark_csv.recognise(source) else source.json
     rows = list(content["benchmarks"])
     names = {row["name"] for row in rows}
     measured = [index for index, row in enumerate(rows) if not _is_aggregate(row, names)]
@@ -113,8 +119,10 @@ def _entry(source: Source, first: Row) -> Entry:
     """Return one benchmark as its first row describes it."""
     name = str(first.get("run_name", first["name"]))
     settings, plain_name = source.once(_settings, name)
-    metadata = {"benchmark_name": plain_name} | {key: str(first[key]) for key in ("label", "error_message") if first.get(key)}
-    return Entry(name, (), {"threads": first.get("threads")} | settings, metadata)
+    metadata = {PLAIN_NAME: plain_name} | ({"error_message": str(first["error_message"])} if first.get("error_message") else {})
+    # What the program says of a benchmark may tell it from another one of its name.
+    described = {"label": str(first["label"])} if first.get("label") else {}
+    return Entry(name, (), {"threads": first.get("threads")} | settings | described, metadata)
 
 
 def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, Mask]]:
@@ -124,20 +132,24 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
     odd = "error_occurred" in keys or "skipped" in keys
     succeeded = [not (row.get("error_occurred") or row.get("skipped")) if odd else True for row in rows]
     columns = {}
+    places: list[str] = []
     for key in [key for key in keys if key in MEASURED or key not in FIELDS]:
         stated = [row.get(key, MISSING) for row in rows]
-        counter = key not in MEASURED
-        if not counter and all(succeeded) and MISSING not in stated:
-            columns[key] = checked(stated, _locate(indices, range(len(rows)), key), source, above_zero=key == "real_time")
+        if key in MEASURED:
+            complete = all(succeeded) and MISSING not in stated
+            valid = (
+                list(range(len(rows))) if complete else [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING]
+            )
+            numbers = numbers_or_nan(source, _locate(indices, valid, key), [stated[row] for row in valid], from_zero=key == "real_time")
+            places += [f"{rows[valid[at]]['name']}: {key} is {stated[valid[at]]}" for at in np.flatnonzero(np.isnan(numbers)).tolist()]
+        elif any(isinstance(value, int | float) for value in stated):
+            valid = [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING and not _is_no_number(value)]
+            numbers = checked([stated[row] for row in valid], _locate(indices, valid, key), source)
+        else:
             continue
-        if counter and not any(isinstance(value, int | float) for value in stated):
-            continue
-        valid = [
-            row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING and not (counter and _is_no_number(value))
-        ]
-        numbers = checked([stated[row] for row in valid], _locate(indices, valid, key), source, above_zero=key == "real_time")
         columns[key] = np.full(len(rows), np.nan)
         columns[key][valid] = numbers
+    note_no_numbers(source, places)
     factors = _factors(source, rows, indices)
     values = {TIME: np.full(len(rows), np.nan)}
     values |= {ours: columns.pop(theirs) * factors for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}

@@ -1,8 +1,7 @@
 """hyperfine JSON (`--export-json`): every time is that of a process, so times are executions of one iteration.
 
-Warm-up runs are not in the file. A run that ended with an exit code other than 0 failed: it has no time.
-A time of 0 is what remains of a process that took no longer than the shell, and is NaN. If the file has no exit codes, such a process may
-have failed too: all times of its command are NaN.
+Warm-up runs are not in the file. A run that ended with an exit code other than 0 failed: it has no time, unless `keep_failed` says that it
+has. A time of 0 is what remains of a process that took no longer than the shell, whose start hyperfine subtracts.
 """
 
 from contextlib import suppress
@@ -11,17 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from perfarray.conventions import TIME
+from perfarray.conventions import BENCHMARK, TIME
 from perfarray.numerics.types import Floats, Mask
-from perfarray.readers.entries import Columns, Entry, amounts, note_below_resolution, note_means, table_of_columns, times_or_nan
+from perfarray.readers.entries import SHOWN, Columns, Entry, amounts, note_failures, note_means, table_of_columns, times
+from perfarray.readers.labels import LISTED_NAMES
 from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, has_keys, rows_with
 from perfarray.tables.columns import Table
+from perfarray.timings.validation import listed
 
 NAME = "hyperfine"
 RESULT = {"command": ANY, "times|mean": ANY, "times?": [ANY], "exit_codes?": [ANY], "memory_usage_byte?": [ANY], "parameters?": {}}
 SHAPE = {"results": [RESULT]}
+REMEDY = "Where an exit code other than 0 is an answer (grep, diff), keep_failed=True keeps the times."
 
 NO_RUNS = (np.empty(0), np.empty(0), np.empty(0, dtype=bool))  # Times, memory, and what failed
 
@@ -46,69 +48,66 @@ def read(source: Source) -> Table:
         Entry(str(result["command"]), (), {key: value_of(str(text)) for key, text in (result.get("parameters") or {}).items()})
         for result in results
     ]
-    times, memory, failed = (np.concatenate(column) for column in zip(NO_RUNS, *runs, strict=True))
-    values = {TIME: times} | ({"memory": memory} if any(result.get("memory_usage_byte") for result in results) else {})
+    run_times, memory, failed = (np.concatenate(column) for column in zip(NO_RUNS, *runs, strict=True))
+    values = {TIME: run_times} | ({"memory": memory} if any(result.get("memory_usage_byte") for result in results) else {})
     columns = Columns(executions, np.ones(int(executions.sum()), dtype=np.intp), values, marks={"failed": failed})
-    return table_of_columns(source, entries, columns, counts=_count_zeros(source, results))
+    table = table_of_columns(source, entries, columns)
+    reasons = zip(table.labels[BENCHMARK].labels, map(_reason, results), strict=True)
+    failures = [f"{label[:SHOWN]}: {reason}" for label, reason in reasons if reason]
+    if source.options.keep_failed:
+        _note_kept(source, failures)
+    else:
+        note_failures(source, failures, REMEDY)
+    return table
 
 
 def _plain_runs(results: list[Result]) -> list[tuple[Floats, Floats, Mask]]:
-    """Return the runs of all commands together; none where one of these failed, took no time or has an amount of memory."""
+    """Return the runs of all commands together; none where one of these failed or has an amount of memory."""
     pairs = list(map(_times_and_codes, results))
-    times = list(chain.from_iterable(times for times, _ in pairs))
-    succeeded = all(type(times) is type(codes) is list and len(times) == len(codes) == codes.count(0) for times, codes in pairs)
-    if not succeeded or any(result.get("memory_usage_byte") for result in results) or not set(map(type, times)) <= {float, int}:
+    stated = list(chain.from_iterable(run_times for run_times, _ in pairs))
+    succeeded = all(type(run_times) is type(codes) is list and len(run_times) == len(codes) == codes.count(0) for run_times, codes in pairs)
+    if not succeeded or any(result.get("memory_usage_byte") for result in results) or not set(map(type, stated)) <= {float, int}:
         return []
     with suppress(OverflowError):
-        values = np.array(times, dtype=float)
-        if np.isfinite(values).all() and (values > 0).all():
+        values = np.array(stated, dtype=float)
+        if np.isfinite(values).all() and (values >= 0).all():
             return [(values, np.full(len(values), np.nan), np.zeros(len(values), dtype=bool))]
     return []
 
 
 def _runs(source: Source, location: str, result: Result) -> tuple[Floats, Floats, Mask]:
     """Return time and memory of each process of a command, and whether it failed."""
-    times, codes = _times_and_codes(result)
+    run_times, codes = _times_and_codes(result)
     stated = result.get("memory_usage_byte")
-    if len(codes) != len(times) or (stated and len(stated) != len(times)):
+    if len(codes) != len(run_times) or (stated and len(stated) != len(run_times)):
         raise source.error(
-            f"{location}: {len(times)} times, {len(codes)} exit codes and {len(stated or times)} amounts of memory do not match"
+            f"{location}: {len(run_times)} times, {len(codes)} exit codes and {len(stated or run_times)} amounts of memory do not match"
         )
-    failed = np.array([code != 0 for code in codes])
-    succeeded = [time for time, code in zip(times, codes, strict=True) if code == 0] if failed.any() else times
-    successful_times = times_or_nan(source, location, succeeded)
-    values = np.full(len(times), np.nan)
-    values[~failed] = np.nan if np.isnan(successful_times).any() and not result.get("exit_codes") else successful_times
-    memory = amounts(source, f"{location}: 'memory_usage_byte'", stated) if stated else np.nan
+    failed = np.array([code != 0 and not source.options.keep_failed for code in codes])
+    valid = np.flatnonzero(~failed)
+    values = np.full(len(run_times), np.nan)
+    stated_times, command = [run_times[run] for run in valid], str(result["command"])
+    values[valid] = times(source, lambda index: f"{location}: value {valid[index]}", stated_times, benchmark=command)
+    memory = amounts(source, f"{location}: 'memory_usage_byte'", stated, benchmark=command) if stated else np.nan
     return values, np.where(failed, np.nan, memory), failed
 
 
 def _times_and_codes(result: Result) -> tuple[list[Any], list[Any]]:
     """Return the times of a command and its exit codes: 0 where the version does not write them."""
-    times = result.get("times") or [result["mean"]]
-    return times, result.get("exit_codes") or [0] * len(times)
+    run_times = result.get("times") or [result["mean"]]
+    return run_times, result.get("exit_codes") or [0] * len(run_times)
 
 
-def _count_zeros(source: Source, results: list[Result]) -> dict[str, int]:
-    """Count the times of 0 of processes that did not fail, and note their commands; raise where all may have failed."""
-    zeros: dict[int, int] = {}
-    for index, result in enumerate(results):
-        times, codes = _times_and_codes(result)
-        if 0 in times and (n_zeros := sum(time == code == 0 for time, code in zip(times, codes, strict=True))):
-            zeros[index] = n_zeros
-    doubtful = [index for index in zeros if not results[index].get("exit_codes")]
-    names = [f"results[{index}] {str(results[index]['command'])[:60]!r}" for index in doubtful]
-    if doubtful and len(doubtful) == len(results):
-        times, _ = _times_and_codes(results[0])
-        raise source.error(
-            f"results[0]: value {times.index(0)} is {times[times.index(0)]!r}, and no process takes no time: the command "
-            f"{str(results[0]['command'])[:60]!r} failed; take its result out of the file, or measure it again without --ignore-failure"
-        )
-    if doubtful:
-        sentence = (
-            f"{len(doubtful)} of {len(results)} commands have times of 0, and no process takes no time: they failed, or took no longer "
-            f"than the shell, whose start hyperfine subtracts; all their times are NaN: {', '.join(names)}"
-        )
-        source.note("below_resolution", sentence, benchmarks=len(doubtful))
-    note_below_resolution(source, sum(n_zeros for index, n_zeros in zeros.items() if index not in doubtful))
-    return {"n_below_resolution": sum(zeros.values())} if zeros else {}
+def _reason(result: Result) -> str:
+    """Return how many runs of a command failed, and with which exit codes; an empty text if none did."""
+    _, codes = _times_and_codes(result)
+    odd = [code for code in codes if code != 0]
+    numbers = list(dict.fromkeys(str(code) for code in odd if code is not None))
+    ends = [f"exit code{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"] * bool(numbers) + ["ended by a signal"] * (None in odd)
+    return f"{len(odd)} of {len(codes)} runs failed, {', '.join(ends)}" if odd else ""
+
+
+def _note_kept(source: Source, failures: list[str]) -> None:
+    if failures:
+        sentence = f"{listed(failures, 5)}. Their times are kept, as keep_failed=True says."
+        source.note("kept_failed", sentence, benchmarks=len(failures), reasons=failures[:LISTED_NAMES])

@@ -1,4 +1,4 @@
-"""JMH JSON (`-rf json`): forks are executions, measurement iterations iterations; warm-up is not in the file.
+"""JMH JSON (`-rf json`), or its CSV: forks are executions, measurement iterations iterations; warm-up is not in the file.
 
 The unit decides what a number is: `ns/op` is a time (in seconds after reading), `ops/ms` a throughput, never a time. An entry is a
 benchmark x params x mode x threads; these settings are in its label and coordinates along `benchmark`. Secondary metrics (profilers,
@@ -6,9 +6,9 @@ the methods of a group) are variables of their own. `iteration_seconds` and `exe
 a fork were configured to take.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain, islice, zip_longest
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,9 @@ from perfarray.conventions import (
     price_of,
     seconds_factor,
 )
-from perfarray.readers.entries import positions_within
-from perfarray.readers.labels import RESERVED, number_or_text, relabelled, unique_labels, variable_name
+from perfarray.readers import jmh_csv
+from perfarray.readers.entries import amounts, positions_within
+from perfarray.readers.labels import PLAIN_NAME, RESERVED, name_with_settings, number_or_text, relabelled, unique_labels, variable_name
 from perfarray.readers.numbers import checked, number
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, has_keys, rows_with
@@ -43,10 +44,9 @@ DESCRIPTORS = {
     "vmVersion": "vm_version",
     "forks": "forks",
 }
-TAKEN = RESERVED | {"benchmark_name", "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
+TAKEN = RESERVED | {PLAIN_NAME, "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
 TIME_MODES = ("avgt", "sample", "ss")  # Modes whose score is a time
-NOT_MEASURED = ("NaN",)  # JSON has no NaN: it is written as a text
-INFINITE = ("+INF", "-INF", "Infinity", "-Infinity")  # Texts for a division by zero in a profiler: missing values too
+NO_SCORE = "---"  # The unit of profilers that give a text; their score is always NaN
 METRIC = {"rawData?": [[ANY]], "rawDataHistogram?": [[[(ANY, ANY)]]]}
 SHAPE = [{"primaryMetric": METRIC, "secondaryMetrics?": {...: METRIC}, "params?": {}, "jvmArgs?": [ANY], "warmupIterations?": NUMBER}]
 
@@ -76,18 +76,19 @@ class ResultLabel(NamedTuple):
         """Return the label without some settings, under the name that contains no setting."""
         params = tuple(param for param in self.params if param.partition("=")[0] not in removed)
         mode, threads = ("" if "mode" in removed else self.mode), (1 if "threads" in removed else self.threads)
-        return ResultLabel(plain_name, params, mode, threads, self.repeated)
+        return ResultLabel("" if PLAIN_NAME in removed else plain_name, params, mode, threads, self.repeated)
 
     def label(self, with_mode: bool, with_threads: bool) -> str:
         """Return `name[params,mode,threads]`."""
         settings = [*self.params, *([f"mode={self.mode}"] if with_mode else []), *([f"threads={self.threads}"] if with_threads else [])]
-        return f"{self.name}[{','.join(settings)}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
+        return f"{name_with_settings(self.name, ','.join(settings))}{self.repeated}"
 
 
 class Piece(NamedTuple):
-    """The values of one metric of one result (its index), fork by fork."""
+    """The values of one metric of one result (its index and benchmark), fork by fork."""
 
     result: int
+    benchmark: str
     name: str
     unit: Unit
     forks: Forks
@@ -97,13 +98,13 @@ started = has_keys("benchmark", "mode|jmhVersion", first="[")
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the content is a list of JMH results."""
-    return rows_with(source.json_or_none, "primaryMetric")
+    """Return whether the content is a list of JMH results, or JMH's CSV."""
+    return rows_with(source.json_or_none, "primaryMetric") or jmh_csv.recognise(source)
 
 
 def read(source: Source) -> Table:
     """Read all results: benchmark x execution x iteration, and x `jvm_args` where results differ in nothing else."""
-    results = source.json
+    results = jmh_csv.results_in_csv(source) if jmh_csv.recognise(source) else source.json
     if not results:
         raise source.error("is an empty list: there is nothing to read")
     names, label_parts, jvm_args = _labels(results, source)
@@ -138,7 +139,7 @@ def read(source: Source) -> Table:
 def agree(tables: Sequence[Table]) -> list[Table]:
     """Name mode and threads in the labels of every file if one file needs it, so that the same benchmark has the same label in all."""
     keys = _ambiguous([table.parts[BENCHMARK] for table in tables])
-    return [relabelled(table, lambda label: label.label(*keys)) for table in tables]
+    return relabelled(tables, lambda label: label.label(*keys))
 
 
 def _ambiguous(files: Sequence[Sequence[ResultLabel]]) -> tuple[bool, bool]:
@@ -179,10 +180,11 @@ def _setting(param: str) -> str:
 def _pieces(index: int, result: Result, reserved: frozenset[str], source: Source) -> Iterator[Piece]:
     primary = result["primaryMetric"]
     unit = _primary_unit(str(primary.get("scoreUnit", "")), result.get("mode"), index, source)
-    yield Piece(index, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
+    benchmark = str(result.get("benchmark", UNKNOWN))
+    yield Piece(index, benchmark, unit.kind, unit, _forks(primary, index, "primaryMetric", source))
     for name, metric in (result.get("secondaryMetrics") or {}).items():
         variable = source.once(variable_name, name.lstrip("·+"), "secondary_", reserved)
-        yield Piece(index, variable, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
+        yield Piece(index, benchmark, variable, source.once(_unit, str(metric.get("scoreUnit", "1"))), _forks(metric, index, name, source))
 
 
 def _forks(metric: Result, index: int, name: str, source: Source) -> Forks:
@@ -254,8 +256,11 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
     flat = list(chain.from_iterable(fork for piece in pieces for fork in piece.forks))
     lengths = np.array([len(fork) for piece in pieces for fork in piece.forks], dtype=np.intp)
     starts = [start for piece in pieces for start, _ in zip(fork_starts[piece.result], piece.forks, strict=False)]
-    missing = NOT_MEASURED if pieces[0].name in (TIME, THROUGHPUT) else (*NOT_MEASURED, *INFINITE)
-    numbers = checked(flat, partial(_locate, pieces), source, above_zero=pieces[0].name == TIME, missing=missing)
+    if unit.written == NO_SCORE:
+        numbers = np.full(len(flat), np.nan)
+    else:
+        locate, benchmark = _locators(pieces)
+        numbers = amounts(source, locate, flat, from_zero=pieces[0].name == TIME, benchmark=benchmark)
     if unit.written == unit.common:
         numbers *= np.repeat([piece.unit.factor for piece in pieces], [sum(map(len, piece.forks)) for piece in pieces])
     values = np.full(rows, np.nan)
@@ -263,16 +268,26 @@ def _metric(pieces: list[Piece], fork_starts: list[list[int]], rows: int, source
     return Metric(values=values, units=unit.written, better=HIGHER if unit.kind == THROUGHPUT else LOWER)
 
 
-def _locate(pieces: list[Piece], index: int) -> str:
-    cells = [(piece, fork, cell) for piece in pieces for fork, values in enumerate(piece.forks) for cell in range(len(values))]
-    piece, fork, cell = cells[index]
-    return f"entry {piece.result}: value {cell} of fork {fork} of {piece.name!r}"
+def _locators(pieces: list[Piece]) -> tuple[Callable[[int], str], Callable[[int], str]]:
+    """Return what writes the place, and the benchmark, of each value of several pieces, one behind the other."""
+    forks = [(piece, fork) for piece in pieces for fork in range(len(piece.forks))]
+    ends = np.cumsum([len(piece.forks[fork]) for piece, fork in forks])
+
+    def position(index: int) -> int:
+        return int(np.searchsorted(ends, index, side="right"))
+
+    def locate(index: int) -> str:
+        piece, fork = forks[position(index)]
+        cell = index - int(ends[position(index)]) + len(piece.forks[fork])
+        return f"entry {piece.result}: value {cell} of fork {fork} of {piece.name!r}"
+
+    return locate, lambda index: forks[position(index)][0].benchmark
 
 
 def _descriptors(results: list[Result], dims: tuple[str, ...], cells: list[tuple[str, ...]]) -> dict[str, Descriptor]:
     """Return settings and versions; settings stay along `benchmark` even where all are alike."""
     settings: dict[str, list[Any]] = {
-        "benchmark_name": [str(result.get("benchmark", UNKNOWN)) for result in results],
+        PLAIN_NAME: [str(result.get("benchmark", UNKNOWN)) for result in results],
         "mode": [str(result.get("mode", UNKNOWN)) for result in results],
         "threads": [number_or_text(result.get("threads", 1)) for result in results],
     }
@@ -313,7 +328,7 @@ def _prices(pieces: list[list[Piece]], results: list[Result], dims: tuple[str, .
 
 
 def _operation_seconds(primary: Piece) -> float | None:
-    values = [value for fork in primary.forks for value in fork if isinstance(value, int | float)]
+    values = [value for fork in primary.forks for value in fork if isinstance(value, int | float) and isfinite(value)]
     return primary.unit.factor * sum(values) / len(values) if values and primary.unit.kind == TIME else None
 
 

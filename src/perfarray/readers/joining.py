@@ -24,6 +24,12 @@ def combine(tables: Sequence[Table], files: Sequence[InputFile]) -> Table:
     tables = finished(_agreed(tables))
     if _along_history(tables, files):
         files = [file._replace(labels={}) for file in files]
+    elif labels_of_files := _labels_of_files(tables, files):
+        tables = [
+            replace(table, descriptors=table.descriptors | {"file": descriptor})
+            for table, descriptor in zip(tables, labels_of_files, strict=True)
+        ]
+        files = [file._replace(labels={}) for file in files]
     file_dims = {name for table in tables for name in table.labels}
     tables = [promoted(_relabelled(table, file, file_dims), file_dims) for table, file in zip(tables, files, strict=True)]
     extra_labels = [{name: label for name, label in file.labels.items() if name not in LEVELS and name not in file_dims} for file in files]
@@ -52,6 +58,24 @@ def _along_history(tables: Sequence[Table], files: Sequence[InputFile]) -> bool:
     """Return whether each file is one commit (date, build) and has no label but its path: the files then lie along the commits."""
     stated = any(all(name in table.labels and len(table.labels[name].labels) == 1 for table in tables) for name in HISTORY)
     return stated and all(file.labels == {"file": file.label} for file in files)
+
+
+def _labels_of_files(tables: Sequence[Table], files: Sequence[InputFile]) -> list[Descriptor]:
+    """Return the label of each file by labels of its content that no other file has, if there are any: a dim `file` would say no more.
+
+    These are the labels of one dim, or those of all dims along which each file has one label.
+    """
+    if len(files) < 2 or any(file.labels != {"file": file.label} for file in files):
+        return []
+    if any("file" in (*table.labels, *table.columns, *table.descriptors) for table in tables):
+        return []
+    dims = [name for name in tables[0].labels if name != BENCHMARK and all(name in table.labels for table in tables)]
+    constant = tuple(name for name in dims if all(len(table.labels[name].labels) == 1 for table in tables))
+    for names in [*((name,) for name in dims), constant]:
+        combinations = [set(itertools.product(*(table.labels[name].labels for name in names))) for table in tables]
+        if len(set().union(*combinations)) == sum(map(len, combinations)):
+            return [Descriptor(dims=names, values=dict.fromkeys(keys, file.label)) for keys, file in zip(combinations, files, strict=True)]
+    return []
 
 
 def _in_given_order(joined: Table, rows: Sequence[int], files: Sequence[InputFile]) -> Table:

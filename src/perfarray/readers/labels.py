@@ -7,34 +7,47 @@ name occurs with several of its values.
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from perfarray.conventions import BENCHMARK, COMPARED, LEVELS, MARKS, THROUGHPUT, TIME
+from perfarray.conventions import BENCHMARK, COMPARED, EXECUTION, LEVELS, MARKS, SESSION, THROUGHPUT, TIME, plural
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.harmonise import rename_labels
+from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
 RESERVED = frozenset({*COMPARED, *LEVELS, *MARKS, TIME, THROUGHPUT})  # Names that no setting or further metric of a file may take
 LISTED_NAMES = 20  # Names that a note holds as data
+PLAIN_NAME = "benchmark_name"  # Coordinate: the name of a benchmark without its settings
+OCCURRENCE = "occurrence"  # Coordinate: which of the entries of one name in a file an entry is, from 1
 
 
 class LabelParts(NamedTuple):
-    """Components of a label: name, settings, and the suffix of a repeated label."""
+    """Components of a label: name, settings, the suffix of a repeated label, and the settings that are always in the label."""
 
     name: str
     settings: Mapping[str, Any]
     repeated: str = ""
+    identity: frozenset[str] = frozenset()
 
     def without(self, removed: Collection[str], plain_name: str) -> "LabelParts":
-        """Return the label without some settings; without any, the name stays."""
+        """Return the label without some settings; without any, the name stays, and without the name itself the settings."""
         remaining = {key: value for key, value in self.settings.items() if key not in removed}
-        return LabelParts(self.name if remaining.keys() == self.settings.keys() else plain_name, remaining, self.repeated)
+        name = self.name if remaining.keys() == self.settings.keys() else plain_name
+        name = "" if PLAIN_NAME in removed else name
+        return self._replace(name=name, settings=remaining, repeated="" if OCCURRENCE in removed else self.repeated)
 
     def label(self, keys: Collection[str]) -> str:
         """Return `name[setting=value,...]` with some of its settings."""
-        settings = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in keys and value is not None)
-        return f"{self.name}[{settings}]{self.repeated}" if settings else f"{self.name}{self.repeated}"
+        named = self.identity.union(keys)
+        settings = ",".join(f"{key}={value}" for key, value in self.settings.items() if key in named and value is not None)
+        return f"{name_with_settings(self.name, settings)}{self.repeated}"
+
+
+def name_with_settings(name: str, settings: str) -> str:
+    """Return `name[settings]`; where the name is a dim, the settings alone, and `all` without any."""
+    return f"{name}[{settings}]" if name and settings else name or settings or "all"
 
 
 def ambiguous_settings(files: Iterable[Sequence[LabelParts]]) -> set[str]:
@@ -57,18 +70,59 @@ def agree(tables: Sequence[Table]) -> list[Table]:
     The default for formats without an `agree` of their own; labels without components stay.
     """
     keys = ambiguous_settings(table.parts.get(BENCHMARK, ()) for table in tables)
-    return [relabelled(table, lambda label_parts: label_parts.label(keys)) for table in tables]
+    return relabelled(tables, lambda label_parts: label_parts.label(keys))
 
 
-def relabelled(table: Table, label: Callable[[Any], str]) -> Table:
-    """Return the table with benchmark labels composed again of their components, if any."""
-    if BENCHMARK not in table.parts:
-        return table
-    return rename_labels(table, BENCHMARK, dict(zip(table.labels[BENCHMARK].labels, map(label, table.parts[BENCHMARK]), strict=True)))
+def relabelled(tables: Sequence[Table], label: Callable[[Any], str]) -> list[Table]:
+    """Return the tables with benchmark labels composed again of their components, if any."""
+    components = [table.parts.get(BENCHMARK, ()) for table in tables]
+    labels = [list(map(label, parts)) for parts in components]
+    note = None
+    if any(label_parts.repeated for parts in components for label_parts in parts):
+        note = _count_repeats(labels, [[label(label_parts._replace(repeated="")) for label_parts in parts] for parts in components], tables)
+    agreed = [
+        rename_labels(table, BENCHMARK, dict(zip(table.labels[BENCHMARK].labels, names, strict=True))) if names else table
+        for table, names in zip(tables, labels, strict=True)
+    ]
+    return [replace(agreed[0], notes=(*agreed[0].notes, note)), *agreed[1:]] if note else agreed
 
 
-def unique_labels(names: Sequence[str], source: Source, repetition: str = "benchmark names occur more than once") -> list[str]:
-    """Return labels of which the second of one name is `name#2`; a note lists the repeated names."""
+def _count_repeats(labels: Sequence[list[str]], names: Sequence[Sequence[str]], tables: Sequence[Table]) -> Note | None:
+    """Write `name#1 of 2` for the labels of names that occur more often in one file than in another: these match by position alone."""
+    counts = list(map(Counter, names))
+    numbers: dict[str, set[int]] = {}
+    for count in counts:
+        for name, number in count.items():
+            numbers.setdefault(name, set()).add(number)
+    unmatched = [name for name in numbers if len(numbers[name]) > 1]
+    for file_labels, file_names, count in zip(labels, names, counts, strict=True):
+        occurrences: Counter[str] = Counter()
+        for position, name in enumerate(file_names):
+            occurrences[name] += 1
+            if count[name] > 1 and len(numbers[name]) > 1:
+                file_labels[position] = f"{name}#{occurrences[name]} of {count[name]}"
+    if not unmatched:
+        return None
+    times = " or ".join(map(str, sorted(numbers[unmatched[0]])))
+    sentence = (
+        f"{unmatched[0]!r} occurs {times} times in a file, and nothing else tells its entries apart. "
+        "Files with different numbers of them are not compared by position. Give each entry a name of its own."
+    )
+    if any(OCCURRENCE in table.descriptors for table in tables):
+        sentence = f"{sentence} {as_repetitions(max(int(table.levels[EXECUTION].max(initial=0)) for table in tables) > 0)}"
+    return Note("unmatched_repeats", sentence, {"repeated": len(unmatched), "names": unmatched[:LISTED_NAMES]})
+
+
+def as_repetitions(has_executions: bool) -> str:
+    """Return how entries of one name are read as repetitions: of a level that the file does not have."""
+    level = SESSION if has_executions else EXECUTION
+    return f"If they are runs of one benchmark, dims={{{level!r}: {OCCURRENCE!r}}} reads them as {plural(level)}."
+
+
+def unique_labels(
+    names: Sequence[str], source: Source, repetition: str = "benchmark names occur more than once", remedy: str = ""
+) -> list[str]:
+    """Return labels of which the second of one name is `name#2`; a note lists the repeated names, and says what to do."""
     used_labels = set(names)
     if len(used_labels) == len(names):
         return list(names)
@@ -82,12 +136,10 @@ def unique_labels(names: Sequence[str], source: Source, repetition: str = "bench
         used_labels.add(label)
         labels.append(label)
     repeated = [name for name, count in Counter(names).items() if count > 1]
-    source.note(
-        "repeated_names",
-        f"{len(repeated)} {repetition}; all are kept, the second as {repeated[0] + '#2'!r}: {listed(repeated, 5)}",
-        repeated=len(repeated),
-        names=repeated[:LISTED_NAMES],
-    )
+    if OCCURRENCE not in source.options.dims.values():
+        sentence = f"{len(repeated)} {repetition}; all are kept, the second as {repeated[0] + '#2'!r}: {listed(repeated, 5)}"
+        values = {"repeated": len(repeated), "names": repeated[:LISTED_NAMES]}
+        source.note("repeated_names", f"{sentence}. {remedy}" if remedy else sentence, **values)
     return labels
 
 

@@ -26,10 +26,10 @@ class LocatedGroup(NamedTuple):
 
 
 def lazy_table(path: Path, read: Callable[[Path], xr.Dataset], chunks: Any) -> xr.Dataset | None:
-    """Return the timings of a Parquet or Arrow table in dask arrays; None where its labels alone do not say what goes where."""
+    """Return the timings of a large Parquet or Arrow table in dask arrays; None for a small one, and where labels do not say the place."""
     try:
         rows = rows_of(path)
-        if rows.groups is None:
+        if rows.groups is None or rows.is_small:
             return None
         cells = cells_of(rows, read, progress=None)
         groups, length, gaps = _groups(cells)

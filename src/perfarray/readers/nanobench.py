@@ -1,7 +1,7 @@
 """nanobench JSON (`templates::json()`): a file is an execution, epochs are its iterations; `loops` is the number of iterations in an epoch.
 
-`elapsed` is the time of one iteration; the `batch` of operations that an iteration does stays a coordinate. Counters of the processor are
-variables, per iteration; one that is 0 in the whole file was not counted.
+`elapsed` is the time of one iteration; the `batch` of operations that an iteration does stays a coordinate. Counters are variables, per
+iteration. Those of the processor are 0 in the whole file if it could not count them, and those of the system if nothing could.
 """
 
 from typing import Any
@@ -13,7 +13,8 @@ from perfarray.readers.shapes import ANY, TEXT, has_keys, rows_with
 from perfarray.tables.columns import Table
 
 NAME = "nanobench"
-COUNTERS = ("instructions", "cpucycles", "branchinstructions", "branchmisses", "pagefaults", "contextswitches")
+OF_PROCESSOR = ("instructions", "cpucycles", "branchinstructions", "branchmisses")
+COUNTERS = (*OF_PROCESSOR, "pagefaults", "contextswitches")
 SETTINGS = ("title", "complexityN", "batch")
 UNSET = -1  # What stands for a size that was not given
 SHAPE = {"results": [{"name": TEXT, "measurements": [{"iterations": ANY, "elapsed": ANY}]}]}
@@ -31,19 +32,22 @@ def read(source: Source) -> Table:
     """Read the epochs: benchmark x execution x iteration."""
     results = source.json["results"]
     entries = [_entry(source, f"results[{index}]", result) for index, result in enumerate(results)]
-    counted = {name for entry in entries for run in entry.runs for name, values in run.values.items() if values.any()}
-    return table_of_entries(source, entries, kinds=KINDS | {name: ("1", LOWER) for name in COUNTERS if name in counted})
+    positive = {name for entry in entries for run in entry.runs for name, values in run.values.items() if (values > 0).any()}
+    counted = [name for name in COUNTERS if not positive.isdisjoint(OF_PROCESSOR if name in OF_PROCESSOR else COUNTERS)]
+    return table_of_entries(source, entries, kinds=KINDS | dict.fromkeys(counted, ("1", LOWER)))
 
 
 def _entry(source: Source, location: str, result: dict[str, Any]) -> Entry:
     """Return one benchmark; without an epoch it was not measured, and has no run."""
-    measurements = result["measurements"]
-    columns = {name: values for name, (_, values) in columns_by_name(source, measurements).items()}
-    values = {TIME: times(source, f"{location}: 'elapsed'", [measurement["elapsed"] for measurement in measurements])}
-    for name in COUNTERS:
-        if name in columns and len(columns[name]) == len(measurements):
-            values[name] = amounts(source, f"{location}: {name!r}", columns[name])
-    loops = amounts(source, f"{location}: 'iterations'", [measurement["iterations"] for measurement in measurements], above_zero=True)
-    settings = {name: None if result.get(name) == UNSET else result.get(name) for name in SETTINGS}
+    measurements, name = result["measurements"], result["name"]
+    columns = {key: values for key, (_, values) in columns_by_name(source, measurements).items()}
+    elapsed = [measurement["elapsed"] for measurement in measurements]
+    values = {TIME: times(source, f"{location}: 'elapsed'", elapsed, benchmark=name)}
+    for key in COUNTERS:
+        if key in columns and len(columns[key]) == len(measurements):
+            values[key] = amounts(source, f"{location}: {key!r}", columns[key], benchmark=name)
+    iterations = [measurement["iterations"] for measurement in measurements]
+    loops = amounts(source, f"{location}: 'iterations'", iterations, above_zero=True, benchmark=name)
+    settings = {key: None if result.get(key) == UNSET else result.get(key) for key in SETTINGS}
     runs = [Run(values, {LOOPS: loops})] if measurements else []
-    return Entry(result["name"], runs, settings, {"unit": result.get("unit")})
+    return Entry(name, runs, settings, {"unit": result.get("unit")})

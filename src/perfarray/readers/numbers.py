@@ -1,13 +1,13 @@
 """Numbers in files: one parser, and one set of checks that name the file, the place in it and what stands there.
 
-A number is finite and written in digits of ASCII: `1_000`, `inf`, `nan` and the digits of other scripts are none. A time is above 0 unless
-its run failed; times of the processor and rates are not below 0; and a file holds a measurement, or a run that failed or was stopped.
+A number is finite and written in digits of ASCII: `1_000`, `inf`, `nan` and the digits of other scripts are none. Times and rates are not
+below 0 (a time of 0 is one that a coarse clock does not see); and a file holds a measurement, or a run that failed or was stopped.
 """
 
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from math import inf, isfinite, nan
+from math import inf, isfinite, isnan, nan, nextafter
 from sys import float_info
 from typing import Any
 
@@ -20,6 +20,7 @@ from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 from perfarray.tables.measured import check_values
 
+SMALLEST = nextafter(0.0, inf)  # The least number above 0
 WRITTEN = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*", re.A | re.I)
 
 
@@ -73,26 +74,29 @@ def checked(
     source: Source,
     *,
     above_zero: bool = False,
+    from_zero: bool = False,
     missing: Collection[str | None] = (),
 ) -> Floats:
-    """Return numbers, or texts of numbers, as an array; raise at the first that is none.
+    """Return numbers, or texts of numbers, as an array; raise at the first that is none, or is too small.
 
     `locate` returns the place of a value in the file for the message. `missing` are texts (or None) of a value that was not measured,
-    which is NaN in the array; with `"NaN"` among them, NaN is allowed too.
+    which is NaN in the array; a number that is not finite is missing where its text is, `"NaN"`, `"inf"` or `"-inf"`.
     """
     try:
         array = _plain(values)
     except OverflowError:
         array = None
-    if array is not None and bool(np.isfinite(array).all()) and not (above_zero and bool((array <= 0).any())):
+    least = SMALLEST if above_zero else 0.0 if from_zero else -inf
+    if array is not None and bool(np.isfinite(array).all()) and not bool((array < least).any()):
         return array
+    limit = " above 0" if above_zero else " from 0" if from_zero else ""
     values = values.tolist() if isinstance(values, np.ndarray) else values
     parsed = [_value(value, missing) for value in values]
     for index, value in enumerate(parsed):
-        if value is None or (above_zero and value <= 0):
+        if value is None or value < least:
             written = repr(values[index])
             written = written if len(written) <= 60 else f"{written[:60]}..."
-            raise source.error(f"{locate(index)} is {written}; expected a number{' above 0' if above_zero else ''}")
+            raise source.error(f"{locate(index)} is {written}; expected a number{limit}")
     return np.array(parsed, dtype=float)
 
 
@@ -123,6 +127,6 @@ def _value(value: Any, missing: Collection[str | None]) -> float | None:
         return nan if value in missing else number(value or "")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if value != value:
-        return nan if "NaN" in missing else None
+    if isinstance(value, float) and not isfinite(value):
+        return nan if ("NaN" if isnan(value) else str(value)) in missing else None
     return float(value) if abs(value) <= float_info.max else None

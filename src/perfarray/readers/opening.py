@@ -1,12 +1,8 @@
 """Files as text, JSON or XML: compression recognised by content, limits, errors that name the file and the place in it."""
 
-import bz2
-import gzip
 import json
-import lzma
 import os
 import re
-import zlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -14,9 +10,10 @@ from io import BytesIO
 from pathlib import Path
 from stat import S_ISFIFO
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from perfarray.timings.notes import Note
+from perfarray.readers.compression import COMPRESSIONS, DAMAGED, first_bytes, is_compressed, packing_problem
+from perfarray.timings.notes import Note, escape_controls
 from perfarray.timings.options import options
 
 T = TypeVar("T")
@@ -25,11 +22,10 @@ UNPACKED = 1 << 24  # Bytes any compressed file may unpack to, however small it 
 CHUNK = 1 << 20  # Bytes of one read from a pipe or device, which has no size
 HEAD = 4096  # Characters by which a format is first recognised
 BEGINNING = 1 << 16  # Characters that the comments and the header of a table may have together
-COMPRESSIONS = ((b"\x1f\x8b", gzip.open, ".gz"), (b"BZh", bz2.open, ".bz2"), (b"\xfd7zXZ\x00", lzma.open, ".xz"))
-DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)  # Errors of unpacking
-# Characters that move the cursor of a terminal, or turn the direction of a text
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # Bytes that no text has, whatever its encoding
+# A text of JSON, or what C and Fortran print for no number, which JSON does not have; each part takes time in proportion to its length
+NOT_FINITE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(?<![\w.])[+-]?(?:(nan(?:\([^()\s]{0,20}\))?)|inf(?:inity)?)(?![\w.])', re.I | re.S)
+HALF = re.compile(r"\\u[dD][89a-fA-F]")  # An escape in JSON that may stand for half of a letter
 COLUMN = re.compile(r"""(?<=column )(?:'[^'\n]*'|"[^"\n]*")""")  # A column in a message
 MOST_NAMES = 10_000  # Names of a folder that are compared with a missing one: so many take half a second
 
@@ -56,18 +52,20 @@ def suggest_name(error: MissingFileError, path: Path) -> None:
 
 
 class FileOptions(NamedTuple):
-    """What the caller says of files: their format, which settings or columns are dims, the pattern of home-grown files, the encoding."""
+    """What the caller says of files: format, settings or columns that are dims, pattern, encoding, and whether failed runs keep times."""
 
     format: str | None = None
     dims: Mapping[str, str | int] = MappingProxyType({})
     pattern: str | None = None
     encoding: str | None = None
+    keep_failed: bool = False
 
 
 class Source:
     """One file: its path, its text and its JSON, each read once and only when asked for, and the notes on it.
 
     Readers put what a user should know into `notes`. `answers` holds the results of `once`, which the files of one archive share.
+    `no_numbers` holds the places of values that are none, and `failures` what failed and why: each becomes one note, once the file is read.
     Without an encoding a file is UTF-8; a table that is not is read as Western text of one byte a character, with a note.
     `contents` holds the members of the tar or zip archive that contains this file, by the path each would have in a folder. `columns`
     maps names of columns that the caller gave to those in the file, which messages use.
@@ -83,6 +81,8 @@ class Source:
         self.path = path
         self.options = file_options
         self.notes: list[Note] = []
+        self.no_numbers: list[str] = []
+        self.failures: list[str] = []
         self.columns: Mapping[str, str] = {}
         self._answers: dict[Any, Any] = {} if answers is None else answers
         self._contents = contents
@@ -98,7 +98,7 @@ class Source:
     def note(self, code: str, sentence: str, **values: Any) -> None:
         """Add a note on this file; its name comes before the sentence."""
         sentence = escape_and_truncate(f"{self.path}: {self._with_names_in_file(sentence)}")
-        self.notes.append(Note(code, sentence, {"file": str(self.path), **values}))
+        self.notes.append(Note(code, sentence, {"file": text_of_path(str(self.path)), **values}))
 
     def error(self, message: str) -> FileError:
         """Return an error that names this file."""
@@ -122,6 +122,7 @@ class Source:
         """Return this file with another text; its notes go to this file."""
         source = Source(self.path, self._answers, self.options, self._contents)
         source.ascii, source.text, source.notes = None, text, self.notes
+        source.no_numbers, source.failures = self.no_numbers, self.failures
         return source
 
     @contextmanager
@@ -157,7 +158,9 @@ class Source:
         return b"".join(chunks)
 
     def unpacked(self) -> bytes:
-        """Return the bytes without compression."""
+        """Return the bytes without compression, or raise where they are packed in another way, or once more."""
+        if problem := self.packing_problem:
+            raise self.error(problem)
         for magic, unpack, name in COMPRESSIONS:
             if self.packed.startswith(magic):
                 most, limit = self.most_unpacked()
@@ -171,12 +174,17 @@ class Source:
                 return content
         return self.packed
 
+    @property
+    def packing_problem(self) -> str:
+        """Why nothing is read of a file that is packed, and what unpacks it; empty where it can be read."""
+        return packing_problem(self.first_bytes)
+
     @cached_property
     def ascii(self) -> bytes | None:
         """The bytes of a file of ASCII with line feeds: a large table need not become text. None of any other, and of a compressed one."""
         content = self.packed
         is_text = content.isascii() and b"\0" not in content and b"\r" not in content
-        as_written = self.options.encoding is None and not any(content.startswith(magic) for magic, _, _ in COMPRESSIONS)
+        as_written = self.options.encoding is None and not is_compressed(content)
         return content if is_text and as_written else None
 
     @property
@@ -225,7 +233,7 @@ class Source:
     @cached_property
     def first_bytes(self) -> bytes:
         """The first bytes without compression, as many as unpack."""
-        return _first_bytes(BytesIO(self.packed))
+        return first_bytes(BytesIO(self.packed), HEAD)
 
     @property
     def looks_like_json(self) -> bool:
@@ -240,7 +248,10 @@ class Source:
             raise self.error("is empty")
         with self.within_memory():
             try:
-                return json.loads(text)
+                content = _json_with_bare_words(text)
+                if HALF.search(text):  # half of a letter, which no output can hold
+                    content = json.loads(json.dumps(content, ensure_ascii=False).encode(errors="replace"))
+                return content
             except json.JSONDecodeError as error:
                 reason = "the file is cut off" if _is_cut_off(text.strip(), error) else error.msg
                 raise self.error(f"is not valid JSON: {reason} at line {error.lineno}, column {error.colno}") from None
@@ -289,7 +300,30 @@ def escape_and_truncate(message: str) -> str:
     """Return a message with no more characters than are allowed, and none that moves a terminal's cursor."""
     limit = options().max_message
     short = message if len(message) <= limit else f"{message[:limit]}... ({len(message) - limit} characters more)"
-    return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], short)
+    return escape_controls(short)
+
+
+def text_of_path(path: str) -> str:
+    """Return a path as a text that every output can hold: bytes that are not UTF-8 are escapes."""
+    return path.encode(errors="backslashreplace").decode()
+
+
+def _json_with_bare_words(text: str) -> Any:
+    """Return parsed JSON, in which a number may be a bare `nan`, `-nan(ind)` or `inf`, as printf writes them."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        in_words_of_python = NOT_FINITE.sub(_python_word, text)
+        with suppress(json.JSONDecodeError):
+            return json.loads(in_words_of_python)
+        raise error  # that of the second text has other places
+
+
+def _python_word(match: re.Match[str]) -> str:
+    """Return a text as it is, and a bare word as Python writes it."""
+    if match[0].startswith('"'):
+        return match[0]
+    return "NaN" if match[1] else f"{'-' if match[0].startswith('-') else ''}Infinity"
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -314,7 +348,7 @@ def first_line(text: str, prefix: str, pattern: re.Pattern[str]) -> re.Match[str
 def read_head(path: Path) -> str:
     """Return the first characters of a file of any size, unpacked, as `Source.head` has them."""
     with open(path, "rb", opener=_opened) as file:
-        return _text_of(_first_bytes(file))
+        return _text_of(first_bytes(file, HEAD))
 
 
 def _is_named_pipe(path: Path) -> bool:
@@ -336,19 +370,6 @@ def _opened(path: str, flags: int) -> int:
 
 def _text_of(first: bytes) -> str:
     return _line_feeds(first.decode("utf-8-sig", errors="replace"))[:HEAD]
-
-
-def _first_bytes(file: BinaryIO) -> bytes:
-    first = file.read(HEAD)
-    for magic, unpack, _ in COMPRESSIONS:
-        if first.startswith(magic):
-            file.seek(0)
-            content = b""
-            with unpack(file) as unpacked, suppress(*DAMAGED):
-                while len(content) < HEAD and (chunk := unpacked.read1(HEAD)):
-                    content += chunk
-            return content
-    return first
 
 
 def _line_feeds(text: str) -> str:

@@ -8,8 +8,8 @@ from io import BytesIO
 from os.path import normpath
 from pathlib import Path
 
-from perfarray.readers.opening import DAMAGED, FileError, Source
-from perfarray.timings.options import options
+from perfarray.readers.compression import DAMAGED
+from perfarray.readers.opening import FileError, Source
 
 Member = tuple[str, int, Callable[[int], bytes]]  # Name, size, and what reads so many bytes
 ZIP = b"PK\x03\x04"
@@ -39,14 +39,13 @@ def members(source: Source) -> dict[Path, bytes]:
     """Return the regular files in an archive by the path each would have in a folder of the archive's name.
 
     Links, devices and folders are left out: a link may lead anywhere. An archive that is damaged, has too many members or too much in them,
-    or a member whose name leads out of it is refused.
+    or a member whose name leads out of it is refused. A sparse file counts with its blanks.
     """
     contents: dict[Path, bytes] = {}
     total = 0
-    packed_as_zip = source.packed.startswith(ZIP)
-    size_limit, limit = source.most_unpacked() if packed_as_zip else (options().max_file_bytes, "max_file_bytes")
+    content, (size_limit, limit) = source.unpacked(), source.most_unpacked()
     try:
-        for name, size, read_bytes in _zipped(source) if packed_as_zip else _taped(source):
+        for name, size, read_bytes in _zipped(content) if content.startswith(ZIP) else _taped(content):
             total += size
             if total > size_limit:
                 source.too_large(size_limit, limit)
@@ -63,15 +62,15 @@ def members(source: Source) -> dict[Path, bytes]:
     return contents
 
 
-def _taped(source: Source) -> Iterator[Member]:
-    with tarfile.open(fileobj=BytesIO(source.unpacked()), mode="r:") as archive:
+def _taped(content: bytes) -> Iterator[Member]:
+    with tarfile.open(fileobj=BytesIO(content), mode="r:") as archive:
         for member in archive:
             if member.isreg():
                 yield member.name, member.size, archive.extractfile(member).read  # type: ignore[union-attr]
 
 
-def _zipped(source: Source) -> Iterator[Member]:
-    with zipfile.ZipFile(BytesIO(source.packed)) as archive:
+def _zipped(content: bytes) -> Iterator[Member]:
+    with zipfile.ZipFile(BytesIO(content)) as archive:
         for member in archive.infolist():
             if not member.is_dir() and (member.external_attr >> 28) in (0, 8):
                 with archive.open(member) as file:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, TIME, UNKNOWN, seconds_factor
-from perfarray.readers.entries import Entry, Run, renamed, table_along
+from perfarray.readers.entries import Entry, Run, amounts, renamed, table_along
 from perfarray.readers.labels import variable_name
-from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -58,7 +57,7 @@ def read(source: Source) -> Table:
             if not texts or description in INSTALLATION:
                 n_without_runs += 1
                 continue
-            values = checked(texts, _locate(index, name), source, above_zero=variable == TIME) * factor
+            values = amounts(source, _locate(index, name), texts, from_zero=variable == TIME) * factor
             runs.setdefault(_text(entry, "Identifier") or UNKNOWN, []).extend(Run({variable: np.array([value])}) for value in values)
         for system, system_runs in runs.items():
             entries.setdefault(system, []).append(Entry(name, system_runs, settings, metadata))

@@ -1,24 +1,24 @@
 """pyperf JSON (https://pyperf.readthedocs.io): worker processes are executions, their values iterations, warm-ups marked.
 
 Versions 3 to 6 (2016-17, `version` an integer) and "1.0" (since, a string) are read. Runs without values calibrate the number of loops
-and are no executions: `attrs["n_calibration_runs"]` counts them. A value is the time of one loop; `loops` and `execution_seconds` say
-what taking it cost.
+and are no executions: `attrs["n_calibration_runs"]` counts them; a benchmark of such runs alone failed. A value is the time of one loop;
+`loops` and `execution_seconds` say what taking it cost.
 """
 
 import itertools
 from collections.abc import Callable
 from datetime import datetime
+from math import isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.conventions import BENCHMARK, EXECUTION, ITERATION, LOOPS, LOWER, SECONDS, TIME, price_of
 from perfarray.numerics.types import Integers
-from perfarray.readers.entries import positions_within
+from perfarray.readers.entries import SHOWN, amounts, positions_within
 from perfarray.readers.labels import number_or_text, unique_labels
-from perfarray.readers.numbers import checked
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, COUNT, NUMBER, TEXT, Either, has_keys, rows_with
+from perfarray.readers.shapes import ANY, COUNT, NULL, NUMBER, TEXT, Either, has_keys, rows_with
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 
 NAME = "pyperf"
@@ -37,24 +37,26 @@ DESCRIPTORS = {
     "tags": "tags",
 }
 METADATA = {"loops?": COUNT, "inner_loops?": COUNT, "cpu_count?": COUNT, "duration?": Either(NUMBER, TEXT)}
-WARMUP = Either((COUNT, NUMBER), NUMBER)
-RUN = {"values?": [NUMBER], "samples?": [NUMBER], "raw_samples?": [NUMBER], "warmups?": [WARMUP], "metadata?": METADATA}
+VALUE = Either(NUMBER, NULL)
+WARMUP = Either((COUNT, VALUE), VALUE)
+RUN = {"values?": [VALUE], "samples?": [VALUE], "raw_samples?": [VALUE], "warmups?": [WARMUP], "metadata?": METADATA}
 SHAPE = {"version": ANY, "benchmarks": [{"runs": [RUN], "common_metadata?": METADATA, "metadata?": METADATA}], "metadata?": METADATA}
 
 Metadata = dict[str, Any]
 
 
 class Run(NamedTuple):
-    """A run with values: index of its benchmark, number of warm-ups, warm-ups and values, metadata, and the cost of the values.
+    """A run with values, or a failed one: index of its benchmark, number of warm-ups, warm-ups and values, metadata, cost of the values.
 
     Costs are the loops of a value, the seconds of a value with its set-up, and the seconds of the run beyond its values.
     """
 
     bench: int
     n_warmups: int
-    values: list[float]
+    values: list[float | None]
     metadata: Metadata
     costs: tuple[int | None, float | None, float | None]
+    failed: bool = False
 
 
 started = has_keys("benchmarks", "runs|warmups|perf_version|common_metadata")
@@ -83,10 +85,12 @@ def read(source: Source) -> Table:
         start = _start_seconds(bench["runs"])
         all_runs = [_run(index, run, bench_metadata, version in RAW_WARMUPS, start) for run in bench["runs"]]
         bench_runs = [run for run in all_runs if run is not None]
-        if not bench_runs:
-            raise source.error(f"benchmark {names[index]!r} (benchmarks[{index}]) has {len(all_runs)} runs and no values in any of them")
-        runs += bench_runs
         n_calibrations += len(all_runs) - len(bench_runs)
+        if not bench_runs:
+            source.failures.append(f"{names[index][:SHOWN]}: it has {len(all_runs)} runs and no values in any of them")
+        runs += bench_runs or [Run(index, 0, [nan], {}, (None, None, None), failed=True)]
+    if all(run.failed for run in runs):
+        raise source.error(f"benchmark {names[0]!r} (benchmarks[0]) has {len(benchmarks[0]['runs'])} runs and no values in any of them")
     return _table(source, runs, names, metadata, n_calibrations)
 
 
@@ -117,11 +121,11 @@ def _run(index: int, run: Metadata, bench_metadata: Metadata, raw_warmups: bool,
     loops = _count("loops", metadata, bench_metadata) * inner_loops
     measured, divisor = run.get("values") or run.get("samples"), 1
     if not measured and run.get("raw_samples"):
-        measured, divisor = [value / loops for value in run["raw_samples"]], loops
+        measured, divisor = [_divided(value, loops) for value in run["raw_samples"]], loops
     if not measured:
         return None
     warmups = [
-        pair / divisor if not isinstance(pair, list) else pair[1] / (pair[0] * inner_loops) if raw_warmups else pair[1]
+        _divided(pair, divisor) if not isinstance(pair, list) else _divided(pair[1], pair[0] * inner_loops) if raw_warmups else pair[1]
         for pair in run.get("warmups") or ()
     ]
     described = metadata if not DESCRIPTORS.keys().isdisjoint(metadata) else {}
@@ -129,8 +133,13 @@ def _run(index: int, run: Metadata, bench_metadata: Metadata, raw_warmups: bool,
     return Run(index, len(warmups), [*warmups, *measured], described, costs)
 
 
+def _divided(value: float | None, divisor: float) -> float | None:
+    """Return a value for one loop; what is null stays so."""
+    return None if value is None else value / divisor
+
+
 def _costs(
-    measured: list[float], warmups: list[float], loops: int, metadata: Metadata, bench_metadata: Metadata, start: float
+    measured: list[Any], warmups: list[Any], loops: int, metadata: Metadata, bench_metadata: Metadata, start: float
 ) -> tuple[int | None, float | None, float | None]:
     """Return the costs of one run, None where the file does not state them.
 
@@ -139,7 +148,7 @@ def _costs(
     if ("loops" not in metadata and "loops" not in bench_metadata) or bench_metadata.get("unit", "second") != "second":
         return None, None, None
     duration: Any = metadata.get("duration", bench_metadata.get("duration"))
-    if not all(isinstance(value, int | float) for value in [*measured, *warmups]):
+    if not all(isinstance(value, int | float) and isfinite(value) for value in [*measured, *warmups]):
         return loops, None, None
     value_seconds, warmup_seconds = loops * sum(measured), loops * sum(warmups)
     if not isinstance(duration, int | float):
@@ -158,6 +167,7 @@ def _count(name: str, metadata: Metadata, bench_metadata: Metadata) -> int:
 
 def _table(source: Source, runs: list[Run], names: list[str], metadata: list[Metadata], n_calibrations: int) -> Table:
     bench, n_warmups, lengths = np.array([(run.bench, run.n_warmups, len(run.values)) for run in runs], dtype=np.intp).T
+    failed = np.array([run.failed for run in runs])
     execution = np.arange(len(bench)) - np.searchsorted(bench, bench)
     codes, executions, iterations = np.repeat(bench, lengths), np.repeat(execution, lengths), positions_within(lengths)
     values = list(itertools.chain.from_iterable(run.values for run in runs))
@@ -171,24 +181,24 @@ def _table(source: Source, runs: list[Run], names: list[str], metadata: list[Met
         raise source.error(f"unit {unknown[0]!r} is not one pyperf knows: {', '.join(VARIABLES)}")
     metrics = {}
     for unit in dict.fromkeys(units):
-        rows = np.flatnonzero(np.array([bench_unit == unit for bench_unit in units])[codes])
+        rows = np.flatnonzero(np.array([bench_unit == unit for bench_unit in units])[codes] & ~np.repeat(failed, lengths))
         metrics[VARIABLES[unit][0]] = _metric(source, values, rows, VARIABLES[unit], locate)
     cells = [(names[run.bench], position) for run, position in zip(runs, execution.tolist(), strict=True)]
     return Table(
         labels={BENCHMARK: Column(codes=codes, labels=names)},
         levels={EXECUTION: executions, ITERATION: iterations},
         metrics=metrics,
-        marks={"warmup": iterations < np.repeat(n_warmups, lengths)},
+        marks={"warmup": iterations < np.repeat(n_warmups, lengths)} | ({"failed": np.repeat(failed, lengths)} if failed.any() else {}),
         descriptors=_descriptors(names, metadata, runs, cells) | _date(source.json) | _prices(runs, cells),
         metric=TIME if TIME in metrics else next(iter(metrics)),
         counts={"n_calibration_runs": n_calibrations},
     )
 
 
-def _metric(source: Source, values: list[float], rows: Integers, variable: tuple[str, str], locate: Callable[[int], str]) -> Metric:
+def _metric(source: Source, values: list[float | None], rows: Integers, variable: tuple[str, str], locate: Callable[[int], str]) -> Metric:
     stated = values if len(rows) == len(values) else [values[row] for row in rows]
     column = np.full(len(values), np.nan)
-    column[rows] = checked(stated, lambda index: locate(int(rows[index])), source, above_zero=variable[0] == TIME)
+    column[rows] = amounts(source, lambda index: locate(int(rows[index])), stated, from_zero=variable[0] == TIME)
     return Metric(values=column, units=variable[1], better=LOWER)
 
 

@@ -59,6 +59,7 @@ def _entry(source: Source, location: str, bench: dict[str, Any]) -> Entry:
     elif stats.get("rounds", len(rounds)) != len(rounds):
         sentence = f"{location} has {len(rounds)} of {stats['rounds']} rounds"
         source.note("missing_rounds", sentence, rounds=len(rounds), stated=stats["rounds"])
-    run = Run({TIME: times(source, f"{location}: 'data'", rounds)}, {LOOPS: np.repeat(loops, len(rounds))})
-    metadata = {"benchmark_name": str(bench["fullname"]).partition("[")[0]} | ({"group": str(bench["group"])} if bench.get("group") else {})
-    return Entry(str(bench["fullname"]), [run], bench.get("params") or NOTHING, metadata)
+    name = str(bench["fullname"])
+    run = Run({TIME: times(source, f"{location}: 'data'", rounds, benchmark=name)}, {LOOPS: np.repeat(loops, len(rounds))})
+    metadata = {"benchmark_name": name.partition("[")[0]} | ({"group": str(bench["group"])} if bench.get("group") else {})
+    return Entry(name, [run], bench.get("params") or NOTHING, metadata)

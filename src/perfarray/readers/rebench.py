@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, renamed, table_of_entries
+from perfarray.readers.entries import Entry, Run, amounts, renamed, table_of_entries
 from perfarray.readers.labels import variable_name
-from perfarray.readers.numbers import checked, value_of, whole
+from perfarray.readers.numbers import value_of, whole
 from perfarray.readers.opening import Source, first_line, json_object
 from perfarray.readers.shapes import ANY, NULL, NUMBER, SCALAR, TEXT, Either, rows_with
 from perfarray.tables.columns import Table
@@ -186,7 +186,8 @@ def _run(source: Source, by_variable: dict[str, dict[int, Point]], names: dict[t
     for name, by_iteration in by_variable.items():
         points = list(by_iteration.values())
         locations = [f"{point.location}: {point.measured[0]!r}" for point in points]
-        numbers = checked([point.value for point in points], locations.__getitem__, source, above_zero=name == TIME)
+        stated, benchmark = [point.value for point in points], points[0].name
+        numbers = amounts(source, locations.__getitem__, stated, from_zero=name == TIME, benchmark=benchmark)
         values[name] = np.full(len(columns), np.nan)
         values[name][[columns[iteration] for iteration in by_iteration]] = numbers * [names[point.measured][1] for point in points]
     return Run(values)

@@ -12,6 +12,7 @@ import numpy as np
 from perfarray.conventions import EXECUTION, ITERATION
 from perfarray.numerics.types import Integers
 from perfarray.readers import custom, labels
+from perfarray.readers.entries import note_failures, note_no_numbers
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.shapes import ANY, deviation
@@ -19,7 +20,7 @@ from perfarray.readers.suggestions import suggestion
 from perfarray.tables.columns import Table
 
 # Errors of a reader where the content is not as its format has it
-MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError)
 
 
 class Format(NamedTuple):
@@ -100,6 +101,8 @@ def read_table(source: Source, file_format: Format, reader: Callable[[Source], T
         raise source.error("is empty")
     try:
         table = (reader or file_format.read)(source)
+        note_no_numbers(source, source.no_numbers)
+        note_failures(source, source.failures)
         check_measured(source, table)
     except MISFIT as error:
         reason = _deviation(source, file_format)

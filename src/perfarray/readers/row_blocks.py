@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 from perfarray.readers import parquet, tidy_csv
 from perfarray.readers.finding import find_files
-from perfarray.readers.opening import FileError, read_head
+from perfarray.readers.opening import FileError, Source, read_head
 from perfarray.tables.measured import value_column
+from perfarray.timings.options import options
 
+READ_AT_ONCE = 1 << 26  # bytes of a table up to which every door reads it at once: one reader decides what its columns are
+CELL = 8  # bytes of a number, or of the code of a label, in memory
 BLOCK = 1 << 24  # bytes of a CSV file that are read at once
 ROWS = 1 << 18  # rows of a Parquet file that are read at once
 
@@ -26,6 +29,7 @@ class Rows(NamedTuple):
     values: list[str]
     blocks: ReadRows
     groups: Callable[[], Iterator[ReadRows]] | None  # rows that can be read without the others
+    is_small: bool  # whether it is read at once by every door
     write: Callable[[Any, Path], None]
 
     def error(self, message: str) -> FileError:
@@ -35,7 +39,9 @@ class Rows(NamedTuple):
 
 def rows_of(place: Path) -> Rows:
     """Return a table as rows."""
-    return _of_parquet(place) if place.is_dir() or place.suffix.lower() in parquet.SUFFIXES else _of_csv(place)
+    rows = _of_parquet(place) if place.is_dir() or place.suffix.lower() in parquet.SUFFIXES else _of_csv(place)
+    tidy_csv.check_columns(rows.error, rows.columns)
+    return rows
 
 
 def _of_csv(place: Path) -> Rows:
@@ -56,6 +62,9 @@ def _of_csv(place: Path) -> Rows:
     values = [name for name in columns if value_column(name) or name == stated.get("metric")]
     kinds = {name: pa.float64() if name in values else pa.string() for name in columns}
     skipped = comments.count("\n") + 1
+    most = min(READ_AT_ONCE, options().max_file_bytes)
+    with pa.input_stream(str(place)) as unpacked:
+        is_small = len(unpacked.read(most + 1)) <= most
 
     def blocks(names: list[str]) -> Iterator[Any]:
         convert = csv.ConvertOptions(column_types=kinds, include_columns=names, null_values=tidy_csv.MISSING, strings_can_be_null=False)
@@ -71,31 +80,38 @@ def _of_csv(place: Path) -> Rows:
             out.write(comments.encode())
             csv.write_csv(table, out, csv.WriteOptions(quoting_style="needed"))
 
-    return Rows(place, columns, values, blocks, None, write_small)
+    return Rows(place, columns, values, blocks, None, is_small, write_small)
 
 
 def _of_parquet(place: Path) -> Rows:
     """Return Parquet or Arrow files as rows; the keys of a partitioned folder are columns of text."""
     try:
         import pyarrow as pa
+        from pyarrow import dataset as files_of_rows
         from pyarrow import ipc
-        from pyarrow import parquet as files_of
+        from pyarrow import parquet as parquet_of
     except ImportError as error:
         raise ImportError("a table is streamed by pyarrow, which is not installed; install perfarray[tables]") from error
     tables = parquet.one_table_each(find_files(place, "file", None))
     if len(tables) != 1:
         raise FileError(f"{place}: holds {len(tables)} tables; give one of them, or the folder of one partitioned table")
     root, paths = tables[0].path, tables[0].parts or (tables[0].path,)
-    try:
-        schema = _stored_in(paths[0]).schema
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{paths[0]}: is cut off or damaged: {error}") from None
+    schemas, n_rows = dict[Path, Any](), dict[Path, int]()
+    for path in paths:
+        try:
+            schemas[path], n_rows[path] = _stored_in(path).schema, files_of_rows.dataset(path, format=_format(path)).count_rows()
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(f"{path}: is cut off or damaged: {error}") from None
+    paths = tuple(path for path in paths if n_rows[path]) or paths[:1]
+    schema, source = schemas[paths[0]], Source(root)
+    stated = parquet.agreed(source, {path.name: parquet.stated_in(schemas[path]) for path in paths})
+    if stated.keys() != parquet.stated_in(schema).keys():
+        raise source.error("its parts state several units of time, which cannot be streamed. Write all parts in one unit")
     keys = dict.fromkeys(parquet.keys_of(paths[0].relative_to(root)) if tables[0].parts else ())
     columns = [name for name in schema.names if not name.startswith(parquet.ROW_INDEX)]
     columns += [name for name in keys if name not in columns]
-    metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (schema.metadata or {}).items()}
-    roles = parquet.roles_written(metadata.get(parquet.PROGRAM, ""), columns) or {"value": {}}
-    values = [name for name in columns if value_column(name) or name == metadata.get("metric") or name in roles["value"]]
+    roles = parquet.roles_written(stated.get(parquet.PROGRAM, ""), columns) or {"value": {}}
+    values = [name for name in columns if value_column(name) or name == stated.get("metric") or name in roles["value"]]
     labels = {path: parquet.keys_of(path.relative_to(root)) if keys else {} for path in paths}
 
     def blocks(names: list[str]) -> Iterator[Any]:
@@ -106,13 +122,20 @@ def _of_parquet(place: Path) -> Rows:
 
     def write_small(table: Any, file: Path) -> None:
         table = table.replace_schema_metadata(schema.metadata)
-        if file.suffix.lower() in parquet.SUFFIXES[:2]:
-            files_of.write_table(table, file)
+        if _format(file) == "parquet":
+            parquet_of.write_table(table, file)
         else:
             with ipc.new_file(file, table.schema) as writer:
                 writer.write_table(table)
 
-    return Rows(place, columns, values, blocks, groups if root == place else None, write_small)
+    limits, n_cells = options(), sum(n_rows.values()) * len(columns)
+    is_small = n_cells * CELL <= min(READ_AT_ONCE, limits.max_file_bytes) and n_cells <= limits.max_cells
+    return Rows(place, columns, values, blocks, groups if root == place else None, is_small, write_small)
+
+
+def _format(path: Path) -> str:
+    """Return what pyarrow calls the format of a file."""
+    return "parquet" if path.suffix.lower() in parquet.SUFFIXES[:2] else "ipc"
 
 
 class _Stored(NamedTuple):
@@ -127,7 +150,7 @@ def _stored_in(path: Path) -> _Stored:
     from pyarrow import ipc
     from pyarrow import parquet as files_of
 
-    if path.suffix.lower() not in parquet.SUFFIXES[:2]:
+    if _format(path) == "ipc":
         reader = ipc.open_file(path)
         return _Stored(
             reader.schema, reader.num_record_batches, lambda groups, names: (reader.get_batch(group).select(names) for group in groups)

@@ -92,7 +92,7 @@ def _two_columns(source: Source) -> tuple[Floats, Floats]:
         if not n_filled:
             raise source.error(f"column {column + 1} ({name}) is empty")
         locations = [f"line {line_number}, column {column + 1}" for line_number, _ in rows]
-        samples.append(checked(texts[:n_filled], locations.__getitem__, source, above_zero=True))
+        samples.append(checked(texts[:n_filled], locations.__getitem__, source, from_zero=True))
     return samples[0], samples[1]
 
 
@@ -160,7 +160,7 @@ def _sample(parent: Path, file: str, unreadable: dict[str, str]) -> Floats:
         words = sample.text.replace(",", " ").split()
         if not words:
             raise sample.error("is empty")
-        return checked(words, lambda index: f"value {index + 1}", sample, above_zero=True)
+        return checked(words, lambda index: f"value {index + 1}", sample, from_zero=True)
     except FileError as error:
         unreadable[file] = str(error)
         return np.empty(0)

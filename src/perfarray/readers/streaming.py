@@ -6,7 +6,6 @@ The second pass places the values in a file of the whole array, from which the s
 import mmap
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import xarray as xr
@@ -20,12 +19,13 @@ from perfarray.readers.lazy_tables import assembled
 from perfarray.readers.opening import MissingFileError
 from perfarray.readers.row_blocks import rows_of
 from perfarray.readers.table_cells import Present, TableCells, cells_of
+from perfarray.tables.replacing import workspace
 from perfarray.tables.stores.writing import opened, write
 from perfarray.timings.progress import progress_bar
 
 
 def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None) -> xr.Dataset:
-    r"""Write one long table as a Zarr store, in the memory that its labels and one block of it take.
+    r"""Write one long table as a Zarr store; a large one in the memory that its labels and one block of it take.
 
     Parameters
     ----------
@@ -46,13 +46,14 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a file that is no such table, a column that cannot be streamed (marks, units row by row, what differs row by row), a broken row,
-        or a measurement that occurs twice; the message names the column or the row.
+        For a file that is no such table, a broken row, a measurement that occurs twice, or, in a large table, a column that cannot be
+        streamed (marks, units row by row, what no usual dim determines); the message names the column or the row.
 
     Notes
     -----
-    The table is read twice, and a temporary file of eight bytes a cell lies beside the store. Limits of `set_options` are on the labels,
-    not on the rows.
+    A table of up to 64 MiB (a CSV file without compression; eight bytes a cell of a Parquet table) is read at once, as `read_archive` does.
+    A larger one is read twice, and a temporary file of eight bytes a cell lies in a hidden folder beside the store. Limits of
+    `set_options` are then on the labels, not on the rows.
 
     Examples
     --------
@@ -70,9 +71,12 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
         raise ValueError(f"{output}: a table is streamed into a Zarr store; give a name that ends in .zarr")
     if not place.exists():
         raise MissingFileError(f"{place}: there is no such file")
-    cells = cells_of(rows_of(place), read_archive, progress=progress)
-    with TemporaryDirectory(dir=output.parent) as scratch:
-        write(_placed(cells, Path(scratch), progress), output)
+    rows = rows_of(place)
+    with workspace(output) as scratch:
+        if rows.is_small:
+            write(read_archive(place, progress=progress), output)
+        else:
+            write(_placed(cells_of(rows, read_archive, progress=progress), scratch, progress), output)
     return opened(output)
 
 

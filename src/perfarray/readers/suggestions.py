@@ -43,10 +43,11 @@ EMPTY = 10  # Cells for each number above which columns are no labels of dims
 NUMBERS = 100_000  # Numbers of a file that are looked at
 
 # What stands in text that tools print for people, and what would help
+JMH_TABLE = r"^\s*Benchmark +(?:\(\S+\) +)*Mode +(?:Threads +)?(?:Cnt|Samples) +Score\b"
 PRINTED = {
-    "\n# Benchmark mode: ": "JMH prints this; it writes what is read with -rf json -rff FILE",
-    " time:   [": "criterion prints this; what is read are the files below target/criterion",
-    " Performance counter stats for ": "perf stat prints this, for people; what is read is a table of seconds, run by run",
+    re.compile(rf"^# Benchmark mode: |{JMH_TABLE}", re.M): "JMH prints this; it writes what is read with -rf json -rff FILE",
+    re.compile(r" time:   \["): "criterion prints this; what is read are the files below target/criterion",
+    re.compile(r" Performance counter stats for "): "perf stat prints this, for people; what is read is a table of seconds, run by run",
 }
 
 Keys = tuple[Any, ...]
@@ -65,7 +66,7 @@ def suggestion(source: Source, *, companion: bool = False) -> str:
     if source.looks_like_json:
         return _for_json(source, companion)
     for printed, helps in PRINTED.items():
-        if printed in f"\n{source.head}":
+        if printed.search(source.head):
             return helps
     return _for_table(source)
 

@@ -26,6 +26,7 @@ def archive_table(
     dims: Mapping[str, str | int] | None = None,
     pattern: str | None = None,
     encoding: str | None = None,
+    keep_failed: bool = False,
     progress: bool | None = None,
     parallel: bool | int = False,
 ) -> pd.DataFrame:
@@ -33,7 +34,7 @@ def archive_table(
 
     Parameters
     ----------
-    paths, layout, dim, format, dims, pattern, encoding, progress, parallel
+    paths, layout, dim, format, dims, pattern, encoding, keep_failed, progress, parallel
         As for `read_archive`.
 
     Returns
@@ -61,7 +62,7 @@ def archive_table(
     0    malloc.json   read  pyperf          480
     1  pymalloc.json   read  pyperf          480
     """
-    about_files = file_options(format, dims, pattern, encoding)
+    about_files = file_options(format, dims, pattern, encoding, keep_failed=keep_failed)
     attempts = list(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress))
     files = [attempt.file for attempt in attempts if attempt.table is not None]
     tables = [attempt.table for attempt in attempts if attempt.table is not None]

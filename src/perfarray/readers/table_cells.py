@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from importlib import import_module
-from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -21,7 +20,9 @@ import xarray as xr
 from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.readers.row_blocks import Rows
+from perfarray.readers.tidy_csv import check_columns
 from perfarray.tables.measured import UNITS_OF_ROWS, name_and_unit, value_column
+from perfarray.tables.roles import depends_only_on
 from perfarray.timings.progress import progress_bar
 from perfarray.timings.validation import listed
 from perfarray.timings.values import out_of_range
@@ -76,7 +77,7 @@ class TableCells(NamedTuple):
         if wrong.any():
             row = int(wrong.argmax())
             place = f"column {column!r}, {ROW.format(row=first_row + row + 1)}"
-            raise self.rows.error(f"{place}, is {numbers[row]:g}; expected a number above 0")
+            raise self.rows.error(f"{place}, is {numbers[row]}; expected a number from 0")
         return values
 
 
@@ -85,12 +86,14 @@ def cells_of(rows: Rows, read: Callable[[Path], xr.Dataset], *, progress: bool |
     unsuited = [name for name in rows.columns if name in (*MARKS, CENSORED_AT) or name.lower() in UNITS_OF_ROWS]
     if unsuited:
         raise rows.error(f"column {listed(unsuited)} cannot be streamed; leave it out, or read the table in parts that fit into memory")
+    check_columns(rows.error, rows.columns)
     lowest = next((name for name in reversed(LEVELS) if name in rows.columns), None)
     labels = [name for name in rows.columns if name not in (*rows.values, lowest)]
     combinations = Combinations(rows, labels, lowest)
     with progress_bar(1, "labels", "pass", show=progress) or nullcontext():
         for batch in rows.blocks([*labels, *([lowest] if lowest else [])]):
             combinations.add(batch)
+    _check_roles(rows, combinations)
     return _placed(rows, combinations, read)
 
 
@@ -103,15 +106,15 @@ class Combinations:
         self.types: dict[str, Any] = {}
         self.blocks: list[pd.DataFrame] = []  # the codes of combinations, first those that are known to be distinct
         self.n_rows = 0
-        self.index: Callable[[Integers], Integers] | None = None
 
     def codes_of(self, batch: Any, names: Sequence[str], *, learn: bool) -> Integers:
         """Return the codes (rows, names) of the labels of a block; new ones are added while they are learned."""
         columns = []
         for name in names:
             encoded, known = batch.column(name).dictionary_encode(null_encoding="encode"), self.labels[name]
-            self.types.setdefault(name, encoded.dictionary.type)
-            values = [None if value != value else value for value in encoded.dictionary.to_pylist()]  # no NaN equals another
+            if str(self.types.get(name, "null")) == "null":  # a block of missing labels does not say of which type they are
+                self.types[name] = encoded.dictionary.type
+            values = [*map(_label, encoded.dictionary.to_pylist())]
             if learn:
                 for value in values:
                     known.setdefault(value, len(known))
@@ -157,18 +160,36 @@ class Combinations:
 
     def numbers_of(self, codes: Integers) -> Integers:
         """Return the number of each row's combination."""
-        if self.index is None:
-            sizes = [len(self.labels[name]) for name in self.columns]
-            strides = np.array([*accumulate(sizes[:0:-1], lambda product, size: product * size, initial=1)][::-1], dtype=np.int64)
-            keys = self.codes @ strides if sizes else np.zeros(1, dtype=np.int64)
-            if np.prod([float(size) for size in sizes]) <= DENSE:
-                table = np.zeros(int(np.prod(sizes)) if sizes else 1, dtype=np.int64)
-                table[keys] = np.arange(len(keys))
-                self.index = lambda codes: table[codes @ strides] if sizes else np.zeros(len(codes), dtype=np.int64)
-            else:
-                order = np.argsort(keys)
-                self.index = lambda codes: order[np.searchsorted(keys, codes @ strides, sorter=order)]
-        return self.index(codes)
+        return self._table[self._joint(codes, self._steps)]
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, Integers | None]]:
+        """How codes become one: the number of labels of each column, and the joint codes that occur where there may be too many."""
+        steps: list[tuple[int, Integers | None]] = []
+        count = 1
+        for column, name in enumerate(self.columns):
+            width, distinct = len(self.labels[name]), None
+            count *= width
+            if count > DENSE:
+                distinct = np.unique(self._joint(self.codes[:, : column + 1], [*steps, (width, None)]))
+                count = len(distinct)
+            steps.append((width, distinct))
+        return steps
+
+    @cached_property
+    def _table(self) -> Integers:
+        """The number of the combination with each joint code."""
+        joint = self._joint(self.codes, self._steps)
+        table = np.zeros(joint.max(initial=0) + 1, dtype=np.int64)
+        table[joint] = np.arange(len(joint))
+        return table
+
+    def _joint(self, codes: Integers, steps: Sequence[tuple[int, Integers | None]]) -> Integers:
+        joint = np.zeros(len(codes), dtype=np.int64)
+        for column, (width, distinct) in zip(codes.T, steps, strict=True):
+            joint = joint * width + column
+            joint = joint if distinct is None else np.searchsorted(distinct, joint)
+        return joint
 
     def ranks(self) -> Integers:
         """Return the position of each label of the lowest level: numbers by value, texts by first appearance."""
@@ -200,7 +221,6 @@ def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Da
             template = read(place)
         except ValueError as error:
             raise rows.error(str(error).replace(f"{file}: ", "")) from None
-    _check_dims(combinations, table, template)
     arrays = {str(name): template[name] for name in template.data_vars}
     factors = {name: float(array.min()) for name, array in arrays.items()}
     first = next(iter(arrays))
@@ -211,18 +231,30 @@ def _placed(rows: Rows, combinations: Combinations, read: Callable[[Path], xr.Da
     return TableCells(rows, combinations, template, cells, combinations.ranks(), factors, _columns_of_metrics(rows, [*factors]))
 
 
-def _check_dims(combinations: Combinations, table: Any, template: xr.Dataset) -> None:
-    """Raise where a column became a dim that may describe the repetitions, which the combinations do not hold."""
-    frame = table.slice(0, 1).to_pandas()
-    unnamed = [name for name in template.dims if name not in (*COMPARED, *HISTORY, *LEVELS) and name in frame]
-    numeric = [name for name in unnamed if template[name].dtype.kind in "iuf"]
-    if numeric:
-        raise combinations.rows.error(
-            f"column {listed(numeric)} holds numbers that neither dims nor repetitions determine; leave it out, or call it a dim"
+def _check_roles(rows: Rows, combinations: Combinations) -> None:
+    """Raise for columns whose role depends on how often labels occur: the combinations do not hold it, and streaming must not guess."""
+    codes = dict(zip(combinations.columns, combinations.codes.T, strict=True))
+    compared = [codes[name] for name in codes if name in COMPARED]
+    histories = [name for name in codes if name in HISTORY]
+    undecided = [
+        name
+        for name in codes
+        if name not in (*COMPARED, *HISTORY, *LEVELS)
+        and not any(depends_only_on(codes[name], dims) for dims in (compared, *([codes[history]] for history in histories)))
+    ]
+    if combinations.n_rows == len(combinations.codes) and len(combinations.labels.get(combinations.lowest or "", ())) > 1:
+        undecided += [name for name in histories if not depends_only_on(codes[name], compared)]  # perhaps one label a repetition
+    if undecided:
+        raise rows.error(
+            f"column {listed(undecided)} cannot be streamed: no usual dim determines it, and its labels alone do not tell its role. "
+            "Rename it like a dim ('version', ...), or leave it out"
         )
-    one_each = combinations.n_rows == table.num_rows and len(combinations.labels.get(combinations.lowest or "", ())) > 1
-    if unnamed and one_each:
-        raise combinations.rows.error(f"column {listed(unnamed)} differs row by row, which cannot be streamed; leave it out")
+
+
+def _label(value: Any) -> Any:
+    """Return a label without the blanks around it, None for a missing one."""
+    value = value.strip() if isinstance(value, str) else value
+    return None if value == "" or value != value else value  # no NaN equals another
 
 
 def _columns_of_metrics(rows: Rows, metrics: list[str]) -> dict[str, str]:

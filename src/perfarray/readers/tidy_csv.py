@@ -9,23 +9,25 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS, TIME, seconds_factor
+from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS, SECONDS, TIME, seconds_factor
 from perfarray.readers.labels import variable_name
-from perfarray.readers.numbers import checked
-from perfarray.readers.opening import BEGINNING, Source
+from perfarray.readers.numbers import WRITTEN, checked
+from perfarray.readers.opening import BEGINNING, FileError, Source
 from perfarray.tables.columns import Table, are_distinct, joint_codes
-from perfarray.tables.frames import table_of
+from perfarray.tables.long_table import table_of
 from perfarray.tables.measured import in_one_unit, scaled, value_column, value_columns
+from perfarray.tables.number_texts import are_no_numbers, parse_numbers
 from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
-from perfarray.timings.values import direction_of
 
 NAME = "tidy_csv"
 COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}  # Between rows, by separator
@@ -34,9 +36,13 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
 # Numbers to the last digit: from 3.1 on pandas knows no other way, and warns where it is asked for this one
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1) else {}
 LARGE = 1 << 20  # Bytes from which a table is read in blocks, and labels that recur as categories
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
+HEADER_ROW = re.compile(r'(?:"(?:[^"]|"")*"|[^"\n])*|[^\n]*')
+MEASURED_NOTHING = [text for text in MISSING if text != "nan"]
 BLOCK = 1 << 18  # Bytes that pandas gets at once: as many as it asks for
 SAMPLE = 1 << 14  # Bytes that tell which labels recur
-WHOLE = re.compile(r"0|[1-9][0-9]{0,15}")  # Labels that are whole numbers
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # Labels that are whole numbers
+LONGEST_EXACT = 1 << 53  # Whole numbers from which decimals of 64 bits do not hold each
 FOREIGN = (("benchmark", "time", "ratio"),)  # Headers of another format: SPEC runs, whose rows hold sums and scores too
 
 
@@ -72,18 +78,19 @@ def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -
             raise source.error(f"says its times are in {unit!r}, which is not a unit of time: these are {KNOWN_TIMES}")
     units = {metric: unit for metric, (_, unit) in measured.items()}
     value = {metric: column for metric, (column, _) in measured.items()}
-    for column in value.values():
+    for metric, column in value.items():
         if not _are_finite(frame[column]):
-            frame[column] = _numbers(source, frame[column])
+            frame[column], units[metric] = _numbers(source, frame[column], units[metric])
     frame = scaled(frame, next(iter(value.values())), factors)
     other_columns = {name: variable_name(name, "column_", ()) for name in frame.columns if name not in value.values()}
+    check_columns(source.error, [*other_columns.values(), *value.values()])
     renamed = frame.rename(columns=other_columns) if any(old != new for old, new in other_columns.items()) else frame
     table = table_of_frame(
         source,
         renamed,
         value=value,
         units=units,
-        better={metric: stated.get("better", direction_of(unit, metric)) for metric, unit in units.items()},
+        better=stated.get("better"),
         shared=stated.get("shared_levels", "").split(),
         dims={name: name for name in source.options.dims if name in frame.columns and name not in (*value.values(), *MARKS, CENSORED_AT)},
     )
@@ -100,8 +107,9 @@ def table_of_frame(source: Source, frame: pd.DataFrame, **roles: Any) -> Table:
     except ValueError as error:
         raise source.error(str(error)) from None
     for note in table.notes:
-        source.note(note.code, note.message, **note.values)
-    return replace(table, notes=())
+        if not note.aside:
+            source.note(note.code, note.message, **note.values)
+    return replace(table, notes=tuple(note for note in table.notes if note.aside))
 
 
 def _is_tidy(text: str) -> bool:
@@ -116,17 +124,15 @@ def _frame(source: Source) -> pd.DataFrame:
     """Parse the table: labels as they are written, whole numbers as numbers, the rest as pandas does."""
     columns, delimiter = header(source.beginning), separator(source.beginning)
     content = _without_comments(source, delimiter)
-    if len(set(columns)) != len(columns):
-        raise source.error(f"has a column twice: {listed(sorted({name for name in columns if columns.count(name) > 1}))}")
+    check_columns(source.error, columns)
     labels = [name for name in columns if name in (*COMPARED, *HISTORY)]
     try:
         frame, uneven = _parsed(content, columns, labels, delimiter)
     except (ValueError, pd.errors.ParserError) as error:
         _check_rows(source, content.decode(), columns)
         raise source.error(f"is not a table: {str(error).strip()}") from None
-    values = [name for name in columns if value_column(name)]
-    # pandas drops or fills the cells of a row with more or fewer than the header, and reads `nan` as missing.
-    if uneven or frame[columns[-1]].hasnans or (any(frame[name].hasnans for name in values) and b"nan" in content):
+    # pandas drops or fills the cells of a row with more or fewer than the header.
+    if uneven or frame[columns[-1]].hasnans:
         _check_rows(source, content.decode(), columns)
     if frame.empty:
         raise source.error("has a header and no rows")
@@ -156,7 +162,7 @@ def _parsed(content: bytes, columns: list[str], labels: list[str], delimiter: st
         "sep": delimiter,
         "skipinitialspace": b" " in content or b"\t" in content,  # skipping blanks that are not there takes a sixth of the parse
         "keep_default_na": False,
-        "na_values": {name: [""] if name in labels else MISSING for name in columns},
+        "na_values": {name: [""] if name in labels else MEASURED_NOTHING if value_column(name) else MISSING for name in columns},
         "index_col": False,
         "names": columns,
         "header": 0,
@@ -174,7 +180,20 @@ def _parsed(content: bytes, columns: list[str], labels: list[str], delimiter: st
         # pandas may take a column for numbers in one block and for texts in another.
         if any(issubclass(warning.category, pd.errors.DtypeWarning) for warning in caught):
             frame = pd.read_csv(io.BytesIO(content), dtype=texts, low_memory=False, **options)
+    # A gap makes decimals of whole numbers: long ones are read again, so that their labels keep all digits.
+    rounded = [name for name in columns if not value_column(name) and _is_rounded(frame[name])]
+    if rounded:
+        with suppress(ValueError):
+            frame[rounded] = pd.read_csv(io.BytesIO(content), usecols=rounded, dtype="Int64", **options)
     return frame, any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught)
+
+
+def _is_rounded(column: pd.Series) -> bool:
+    """Return whether a column holds whole numbers with gaps, some of more digits than a decimal number keeps."""
+    if column.dtype != float or not column.hasnans:
+        return False
+    numbers = column.dropna().to_numpy()
+    return bool((abs(numbers) >= LONGEST_EXACT).any() and (numbers % 1 == 0).all())
 
 
 class _Blocks:
@@ -200,7 +219,7 @@ def _recurring(content: bytes, columns: list[str], labels: list[str], delimiter:
     rows = [row.split(delimiter) for row in content[middle : middle + SAMPLE].decode(errors="replace").split("\n")[1:-1]]
     n_labels = {name: len({cells[index] for cells in rows if index < len(cells)}) for index, name in enumerate(columns) if name in labels}
     recurring = [name for name, count in n_labels.items() if 2 * count < len(rows)]
-    start = content.find(b"\n") + 1
+    start = len(header_row(content[:BEGINNING].decode(errors="replace")).encode()) + 1
     first_row = content[start : content.find(b"\n", start)].decode()
     cells = first_row.split(delimiter)
     if not recurring or '"' in first_row or len(cells) != len(columns):
@@ -210,18 +229,11 @@ def _recurring(content: bytes, columns: list[str], labels: list[str], delimiter:
 
 
 def _check_rows(source: Source, text: str, columns: list[str]) -> None:
-    """Raise at the first row with more or fewer cells than the header, or with `nan` for a value."""
+    """Raise at the first row with more or fewer cells than the header."""
     rows = csv.reader(io.StringIO(text), delimiter=separator(source.beginning))
     n_named = max((position for position, name in enumerate(columns, 1) if name), default=0)
-    values = [index for index, name in enumerate(columns) if value_column(name)]
     try:
         for number, row in enumerate(row for row in rows if len(row) > 1 or "".join(row).strip()):
-            nan = next((index for index in values if index < len(row) and row[index].strip() == "nan"), None)
-            if nan is not None:
-                raise source.error(
-                    f"column {columns[nan]!r}, row {number} under the header, is 'nan'; expected a number, or nothing where none was "
-                    "measured"
-                )
             if len(row) < n_named or any(cell.strip() for cell in row[len(columns) :]):
                 raise source.error(
                     f"is not a table: row {number} under the header has {len(row)} cells, and the header {len(columns)}: "
@@ -235,21 +247,37 @@ def _are_finite(column: "pd.Series[float]") -> bool:
     return column.dtype == float and bool(np.isfinite(column.to_numpy()).all())
 
 
-def _numbers(source: Source, column: "pd.Series[float]") -> "pd.Series[float]":
-    """Return a column of values as numbers, or raise at the first that is none."""
-    stated = column[column.notna()]
-    values = stated.to_numpy() if column.dtype.kind in "if" else stated.tolist() if column.dtype == bool else list(map(str, stated))
-    rows = stated.index + 1
-    numbers = checked(values, lambda index: f"column {column.name!r}, row {rows[index]} under the header,", source)
-    return pd.Series(numbers, index=stated.index, name=column.name).reindex(column.index)
+def _numbers(source: Source, column: "pd.Series[float]", unit: str) -> tuple["pd.Series[float]", str]:
+    """Return a column of values as numbers with its unit, which cells may state; raise at the first cell that is no number."""
+    if column.dtype.kind in "if":
+        return column, unit
+    no_numbers = are_no_numbers(column)
+    present = column[~no_numbers & column.notna()]
+    values = present.tolist() if column.dtype == bool else list(map(str, present))
+    parsed = None
+    if len(values) and isinstance(values[0], str) and not all(map(WRITTEN.fullmatch, values)):
+        try:
+            parsed = parse_numbers(present)
+        except ValueError as error:
+            raise source.error(str(error)) from None
+        if parsed is not None:
+            if parsed.unit and unit not in (parsed.unit, SECONDS, "1"):
+                raise source.error(f"column {column.name!r} is in {unit!r}, and its cells are in {parsed.unit!r}; one of them is wrong")
+            numbers, unit = parsed.values, parsed.unit or unit
+    if parsed is None:
+        rows = present.index + 1
+        numbers = checked(values, lambda index: f"column {column.name!r}, row {rows[index]} under the header,", source)
+    # What is no number stays one that cannot have been measured, and is counted with those of every table.
+    return pd.Series(numbers, index=present.index, name=column.name).reindex(column.index).mask(no_numbers, np.inf), unit
 
 
 def _check_times(source: Source, column: "pd.Series[float]", table: Table) -> None:
+    """Raise at the first time below 0 of a run that did not fail."""
     values = column.to_numpy()
-    if values.min() > 0:
-        return
-    rows = np.flatnonzero(~np.isnan(values) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool)))
-    checked(values[rows], lambda index: f"column {column.name!r}, row {rows[index] + 1} under the header,", source, above_zero=True)
+    negative = (values < 0) & ~table.marks.get("failed", np.zeros(len(values), dtype=bool))
+    if negative.any():
+        row = int(negative.argmax())
+        raise source.error(f"column {column.name!r}, row {row + 1} under the header, is {float(values[row])}; expected a number from 0")
 
 
 def _check_repeats(source: Source, table: Table) -> None:
@@ -269,15 +297,25 @@ def comments(text: str) -> str:
     return match.group() if match else ""
 
 
+def check_columns(error: Callable[[str], FileError], columns: Iterable[str]) -> None:
+    """Raise where a column occurs twice; blanks around a name do not tell it from another."""
+    repeated = [name for name, count in Counter(name.strip() for name in columns).items() if count > 1]
+    if repeated:
+        raise error(f"has a column twice: {listed(sorted(repeated))}; rename or remove one")
+
+
 def header(text: str) -> list[str]:
-    """Return the column names in the first line that is not a comment."""
-    return [name.strip().strip('"').strip() for name in _header_line(text).split(separator(text))]
+    """Return the column names in the first row that is not a comment; a name in quotes may hold the separator or a line break."""
+    row = next(csv.reader(io.StringIO(header_row(text), newline=""), delimiter=separator(text), skipinitialspace=True), [])
+    return [" ".join(name.strip().strip('"').split()) if "\n" in name else name.strip().strip('"').strip() for name in row]
 
 
 def separator(text: str) -> str:
-    """Return the separator that the header uses most."""
-    return max(COMMENT, key=_header_line(text).count)
+    """Return the separator that the header uses most, outside quotes."""
+    return max(COMMENT, key=QUOTED.sub("", header_row(text)).count)
 
 
-def _header_line(text: str) -> str:
-    return text[len(comments(text)) :].partition("\n")[0]
+def header_row(text: str) -> str:
+    """Return the first row that is not a comment, without the end of its line."""
+    match = HEADER_ROW.match(text, len(comments(text)))
+    return match.group() if match else ""

@@ -1,14 +1,14 @@
 """Vitest's benchmark JSON, up to version 1, and tinybench's results: a file is an execution, samples are its iterations.
 
 Times are in milliseconds. tinybench sorts its samples: their order in time is lost, so that drift and dependence cannot be seen. From
-Vitest 2 on files have no samples, and the mean is the one value of the execution.
+Vitest 2 on files have no samples, and the mean is the one value of the execution. A benchmark that threw has no mean either: it failed.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from perfarray.conventions import LOOPS, TIME
-from perfarray.readers.entries import FAILED, Entry, Run, amounts, count_below_resolution, note_means, table_of_entries, times_or_nan
+from perfarray.readers.entries import FAILED, SHOWN, Entry, Run, amounts, note_means, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import TEXT, Either, has_keys
 from perfarray.tables.columns import Table
@@ -35,7 +35,7 @@ def read(source: Source) -> Table:
     """Read the samples: benchmark x execution x iteration."""
     entries = [_entry(source, group, result) for group, result in _results(source.json)]
     note_means(source, sum(LOOPS in run.counters for entry in entries for run in entry.runs), REMEDY)
-    return table_of_entries(source, entries, counts=count_below_resolution(source, entries))
+    return table_of_entries(source, entries)
 
 
 def _results(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -53,12 +53,16 @@ def _results(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _entry(source: Source, group: str, result: dict[str, Any]) -> Entry:
     """Return one benchmark, with its mean where there are no samples: to a terminal Vitest writes a text in their place."""
-    location = f"benchmark {result['name'][:60]!r}"
-    if result.get("error"):
+    location = f"benchmark {result['name'][:SHOWN]!r}"
+    samples = result["samples"] if isinstance(result.get("samples"), list) else []
+    if (error := result.get("error")) is not None or (not samples and result.get("mean") is None):
+        message = error.get("message") if isinstance(error, dict) else error
+        reason = message or result.get("state") or ("it has no mean" if error is None else "it threw an error")
+        source.failures.append(f"{result['name'][:SHOWN]}: {str(reason)[:SHOWN]}")
         run = FAILED
-    elif isinstance(samples := result.get("samples"), list) and samples:
-        run = Run({TIME: times_or_nan(source, f"{location}: 'samples'", samples, MILLISECOND)})
+    elif samples:
+        run = Run({TIME: times(source, f"{location}: 'samples'", samples, MILLISECOND)})
     else:
-        values = {TIME: times_or_nan(source, f"{location}: 'mean'", [result.get("mean")], MILLISECOND)}
+        values = {TIME: times(source, f"{location}: 'mean'", [result["mean"]], MILLISECOND)}
         run = Run(values, {LOOPS: amounts(source, f"{location}: 'sampleCount'", [result.get("sampleCount", 1)], above_zero=True)})
     return Entry(result["name"], [run], {"group": group or None})

@@ -1,10 +1,10 @@
 """A report as one self-contained page for browsers, in which no value is markup."""
 
-from html import escape
 from typing import Final
 
 from perfarray.reports.sections import Content, Section
 from perfarray.reports.text import titles_and_rows
+from perfarray.results.rows import escape_html
 
 # Nothing is fetched.
 POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -62,33 +62,35 @@ for (const table of document.querySelectorAll("table.sortable")) {
 
 def as_html(content: Content) -> str:
     """Return the report as one page."""
-    described = "".join(f"<tr><th scope=row>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in content.described.items())
+    described = "".join(
+        f"<tr><th scope=row>{escape_html(name)}</th><td>{escape_html(text)}</td></tr>" for name, text in content.described.items()
+    )
     about = f"<details><summary>What was measured on and with</summary><div class=wide><table>{described}</table></div></details>"
     body = [
-        f"<h1>{escape(content.title)}</h1>",
-        *(f"<p>{escape(line)}</p>" for line in content.summary),
+        f"<h1>{escape_html(content.title)}</h1>",
+        *(f"<p>{escape_html(line)}</p>" for line in content.summary),
         about if described else "",
         *(_section(section, f"table{number}") for number, section in enumerate(content.sections)),
-        f"<h2>The code</h2><pre>{escape(content.code)}</pre>",
+        f"<h2>The code</h2><pre>{escape_html(content.code)}</pre>",
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(content.title)}</title><style>{STYLE}</style></head>\n<body>\n"
+        f"<title>{escape_html(content.title)}</title><style>{STYLE}</style></head>\n<body>\n"
         + "\n".join(block for block in body if block)
         + f"\n<script>{SCRIPT}</script></body></html>\n"
     )
 
 
 def _section(section: Section, name: str) -> str:
-    blocks = [f"<h2>{escape(section.title)}</h2><p>{escape(section.about)}</p>"]
+    blocks = [f"<h2>{escape_html(section.title)}</h2><p>{escape_html(section.about)}</p>"]
     if section.picture is not None:
-        alt = f"{escape(section.title)}: the numbers are in the table below"
+        alt = f"{escape_html(section.title)}: the numbers are in the table below"
         blocks.append(f'<div class=wide><img alt="{alt}" src="{section.picture}"></div>')
     blocks += [_table(section, name)] if section.table is not None else []
-    blocks += [f"<p class=note>{escape(note)}</p>" for note in section.notes]
-    blocks.append(f"<details><summary>How it was asked</summary><pre>{escape(section.code)}</pre></details>")
+    blocks += [f"<p class=note>{escape_html(note)}</p>" for note in section.notes]
+    blocks.append(f"<details><summary>How it was asked</summary><pre>{escape_html(section.code)}</pre></details>")
     return "\n".join(blocks)
 
 
@@ -100,7 +102,7 @@ def _table(section: Section, name: str) -> str:
     assert section.table is not None
     titles, lines = titles_and_rows(section.table)
     end = len(lines) - int(section.table.attrs["suites"])
-    head = "".join(f"<th scope=col>{escape(title)}</th>" for title in titles)
+    head = "".join(f"<th scope=col>{escape_html(title)}</th>" for title in titles)
     body = "".join(f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n" for number, line in enumerate(lines))
     before = "".join(f'#{name} td:nth-child({place})::before {{ content: "{_in_css(title)} " }}' for place, title in enumerate(titles, 1))
     style = f"<style>@media screen and (max-width: 600px) {{ {before} }}</style>"
@@ -114,4 +116,4 @@ def _in_css(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return f"<td class={text}>{text}</td>" if text in ("faster", "slower") else f"<td>{escape(text)}</td>"
+    return f"<td class={text}>{text}</td>" if text in ("faster", "slower") else f"<td>{escape_html(text)}</td>"

@@ -3,24 +3,57 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
+from ipaddress import ip_address
 from itertools import count
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from perfarray.conventions import MACHINE
 from perfarray.reports.sections import Content
 
 NAMES: Final = (MACHINE, "file")  # coordinates whose labels are numbered
+PEOPLE: Final = re.compile(r"user|host|tester|builder|email", re.IGNORECASE)  # and dims whose labels are
 # Coordinates and attrs that are left out.
 PRIVATE: Final = re.compile(r"user|host|tester|builder|licen[cs]e|path|folder|directory|email|(^|_)ip($|_)|command", re.IGNORECASE)
-# A path from the root or from home, of two parts or more: its folders, and its last part.
-PATH: Final = re.compile(r"(?<![^\s'\"=:,;(\[])(-[IL])?(~|[A-Za-z]:)?((?:[/\\][\w.@+~-]++)+)([/\\][\w.@+~-]*+)")
-# Mail addresses, and hosts with a domain, inside texts.
-ADDRESS: Final = re.compile(
-    r"(?<![\w.+-])[\w.+-]++@[\w-]++(\.[A-Za-z][\w-]*+)+|(?<![\w.-])[\w-]++(\.[\w-]++)+(?<=\.(com|org|net|edu|gov|lan))(?![\w.])"
-)
 LEFT_OUT: Final = "[left out]"
+
+# A variable of the environment, before its value; a number is no name.
+VARIABLE: Final = re.compile(
+    r"""\b((?:user(?:name|profile)?|logname|home|pwd|host(?:name)?)=)(?!\d+\b)(?:"[^"]*"|'[^']*'|[^\s'"`,;)\]]+)""", re.IGNORECASE
+)
+# Also what `git` and `scp` take: a name at a host, and a path
+URL: Final = re.compile(
+    r"""\b(?!file:)[a-z][\w+.-]*://[^\s'"`<>)\]]+|(?<![\w.+-])[\w.+-]++@[\w.-]++:[\w./~][^\s'"`<>)\]]*""", re.IGNORECASE
+)
+BEFORE: Final = r"""(?<![^\s'"`=:,;(\[{<@])(?<!::)"""  # what may stand before a path; after `::` a destructor may follow
+PART: Final = r"[/\\]{1,2}[\w.@+~%$-]++"
+# Behind an option or `file:`, a path of two parts or more from the root, or of one or more from a user's home or the folder above.
+PATH: Final = re.compile(
+    rf"{BEFORE}(-\w{{1,9}}|\d?>{{1,2}})?((?i:file:(?://[\w.-]*)?)?(?:(?:~|[A-Za-z]:|\$\{{?\w+\}}?)?(?:{PART}){{2,}}|(?:~[\w.-]+|\.\.)(?:{PART})+)[/\\]*)"
+)
+HOMES: Final = ("home", "homes", "people", "staff", "u", "user", "users")  # folders whose folders are named like users
+USER: Final = re.compile(rf"{BEFORE}~[A-Za-z_][\w.-]+")
+# Domains that are no words and no suffixes of files; the others need three parts, none of them a word of a package's name.
+DOMAINS: Final = (
+    "com|org|net|edu|gov|mil|lan|local|localdomain|internal|intranet|intra|corp|arpa|au|bg|br|ca|ch|cl|cn|cz|de|dk|ee|eu|fi|fr|gr|hk|hr|"
+    "hu|ie|il|ir|jp|ke|kr|kz|lv|mx|nl|nz|ph|pk|pt|ro|ru|sg|sk|tw|ua|uk|uy|vn|za"
+)
+DOUBTFUL: Final = "ae|am|ar|at|be|by|co|es|id|in|io|is|it|lt|lu|ma|me|my|no|pe|pl|sa|se|si|th|to|tr|tv|us|ve"
+SECOND: Final = "ac|co|com|edu|gov|net|org"
+HOST: Final = (
+    rf"[\w-]++(?:\.[\w-]++)*?\.(?:{DOMAINS}|(?:{SECOND})\.[a-z]{{2}})|"
+    rf"(?!(?:{SECOND}|io|java|javax|jdk|scala)\.)[a-z0-9-]++(?:\.[a-z0-9-]++)+?\.(?:{DOUBTFUL})"
+)
+# Mail addresses, and hosts with a domain, inside texts.
+ADDRESS: Final = re.compile(rf"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[A-Za-z][\w-]*+)+|(?<![\w.-])(?:{HOST})(?!\w|[.-]\w)")
+DIGITS: Final = re.compile(
+    r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?!\w|[.-]\w)|(?<![\w:.])[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[0-9A-Fa-f:](?:%\w+)?(?![\w:])"
+)
+FIRST_OF_VERSIONS: Final = 32  # Four numbers that begin with a smaller one are a version
+# Before them stands what says that they are an address nevertheless
+AT: Final = re.compile(r"(?:\b(?:addr|address|at|host|ip|on|server|via)|@)[\s:=]*$", re.IGNORECASE)
 
 
 class Redaction(NamedTuple):
@@ -32,24 +65,30 @@ class Redaction(NamedTuple):
     def of(cls, times: xr.DataArray | xr.Dataset) -> "Redaction":
         """Number the labels of machines and files."""
         aliases: dict[str, str] = {}
-        for name in (name for name in NAMES if name in times.coords):
+        people = [str(dim) for dim in times.dims if PEOPLE.search(str(dim))]
+        for name in (name for name in (*NAMES, *people) if name in times.coords):
             labels = dict.fromkeys(str(label) for label in times[name].values.ravel().tolist())
-            aliases |= {label: f"{name} {number}" for number, label in enumerate(labels, 1) if not label.isdigit()}
+            aliases |= {label: f"{name} {number}" for number, label in enumerate(labels, 1) if label and not label.isdigit()}
         return cls(aliases)
 
-    def label(self, label: Any) -> Any:
-        """Return the alias of a label, or the label where nothing is hidden."""
-        return self.aliases.get(label, label) if isinstance(label, str) else label
+    def label(self, label: Any, times: xr.DataArray | xr.Dataset, redacted: xr.DataArray | xr.Dataset) -> Any:
+        """Return what a label of timings is in the redacted ones."""
+        for dim in [str(dim) for dim in times.dims if dim in times.coords]:
+            labels = times.coords[dim].values.tolist()
+            if label in labels:
+                return redacted.coords[dim].values.tolist()[labels.index(label)]
+        return self.hide(label)
 
     def times(self, times: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
         """Return timings without private coordinates and attrs, with aliases in the others."""
         times = times.drop_vars([name for name in times.coords if PRIVATE.search(str(name)) and name not in times.dims])
         hidden = {}
         for name, coordinate in times.coords.items():
-            if coordinate.dtype.kind in "OUT" and coordinate.ndim < 2:
+            if coordinate.dtype.kind in "OUT":
                 labels = [self.hide(label) for label in coordinate.values.ravel().tolist()]
                 labels = _distinct(labels) if name in times.dims else labels
-                hidden[name] = (coordinate.dims, labels, coordinate.attrs) if coordinate.dims else labels[0]
+                values = np.fromiter(labels, dtype=object, count=coordinate.size).reshape(coordinate.shape)
+                hidden[name] = (coordinate.dims, values, coordinate.attrs)
         times = times.assign_coords(hidden)
         times.attrs = {name: value for name, value in times.attrs.items() if not PRIVATE.search(str(name))}
         return times
@@ -62,7 +101,9 @@ class Redaction(NamedTuple):
             return self.aliases[text]
         for label in sorted(self.aliases, key=len, reverse=True):
             text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", self.aliases[label], text)
-        return ADDRESS.sub(LEFT_OUT, PATH.sub(_end_of_path, text))
+        text = URL.sub(LEFT_OUT, VARIABLE.sub(rf"\1{LEFT_OUT}", text))
+        text = USER.sub(LEFT_OUT, PATH.sub(_end_of_path, text))
+        return DIGITS.sub(_numeric_address, ADDRESS.sub(LEFT_OUT, text))
 
     def content(self, content: Content) -> Content:
         """Return a report whose sentences name nothing that is hidden."""
@@ -74,10 +115,30 @@ class Redaction(NamedTuple):
 
 
 def _end_of_path(match: re.Match[str]) -> str:
-    """Return a path without its folders; of two parts the last may be a user's name, and is left out as well."""
-    folders, end = match[3], match[4][1:]
-    is_long = folders.count("/") + folders.count("\\") > 1
-    return (match[1] or "") + LEFT_OUT + (f"/{end}" if end and is_long else "")
+    """Return a path without its folders; of two parts, or in a folder of homes, the last may be a user's name, and is left out, too."""
+    option, path = match.groups(default="")
+    parts = re.split(r"[/\\]+", re.sub(r"(?i)^file:(//[\w.-]*)?", "", path))
+    above = len(parts) - parts[::-1].index("..") if ".." in parts else 0
+    names = [part for part in parts[above:] if part and not re.fullmatch(r"~|[A-Za-z]:|\$.*", part)]
+    names = names[1:] if re.match(r"(//|\\\\)", path) else names  # a server
+    is_named = parts[-1] and len(names) > 2 and names[-2].lower() not in HOMES
+    return option + LEFT_OUT + (f"/{names[-1]}" if is_named else "")
+
+
+def _numeric_address(match: re.Match[str]) -> str:
+    """Return what stands for numbers that are an address, or the numbers where they are a version, a time or a name of C++."""
+    numbers = match[0]
+    if re.fullmatch(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}", numbers):  # of a network card
+        return LEFT_OUT
+    try:
+        address = ip_address(numbers)
+    except ValueError:
+        return numbers
+    if address.version == 4:
+        is_stated = address.is_private or int(numbers.partition(".")[0]) >= FIRST_OF_VERSIONS or AT.search(match.string[: match.start()])
+    else:
+        is_stated = re.match(r"::\d|::[fF]{4}:|[23][0-9A-Fa-f]{3}:|[fF][cCdDeE][0-9A-Fa-f]{2}:", numbers)
+    return LEFT_OUT if is_stated else numbers
 
 
 def _distinct(labels: list[Any]) -> list[Any]:

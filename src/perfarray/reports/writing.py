@@ -11,7 +11,7 @@ from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
 from perfarray.reports.sections import Content, content_of
 from perfarray.reports.text import as_json, as_markdown
-from perfarray.tables.replacing import replacing
+from perfarray.tables.replacing import write_text
 
 
 class Text(str):
@@ -84,7 +84,7 @@ def report(
     cost_units : {"iterations", "s"}, optional
         The unit of costs and of the plan; default: that of `plan_repetitions`.
     path : path-like, optional
-        A file to write as well; it is replaced as a whole.
+        A file to write as well; a regular file is replaced as a whole, a pipe or a device is written into.
     format : {"html", "markdown", "json"}
         A self-contained page for browsers (with pictures where matplotlib is installed; a click sorts tables where scripts run);
         Markdown; or the texts and all numbers as JSON.
@@ -117,9 +117,10 @@ def report(
     if format not in FORMATS:
         raise ValueError(f"format={format!r} is not known; choose one of {', '.join(map(repr, FORMATS))}")
     redaction = Redaction.of(times) if redact else None
+    shown = redaction.times(times) if redaction else times
     content = content_of(
-        redaction.times(times) if redaction else times,
-        redaction.label(baseline) if redaction else baseline,
+        shown,
+        redaction.label(baseline, times, shown) if redaction and baseline is not None else baseline,
         nest=_given(levels=levels, metric=metric),
         judged=_given(threshold=threshold, correction=correction),
         priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
@@ -129,8 +130,7 @@ def report(
     write, form = FORMATS[format]
     text = form(write(redaction.content(content) if redaction else content))
     if path is not None:
-        with replacing(Path(path)) as (fresh,):
-            fresh.write_text(text, encoding="utf-8")
+        write_text(Path(path), text)
     return text
 
 

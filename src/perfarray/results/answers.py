@@ -248,10 +248,10 @@ def _measured(cells: Cells, main: str, zero: bool) -> Mask:
 
 
 def _effect(value: Any, *, ratio: bool) -> float:
-    """Return the size of an effect; -inf where it is unknown."""
+    """Return the size of an effect; -inf where it is unknown, inf of a change to 0."""
     number_of = float(np.max(value)) if np.size(value) else math.nan
     if math.isnan(number_of) or (ratio and number_of <= 0):
-        return -math.inf
+        return math.inf if number_of == 0 else -math.inf
     return abs(math.log(number_of)) if ratio else number_of
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 
 from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, SECONDS, plural
 from perfarray.results import words
-from perfarray.results.words import NOTHING, Cell, Columns, change, number, percent, probability, quantity
+from perfarray.results.words import FROM_ZERO, NOTHING, Cell, Columns, change, number, percent, probability, quantity
 from perfarray.timings.apply import LEVEL
 
 CHANGE, N = "change", "n"
@@ -79,17 +79,24 @@ def changes_columns(data: xr.Dataset) -> Columns:
 
 def _both(cell: Cell, sides: Sequence[str], units: str) -> str:
     """Write both means or medians; a dash where stopped runs leave the ratio unknown."""
-    if math.isnan(cell["estimate"]):
+    if math.isnan(cell["estimate"]) and not _is_from_zero(cell):
         return NOTHING
     return " -> ".join(words.quantities([cell[side] for side in sides], units))
 
 
 def _change(cell: Cell, better: str, bound: Mapping[str, str], threshold: float) -> str:
     """Write a change, marked where its interval does not show the verdict; a bound of the ratio where runs were stopped."""
+    if _is_from_zero(cell):
+        return FROM_ZERO
     kind, mark = cell.get("kind", "bounded"), "" if cell.get("interval_agrees", True) else f" {BY_PVALUE}"
     if kind in bound and not math.isnan(cell["estimate"]):
         return f"{bound[kind]}{words.ratio(cell['estimate'])} ({words.between(*_open(cell))}){mark}"
     return change(cell["estimate"], cell["lower"], cell["upper"], kind, better, threshold) + mark
+
+
+def _is_from_zero(cell: Cell) -> bool:
+    """Return whether the baseline's mean is 0 and the candidate's is not, so that there is no ratio."""
+    return math.isnan(cell["estimate"]) and cell.get("baseline_mean") == 0
 
 
 def _open(cell: Cell) -> tuple[str, str]:

@@ -1,13 +1,13 @@
 """The HTML of a result in notebooks: its table, and the Dataset folded below."""
 
 import sys
-from html import escape
 
 import xarray as xr
 
 from perfarray.results.answers import first_rows
 from perfarray.results.combine import as_dataset
 from perfarray.results.models import FittedModel
+from perfarray.results.rows import escape_html
 from perfarray.timings.notes import is_lazy
 
 # Most rows shown
@@ -22,7 +22,7 @@ def view(result: xr.Dataset | FittedModel) -> str:
         return html
     frame, n_more = first_rows(data, MOST)
     lines = [frame.attrs["about"], *frame.attrs["notes"], f"at most {n_more} more rows" if n_more else ""]
-    below = "".join(f"<div>{escape(line)}</div>" for line in lines if line)
+    below = "".join(f"<div>{escape_html(line)}</div>" for line in lines if line)
     return f"{frame.to_html(border=0)}{below}<details><summary>all variables</summary>{html}</details>"
 
 

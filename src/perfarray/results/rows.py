@@ -4,16 +4,22 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import xarray as xr
 
-from perfarray.timings.notes import DATA_NAMES, notes
+from perfarray.timings.notes import DATA_NAMES, escape_controls, notes
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text on one line with all markup characters escaped."""
-    return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", " ".join(text.split()))
+    """Return a text on one line with all markup and control characters escaped."""
+    return re.sub(r"([\\`*_\[\]|~<&#])", r"\\\1", escape_controls(" ".join(text.split())))
+
+
+def escape_html(text: str) -> str:
+    """Return a text with all markup and control characters escaped, as it may stand in attributes, too."""
+    return escape(escape_controls(text))
 
 
 def json_value(value: Any) -> Any:

@@ -17,6 +17,9 @@ PREFIXES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 # A missing number
 NOTHING = "-"
 
+# Changes of which one side is 0: of the first the ratio is 0, of the second there is none
+TO_ZERO, FROM_ZERO = "to 0", "from 0"
+
 # Numbers from here on are written with a power of ten
 BIG = 1e5
 
@@ -132,13 +135,15 @@ def change(ratio: float, lower: float, upper: float, kind: str, better: str, thr
     if math.isnan(ratio):
         return NOTHING
     digits = _digits(ratio, lower, upper, threshold)
-    estimate = times_as(ratio, better, digits)
+    estimate = TO_ZERO if ratio == 0 else times_as(ratio, better, digits)
     if math.isnan(lower) or math.isnan(upper):
         return f"{estimate} (no interval)"
     if kind == "unbounded":
         return f"{estimate} (any ratio is possible)"
     if kind == "exclusive":
         return f"{estimate} (beyond {times_as(lower, better, digits)} or {times_as(upper, better, digits)})"
+    if upper == 0:
+        return estimate
     if lower >= 1 or upper <= 1:
         near, far = (lower, upper) if lower >= 1 else (1 / upper, 1 / lower if lower > 0 else math.inf)
         limits = f"{near:.{digits}f} to {far:.{digits}f}" if far < math.inf else f"at least {near:.{digits}f}"
@@ -148,7 +153,9 @@ def change(ratio: float, lower: float, upper: float, kind: str, better: str, thr
 
 def change_alone(ratio: float, lower: float, upper: float, better: str, threshold: float = 0.0) -> str:
     """Write a ratio as `change` does, without its confidence set: `1.13x slower`."""
-    return NOTHING if math.isnan(ratio) else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
+    if math.isnan(ratio):
+        return NOTHING
+    return TO_ZERO if ratio == 0 else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
 
 
 def limits_of_change(lower: float, upper: float, better: str) -> str:

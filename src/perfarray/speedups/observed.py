@@ -20,11 +20,11 @@ from perfarray.timings.best import BEST, resolve_best, slow_end_note
 from perfarray.timings.censored import Bounds, bound_interval, ratio_bounds
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
-from perfarray.timings.pairs import Pair, resolve_pair, with_worst_case
-from perfarray.timings.resolve import Data, cell_names, check_dim
+from perfarray.timings.pairs import Pair, resolve_pair, with_worst_case, without_zeros_of_both
+from perfarray.timings.resolve import Data, check_dim
 from perfarray.timings.units import unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
-from perfarray.timings.values import check_positive
+from perfarray.timings.zeros import Positive, cell_names
 
 STATISTICS = ("mean", "median", "min", BEST)
 WEIGHT: Final = "weight"  # the coordinate with the weight of each benchmark
@@ -103,6 +103,8 @@ def speedup(
     if level is not None and statistic not in LIMITS:
         raise ValueError(f"statistic={statistic!r} has no limits: a minimum depends on the number of runs; choose 'mean' or 'median'")
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
+    depth = unit_depth(pair.candidate, unit)
+    pair = without_zeros_of_both(pair, Positive("a speedup", resolve_best(statistic, pair.candidate.better), depth))
     result = _summaries(pair, statistic, unit)
     sides = (result["baseline"], result["candidate"])
     numerator, denominator = sides if pair.candidate.better == LOWER else sides[::-1]
@@ -115,12 +117,6 @@ def speedup(
     remarks = [*pair.notes, slow_end_note([statistic], pair.candidate.better), pair.stopped_note(BOUND)]
     if level is None:
         return with_notes(observed, *remarks, checks=("one_side",))
-    depth = unit_depth(pair.candidate, unit)
-    if statistic == "median":
-        nest = pair.candidate.levels
-        remarks += [
-            note for side in (pair.candidate, pair.baseline) for note in check_positive(side.array, nest, "a ratio of medians", depth)
-        ]
     limits = _limits(pair, depth, statistic, level)
     observed = observed.assign({name: limits[name] for name in ("lower", "upper", "kind")}).assign_attrs(confidence_level=level)
     return with_notes(observed, *remarks, checks=("one_side", "speedup_limits"))

@@ -18,10 +18,11 @@ from perfarray.speedups.observed import along_cells
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, with_notes
-from perfarray.timings.pairs import FAR, Pair, resolve_pair, worst_case
+from perfarray.timings.pairs import FAR, Pair, resolve_pair, without_zeros_of_both, worst_case
 from perfarray.timings.resolve import Data
 from perfarray.timings.units import single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
+from perfarray.timings.zeros import Positive
 
 TESTED = ("mean", "median")
 SEARCHES = ("exhaustive", "tool")
@@ -123,6 +124,7 @@ def speedup_test(
     """
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored=censored)
     check_correction(correction, confidence_level, pair.candidate.array)
+    pair = without_zeros_of_both(pair, Positive("a speedup", statistic, unit_depth(pair.candidate, unit)))
     # Ranks can take the candidate's stopped runs at their worst; a mean of those is not a number.
     sides = worst_case(pair) if statistic == "median" else pair
     result = tested(sides, unit, statistic, confidence_level, search, ties=ties).drop_dims("warning")

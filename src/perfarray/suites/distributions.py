@@ -18,10 +18,11 @@ from perfarray.timings.best import SUMMARIES, resolve_best
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.progress import cells_bar
-from perfarray.timings.resolve import Data, check_positive_values
+from perfarray.timings.resolve import Data, decline_zeros
 from perfarray.timings.streams import Rng
 from perfarray.timings.units import MEASURED, single_unit_note
 from perfarray.timings.validation import check_choice
+from perfarray.timings.zeros import Positive
 
 METHODS = ("monte_carlo", "exact")
 PAPER = 500  # redrawn experiments in section 7 of the paper
@@ -78,7 +79,7 @@ def score_distribution(
     Raises
     ------
     ValueError
-        Unknown dims, levels, means or methods; zero or negative values where the mean needs positive ones; no benchmark that every cell
+        Unknown dims, levels, means or methods; negative values where the mean needs positive ones; no benchmark that every cell
         has.
 
     Notes
@@ -284,7 +285,7 @@ def relative_variation(
     number = PAPER if n_resamples is None else n_resamples
     runs = resolve_runs(times, across, weights, mean, number, rng, metric=metric, levels=levels, value=value, unit=unit, shared=shared)
     if statistic == "geometric" and mean == "arithmetic":
-        positive = check_positive_values(runs.system.data, "statistic='geometric'", runs.depth)
+        positive = decline_zeros(runs.system.data, Positive("statistic='geometric'", level=runs.depth))
         runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing, aim = runs.system.data, runs.drawing, AIM if n_resamples is None else np.inf
     of_runs = resolve_best(statistic, data.better)
@@ -301,7 +302,9 @@ def relative_variation(
                 subset = suite._replace(runs=suite.runs[random], shares=None if suite.shares is None else suite.shares[random])
                 spread[:, random] = filled_spread(subset, cells[random], of_runs, drawing, aim)
         deviation, error = np.where(n > 1, spread[:2], np.nan)
-        return performance, deviation, deviation / performance, error, n, random, np.where(random, spread[2], 0)
+        with np.errstate(invalid="ignore"):
+            variation = deviation / performance
+        return performance, deviation, variation, error, n, random, np.where(random, spread[2], 0)
 
     named = outputs(data.units, performance="", standard_deviation="")
     named |= outputs(relative_variation="", monte_carlo_error="standard error by chance, a share of the variation", n="independent units")

@@ -70,7 +70,7 @@ def hierarchical_performance_test(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative.
+        Unknown dims, levels, labels or choices; units that differ; values that are negative.
 
     Notes
     -----

@@ -21,11 +21,12 @@ from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.copies import copies_note, same_runs
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, label_values, resolve_pair
-from perfarray.timings.resolve import Data, Timings, check_dim, check_positive_values, resolve
+from perfarray.timings.resolve import Data, Timings, check_dim, decline_zeros, resolve
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of, order_of_labels
 from perfarray.timings.units import describe_value, pool_above_unit, unit_depth, value_depth
 from perfarray.timings.validation import check_choice, check_count, listed
 from perfarray.timings.weights import Weighing, weigh
+from perfarray.timings.zeros import Positive
 
 Result = TypeVar("Result", xr.Dataset, xr.DataArray)
 Names = str | Sequence[str] | None
@@ -134,13 +135,14 @@ def _bounded_scores(result: Result, system: OneSystem) -> Result:
 def resolve_systems(
     times: Data, baseline: object, across: str, weights: Weights | None = None, *,
     dim: str | None, metric: str | list[str] | None, levels: str | tuple[str, ...] | None, unit: str | None,
-    shared: str | tuple[str, ...] | None = None, paired: str | None = None, censored: str = "drop", with_copies: bool = False,
+    shared: str | tuple[str, ...] | None = None, paired: str | None = None, censored: str = "drop", positive_of: str = "min",
+    with_copies: bool = False,
 ) -> TwoSystems:  # fmt: skip
     """Choose metric, nest, weights and units, and match both systems."""
     weighing = weigh(times, across, weights)
     pair = resolve_pair(
         weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared,
-        positive="a ratio of suite scores", positive_at=unit or 0, censored=censored, with_copies=with_copies,
+        positive=Positive("a ratio of suite scores", positive_of, unit or 0), censored=censored, with_copies=with_copies,
     )  # fmt: skip
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
     depth = unit_depth(pair.candidate, unit)
@@ -299,7 +301,7 @@ def resolve_runs(
     weighing = weigh(times, across, weights)
     data = pool_above_unit(resolve(weighing.select(times), metric, levels, shared=shared, censored="bound", with_copies=True), unit)
     depth = value_depth(data, value)
-    data = check_positive_values(data, positive, depth) if positive else data
+    data = decline_zeros(data, Positive(positive, level=depth)) if positive else data
     system = match_cells(data, across, weighing)
     check_dim(data.array, across, "across")
     declared = shared is not None or data.levels[0] in data.shared
@@ -322,7 +324,7 @@ def over_cells(
     """
     data, across, array = runs.system.data, runs.system.across, runs.system.data.array
     # Not `runs` in the formula: tasks of dask would carry the timings.
-    depth, value_depth, mean, shared = len(data.levels), runs.depth, runs.drawing.mean, data.levels[0] in data.shared
+    depth, value_depth, shared = len(data.levels), runs.depth, data.levels[0] in data.shared
     joint = next((number for number, level in enumerate(data.levels) if level not in data.shared), depth)
     joint = joint if most is None else min(joint, most)
     labels = label_values(array, across)
@@ -332,10 +334,6 @@ def over_cells(
     def arranged(values: Floats, cells: Any, complete: Any) -> tuple[np.ndarray, ...]:
         positions = order[complete.reshape(-1)[order]]
         chosen = values.take(positions, axis=values.ndim - depth - 1)
-        if mean != "arithmetic":
-            # Data in memory were refused; a lazy cell with such a value has no score.
-            wrong = (unit_means(chosen, depth - value_depth) <= 0).any(axis=tuple(range(-value_depth - 2, 0)))
-            chosen = np.where(wrong.reshape(*wrong.shape, *[1] * (depth + 1)), np.nan, chosen)
         units = unit_means(chosen, depth)
         units = units.reshape(-1, *units.shape[-2:])
         movement = (np.full(len(units), np.nan),) * 2 if shared else common_movement(units)

@@ -94,7 +94,7 @@ def randomization_test(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; more exchanges than
+        Unknown dims, levels, labels or choices; units that differ; values that are negative; more exchanges than
         `method="exact"` can count, or a distribution of more than a million (the message says how many).
 
     Notes

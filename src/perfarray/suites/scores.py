@@ -24,6 +24,7 @@ from perfarray.timings.streams import Rng, describe_key, key_of
 from perfarray.timings.units import describe_unit, single_unit_note, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count
 from perfarray.timings.weights import weigh
+from perfarray.timings.zeros import Positive
 
 METHODS = ("t", "percentile", "basic", "bca")
 ALTERNATIVES = ("two-sided", "less", "greater")
@@ -76,7 +77,7 @@ def suite_score(
     Raises
     ------
     ValueError
-        Unknown dims, levels or choices; values that are zero or negative where logs or reciprocals are taken; no benchmark that every
+        Unknown dims, levels or choices; values that are negative where logs or reciprocals are taken; no benchmark that every
         cell has; weights that are missing, negative or all zero.
 
     Notes
@@ -99,7 +100,8 @@ def suite_score(
     check_choice(statistic, "statistic", SUMMARIES)
     positive = f"a {mean} mean" if mean != "arithmetic" else "a geometric mean" if statistic == "geometric" else ""
     weighing = weigh(times, across, weights)
-    data = resolve(weighing.select(times), metric, levels, positive=positive, positive_at=unit or 0, censored="bound", with_copies=True)
+    above_zero = Positive(positive, score_above_zero(statistic), unit or 0) if positive else None
+    data = resolve(weighing.select(times), metric, levels, positive=above_zero, censored="bound", with_copies=True)
     unit_index = unit_depth(data, unit)
     system, depth, statistic_of_runs = matching.match_cells(data, across, weighing), len(data.levels), resolve_best(statistic, data.better)
     array = matching.along(system.data, across)
@@ -202,7 +204,7 @@ def score_ratio_interval(
     Raises
     ------
     ValueError
-        Unknown dims, levels, labels or choices; units that differ; values that are zero or negative; `method="t"` with a median,
+        Unknown dims, levels, labels or choices; units that differ; values that are negative; `method="t"` with a median,
         a minimum or `best` of fixed benchmarks; weights that are missing, negative or all zero.
 
     Notes
@@ -238,7 +240,7 @@ def score_ratio_interval(
     draws = None if method == "t" else Draws((True,), check_count(n_resamples, "n_resamples", 2), key_of(rng))
     systems = matching.resolve_systems(
         times, baseline, across, weights, dim=dim, metric=metric, levels=levels, unit=unit, shared=shared, paired=paired, censored=censored,
-        with_copies=True,
+        positive_of=score_above_zero(statistic) if draws is None else "min", with_copies=True,
     )  # fmt: skip
     joint = systems.shared or paired is not None  # averaged over the benchmarks inside each unit, pairs may move together or not
     check_choice(prior, "prior", PRIORS)
@@ -300,6 +302,11 @@ def too_few(result: xr.Dataset) -> tuple[Note | None, ...]:
 def _unit(result: xr.Dataset) -> str:
     """Return what an answer rests on: units, or benchmarks where those are the sample."""
     return str(result.attrs["across"] if result.attrs["benchmarks"] == SAMPLE else result.attrs["unit"])
+
+
+def score_above_zero(statistic: str) -> str:
+    """Return what must be above 0 for a score to be so: a mean or a median, where single values may be 0, or every value."""
+    return statistic if statistic in ("mean", "median") else "min"
 
 
 def check_standard_error(method: str, statistic: str) -> None:

@@ -113,7 +113,7 @@ def _metric_variable(metric: Metric, shared: tuple[str, ...], names: Sequence[st
     """Place a metric's values, NaN elsewhere."""
     values = _blank(int(np.prod(shape)))
     values[flat] = metric.values
-    attrs = {"units": metric.units, "better": metric.better}
+    attrs = {"units": metric.units} | ({"better": metric.better} if metric.better else {})
     attrs |= {"shared_levels": " ".join(shared)} if shared else {}
     return _variable(names, values.reshape(shape), attrs)
 

@@ -35,11 +35,11 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A measured quantity: a value for each row (NaN: none), its unit and direction."""
+    """A measured quantity: a value for each row (NaN: none), its unit and direction; None where nothing says which is good."""
 
     values: Floats
     units: str = SECONDS
-    better: str = LOWER
+    better: str | None = LOWER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,66 +1,311 @@
-"""The columns of a table that become dims: those that neither another dim nor a numbering of repetitions determines."""
+"""Which columns of a table are dims, where nobody named them: texts, then numbers that cut their combinations into equal cells.
+
+One decision for every way in: pandas, Arrow, CSV, Parquet. Columns that are no dims stay beside the values. Nothing is pooled without
+a word.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from perfarray.conventions import HISTORY
-from perfarray.numerics.types import Integers
-from perfarray.tables.columns import Column, joint_codes
+from perfarray.numerics.types import Integers, Mask
+from perfarray.tables.cells import Cells
+from perfarray.tables.columns import Column, are_distinct, joint_codes
 from perfarray.tables.roles import depends_only_on
 from perfarray.timings.notes import Note
+from perfarray.timings.quantities import is_counter, is_measured, is_remark, is_setting
 from perfarray.timings.validation import listed
 
+# Share of rows in which a label may be blank: a broken row among many does not make remarks of labels
+MAX_BLANK = 0.01
+
 # Labels from which 0, 1, 2 look like a numbering of repetitions rather than a setting with two values
-LEAST_NUMBERING = 3
+MIN_NUMBERING = 3
+
+# Distinct decimals that may be the labels of a setting, as .5, .7 and .9 are
+MAX_DECIMAL_LABELS = 20
 
 
-def compared_columns(columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series]) -> list[str]:
-    """Return the columns that become dims, in the order of the table.
+class ColumnRoles(NamedTuple):
+    """What becomes of the columns that nobody named."""
 
-    A column that dims or repetitions determine describes these. The others vary among rows that are otherwise alike: they are compared,
-    and never taken for repetitions. Numbers and time stamps may be quantities measured along with the values; they are labels only where
-    most of them occur more than once. `columns` have no role yet; `repetitions` are numbered by the table, outermost first.
+    dims: list[str]  # in the order of the table
+    varying: list[str]  # columns that vary inside cells and stay beside the values
+    doubtful: list[str]  # those of both kinds that people should look at
+    numberings: list[str]  # dims whose labels are 0, 1, 2 or 1, 2, 3
+
+
+def column_roles(
+    columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str
+) -> ColumnRoles:
+    """Decide which columns become dims; the others describe dims or repetitions, or vary beside the values.
+
+    Parameters
+    ----------
+    columns : mapping of Series
+        Columns that nobody named.
+    labels : mapping of Column
+        The dims that have been named.
+    repetitions : mapping of Series
+        The levels that have been named, outermost first.
+    level : str
+        The level that rows are numbered along where no column tells repetitions apart.
+
+    Raises
+    ------
+    ValueError
+        For a column that looks like a numbering of repetitions, and for one whose role cannot be decided while runs
+        of unlike settings would be pooled without it. The message gives both ways to name it.
     """
-    if not columns:
-        return []
-    codes = {name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()}
-    nest = [pd.factorize(series)[0] for series in repetitions.values()]
-    dims = [column.codes for column in labels.values()]
-    compared = set()
+    decision = _Decision(columns, labels, repetitions, level)
+    texts = [name for name in columns if not _is_quantity(columns[name]) or name in HISTORY]
+    free_texts = _free_texts(decision, texts)
     # The finest column comes first, so that what it determines (a commit its date) becomes its coordinate and not a further dim.
-    for name in sorted(columns, key=lambda name: (-codes[name].max(initial=0), name not in HISTORY)):
-        quantity = _is_quantity(columns[name]) and name not in HISTORY
-        if depends_only_on(codes[name], dims) or _describes_repetitions(codes[name], dims, nest, quantity):
+    for name in sorted(texts, key=lambda name: (-decision.n_labels(name), name not in HISTORY)):
+        if decision.describes(name, quantity=False):
             continue
-        if quantity and not _recurs(codes[name], dims, columns[name]):
-            continue
-        compared.add(name)
-        dims.append(codes[name])
-    return [name for name in columns if name in compared]
-
-
-def numbering_note(names: Sequence[str], labels: Mapping[str, Column], level: str) -> Note | None:
-    """Return a note on dims whose labels are 0, 1, 2 or 1, 2, 3, which may be repetitions under another name."""
-    numberings = [name for name in names if _is_numbering(labels[name].labels)]
-    if not numberings:
-        return None
-    sentence = (
-        f"column {listed(numberings)} is a dim, which is compared and never averaged; if it numbers repetitions, rename it {level!r}, or "
-        f"give to_timings(..., {level}={numberings[0]!r})"
+        if name in free_texts:
+            # A remark on a run that the table numbers is in no doubt.
+            decision.stays_beside(name, doubtful=not decision.describes(name, quantity=True))
+        else:
+            decision.becomes_dim(name)
+    numbers = [name for name in columns if name not in texts]
+    for name in sorted(numbers, key=lambda name: (is_counter(name), not is_setting(name), -decision.n_labels(name))):
+        _decide_number(decision, name)
+    in_order = [name for name in columns if name in decision.dims]
+    return ColumnRoles(
+        in_order, [name for name in columns if name in decision.varying], decision.doubtful, [*filter(decision.is_numbering, in_order)]
     )
-    return Note("unclaimed_column", sentence, {"columns": numberings, "level": level})
+
+
+class _Decision:
+    """The roles decided so far, and what later decisions look at: codes of columns, dims and repetitions."""
+
+    def __init__(
+        self, columns: Mapping[str, pd.Series], labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str
+    ) -> None:
+        self.columns, self.level = columns, level
+        self.codes = {name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()}
+        self.nest = [pd.factorize(series)[0] for series in repetitions.values()]
+        self.named = [column.codes for column in labels.values()]
+        self.dims: dict[str, Integers] = {}
+        self.varying: list[str] = []
+        self.doubtful: list[str] = []
+
+    def n_labels(self, name: str) -> int:
+        """Return the number of distinct labels of a column."""
+        return int(self.codes[name].max(initial=-1)) + 1
+
+    def becomes_dim(self, name: str, *, doubtful: bool = False) -> None:
+        """Make a column a dim."""
+        self.dims[name] = self.codes[name]
+        self.doubtful += [name] if doubtful else []
+
+    def stays_beside(self, name: str, *, doubtful: bool = False) -> None:
+        """Leave a column beside the values."""
+        self.varying.append(name)
+        self.doubtful += [name] if doubtful else []
+
+    def describes(self, name: str, *, quantity: bool) -> bool:
+        """Return whether dims determine a column, or the repetitions of a level (a quantity, or a text that differs between them)."""
+        codes, dims = self.codes[name], [*self.named, *self.dims.values()]
+        if depends_only_on(codes, dims):
+            return True
+        for depth in range(1, len(self.nest) + 1):
+            units = [*dims, *self.nest[:depth]]
+            if depends_only_on(codes, units):
+                return quantity or _n_combinations([*units[:-1], codes]) == _n_combinations(units)
+        return False
+
+    def cells(self, name: str, others: Sequence[Integers], *, units: bool = True) -> Cells:
+        """Return the cells that a column cuts the combinations of other columns into.
+
+        Runs are units of the outermost named level, or rows.
+        """
+        codes = self.codes[name]
+        combinations = pd.factorize(joint_codes(others)[0])[0] if others else np.zeros(len(codes), dtype=np.intp)
+        width = self.n_labels(name)
+        cell_of_row = combinations.astype(np.int64) * width + codes
+        if self.nest and units:
+            rows = pd.DataFrame({"cell": cell_of_row, "unit": self.nest[0]}).drop_duplicates()
+            cell_of_row = rows["cell"].to_numpy()
+        cells, runs = np.unique(cell_of_row, return_counts=True)
+        return Cells(cells // width, cells % width, runs)
+
+    def may_group(self, name: str) -> bool:
+        """Return whether a column may cut runs into groups: its labels recur, and it is no measured number."""
+        series = self.columns[name]
+        if 2 * self.n_labels(name) > len(series):
+            return False
+        return not _is_quantity(series) or (pd.api.types.is_numeric_dtype(series) and not is_measured(name) and _are_whole(series))
+
+    def is_numbering(self, name: str) -> bool:
+        """Return whether the labels of a column are consecutive whole numbers from 0 or 1."""
+        series = self.columns[name]
+        if name in HISTORY or is_setting(name) or not pd.api.types.is_numeric_dtype(series) or pd.api.types.is_bool_dtype(series):
+            return False
+        numbers = np.unique(series.dropna().to_numpy(dtype=float))
+        return len(numbers) >= MIN_NUMBERING and numbers[0] in (0, 1) and bool((np.diff(numbers) == 1).all())
+
+
+def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
+    """Return the texts that are remarks: blank in some rows, or in unequal numbers of runs within one combination of the others.
+
+    Labels that every combination has stay labels where some runs were lost. A text that names each run cuts nothing. Where no label
+    holds half of the rows, as the usual remark would, unequal cells may be an unbalanced experiment: that is asked.
+    """
+    candidates = [name for name in texts if name not in HISTORY]
+    free = {name for name in candidates if decision.columns[name].isna().mean() > MAX_BLANK}
+    grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
+    for name in candidates:
+        others = [*decision.named, *(decision.codes[other] for other in grouping if other != name and other not in free)]
+        # The only labels of a table are no remark.
+        if name in free or not others or decision.describes(name, quantity=True):
+            continue
+        cells = decision.cells(name, others)
+        if cells.cut().are_equal or (cells.are_crossed and cells.are_ragged):
+            continue
+        if not is_remark(name) and 2 * np.bincount(decision.codes[name]).max() < len(decision.codes[name]):
+            raise ValueError(_text_message(name))
+        free.add(name)
+    return free
+
+
+def _text_message(name: str) -> str:
+    """Return the message on a text that may be a label or a remark."""
+    return (
+        f"column {name!r} cuts the table into unequal numbers of runs, and unlike runs must not be pooled. Make it a dim with "
+        f"{name}={name!r} ({_option(name, name)}); if it holds remarks, drop it or call it 'comment'"
+    )
+
+
+def _decide_number(decision: _Decision, name: str) -> None:
+    """Decide the role of a column of numbers or of moments."""
+    if decision.describes(name, quantity=True):
+        return
+    series = decision.columns[name]
+    measured, setting = is_measured(name), is_setting(name)
+    if not pd.api.types.is_numeric_dtype(series) or (measured and not setting):
+        decision.stays_beside(name)
+        return
+    integral = _are_whole(series)
+    cells = decision.cells(name, [*decision.named, *decision.dims.values()])
+    single_combination = cells.n_combinations == 1
+    numbering = decision.is_numbering(name) and (cells.are_crossed or single_combination)
+    if integral and (is_counter(name) or numbering):
+        repetitions = decision.cells(name, [*decision.named, *decision.dims.values(), *decision.nest], units=False)
+        if repetitions.have_one_run:
+            raise ValueError(_counter_message(name, decision.level))
+    equal = cells.are_equal and (cells.are_crossed or not cells.have_one_run)
+    if integral and not measured and (setting or equal):
+        decision.becomes_dim(name, doubtful=not (setting or cells.are_crossed))
+        return
+    if integral and not measured:
+        undecided = single_combination or cells.mostly_recur
+    else:
+        undecided = equal and decision.n_labels(name) <= MAX_DECIMAL_LABELS
+    if undecided:
+        raise ValueError(_undecided_message(name))
+    decision.stays_beside(name)
+
+
+def _counter_message(name: str, level: str) -> str:
+    """Return the message on a numbering of repetitions that nobody named."""
+    return (
+        f"column {name!r} looks like a numbering of repetitions. Say so with {level}={name!r} ({_option(level, name)}), or make it a dim "
+        f"with {name}={name!r} ({_option(name, name)})"
+    )
+
+
+def _undecided_message(name: str) -> str:
+    """Return the message on a number that may be a setting or a measured one."""
+    return (
+        f"column {name!r} may be a setting or a measured number, and unlike runs must not be pooled. Make it a dim with {name}={name!r} "
+        f"({_option(name, name)}), or a measured variable with value={{..., {name!r}: {name!r}}} ({_option(f'{name} [1]', name)})"
+    )
+
+
+def _option(dim: str, name: str) -> str:
+    """Write how the command line is told the role of a column."""
+    pair = f"{dim}={name}"
+    return f"--dims {pair!r}" if " " in pair else f"--dims {pair}"
+
+
+def roles_note(roles: ColumnRoles, level: str, n_copies: int = 0) -> Note | None:
+    """Return the note on columns that nobody named: dims, what varies beside the values, and copies of rows that were left out."""
+    dims = [name for name in roles.dims if name not in (*HISTORY, *roles.numberings)]
+    if not (dims or roles.numberings or roles.varying or n_copies):
+        return None
+    sentences = []
+    if roles.numberings:
+        sentences.append(
+            f"column {listed(roles.numberings)} is a dim, which is compared and never averaged; if it numbers repetitions, rename it "
+            f"{level!r}, or give to_timings(..., {level}={roles.numberings[0]!r})"
+        )
+    if dims:
+        sentences.append(
+            f"{_columns(dims)} {'is a dim' if len(dims) == 1 else 'are dims'}, although nobody named {'it' if len(dims) == 1 else 'them'}"
+        )
+    if roles.varying:
+        stays = "varies among runs and stays" if len(roles.varying) == 1 else "vary among runs and stay"
+        sentences.append(f"{_columns(roles.varying)} {stays} beside the values: these runs are averaged")
+    if dims or roles.varying:
+        example = (roles.doubtful or roles.varying or dims)[0]
+        sentences.append(f"dims={{{example!r}: {example!r}}} makes a column a dim ({_option(example, example)})")
+    if n_copies:
+        are = "row is an exact copy of another and was" if n_copies == 1 else "rows are exact copies of others and were"
+        sentences.append(f"{n_copies} {are} left out")
+    return Note(
+        "unclaimed_column",
+        ". ".join(sentences),
+        {"dims": roles.dims, "varying": roles.varying, "copies": n_copies},
+        aside=not (roles.numberings or roles.doubtful or n_copies),
+    )
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Write names of columns."""
+    return f"column{'' if len(names) == 1 else 's'} {listed(names)}"
+
+
+def describes(series: pd.Series, labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series]) -> bool:
+    """Return whether dims, or the repetitions of a level, determine a column."""
+    return _Decision({"": series}, labels, repetitions, "").describes("", quantity=True)
+
+
+def copied_rows(frame: pd.DataFrame, labels: Mapping[str, Column], repetitions: Mapping[str, pd.Series], level: str) -> Mask | None:
+    """Return which rows copy another one, value and all, where the others have one row for each named repetition.
+
+    Otherwise, and where no repetition is named, equal rows are runs that took equally long. `level` is the one that is not
+    named; where all are, rows that repeat a cell are refused later.
+    """
+    if not repetitions or level in repetitions:
+        return None
+    cells = [*(column.codes for column in labels.values()), *(pd.factorize(series)[0] for series in repetitions.values())]
+    cell_of_row, count = joint_codes(cells)
+    if are_distinct(cell_of_row, count):
+        return None
+    copies = frame.duplicated().to_numpy()
+    rest = cell_of_row[~copies]
+    return copies if copies.any() and are_distinct(rest, count) else None
 
 
 def _is_quantity(series: pd.Series) -> bool:
     """Return whether a column may hold measurements: numbers, or times of day."""
     if pd.api.types.is_bool_dtype(series):
         return False
-    if pd.api.types.is_numeric_dtype(series):
+    if pd.api.types.is_numeric_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
         return True
     moments = series if pd.api.types.is_datetime64_any_dtype(series) else _moments(series)
     return moments is not None and bool((moments.dropna() != moments.dropna().dt.normalize()).any())
+
+
+def _are_whole(series: pd.Series) -> bool:
+    """Return whether all numbers of a column are whole."""
+    return bool((series.dropna().to_numpy(dtype=float) % 1 == 0).all())
 
 
 def _moments(series: pd.Series) -> pd.Series | None:
@@ -71,29 +316,6 @@ def _moments(series: pd.Series) -> pd.Series | None:
     return None if moments.isna().any() else moments
 
 
-def _describes_repetitions(codes: Integers, dims: Sequence[Integers], nest: Sequence[Integers], quantity: bool) -> bool:
-    """Return whether a column describes the repetitions of a level: a quantity, or a text that differs between them."""
-    for depth in range(1, len(nest) + 1):
-        units = [*dims, *nest[:depth]]
-        if depends_only_on(codes, units):
-            return quantity or _combinations([*units[:-1], codes]) == _combinations(units)
-    return False
-
-
-def _recurs(codes: Integers, dims: Sequence[Integers], series: pd.Series) -> bool:
-    """Return whether most rows share their number with other rows; where all rows are of one cell, whole numbers are labels."""
-    if np.mean(np.bincount(codes)[codes] > 1) > 0.5:
-        return True
-    integral = pd.api.types.is_numeric_dtype(series) and bool((series.dropna() % 1 == 0).all())
-    return integral and (not dims or _combinations(dims) == 1)
-
-
-def _combinations(columns: Sequence[Integers]) -> int:
+def _n_combinations(columns: Sequence[Integers]) -> int:
     """Return the number of distinct combinations of codes."""
     return len(np.unique(joint_codes(columns)[0]))
-
-
-def _is_numbering(labels: Sequence[object]) -> bool:
-    """Return whether labels are consecutive numbers from 0 or 1."""
-    numbers = sorted(label for label in labels if isinstance(label, int | float) and not isinstance(label, bool))
-    return len(numbers) == len(labels) >= LEAST_NUMBERING and numbers in (list(range(len(labels))), list(range(1, len(labels) + 1)))

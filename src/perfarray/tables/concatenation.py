@@ -94,7 +94,7 @@ def _joined_metric(name: str, tables: Sequence[Table], rows: Sequence[int]) -> M
     """Return the values of one metric, NaN where a table lacks it."""
     having = [table.metrics[name] for table in tables if name in table.metrics]
     if len({(metric.units, metric.better) for metric in having}) > 1:
-        different = listed(sorted({f"{metric.units}, {metric.better} is better" for metric in having}))
+        different = listed(sorted({f"{metric.units}, {metric.better or 'neither'} is better" for metric in having}))
         raise ValueError(f"{name!r} means different things in different files ({different}); read them apart")
     arrays = [table.metrics[name].values if name in table.metrics else np.full(n, np.nan) for table, n in zip(tables, rows, strict=True)]
     return replace(having[0], values=np.concatenate(arrays))

@@ -1,47 +1,22 @@
 """From pandas tables and Python lists to timings, and back."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import (
-    CENSORED,
-    CENSORED_AT,
-    COMPARED,
-    EXECUTION,
-    HIGHER,
-    ITERATION,
-    LEVELS,
-    LOOPS,
-    MARKS,
-    SCORES,
-    SECONDS,
-    THROUGHPUT,
-    TIME,
-    seconds_factor,
-)
+from perfarray.conventions import CENSORED, CENSORED_AT, HIGHER, MARKS, SCORES, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.tables.build import build
-from perfarray.tables.columns import Metric, Table, column_of, in_seconds, level_order
-from perfarray.tables.compared import compared_columns, numbering_note
+from perfarray.tables.columns import Metric, Table, column_of, in_seconds
+from perfarray.tables.long_table import table_of
 from perfarray.tables.measured import check_values, in_one_unit, proposed_arguments, scaled, value_columns
-from perfarray.tables.roles import (
-    check_unit,
-    label_column,
-    limit_column,
-    mark_column,
-    metric_column,
-    numbered_levels,
-    placed_column,
-    stated_direction,
-)
-from perfarray.timings.notes import Note, keep_notes
+from perfarray.tables.roles import check_unit, stated_direction
+from perfarray.timings.notes import keep_notes
 from perfarray.timings.resolve import Data, check_names
-from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
 
 
@@ -90,26 +65,34 @@ def to_timings(
     Returns
     -------
     Dataset
-        One variable per metric. Repetition labels are renumbered from 0 within their parent; ragged runs are padded with NaN. Columns
-        named `warmup`, `censored`, `failed` or `copied` become boolean coordinates, and `censored_at`, the limit at which a run was stopped
-        (in the unit of the first metric), is converted as that is. Any other column is a coordinate along the dims, or the named
-        repetitions, that determine it; labels that nothing determines (commits, hosts, flags) are a dim of their own, never repetitions,
-        and numbers that hardly occur twice (a temperature, a counter) are coordinates along all dims.
+        One variable per metric; a column that is called after its unit (`ms`, `time_ns`) becomes `time`, in seconds. Repetition
+        labels are renumbered from 0 within their parent; ragged runs are padded with NaN. Columns named `warmup`, `censored`,
+        `failed` or `copied` become boolean coordinates. `censored_at`, the limit at which a run was stopped (in the unit of the first
+        metric), is converted as that is. An exit code other than 0 marks a failed run. Durations (timedelta) have their own unit.
+        Infinite values count as not measured.
 
     Raises
     ------
     ValueError
-        Missing columns; values that are not numbers, infinite, or times that are not above 0 in runs that did not fail; rows that repeat
-        a cell while every repetition is named.
+        Missing columns; values that are not numbers, or below 0; rows that repeat a cell while every repetition is named; a column that
+        looks like a numbering of repetitions, or whose role cannot be decided.
     TypeError
         Anything but a table.
+
+    Notes
+    -----
+    Columns that nobody named: a text is a dim, crossed or nested, unless it is blank in some rows or cuts combinations of the others into
+    unequal numbers of runs. A whole number is a dim where it cuts the combinations of the texts into cells of as many runs, in 9 of 10
+    cells; a measured quantity (`max_rss_kb`, `page_faults`, `energy [J]`) is not. A column that is a function of dims or repetitions is a
+    coordinate along these; the others stay beside the values. The note `unclaimed_column` lists both kinds, and a keyword, as in
+    `threads="threads"`, makes any column a dim.
 
     Examples
     --------
     >>> import pandas as pd, perfarray
     >>> frame = pd.DataFrame({"program": ["fft", "fft", "sort"], "run": [7, 9, 7], "ms": [10.0, 11.0, 20.0], "lang": ["C", "C", "Go"]})
     >>> times = frame.perf.to_timings(value="ms", units="ms", benchmark="program", execution="run")
-    >>> times["ms"].sel(benchmark="fft").values, times["lang"].sel(benchmark="sort").item()
+    >>> times["time"].sel(benchmark="fft").values, times["lang"].sel(benchmark="sort").item()
     (array([0.01 , 0.011]), 'Go')
     """
     frame = _pandas(table)
@@ -151,82 +134,6 @@ def _recognised(
     frame = scaled(frame, next(iter(columns.values()))[0], factors)
     by_metric = {metric: unit for metric, (_, unit) in columns.items()} | (dict(units) if isinstance(units, Mapping) else {})
     return frame, {metric: column for metric, (column, _) in columns.items()}, by_metric
-
-
-def table_of(
-    frame: pd.DataFrame,
-    *,
-    value: str | Mapping[str, str],
-    units: str | Mapping[str, str],
-    better: str | Mapping[str, str] | None,
-    level: str = EXECUTION,
-    shared: str | Sequence[str] = (),
-    dims: Mapping[str, str] | None = None,
-) -> Table:
-    """Return the columns of a long table by their roles."""
-    metrics = {value: value} if isinstance(value, str) else dict(value)
-    claimed = {*metrics.values(), *(dims or {}).values()}
-    named = {name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed} | dict(dims or {})
-    _check_columns(frame, [*metrics.values(), *named.values()])
-    if len(frame) == 0:
-        raise ValueError("the table has no rows; give one row per measurement")
-    check_names(level, "level")
-    common = check_names(shared, "shared") if shared else ()
-    used = {*metrics.values(), *named.values(), *MARKS}
-    unclaimed = {str(name): frame[name] for name in frame.columns if name not in used}
-    labels = {name: label_column(frame[column]) for name, column in named.items() if name not in LEVELS and name != level}
-    repetitions = {name: frame[column] for name, column in named.items() if name in LEVELS or name == level}
-    repetitions = dict(sorted(repetitions.items(), key=lambda item: level_order(item[0])))
-    compared = compared_columns(
-        {name: column for name, column in unclaimed.items() if name not in (CENSORED_AT, LOOPS)}, labels, repetitions
-    )
-    labels |= {name: label_column(unclaimed.pop(name)) for name in compared}
-    levels = numbered_levels(labels, repetitions, level, len(frame), common)
-    measured = {name: metric_column(frame[column], name, units, better) for name, column in metrics.items()}
-    if CENSORED_AT in unclaimed:
-        factor = seconds_factor(next(iter(measured.values())).units)
-        unclaimed[CENSORED_AT] = limit_column(unclaimed[CENSORED_AT]) * (1.0 if factor is None else factor)
-    return Table(
-        labels=labels,
-        levels=levels,
-        metrics={name: in_seconds(metric) for name, metric in measured.items()},
-        marks={mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns},
-        columns={name: placed_column(series, labels, levels) for name, series in unclaimed.items()},
-        metric=next(iter(metrics)),
-        shared=tuple(name for name in common if name in levels),
-        notes=tuple(
-            filter(
-                None,
-                (
-                    numbering_note(compared, labels, next((name for name in (level, ITERATION) if name not in repetitions), level)),
-                    *_other_units(metrics, units),
-                    *(check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units) for name in metrics),
-                ),
-            )
-        ),
-    )
-
-
-def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
-    """Return notes on columns whose name ends in another unit of time than the stated one."""
-    notes = []
-    for name, column in metrics.items():
-        stated = units.get(name, "1") if isinstance(units, Mapping) else units
-        ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
-        factor = seconds_factor(ending.group(1)) if ending else None
-        if ending and factor is not None and isinstance(stated, str) and seconds_factor(stated) not in (None, factor):
-            sentence = (
-                f"column {column!r} is taken to be in {stated!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
-            )
-            notes.append(Note("other_unit", sentence, {"column": column, "units": stated, "named": ending.group(1)}))
-    return notes
-
-
-def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise unless all columns are there; the message lists those that are."""
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        raise ValueError(f"column {listed(missing)} not found; the table has columns {listed(frame.columns, 30)}")
 
 
 def from_samples(
@@ -285,7 +192,7 @@ def from_samples(
     table = Table(
         labels={dim: replace(column, codes=np.repeat(column.codes, [len(array) for array in arrays]))},
         levels={name: leaves["place"][:, depth] for depth, name in enumerate(levels)},
-        metrics={name: in_seconds(Metric(values=leaves["number"].copy(), units=units, better=stated_direction(better, units)))},
+        metrics={name: in_seconds(Metric(values=leaves["number"].copy(), units=units, better=stated_direction(better, units, name)))},
         metric=name,
     )
     check_values(table)
@@ -301,6 +208,8 @@ def _leaves(nested: Any, depth: int, path: str) -> Any:
             yield from (((index, *path_below), number) for path_below, number in _leaves(item, depth - 1, f"{path}[{index}]"))
         else:
             try:
+                if isinstance(item, timedelta | np.timedelta64):
+                    raise TypeError
                 yield (index,), float(item)
             except (TypeError, ValueError):
                 raise ValueError(f"{path}[{index}] is {item!r}, where a number was expected") from None

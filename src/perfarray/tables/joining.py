@@ -110,12 +110,12 @@ def _check_metrics(datasets: Sequence[xr.Dataset]) -> None:
     for name in dict.fromkeys(name for times in datasets for name in times.data_vars):
         meanings = {_meaning(times[name]) for times in datasets if name in times.data_vars}
         if len(meanings) > 1:
-            different = listed(sorted(f"{units}, {better} is better" for units, better in meanings))
+            different = listed(sorted(f"{units}, {better or 'neither'} is better" for units, better in meanings))
             raise ValueError(f"{name!r} differs in unit or direction ({different}); convert some of the timings")
 
 
-def _meaning(array: xr.DataArray) -> tuple[str, str]:
-    """Return the unit of a metric and which direction is good."""
+def _meaning(array: xr.DataArray) -> tuple[str, str | None]:
+    """Return the unit of a metric and which direction is good; None where nothing says it."""
     units = str(array.attrs.get("units", "1"))
     return units, stated_direction(array.attrs.get("better"), units, str(array.name))
 

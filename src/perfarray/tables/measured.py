@@ -15,6 +15,12 @@ from perfarray.timings.values import out_of_range
 # Columns of values and their default units
 VALUES = {TIME: SECONDS, "cpu_time": SECONDS, "energy": "J", "energy_j": "J", THROUGHPUT: "ops/s"}
 
+# Quantities that are measured where a unit in brackets follows, as in `memory [MB]`
+QUANTITIES = (THROUGHPUT, "energy", "memory", "power", "count")
+
+# Key of what is stated of a table: its further columns of values, by name
+MEASURED = "measured"
+
 # Columns of times named by their unit
 UNITS_AS_NAMES = {
     "seconds": SECONDS, "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "ms": "ms", "us": "us", "ns": "ns",
@@ -45,7 +51,7 @@ def value_column(name: str) -> tuple[str, str, bool] | None:
     if match and seconds_factor(match[2]) is not None:
         return match[1], match[2], True
     stem, unit = name_and_unit(name)
-    return (THROUGHPUT, unit, True) if unit and stem.lower() == THROUGHPUT else None
+    return (stem.lower(), unit, True) if unit and stem.lower() in QUANTITIES else None
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
@@ -64,7 +70,8 @@ def is_time_of_no_unit(name: str) -> bool:
 def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return the column and the unit of each variable, the main one first.
 
-    `stated` may name `units` of the values and `metric`, the column that holds them; they must agree with the names of the columns.
+    `stated` may name `units` of the values, `metric`, the column that holds them, and `measured`, further columns of values with a unit in
+    brackets; they must agree with the names of the columns.
     """
     names = list(columns)
     measured: dict[str, tuple[str, str]] = {}
@@ -78,6 +85,9 @@ def value_columns(columns: Iterable[str], stated: Mapping[str, str]) -> dict[str
             raise ValueError(f"has two columns of {metric}, {measured[metric][0]!r} and {name!r}; keep one")
         measured[metric] = (name, unit)
         units_by_name[metric] = by_name
+    for name in filter(None, stated.get(MEASURED, "").split("; ")):
+        metric, unit = name_and_unit(name)
+        measured[metric], units_by_name[metric] = (name, unit), True
     main = stated.get("metric")
     if main is not None and main not in measured:
         if main not in names:
@@ -150,5 +160,4 @@ def check_values(table: Table) -> None:
         wrong = out_of_range(metric.values, None if main else name, metric.units) & (np.isinf(metric.values) | ~failed)
         if wrong.any():
             row = int(wrong.argmax())
-            least = "above" if main or name == TIME else "from"
-            raise ValueError(f"{name} of {table.place(row)} is {metric.values[row]}; expected a number {least} 0")
+            raise ValueError(f"{name} of {table.place(row)} is {metric.values[row]}; expected a number from 0")

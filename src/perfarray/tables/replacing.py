@@ -1,4 +1,4 @@
-"""Files and folders replaced as a whole: readers find the old content or the new, and never a part of it."""
+"""Files and folders replaced as a whole: readers find the old content or the new, and never a part of it. Streams are written into."""
 
 import errno
 import glob
@@ -7,9 +7,9 @@ import platform
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from typing import IO
 
 from perfarray.timings.notes import Note, emit
@@ -24,11 +24,12 @@ LOCK = "lock"
 
 @contextmanager
 def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]:
-    """Yield temporary paths, whose files or folders replace those at `paths` when the block has ended without an error.
+    """Yield temporary paths, whose content goes to those at `paths` when the block has ended without an error.
 
-    They lie in a folder beside the first path until they are complete and on the disk. A link stays, and its target is replaced. A file is
-    replaced in one step. A folder takes two: the old one is moved aside, and back if the second step fails. Before, the leftovers of
-    killed programs are cleaned up: a folder that one of them moved aside is moved back.
+    They lie in a folder beside the first path until they are complete and on the disk. Only regular files and folders are replaced, and
+    keep their mode. A link stays, and its target is replaced. A pipe or a device is written into. A file is replaced in one step. A folder
+    takes two: the old one is moved aside, and back if the second step fails. Before, the leftovers of killed programs are cleaned up: a
+    folder that one of them moved aside is moved back.
 
     Parameters
     ----------
@@ -40,35 +41,60 @@ def replacing(*paths: Path, unchanged: bool = False) -> Iterator[Sequence[Path]]
     Raises
     ------
     OSError
-        No room, no permission, a file that would replace a folder, or a path that was changed.
+        No room, no permission, a file that would replace a folder, a folder that would replace a file, or a path that was changed.
     """
     for path in paths:
         restore(path)
     targets = [Path(os.path.realpath(path)) for path in paths]
     stamps = [_stamp(target) for target in targets]
-    for room in [room for room, signed in _abandoned(targets[0]) if signed]:
-        _clear(room)
-    room = Path(mkdtemp(prefix=_prefix(targets[0]), dir=targets[0].parent))
     try:
-        with _locked(room, targets[0]):
+        with workspace(*paths) as room:
             fresh = [room / f"{number}{target.suffix}" for number, target in enumerate(targets)]
             yield fresh
             for written, path in zip(fresh, paths, strict=True):
-                if written.is_file() and path.is_dir():
-                    raise IsADirectoryError(errno.EISDIR, "a folder is there, which no file replaces; name a file inside it", str(path))
+                _check_kind(written, path)
                 _flush(written)
             if unchanged and [_stamp(target) for target in targets] != stamps:
                 raise OSError(f"{paths[0]}: another program has written there meanwhile, and what it wrote is kept; try again")
-            for written, target in zip(fresh, targets, strict=True):
-                _put(written, target, room / ASIDE)
-            for folder in {target.parent for target in targets}:
-                _flush_one(folder)
+            for written, path, target in zip(fresh, paths, targets, strict=True):
+                if is_stream(path):
+                    with written.open("rb") as content, path.open("wb") as stream:
+                        shutil.copyfileobj(content, stream)
+                else:
+                    _put(written, target, room / ASIDE)
+                    _flush_one(target.parent)
     except OSError as error:
         if error.filename is not None:
             raise
         raise OSError(error.errno, error.strerror or str(error), str(paths[0])) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text to a path, as `replacing` does; bytes of file names that are not UTF-8 become escapes, which JSON reads as well."""
+    with replacing(path) as (fresh,):
+        fresh.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+@contextmanager
+def workspace(*paths: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside the first path that can be replaced; before, those of killed programs are removed."""
+    target = Path(os.path.realpath(paths[0]))
+    for room in [room for room, signed in _abandoned(target) if signed]:
+        _clear(room)
+    # Nothing need be moved to a stream, and in its folder (/dev) few may write.
+    replaced = next((Path(os.path.realpath(path)) for path in paths if not is_stream(path)), Path(gettempdir()) / target.name)
+    room = Path(mkdtemp(prefix=_prefix(target), dir=replaced.parent))
+    try:
+        with _locked(room, target):
+            yield room
     finally:
         _clear(room)
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether a path is written into and never replaced: a pipe, a device, a socket, an open file that has no name of its own."""
+    target = Path(os.path.realpath(path))
+    return path.exists() and not (target.is_file() or target.is_dir())
 
 
 def restore(path: Path) -> None:
@@ -101,7 +127,7 @@ def _abandoned(target: Path) -> Iterator[tuple[Path, bool]]:
     """Yield the temporary folders of ended programs, and whether their lock is from this machine."""
     for room in sorted(target.parent.glob(f"{glob.escape(_prefix(target))}{'?' * 8}")):
         try:
-            with open(room / LOCK, "r+", encoding="utf-8", errors="replace") as file:
+            with open(room / LOCK, "r+", encoding="utf-8", errors="surrogateescape") as file:
                 if _lock(file):
                     yield room, file.read() == _signature(target)
         except OSError:  # there is no lock, because its program was killed before or the system has none
@@ -111,7 +137,7 @@ def _abandoned(target: Path) -> Iterator[tuple[Path, bool]]:
 @contextmanager
 def _locked(room: Path, target: Path) -> Iterator[None]:
     """Hold the lock of a temporary folder; the file gets its name once it is locked, so that it never looks abandoned."""
-    with open(room / f"{LOCK}.new", "x", encoding="utf-8") as file:
+    with open(room / f"{LOCK}.new", "x", encoding="utf-8", errors="surrogateescape") as file:
         if _lock(file):
             file.write(_signature(target))
             file.flush()
@@ -144,8 +170,20 @@ def _clear(room: Path) -> None:
         time.sleep(0.05)
 
 
+def _check_kind(written: Path, path: Path) -> None:
+    """Raise where a file would replace a folder, or a folder anything else."""
+    if written.is_file() and path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder is there, which no file replaces; name a file inside it", str(path))
+    if written.is_dir() and path.exists() and not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "a file is there, which no folder replaces; give another name", str(path))
+
+
 def _put(path: Path, target: Path, aside: Path) -> None:
-    """Move a file or folder to its place."""
+    """Move a file or folder to its place, with the mode and the owner of what was there."""
+    if target.exists():
+        shutil.copymode(target, path)
+        with suppress(OSError, AttributeError):  # one may not give files away, or there are no owners
+            os.chown(path, target.stat().st_uid, target.stat().st_gid)
     if not target.is_dir():
         os.replace(path, target)
         return

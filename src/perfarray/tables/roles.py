@@ -2,23 +2,27 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from perfarray.conventions import DIRECTIONS, ITERATION, THROUGHPUT, TIME, UNKNOWN, seconds_factor
-from perfarray.numerics.types import Integers, Mask
+from perfarray.conventions import DIRECTIONS, FAILED, ITERATION, SECONDS, THROUGHPUT, TIME, UNKNOWN, seconds_factor
+from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.tables.columns import Column, Metric, joint_codes, level_order, number_within, row_in_parent
+from perfarray.tables.number_texts import are_no_numbers, parse_numbers
 from perfarray.timings.notes import Note
-from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import direction_of
+from perfarray.timings.validation import check_choice, listed, number_of
+from perfarray.timings.values import direction_by_name
 
 # Misspelt units of time: `Ms`, `S`, `millisec`, `sec.`, `secs`
 LIKE_TIME = re.compile(
     r"\s*(?:[num\u00b5\u03bck]|nano|micro|milli|kilo)?[- ]?(?:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)\.?\s*(?:/\s*op\w*\s*)?", re.I
 )
+
+EXIT_CODE = re.compile(r"(?:exit|return|ret)[ _-]?(?:code|status)|exit", re.I)
 
 KNOWN_TIMES = "ns, us, ms, s, min and h, their names in full, and each of them per operation as in 'ns/op'"
 
@@ -28,9 +32,14 @@ def label_column(series: pd.Series) -> Column:
     if pd.api.types.is_datetime64_any_dtype(series):
         series = series.map(lambda moment: moment.isoformat().removesuffix("T00:00:00"), na_action="ignore")
     codes, labels = pd.factorize(series)
-    if codes.min(initial=0) < 0:  # to look for missing labels first takes as long again
+    has_missing = codes.min(initial=0) < 0  # to look for missing labels first takes as long again
+    if has_missing:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
+    # pandas makes decimals of whole numbers where one is missing.
+    whole = has_missing and labels.dtype.kind == "f" and bool((labels[~np.isnan(labels)] % 1 == 0).all())
     names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
+    if whole:
+        names = [label if label == UNKNOWN else int(label) for label in names]
     return Column(codes=codes.astype(np.intp, copy=False), labels=names)
 
 
@@ -69,13 +78,67 @@ def _repetition_labels(series: pd.Series) -> npt.NDArray[Any]:
     return np.asarray(series.to_numpy() if pd.api.types.is_numeric_dtype(series) else pd.factorize(series)[0])
 
 
-def metric_column(series: pd.Series, name: str, units: str | Mapping[str, str], better: str | Mapping[str, str] | None) -> Metric:
-    """Return a column of numbers with its unit."""
+def metric_column(
+    series: pd.Series, name: str, units: str | Mapping[str, str], better: str | Mapping[str, str] | None
+) -> tuple[Metric, Note | None]:
+    """Return a column of numbers with its unit: a duration has its own, and so have texts such as `70.5 us`.
+
+    Infinite values and texts such as `nan` were not measured; the note counts them.
+    """
     unit = units.get(name, "1") if isinstance(units, Mapping) else units
     if not isinstance(unit, str):
         raise ValueError(f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics to units")
+    no_numbers = are_no_numbers(series)
+    note = _not_measured_note(series, no_numbers.to_numpy(dtype=bool)) if no_numbers.any() else None
+    numbers, own_unit = _numbers_and_unit(series.mask(no_numbers) if note else series)
+    if own_unit and unit not in (own_unit, SECONDS, "1") and not (_is_duration(series)):
+        raise ValueError(f"column {series.name!r} is said to be in {unit!r}, and its cells are in {own_unit!r}; one of them is wrong")
+    unit = own_unit or unit
     direction = stated_direction(better.get(name) if isinstance(better, Mapping) else better, unit, name)
-    return Metric(values=_numbers(series).to_numpy(dtype=float, na_value=np.nan), units=unit, better=direction)
+    return Metric(values=numbers, units=unit, better=direction), note
+
+
+def _not_measured_note(series: pd.Series, mask: Mask) -> Note:
+    """Return the note on values that are no numbers."""
+    values, first = number_of(int(mask.sum()), "value"), int(mask.argmax())
+    count = "counts" if mask.sum() == 1 else "count"
+    text = f"{values} of column {series.name!r} {count} as not measured: the first, in row {first + 1}, is {series.iloc[first]!s}"
+    return Note("not_measured", text, {"values": int(mask.sum()), "column": str(series.name), "row": first + 1})
+
+
+def _numbers_and_unit(series: pd.Series) -> tuple[Floats, str]:
+    """Return the numbers of a column, and the unit that its values have of their own; "" for none."""
+    if pd.api.types.is_datetime64_any_dtype(series):
+        raise ValueError(f"column {series.name!r} holds moments, not durations; give the difference of the end and the start")
+    if _is_duration(series):
+        return np.asarray(pd.to_timedelta(series).dt.total_seconds(), dtype=np.float64), SECONDS
+    if not pd.api.types.is_numeric_dtype(series) and (parsed := parse_numbers(series)) is not None:
+        return parsed.values, parsed.unit
+    return np.asarray(_numbers(series).to_numpy(dtype=float, na_value=np.nan), dtype=np.float64), ""
+
+
+def _is_duration(series: pd.Series) -> bool:
+    """Return whether a column holds durations of pandas, NumPy or Python."""
+    if pd.api.types.is_timedelta64_dtype(series):
+        return True
+    values = series.dropna() if series.dtype == object else series.iloc[:0]
+    return len(values) > 0 and all(isinstance(value, timedelta | np.timedelta64) for value in values)
+
+
+def failed_by_exit_code(columns: Mapping[str, pd.Series], marks: Mapping[str, Mask]) -> tuple[dict[str, Mask], Note | None]:
+    """Return the mark of runs whose exit code is not 0, and a note on them; nothing where the table marks failed runs itself."""
+    name = next((name for name, series in columns.items() if EXIT_CODE.fullmatch(name) and pd.api.types.is_numeric_dtype(series)), None)
+    if name is None or FAILED in marks:
+        return {}, None
+    failed = columns[name].fillna(0).to_numpy(dtype=float) != 0
+    if not failed.any():
+        return {}, None
+    runs = number_of(int(failed.sum()), "run")
+    text = (
+        f"{runs} of {len(failed)} ended with another {name!r} than 0 and {'is' if failed.sum() == 1 else 'are'} marked as failed: they are "
+        "left out. Drop the column if they are valid"
+    )
+    return {FAILED: failed}, Note("exit_codes", text, {"runs": int(failed.sum()), "column": name})
 
 
 def limit_column(series: pd.Series) -> pd.Series:
@@ -118,10 +181,10 @@ def check_unit(name: str, unit: str) -> Note | None:
     return Note("unknown_unit", f"{name!r} is in {unit!r}, which is no unit of time and is kept; these are {KNOWN_TIMES}", {"units": unit})
 
 
-def stated_direction(better: object, units: str, name: str = "") -> str:
-    """Return the direction: the stated one, else the default for the unit and the name of the variable."""
+def stated_direction(better: object, units: str, name: str = "") -> str | None:
+    """Return the direction: the stated one, else that of the unit and the name of the variable; None where neither says it."""
     if better is None:
-        return direction_of(units, name)
+        return direction_by_name(units, name)
     check_choice(better, "better", DIRECTIONS)
     return str(better)
 
@@ -153,13 +216,22 @@ def placed_column(
 
 
 def fewest_dims(values: pd.Series | npt.NDArray[Any], labels: Mapping[str, Column], levels: Mapping[str, Integers]) -> tuple[str, ...]:
-    """Return the fewest dims that values by row depend on: none, one, or all down to a level."""
+    """Return the fewest dims that values by row depend on: none, one, some of the dims, or all down to a level."""
     codes = pd.factorize(values, use_na_sentinel=False)[0]
     by = {name: column.codes for name, column in labels.items()} | dict(levels)
-    tries: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
+    single: list[tuple[str, ...]] = [(), *((name,) for name in labels)]
+    for dims in single:
+        if depends_only_on(codes, [by[name] for name in dims]):
+            return dims
+    if depends_only_on(codes, [by[name] for name in labels]):
+        dims = tuple(labels)
+        for name in labels:
+            fewer = tuple(other for other in dims if other != name)
+            dims = fewer if depends_only_on(codes, [by[other] for other in fewer]) else dims
+        return dims
     nest = list(levels)
-    tries += [(*labels, *nest[:depth]) for depth in range(len(nest) + 1)]
-    return next((dims for dims in tries if depends_only_on(codes, [by[name] for name in dims])), tuple(by))
+    down_to = [(*labels, *nest[:depth]) for depth in range(1, len(nest) + 1)]
+    return next((dims for dims in down_to if depends_only_on(codes, [by[name] for name in dims])), tuple(by))
 
 
 def depends_only_on(codes: Integers, by: Sequence[Integers]) -> bool:

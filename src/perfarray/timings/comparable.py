@@ -9,8 +9,8 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, SUITE, UNKNOWN
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import cell_names
 from perfarray.timings.validation import listed
+from perfarray.timings.zeros import cell_names
 
 COPIES = "copies"
 # Coordinates with the number of concurrent runs of a benchmark

@@ -13,8 +13,9 @@ from perfarray.conventions import COPIED, TUNING
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.pairs import Pair
-from perfarray.timings.resolve import as_mark, cell_names
+from perfarray.timings.resolve import as_mark
 from perfarray.timings.validation import listed, number_of
+from perfarray.timings.zeros import cell_names
 
 
 def has_copies(pair: Pair) -> bool:

@@ -1,6 +1,7 @@
 """Notes: remarks on a result as data, collected during a call and emitted once, as one warning."""
 
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,9 @@ import xarray as xr
 
 from perfarray.numerics.types import Floats, Mask
 
+# Characters that move the cursor of a terminal or turn the direction of a text, and bytes of file names that are no text
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
 # Attr: the notes of a result, as JSON
 NOTES = "notes"
 
@@ -30,6 +34,11 @@ Check = Callable[[xr.Dataset], "tuple[Note | None, ...]"]
 
 _CHECKS: dict[str, Check] = {}
 _COLLECTOR: ContextVar["list[Note] | None"] = ContextVar("collector", default=None)
+
+
+def escape_controls(text: str) -> str:
+    """Return a text with the characters that are none to read as escapes."""
+    return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Two systems, matched by label: the labels of a dim and their baseline, or two timings objects."""
 
 import math
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -17,14 +18,18 @@ from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, witho
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
 from perfarray.timings.validation import listed
 from perfarray.timings.validity import validity_notes
+from perfarray.timings.zeros import Positive, joined_notes
 
 # A value worse than any measurement, for ranks and medians; its square is finite
 WORST = 1e150
 # Ratios beyond this come from stopped runs at their worst
 FAR = WORST**0.5
+
+# A label that may be meant as a number
+NUMBER = re.compile(r"-?\d+(?:\.\d*)?")
 
 # The dim of the baselines where every label is one, and what stands for all of them
 BASELINE, EVERY = "baseline", object()
@@ -99,8 +104,7 @@ def resolve_pair(
     levels: str | Sequence[str] | None,
     paired: str | None = None,
     shared: str | Sequence[str] | None = None,
-    positive: str = "",
-    positive_at: str | int = 0,
+    positive: Positive | None = None,
     censored: str = "drop",
     keep: Sequence[str] = (),
     with_copies: bool = False,
@@ -111,7 +115,7 @@ def resolve_pair(
     `paired` matches the units of the outermost level; `keep` names coordinates of the baseline to keep besides its labels and the marks of
     stopped runs and of copies that count. The other arguments are those of `resolve`.
     """
-    choose = partial(resolve, positive=positive, positive_at=positive_at, censored=censored, with_copies=with_copies, measured=measured)
+    choose = partial(resolve, positive=positive, censored=censored, with_copies=with_copies, measured=measured)
     candidate = choose(times, metric, levels, shared=shared)
     if isinstance(baseline, xr.DataArray | xr.Dataset):
         reference = choose(baseline, _same_metric(baseline, metric, candidate), candidate.levels)
@@ -164,6 +168,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     """Separate the baseline's label from the candidates along the dim compared."""
     array, nest = candidate.array, candidate.levels
     dim, labels = find_dim(array, baseline, nest) if dim is None else _dim_with(array, dim, baseline, nest)
+    baseline = label_meant(baseline, labels)
     positions = [position for position, label in enumerate(labels) if label == baseline]
     if len(positions) > 1:
         raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
@@ -219,7 +224,7 @@ def _labels_compared(array: xr.DataArray, dim: str, nest: Sequence[str]) -> list
 def _dim_with(array: xr.DataArray, dim: str, label: object, nest: Sequence[str]) -> tuple[str, list[Any]]:
     """Return the named dim and its labels; raise where it is a level or lacks the label."""
     labels = _labels_compared(array, dim, nest)
-    if label not in labels:
+    if label_meant(label, labels) is None:
         raise ValueError(f"label {label!r} not found along {dim!r}; its labels are {listed(labels)}")
     return dim, labels
 
@@ -236,12 +241,29 @@ def find_dim(array: xr.DataArray, label: object, levels: Sequence[str]) -> tuple
     """Return the only dim that is not a level and has the label, and its labels."""
     labels = {str(dim): labels_along(array, dim) for dim in array.dims if dim not in levels}
     holders = [dim for dim, along in labels.items() if label in along]
+    holders = holders or [dim for dim, along in labels.items() if label_meant(label, along) is not None]
     if len(holders) == 1:
         return holders[0], labels[holders[0]]
     if holders:
         raise ValueError(f"label {label!r} is found along several dims ({listed(holders)}); say which with dim=")
     described = "; ".join(f"{dim}: {listed(along)}" for dim, along in labels.items()) or "none"
     raise ValueError(f"label {label!r} not found along any dim that is not a level; those dims and labels are {described}")
+
+
+def label_meant(label: object, labels: Sequence[Any]) -> Any:
+    """Return the label that is meant: itself, else the only one that is the same text or number; None where there is none.
+
+    Examples
+    --------
+    >>> label_meant("1.0", [1.0, 2.0]), label_meant("2", [1.0, 2.0]), label_meant(3, ["3", "03"]), label_meant("x", ["y"])
+    (1.0, 2.0, '3', None)
+    """
+    if label in labels:
+        return label
+    alike = [other for other in labels if str(other) == str(label)]
+    if not alike and isinstance(label, str) and NUMBER.fullmatch(label):
+        alike = [other for other in labels if isinstance(other, int | float) and not isinstance(other, bool) and other == float(label)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def labels_along(array: xr.DataArray, dim: Hashable) -> list[Any]:
@@ -285,7 +307,8 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             new, old = new.sel({name: common}), old.sel({name: common})
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
-    notes = (*candidate.notes, *baseline.notes, *differing, *check_sides(new, old, candidate.levels, dim), *validity_notes(new, old, dim))
+    checks = (*check_sides(new, old, candidate.levels, dim), *validity_notes(new, old, dim))
+    notes = (*joined_notes(candidate.notes, baseline.notes), *differing, *checks)
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"
@@ -329,6 +352,14 @@ def match_units(pair: Pair, paired: str) -> Pair:
             text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
             pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
+
+
+def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:
+    """Return the pair without the cells of either side in which what a method needs is not above 0, with one note that names them."""
+    candidate, baseline = (decline_zeros(side._replace(notes=()), positive) for side in (pair.candidate, pair.baseline))
+    codes = [note.code for note in pair.notes]
+    notes = [note for note in joined_notes(candidate.notes, baseline.notes) if note.code not in codes]
+    return pair._replace(candidate=candidate, baseline=baseline, notes=(*pair.notes, *notes))
 
 
 def worst_case(pair: Pair) -> Pair:

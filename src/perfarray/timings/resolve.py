@@ -12,7 +12,8 @@ from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note
 from perfarray.timings.chunks import evenly_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
-from perfarray.timings.values import check_direction, check_limits, check_positive, measurable
+from perfarray.timings.values import check_direction, check_limits, direction_by_name, measurable
+from perfarray.timings.zeros import ZEROS, Positive, cell_names, without_zeros, zeros_note
 
 Data = xr.DataArray | xr.Dataset
 
@@ -60,6 +61,16 @@ class Timings(NamedTuple):
     def better(self) -> str:
         """`lower` for times, `higher` for throughput and scores."""
         return str(self.array.attrs.get(BETTER, LOWER))
+
+    def verdict_direction(self) -> str:
+        """Return which direction is good, for a verdict; raise for a number of a table that does not say it."""
+        name = self.array.name
+        if BETTER not in self.array.attrs and "units" in self.array.attrs and name and direction_by_name(self.units, str(name)) is None:
+            raise ValueError(
+                f"{name!r} does not say whether more or less of it is good, so there is no verdict. Say so with better='higher' or "
+                f"better='lower' when it is read, or set attrs['better'] of the variable"
+            )
+        return self.better
 
     def describe(self) -> dict[str, Hashable]:
         """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
@@ -141,20 +152,13 @@ def _hidden_cells(times: xr.Dataset, array: xr.DataArray) -> tuple[Note, ...]:
     return ()
 
 
-def cell_names(where: xr.DataArray) -> list[str]:
-    """Return the labels of the True cells, each as `label` or `label, label`."""
-    labels = [where[dim].values for dim in where.dims]
-    return [", ".join(str(values[i]) for values, i in zip(labels, index, strict=True)) for index in np.argwhere(where.values)]
-
-
 def resolve(
     times: Data,
     metric: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     *,
     shared: str | Sequence[str] | None = None,
-    positive: str = "",
-    positive_at: str | int = 0,
+    positive: Positive | None = None,
     censored: str = "drop",
     with_copies: bool = False,
     measured: bool = True,
@@ -166,10 +170,8 @@ def resolve(
     ----------
     times, metric, levels, shared
         As every public method takes them.
-    positive : str
-        What needs positive values, for the message; "" where any will do.
-    positive_at : str or int
-        The level whose repetitions' means must be positive, or its position.
+    positive : Positive, optional
+        What must be above 0 in a cell, which is declined if it is not. Default: nothing.
     censored : {"drop", "bound"}
         Whether stopped runs are left out, or count as their limits.
     with_copies : bool
@@ -199,8 +201,9 @@ def resolve(
     timings = _without_marks(array, nest, marks, censored, with_copies) if marks else Timings(array, nest, {})
     notes = (*hidden, *check_direction(array), *timings.notes)
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
-    notes = (*notes, *check_positive(values, nest, positive, positive_at)) if positive else notes
-    return timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
+    notes = (*notes, *zeros_note(values, of_times=True)) if measured else notes
+    timings = timings._replace(array=values, notes=notes, selected=selected, shared=shared_levels(timings, shared))
+    return timings if positive is None else decline_zeros(timings, positive)
 
 
 def _cells_of_copies(array: xr.DataArray, marked: xr.DataArray, nest: Sequence[str]) -> xr.DataArray:
@@ -303,9 +306,15 @@ def shared_levels(times: Timings, shared: str | Sequence[str] | None) -> tuple[s
     return names
 
 
-def check_positive_values(times: Timings, needs: str, at: str | int = 0) -> Timings:
-    """Raise where means at one level are not positive and `needs` takes positive ones; add a note on zeros."""
-    return times._replace(notes=(*times.notes, *check_positive(times.array, times.levels, needs, at)))
+def decline_zeros(times: Timings, positive: Positive, along: tuple[str, ...] = ()) -> Timings:
+    """Return timings without the cells in which what a method needs is not above 0, with a note that names them.
+
+    Dims `along` which values are taken together, as the commits of a history, belong to a cell.
+    """
+    counted = any(note.code == ZEROS for note in times.notes)
+    array, notes = without_zeros(times.array, (*along, *times.levels), positive)
+    zeros = () if counted else zeros_note(times.array)
+    return times._replace(array=array, notes=(*times.notes, *zeros, *notes))
 
 
 def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] | None) -> tuple[str, ...]:

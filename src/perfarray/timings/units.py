@@ -9,8 +9,9 @@ import xarray as xr
 from perfarray.conventions import EXECUTION
 from perfarray.numerics.types import Mask
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.resolve import Timings, cell_names
+from perfarray.timings.resolve import Timings
 from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.zeros import cell_names
 
 
 def unit_depth(data: Timings, unit: str | None) -> int:

@@ -6,8 +6,8 @@ import xarray as xr
 from perfarray.conventions import ESTIMATED, VALID
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import cell_names
 from perfarray.timings.validation import listed
+from perfarray.timings.zeros import cell_names
 
 # By coordinate: the value of what cannot be published, the code of the note, and what such a side is
 STATES = {VALID: (0, "invalid_side", "not valid"), ESTIMATED: (1, "estimated_side", "estimated, not reportable")}

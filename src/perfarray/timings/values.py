@@ -1,4 +1,4 @@
-"""Checks of values: finite, in range, positive where a method takes logs or ratios, with a direction that is `lower` or `higher`."""
+"""Checks of values: finite, in range, with a direction that is `lower` or `higher`."""
 
 import re
 from functools import partial
@@ -9,11 +9,11 @@ from uuid import uuid4
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, SIMULATED, THROUGHPUT, TIME, seconds_factor
-from perfarray.numerics.levels import unit_means
+from perfarray.conventions import BETTER, DIRECTIONS, HIGHER, LOWER, SCORES, SIMULATED, THROUGHPUT, seconds_factor
 from perfarray.numerics.types import Floats, Mask
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
+from perfarray.timings.quantities import is_measured
 from perfarray.timings.validation import check_choice, number_of
 
 # The spellings of rates, with single blanks: `ops/s`, `1/s`, `MB/s`, `MB s-1`, `s^-1`, `items per second`, `GHz`, `MFLOPS`
@@ -53,6 +53,19 @@ def direction_of(units: str, name: str = "") -> str:
     return LOWER if per and (seconds_factor(per) is None or POWER.fullmatch(quantity.strip())) else HIGHER
 
 
+def direction_by_name(units: str, name: str) -> str | None:
+    """Return the default direction of a variable of a table, or None where neither its unit nor its name says it.
+
+    Examples
+    --------
+    >>> [direction_by_name("1", name) for name in ("iops", "page_faults", "score")]
+    [None, 'lower', 'higher']
+    """
+    if units in ("1", "") and name not in (*SCORES, THROUGHPUT) and not is_measured(name):
+        return None
+    return direction_of(units, name)
+
+
 def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
     """Raise for an unknown direction; return a note where rates or scores do not state theirs."""
     direction, units = array.attrs.get(BETTER), str(array.attrs.get("units", ""))
@@ -70,14 +83,12 @@ def check_direction(array: xr.DataArray) -> tuple[Note, ...]:
 
 
 def out_of_range(values: Floats, name: object, units: str) -> Mask:
-    """Return which values cannot have been measured: infinite ones, times that are not above 0, other seconds and rates below 0.
+    """Return which values cannot have been measured: infinite ones, seconds and rates below 0.
 
-    `name` is the variable's; None means the only measurement there is. Only values in a unit of time are times.
+    `name` is the variable's; None means the only measurement there is. A time of 0 is below the clock's resolution.
     """
-    wrong, seconds = np.isinf(values), seconds_factor(units) is not None
-    if seconds and name in (TIME, None):
-        return np.asarray(wrong | (values <= 0))
-    return np.asarray(wrong | (values < 0)) if seconds or name in NOT_NEGATIVE else wrong
+    wrong = np.isinf(values)
+    return np.asarray(wrong | (values < 0)) if seconds_factor(units) is not None or name in NOT_NEGATIVE else wrong
 
 
 def measurable(array: xr.DataArray, *, any_size: bool = False) -> xr.DataArray:
@@ -124,8 +135,7 @@ def _check_range(
             impossible,
             "value",
             " out of range",
-            "a time is above 0, other seconds and rates are not below it: mark failed runs as failed, and give logs and differences other "
-            "units",
+            "seconds and rates are not below 0: mark failed runs as failed, and give logs and differences other units",
         ),
         (
             extreme,
@@ -141,6 +151,11 @@ def _check_range(
             where = f"the first ({values[tuple(first)]:g}) at {_position(dims, labels, first + starts)}"
             raise ValueError(f"{name or 'the data'} has {number_of(int(wrong.sum()), noun)}{trouble}, {where}; {remedy}")
     return values
+
+
+def place_of(array: xr.DataArray, index: Any) -> str:
+    """Write the labels of a place in an array."""
+    return _position(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], index)
 
 
 def _position(dims: tuple[str, ...], labels: list[Any], index: Any) -> str:
@@ -164,42 +179,3 @@ def check_limits(limit: xr.DataArray, mark: xr.DataArray, name: object) -> None:
         location = _position(tuple(map(str, wrong.dims)), [wrong[dim].values for dim in wrong.dims], first)
         where = f" at {location}" if location else ""
         raise ValueError(f"censored_at is {float(limits.values[tuple(first)]):g}{where}; a limit is a finite number above 0")
-
-
-def check_positive(array: xr.DataArray, levels: tuple[str, ...], needs: str, at: str | int = 0) -> tuple[Note, ...]:
-    """Raise where a value is negative or the mean of a unit is zero; return a note on zeros inside units. Lazy arrays are not checked.
-
-    Parameters
-    ----------
-    array : DataArray
-        Timings.
-    levels : tuple of str
-        Their nest.
-    needs : str
-        What needs positive values (a log, a ratio), for the message.
-    at : str or int
-        The level whose repetitions' means are used, or its position; default: the outermost.
-    """
-    if is_chunked(array) or not (array.values <= 0).any():
-        return ()
-    depth = (levels.index(at) if at in levels else 0) if isinstance(at, str) else at % len(levels)
-    averaged, below = levels[: depth + 1], levels[depth + 1 :]
-    ordered = array.transpose(..., *levels)
-    means = ordered.isel(dict.fromkeys(below, 0), drop=True).copy(data=unit_means(ordered.values, len(below) + 1))
-    name, remedy = array.name or "the data", "mark failed runs as failed, or remove them"
-    if (array.values < 0).any() or not below:
-        raise ValueError(f"{needs} needs positive values; {name} has {_described(array, 'value')}; {remedy}")
-    if (means.values <= 0).any():
-        raise ValueError(f"{needs} needs positive values; {name} has {_described(means, f'mean of {averaged[-1]}s')}; {remedy}")
-    text = f"{name} has {_described(array, 'value')}; the means of {averaged[-1]}s, on which the answer rests, are positive"
-    return (Note("zeros", text, {"values": int((array.values <= 0).sum())}),)
-
-
-def _described(array: xr.DataArray, noun: str) -> str:
-    """Write how many values are not positive, and where the first one is."""
-    bad = array.values <= 0
-    first = np.argwhere(bad)[0]
-    location = _position(tuple(map(str, array.dims)), [array[dim].values for dim in array.dims], first)
-    number = int(bad.sum())
-    them = f"{number_of(number, noun)} that {'is' if number == 1 else 'are'}"
-    return f"{them} zero or negative, the first ({float(array.values[tuple(first)]):g}) at {location}"

@@ -13,9 +13,10 @@ from perfarray.timings.apply import LEVEL, Output, apply, outputs
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import labels_along
-from perfarray.timings.resolve import Data, cell_names, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.units import NOT_MEASURED
 from perfarray.timings.validation import check_choice, check_confidence_level
+from perfarray.timings.zeros import cell_names
 from perfarray.variation.numerics.carriers import carriers
 from perfarray.variation.numerics.component_intervals import ComponentLimits, anova_limits
 from perfarray.variation.numerics.jackknife import jackknife_limits, unevenness

@@ -10,8 +10,9 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, ITERATION, LOOPS, SECONDS, price_of
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.resolve import Timings, cell_names
+from perfarray.timings.resolve import Timings
 from perfarray.timings.validation import check_choice, listed
+from perfarray.timings.zeros import cell_names
 
 PRICE = "_price"  # the dim prices lie along, outermost level first
 ITERATIONS = "iterations"

@@ -10,6 +10,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.pairs import resolve_pair
 from perfarray.timings.resolve import Data, Timings, choose_metric, resolve
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number, check_share, listed
+from perfarray.timings.zeros import Positive
 from perfarray.variation.costs import price_note, prices
 from perfarray.variation.numerics.allocation import Goal
 
@@ -81,9 +82,9 @@ def systems(
     metric: str | Sequence[str] | None,
     levels: str | tuple[str, ...] | None,
     paired: str | None = None,
-    positive: str = "",
+    positive: Positive | None = None,
 ) -> Systems:
-    """Resolve the timings, and those of a baseline beside them; `positive` says what needs positive values."""
+    """Resolve the timings, and those of a baseline beside them; `positive` says what must be above 0."""
     times, baseline = (_timed(side, metric, levels) for side in (times, baseline))
     if baseline is None:
         if paired is not None:

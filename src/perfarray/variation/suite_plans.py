@@ -20,6 +20,7 @@ from perfarray.timings.resolve import Data, Timings, check_dim, check_names, sha
 from perfarray.timings.units import cells_note
 from perfarray.timings.validation import check_choice, check_number, listed
 from perfarray.timings.weights import weigh
+from perfarray.timings.zeros import Positive
 from perfarray.variation.advice import advice_on_suite
 from perfarray.variation.costs import PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal
@@ -146,7 +147,8 @@ def plan_suite(
     goal = check_goal(budget, half_width, assurance, min_units, confidence_level, negative)
     weighing = weigh(times, across, weights)
     times, baseline = weighing.select(times), weighing.select(baseline)
-    system = systems(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive="a geometric mean")
+    positive = Positive("a geometric mean", level=len(shared) - 1 if isinstance(shared, tuple) and shared else 0)
+    system = systems(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
     sides, nest = system.sides, system.sides[0].levels
     served = _check_shared(sides[0], across, shared, {"paired": paired, "correlation": correlation})
     prices, stated = system.prices(costs, baseline_costs, SECONDS)

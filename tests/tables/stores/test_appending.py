@@ -199,6 +199,27 @@ def test_whatever_interrupts_leaves_the_store_alone(tmp_path, monkeypatch, step)
     assert appending.append(made("k"), store).sizes["machine"] == 11
 
 
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        ("time/c/0/0/0", "1 chunk of 'time'"),
+        ("time", "1 chunk of 'time'"),
+        ("machine/c", "1 chunk of 'machine'"),
+        ("", "5 chunks of 'benchmark', 'execution', 'machine', 'time', 'warmup'"),
+    ],
+)
+def test_a_store_that_lost_chunks_is_refused(tmp_path, reports, lost, message):
+    """A lost chunk, a lost array, lost labels: nothing is added, because they would be read as blanks; the store stays as it is."""
+    store = stored(made("ab"), tmp_path)
+    for place in [store / lost] if lost else list(store.glob("*/c")):
+        place.unlink() if place.is_file() else shutil.rmtree(place)
+    before = files(store)
+    with pytest.raises(ValueError, match=rf"a\.zarr: {message} cannot be found\. Nothing was added"):
+        appending.append(made("c"), store)
+    assert f"{message} cannot be found" in run("convert", reports, store, "--append", "--layout", "{machine}/first.csv", code=2).stderr
+    assert files(store) == before
+
+
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """Return the place of a store that was killed between the two steps in which another takes its place."""
@@ -325,3 +346,26 @@ def test_commits_are_added_where_their_machines_are(tmp_path):
     assert opened(store)["time"].notnull().all()
     found = run("history", store)
     assert (found.exit_code, "c06" in found.stdout) == (1, True), found.output
+
+
+def test_a_file_for_each_machine_adds_no_files(tmp_path):
+    """A store that is begun and continued with the file of a machine each has them along the machines, not as a dim."""
+    for machine in "abc":
+        write(tmp_path / f"{machine}.csv", f"benchmark,machine,execution,time_ms\nfft,{machine},0,{ord(machine)}\nfft,{machine},1,1")
+        run("convert", tmp_path / f"{machine}.csv", tmp_path / "all.zarr", *(["--append"] if machine > "a" else []), code=0)
+    times = opened(tmp_path / "all.zarr")
+    assert times.sizes == {"benchmark": 1, "machine": 3, "execution": 2}
+    assert times["file"].dims == ("machine",)
+    assert times["file"].values.tolist() == ["a.csv", "b.csv", "c.csv"]
+    np.testing.assert_allclose(times["time"].sel(execution=0).squeeze(), [0.097, 0.098, 0.099])
+
+
+def test_files_of_one_machine_stay_a_dim(tmp_path):
+    """Two files of a machine are told apart by their dim, to which those of another machine are added."""
+    for machine in "ab":
+        for part in range(2):
+            write(tmp_path / machine / f"{part}.csv", f"benchmark,machine,execution,time_ms\nfft,{machine},0,{part + 1}")
+        run("convert", tmp_path / machine, tmp_path / "all.zarr", *(["--append"] if machine > "a" else []), code=0)
+    times = opened(tmp_path / "all.zarr")
+    assert times.sizes == {"benchmark": 1, "machine": 2, "file": 2, "execution": 1}
+    assert times["time"].squeeze().values.tolist() == [[0.001, 0.002], [0.001, 0.002]]

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Hashable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import xarray as xr
 from perfarray.tables.replacing import replacing
 from perfarray.tables.stores.joining import grows_along, joined_along
 from perfarray.tables.stores.writing import common_chunk_sizes, opened, writing, zarr_encoding
+from perfarray.timings.validation import listed, number_of
 
 # Older versions of NumPy end the process at a deep copy of such texts, or reject their dtype
 NUMPY = "2.3.0"
@@ -28,7 +30,7 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
     """
     if np.lib.NumpyVersion(np.__version__) < NUMPY:
         raise ImportError(f"--append needs NumPy {NUMPY} or newer, whose texts of any length can be joined; this is {np.__version__}")
-    with replacing(output, unchanged=True) as (fresh,), opened(output) as stored, writing():
+    with replacing(output, unchanged=True) as (fresh,), complete(output) as stored, writing():
         along = grows_along(stored, times)
         joined = joined_along(along, stored, times)
         sizes = _chunk_sizes(along, stored, joined)
@@ -52,6 +54,19 @@ def append(times: xr.Dataset, output: Path) -> xr.Dataset:
         anew = flat.drop_vars(linked)
         _fill(anew.chunk({dim: sizes[dim] for dim in anew.dims}), fresh, everything)
     return opened(output)
+
+
+def complete(store: Path) -> xr.Dataset:
+    """Open a Zarr store lazily; raise where chunks of it are lost, which would be read as what nobody measured, or as blank labels."""
+    group = import_module("zarr").open_group(store, mode="r")
+    lost = {name: array.nchunks - array.nchunks_initialized for name, array in sorted(group.arrays())}
+    lost = {name: chunks for name, chunks in lost.items() if chunks > 0}
+    if lost:
+        raise ValueError(
+            f"{store}: {number_of(sum(lost.values()), 'chunk')} of {listed(lost, 5)} cannot be found. Nothing was added, because their "
+            "values would count as not measured. Restore the store, or write it again with --overwrite."
+        )
+    return opened(store)
 
 
 def _chunk_sizes(along: str, stored: xr.Dataset, joined: xr.Dataset) -> Sizes:

@@ -46,6 +46,9 @@ def joined_along(dim: str, stored: xr.Dataset, times: xr.Dataset) -> xr.Dataset:
     Descriptors of a whole that differ lie along the dim in the result; what one side does not say is `"unknown"`, NaN, or no mark.
     """
     _check_metrics(stored, times)
+    if all(dataset.sizes.get("file", 1) == 1 for dataset in (stored, times)):
+        # The labels of each side are those of one file: a dim of files would say no more, and multiply the cells.
+        stored, times = (dataset.isel(file=0, missing_dims="ignore") for dataset in (stored, times))
     first, second = (_with_dims(dim, dataset, opposite) for dataset, opposite in ((stored, times), (times, stored)))
     labels = {name: _labels(str(name), first, second) for name in first.sizes}
     aligned = {name: values for name, values in labels.items() if name != dim}

@@ -1,0 +1,55 @@
+"""Rows of the CSV that a benchmark tool writes, by the names in its header, as RFC 4180 has them."""
+
+import csv
+import io
+import re
+from typing import NamedTuple
+
+from perfarray.readers.opening import Source
+
+SEPARATORS = ",;\t"
+NO_CELL = ("{", "[", "<")  # What JSON and XML begin with
+FIRST_LINE = re.compile(r"\s*([^\n]*)")
+
+
+class CsvRow(NamedTuple):
+    """The cells of one row by the names of their columns, and its place in the file."""
+
+    location: str
+    cells: dict[str, str]
+
+
+def header(text: str, separator: str = ",") -> list[str]:
+    """Return the names in the first line of a text; none where it is no row."""
+    match = FIRST_LINE.match(text)
+    line = match[1] if match else ""
+    if line[:1] in NO_CELL:
+        return []
+    try:
+        names = next(csv.reader([line], delimiter=separator, strict=True), [])
+    except csv.Error:
+        return []
+    return [name.strip() for name in names]
+
+
+def csv_rows(source: Source, separator: str = ",", start: int = 0) -> list[CsvRow]:
+    """Return the rows under the header, which begins at the character `start`; cells that a row lacks are empty."""
+    reader = csv.reader(io.StringIO(source.text[start:]), delimiter=separator, strict=True)
+    first_line = source.text.count("\n", 0, start)
+    columns: list[str] = []
+    rows = []
+    try:
+        for row in reader:
+            location = f"line {first_line + reader.line_num}"
+            if not columns:
+                columns = [name.strip() for name in row]
+            elif len(row) > len(columns):
+                raise source.error(f"{location} has {len(row)} cells; expected {len(columns)}, as the header has")
+            elif any(row) and [cell.strip() for cell in row] != columns:  # joined files repeat the header
+                cells = [cell.strip() for cell in row] + [""] * (len(columns) - len(row))
+                rows.append(CsvRow(location, dict(zip(columns, cells, strict=True))))
+    except csv.Error as error:
+        raise source.error(f"line {first_line + reader.line_num} is no row of CSV: {error}") from None
+    if not rows:
+        raise source.error("has a header and no rows")
+    return rows

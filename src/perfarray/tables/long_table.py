@@ -1,0 +1,141 @@
+"""A long table with one row per measurement: its columns by their roles."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from perfarray.conventions import CENSORED_AT, COMPARED, DESCRIPTORS, EXECUTION, ITERATION, LEVELS, LOOPS, MARKS, seconds_factor
+from perfarray.tables.columns import Column, Table, in_seconds, level_order
+from perfarray.tables.compared import ColumnRoles, column_roles, copied_rows, describes, roles_note
+from perfarray.tables.measured import value_column
+from perfarray.tables.roles import (
+    check_unit,
+    failed_by_exit_code,
+    label_column,
+    limit_column,
+    mark_column,
+    metric_column,
+    numbered_levels,
+    placed_column,
+)
+from perfarray.tables.texts import without_blanks
+from perfarray.timings.notes import Note
+from perfarray.timings.resolve import check_names
+from perfarray.timings.validation import listed
+
+
+def table_of(
+    frame: pd.DataFrame,
+    *,
+    value: str | Mapping[str, str],
+    units: str | Mapping[str, str],
+    better: str | Mapping[str, str] | None,
+    level: str = EXECUTION,
+    shared: str | Sequence[str] = (),
+    dims: Mapping[str, str] | None = None,
+    n_copies: int = 0,
+) -> Table:
+    """Return the columns of a long table by their roles; `n_copies` rows that copied others have been left out of it."""
+    if isinstance(value, str):
+        name = _metric_name(value, units, frame)
+        units = {name: units.get(value, "1")} if isinstance(units, Mapping) else units
+        better = {name: better[value]} if isinstance(better, Mapping) and value in better else better
+        value = {name: value}
+    frame = without_blanks(frame, value.values())
+    claimed = {*value.values(), *(dims or {}).values()}
+    named = {name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed} | dict(dims or {})
+    _check_columns(frame, [*value.values(), *named.values()])
+    if len(frame) == 0:
+        raise ValueError("the table has no rows; give one row per measurement")
+    check_names(level, "level")
+    common = check_names(shared, "shared") if shared else ()
+    measured, value_notes = {}, []
+    for name, column in value.items():
+        measured[name], note = metric_column(frame[column], name, units, better)
+        value_notes.append(note)
+    marks = {mark: mark_column(frame[mark]) for mark in MARKS if mark in frame.columns}
+    beside = {str(name): frame[name] for name in frame.columns if name not in {*value.values(), *named.values(), *MARKS}}
+    if CENSORED_AT in beside:
+        factor = seconds_factor(next(iter(measured.values())).units)
+        beside[CENSORED_AT] = limit_column(beside[CENSORED_AT]) * (1.0 if factor is None else factor)
+    arranged = _arranged({name: frame[column] for name, column in named.items()}, beside, level)
+    copies = copied_rows(frame, arranged.labels, arranged.repetitions, arranged.numbered)
+    if copies is not None:
+        rest, n_copies = frame[~copies].reset_index(drop=True), int(copies.sum())
+        return table_of(rest, value=value, units=units, better=better, level=level, shared=shared, dims=dims, n_copies=n_copies)
+    levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
+    failed, failure_note = failed_by_exit_code(arranged.beside, marks)
+    notes = [
+        roles_note(arranged.roles, arranged.numbered, n_copies),
+        *value_notes,
+        failure_note,
+        *_other_units(value, units),
+        *(check_unit(name, units.get(name, "1") if isinstance(units, Mapping) else units) for name in value),
+    ]
+    return Table(
+        labels=arranged.labels,
+        levels=levels,
+        metrics={name: in_seconds(metric) for name, metric in measured.items()},
+        marks=marks | failed,
+        columns={name: placed_column(series, arranged.labels, levels) for name, series in arranged.beside.items()},
+        metric=next(iter(value)),
+        shared=tuple(name for name in common if name in levels),
+        notes=tuple(note for note in notes if note is not None),
+    )
+
+
+class Arranged(NamedTuple):
+    """The columns that are not measured: labels, repetitions by level, and what stays beside the values."""
+
+    labels: dict[str, Column]
+    repetitions: dict[str, pd.Series]
+    beside: dict[str, pd.Series]
+    roles: ColumnRoles
+    numbered: str  # the level that rows are numbered along
+
+
+def _arranged(named: Mapping[str, pd.Series], beside: Mapping[str, pd.Series], level: str) -> Arranged:
+    """Return columns by their roles: those that were named, and those that were not."""
+    nest = {name: column for name, column in named.items() if name in LEVELS or name == level}
+    repetitions = dict(sorted(nest.items(), key=lambda item: level_order(item[0])))
+    numbered = next((name for name in (level, ITERATION) if name not in repetitions), level)
+    descriptors = {name: column for name, column in named.items() if name in DESCRIPTORS and name not in nest}
+    labels = {name: label_column(column) for name, column in named.items() if name not in (*nest, *descriptors)}
+    roles = column_roles({name: beside[name] for name in beside if name not in (CENSORED_AT, LOOPS)}, labels, repetitions, numbered)
+    labels |= {name: label_column(beside[name]) for name in roles.dims}
+    described = {name: column for name, column in descriptors.items() if describes(column, labels, repetitions)}
+    labels |= {name: label_column(column) for name, column in descriptors.items() if name not in described}
+    return Arranged(labels, repetitions, {name: beside[name] for name in beside if name not in labels} | described, roles, numbered)
+
+
+def _metric_name(column: str, units: str | Mapping[str, str], frame: pd.DataFrame) -> str:
+    """Return the name of the variable that a column becomes: one that is called after its unit of time will hold seconds."""
+    variable = value_column(column)
+    by_unit = variable is not None and variable[2] and seconds_factor(variable[1]) is not None
+    unit = units.get(column, "1") if isinstance(units, Mapping) else units
+    is_time = isinstance(unit, str) and seconds_factor(unit) is not None
+    return variable[0] if variable and by_unit and is_time and variable[0] not in frame.columns else column
+
+
+def _other_units(metrics: Mapping[str, str], units: str | Mapping[str, str]) -> list[Note]:
+    """Return notes on columns whose name ends in another unit of time than the stated one."""
+    notes = []
+    for name, column in metrics.items():
+        stated = units.get(name, "1") if isinstance(units, Mapping) else units
+        ending = re.search(r"(?:^|[_\s(\[])(ns|us|µs|ms|s|sec|min)[)\]]?$", str(column))
+        factor = seconds_factor(ending.group(1)) if ending else None
+        if ending and factor is not None and isinstance(stated, str) and seconds_factor(stated) not in (None, factor):
+            sentence = (
+                f"column {column!r} is taken to be in {stated!r}, as units= says; if its name is right, give units={ending.group(1)!r}"
+            )
+            notes.append(Note("other_unit", sentence, {"column": column, "units": stated, "named": ending.group(1)}))
+    return notes
+
+
+def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise unless all columns are there; the message lists those that are."""
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise ValueError(f"column {listed(missing)} not found; the table has columns {listed(frame.columns, 30)}")
