@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,12 @@ def test_a_pipe_is_written_into_and_stays(tmp_path, command, name, begins):
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
         content = pool.submit(pipe.read_bytes)
-        run(*command, *(() if command[0] == "convert" else ("-o",)), pipe)
-        assert content.result(60).startswith(begins)
+        try:
+            answer = run(*command, *(() if command[0] == "convert" else ("-o",)), pipe)
+        finally:  # a reader that nobody has written to would wait for ever
+            with suppress(OSError):
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        assert content.result(60).startswith(begins), answer.output
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert os.listdir(tmp_path) == [name]
 

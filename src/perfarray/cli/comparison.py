@@ -109,7 +109,7 @@ def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
     answered = [row for row in compared.rows if row["n"] > 0] or compared.rows
     for dim in reversed(row_dims(compared.rows)):
         labels = list(dict.fromkeys(row[dim] for row in answered))
-        needed = len(answered) == 1 or dim == attrs["dim"]
+        needed = len(answered) == 1 or dim == compared.attrs["dim"]
         separates = dim == BENCHMARK or (needed and len({row[dim] for row in compared.rows}) > 1)
         if dim not in frame.index.names and separates and len(labels) == 1:
             has_index = list(frame.index.names) != [None]
