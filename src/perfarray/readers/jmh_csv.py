@@ -7,7 +7,7 @@ JMH groups no digits: a comma in a score is a decimal one.
 from math import isnan
 from typing import Any
 
-from perfarray.readers.csv_rows import SEPARATORS, csv_rows, header
+from perfarray.readers.csv_rows import csv_rows, header
 from perfarray.readers.entries import SHOWN, amount_or_nan, note_means
 from perfarray.readers.numbers import number, value_of
 from perfarray.readers.opening import Source
@@ -22,18 +22,14 @@ Result = dict[str, Any]
 
 def recognise(source: Source) -> bool:
     """Return whether the header is that of JMH."""
-    return bool(_separator(source))
-
-
-def _separator(source: Source) -> str:
-    return next((separator for separator in SEPARATORS if set(header(source.head, separator)) >= COLUMNS), "")
+    return set(header(source.head)) >= COLUMNS
 
 
 def results_in_csv(source: Source) -> list[Result]:
     """Return the results as JMH's JSON has them: one iteration of one fork, and the secondary metrics below their benchmark."""
     results: list[Result] = []
     result_by_case: dict[tuple[Any, ...], Result] = {}
-    for location, row in csv_rows(source, _separator(source)):
+    for location, row in csv_rows(source):
         name, separator, metric_name = row["Benchmark"].partition(OF_BENCHMARK)
         params = {key.removeprefix(PARAM): value for key, value in row.items() if key.startswith(PARAM) and value}
         case = (name, row.get("Mode"), row.get("Threads"), *params.items())
