@@ -546,3 +546,17 @@ def test_the_only_answered_row_carries_its_own_name():
         rows = [line for line in output.splitlines() if "slower" in line and ("sort" in line or "absent" in line)]
         assert form in ("html", "json") or ("sort" in rows[0] and "absent" not in rows[0])
         assert "sort" in output
+
+
+def test_the_only_answered_program_is_named_and_its_units_are_shown():
+    """Of three commands one failed: the row says which one it is, the legend has its n; unequal numbers of runs have a column."""
+    commands = {"first": ([1.0, 1.1, 1.2], [0, 0, 0]), "second": ([2.0, 2.1, 2.2], [0, 0, 0]), "broken": ([3.0, 3.1, 3.2], [139] * 3)}
+    results = [{"command": name, "times": times, "exit_codes": codes} for name, (times, codes) in commands.items()]
+    Path("h.json").write_text(json.dumps({"results": results}))
+    answer = run("compare", "h.json", code=1)
+    assert one_line(answer.stdout).count("second 1.10 s -> 2.10 s") == 1
+    assert "n = 3 independent executions on each side" in answer.stdout
+    assert "'broken: 3 of 3 runs failed, exit code 139'" in answer.stderr
+    results[1]["exit_codes"] = [0, 1, 0]
+    Path("h.json").write_text(json.dumps({"results": results}))
+    assert "3 | 2" in run("compare", "h.json", code=None).stdout

@@ -285,7 +285,10 @@ def test_a_pattern_in_a_folder(tmp_path):
      r"has values in 'MB', 'ms', which cannot be brought to one unit. pattern='{i}/v = memory \[MB]' reads those in 'MB'"),
     ("[1.0]", {"pattern": "{i} = time_ms", "units": "us"}, "units='us' contradict pattern='{i} = time_ms', which says 'ms'"),
     ([{"v": 1, "unit": "ms"}], {"pattern": "{i}/v", "units": "MB"}, r"are in 'ms', .* in 'MB'. pattern='{i}/v = time \[ms]' reads"),
-    ("[1.0]", {"units": "us"}, "units='us' are those of pattern="),
+    ('{"results": [{"command": "a", "times": [1.0]}]}', {"units": "us"},
+     "is of format 'hyperfine', which has units of its own; leave out units='us'"),
+    ("# units: s\nbenchmark,time\na,1\n", {"units": "ms"}, "says its units are 's', and units='ms'; one of them is wrong"),
+    ("benchmark,time_ms\na,1\n", {"units": "us"}, "says its units are 'us', and its column of values is 'time_ms'"),
     ("[-1.0]", {"pattern": "{i}"}, r"0 is -1\.0; expected a number from 0"),
     ("a,1\n", {"pattern": "a"}, "pattern='a' must name dims in braces"),
     ('{"a": 1}', {"pattern": "{a}", "format": "jmh"}, "pattern= is for format='custom'"),
@@ -300,3 +303,13 @@ def test_companions_of_results(tmp_path):
     message = "asv puts a file of this name beside its results, and those are read; else say where its numbers are"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, {"version": 1}, "benchmarks.json")
+
+
+@pytest.mark.parametrize(("text", "options"), [
+    ("benchmark,time\nfft,12\n", {}),
+    ("program,elapsed\nfft,12\n", {"dims": {"benchmark": "program", "time": "elapsed"}}),
+    ("fft,12\n", {"dims": {"benchmark": 0, "time": 1}}),
+])  # fmt: skip
+def test_units_of_tables_may_be_stated_by_the_caller(tmp_path, text, options):
+    """Where a table does not state the unit of its main values, `units=` does, without a note."""
+    assert read(tmp_path, text, units="ms", **options)["time"].values.ravel().tolist() == [0.012]

@@ -218,3 +218,20 @@ def test_what_differs_row_by_row_beside_repetitions(tmp_path, beside):
     doors = {"lazy": lambda: perfarray.read_archive(tmp_path / "rows.parquet", chunks={}),
              "streamed": lambda: perfarray.convert_table(tmp_path / "rows.csv", tmp_path / "rows.zarr")}  # fmt: skip
     check_same({"at once": times} | {door: outcome(read) for door, read in doors.items()})
+
+
+@pytest.mark.parametrize(("machines", "dims"), [
+    ("abcd", ("machine",)),  # a machine in each file
+    ("abab", ("file",)),  # two files of each machine
+    ("aaaa", ("file",)),
+])  # fmt: skip
+def test_a_column_of_files(tmp_path, machines, dims):
+    """A file that the machine determines lies along the machines, in a frame and in a file; a caller who names it a dim gets it."""
+    rows = [(bench, machine, f"{number}.csv", number + 1.0) for bench in "xy" for number, machine in enumerate(machines)]
+    frame = pd.DataFrame(rows, columns=["benchmark", "machine", "file", "time_ms"]).assign(execution=0)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for times in (frame.perf.to_timings(), perfarray.read(tmp_path / "rows.csv")):
+        assert times["file"].dims == dims
+        assert times["file"].values.tolist() == ["0.csv", "1.csv", "2.csv", "3.csv"]
+    named = frame.perf.to_timings(file="file")
+    assert named["time"].sizes["file"] == 4

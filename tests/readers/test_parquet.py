@@ -92,6 +92,7 @@ def test_metadata_and_names_say_what_columns_are(tmp_path, frame):
 @pytest.mark.parametrize(("rows", "choices", "message"), [
     (lambda frame: frame.assign(time_ms=frame["time_ms"].where(frame.index != 5, -1.0)), {}, "row 6 .* is -1.0; expected a number"),
     (lambda frame: frame.assign(time_ms="fast"), {}, "column 'time_ms', row 1 under the header, is 'fast'"),
+    (lambda frame: frame.assign(time_ms=pd.Categorical(["fast"] * len(frame))), {}, "column 'time_ms', row 1 under the header, is 'fast'"),
     (lambda frame: frame.assign(time_ms=[[1.0, 2.0]] * len(frame)), {}, "column 'time_ms' holds lists or structures"),
     (lambda frame: frame.drop(columns="time_ms"), {}, "has no column of values"),
     (lambda frame: frame.assign(**{"host ": 1}), {}, "has a column twice: 'host'; rename or remove one"),

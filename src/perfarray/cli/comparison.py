@@ -80,8 +80,7 @@ def comparison(result: "xr.Dataset", counts: "xr.Dataset") -> Comparison:
 
 def row_names(rows: Sequence[Row]) -> list[str]:
     """Name each row: its benchmark, and its label along every other dim that has more than one."""
-    columns = list(rows[0]) if rows else []
-    dims = columns[: columns.index("estimate")] if columns else []
+    dims = row_dims(rows)
     if len(dims) == 1:
         return [str(row[dims[0]]) for row in rows]
     further_dims = [dim for dim in dims if dim != BENCHMARK and len({row[dim] for row in rows}) > 1]
@@ -92,27 +91,38 @@ def row_names(rows: Sequence[Row]) -> list[str]:
     return names
 
 
+def row_dims(rows: Sequence[Row]) -> list[str]:
+    """Return the dims that rows are labelled by, which come before their numbers."""
+    columns = list(rows[0]) if rows else []
+    return columns[: columns.index("estimate")] if columns else []
+
+
 def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
     """Return the rows of a table that were measured on both sides, with the numbers of units unless they are the same in all rows.
 
-    A benchmark that is alone is named, too.
+    A benchmark that is alone is named, too, and so are the only label compared and the labels of the only row.
     """
     import pandas as pd
 
     attrs = frame.attrs
-    if BENCHMARK not in frame.index.names and BENCHMARK in compared.rows[0]:
-        has_index = list(frame.index.names) != [None]
-        # The table has the rows with an answer, and these are of one benchmark, which need not be the first.
-        answered = [row for row in compared.rows if row["n"] > 0] or compared.rows
-        frame = pd.concat([frame], keys=[answered[0][BENCHMARK]], names=[BENCHMARK])
-        frame = frame if has_index else frame.droplevel(1)
+    # The table has the rows with an answer, and no column of a label that these share.
+    answered = [row for row in compared.rows if row["n"] > 0] or compared.rows
+    for dim in reversed(row_dims(compared.rows)):
+        labels = list(dict.fromkeys(row[dim] for row in answered))
+        needed = len(answered) == 1 or dim == attrs["dim"]
+        separates = dim == BENCHMARK or (needed and len({row[dim] for row in compared.rows}) > 1)
+        if dim not in frame.index.names and separates and len(labels) == 1:
+            has_index = list(frame.index.names) != [None]
+            frame = pd.concat([frame], keys=labels, names=[dim])
+            frame = frame if has_index else frame.droplevel(1)
     dims, keys = labels_of(frame)
     # The table has no column of a label that all measured rows share: rows without an answer, with other labels, are overwritten.
     rows = {tuple(row[dim] for dim in dims): row for row in sorted(compared.rows, key=lambda row: bool(row["n"] > 0))}
     end = len(frame) - int(attrs["suites"])
     n = [_n(rows[key], compared) for key in keys[:end]] + frame["n"].tolist()[end:]
     frame = frame.assign(n=n)[(frame["n"] != "0").tolist()]
-    frame = frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
+    numbers = set(frame["n"])
+    frame = frame.drop(columns="n") if len(numbers) == 1 and "|" not in numbers.pop() else frame
     frame.attrs = attrs
     return frame
 
@@ -183,7 +193,7 @@ def _sample(compared: Comparison) -> tuple[str, str]:
     inside = f"; each {value} is the mean of its {' and '.join(map(plural, averaged))}" if averaged else ""
     inside = f"; the median of all {plural(value)} in them{inside}" if averaged != levels[1:] else inside
     sides = () if "paired" in attrs else ("n_old", "n_new")
-    rows = [*compared.named().values(), *compared.suites]
+    rows = [row for row in (*compared.named().values(), *compared.suites) if row["n"] != 0]
     numbers = {row[name] for row in rows for name in ("n", *sides) if name in row}
     units = compared.unit if numbers == {1} else units
     sample = f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"

@@ -65,7 +65,7 @@ def read(
         Where the numbers of a home-grown file are, and which part of the place is which dim: `"{version}/{iteration} = time_ms"` for
         JSON, `"run-{execution}"` for the heads of CSV columns.
     units : str, optional
-        Unit of the numbers of a pattern, as in `"ms"` or `"MB/s"`, if neither the pattern nor the file states it.
+        Unit of the numbers of a pattern, or of the main values of a table, as in `"ms"` or `"MB/s"`, if the file does not state it.
     encoding : str, optional
         Encoding of the text, as in `"latin-1"`; default: UTF-8. A table that is not UTF-8 is read as Western text, with a note.
     better : {"lower", "higher"}, optional

@@ -30,6 +30,7 @@ from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
 NAME = "custom"
+UNITS_BY_CALLER = True
 VALUE = "value of the pattern"  # The column of values in a frame; no file has a column of this name
 EXAMPLE = "dims={'benchmark': 'program', 'time_ms': 'duration'} for CSV with a header, dims={'benchmark': 0, 'time_ms': 1} for one without"
 PATTERNS = "pattern='{version}/{iteration} = time_ms' for JSON"
@@ -92,9 +93,7 @@ def file_options(
     keep_failed: bool = False,
 ) -> FileOptions:
     """Check what the caller says of files, and return it; units become a part of the pattern."""
-    if units is not None:
-        if pattern is None:
-            raise ValueError(f"units={units!r} are those of pattern=; of a column, write dims={{'metric': 'column [{units}]'}}")
+    if units is not None and pattern is not None:
         pattern = with_units(pattern, units)
     if pattern is not None:
         read_pattern(pattern)
@@ -109,17 +108,24 @@ def file_options(
         "a".encode(encoding or "utf-8")
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"encoding={encoding!r} is not known ({error}); give one such as 'utf-8', 'latin-1' or 'utf-16'") from None
-    return FileOptions(format, dict(dims or {}), pattern, encoding, keep_failed)
+    return FileOptions(format, dict(dims or {}), pattern, encoding, keep_failed, units)
 
 
 def _note_unit(source: Source) -> None:
     """Note that times are taken for seconds where neither a tidy table nor the caller states their unit."""
     columns, dims = tidy_csv.header(source.beginning), source.options.dims
     in_file = "units" in tidy_csv.stated_in(tidy_csv.comments(source.beginning)) or any(name.lower() in UNITS_OF_ROWS for name in columns)
-    by_caller = bool(_column_indices(source)) or quantity(source, columns) is not None or any(map(value_column, dims))
+    by_caller = (
+        source.options.units is not None
+        or bool(_column_indices(source))
+        or quantity(source, columns) is not None
+        or any(map(value_column, dims))
+    )
     is_unstated = not (in_file or by_caller or tidy_csv.recognise(source))
     if is_unstated and TIME in set(columns).difference(map(str, dims.values())):
-        sentence = f"column {TIME!r} states no unit. It is read as seconds. Name another unit with dims={ {f'{TIME}_ms': TIME} }."
+        sentence = (
+            f"column {TIME!r} states no unit. It is read as seconds. Name another unit with units='ms' or dims={ {f'{TIME}_ms': TIME} }."
+        )
         source.note("assumed_unit", sentence, unit=SECONDS)
 
 

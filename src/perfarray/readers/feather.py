@@ -6,6 +6,7 @@ from perfarray.readers.opening import Source
 from perfarray.readers.parquet import read as read
 
 NAME = "feather"
+UNITS_BY_CALLER = True
 MAGIC: Final = (b"ARROW1",)
 
 

@@ -52,13 +52,14 @@ def suggest_name(error: MissingFileError, path: Path) -> None:
 
 
 class FileOptions(NamedTuple):
-    """What the caller says of files: format, settings or columns that are dims, pattern, encoding, and whether failed runs keep times."""
+    """What the caller says of files: format, columns that are dims, pattern, encoding, whether failed runs keep times, and units."""
 
     format: str | None = None
     dims: Mapping[str, str | int] = MappingProxyType({})
     pattern: str | None = None
     encoding: str | None = None
     keep_failed: bool = False
+    units: str | None = None
 
 
 class Source:

@@ -27,6 +27,7 @@ from perfarray.timings.options import options
 from perfarray.timings.validation import listed
 
 NAME = "parquet"
+UNITS_BY_CALLER = True
 PARQUET: Final = b"PAR1"
 MAGIC: Final = (PARQUET,)
 SUFFIXES: Final = (".parquet", ".pq", ".feather", ".arrow", ".ipc")

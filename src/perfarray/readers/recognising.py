@@ -32,7 +32,8 @@ class Format(NamedTuple):
     file itself states where it belongs, so that its path gives no label; BESIDE names files that the tool puts beside its results,
     which are passed over in silence; `superseded` tells whether another file beside this one holds the same; SHAPE is that of the JSON;
     ANYWHERE says that what tells the format may stand late in a file, so that the format is tried last. MAGIC holds the first bytes of
-    files that are no text. FAILURE_REMEDY says how the times of failed runs can be kept.
+    files that are no text; UNITS_BY_CALLER says that the caller may state the unit of the values. FAILURE_REMEDY says how the times of
+    failed runs can be kept.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Format(NamedTuple):
     shape: Any = ANY
     anywhere: bool = False
     magic: tuple[bytes, ...] = ()
+    units_by_caller: bool = False
     failure_remedy: str = ""
 
 
@@ -101,6 +103,8 @@ def read_table(source: Source, file_format: Format, reader: Callable[[Source], T
     """Return a file, or with a `reader` of its own a folder, as a table that says its format, or an error that says what is wrong."""
     if reader is None and not file_format.magic and source.is_blank:
         raise source.error("is empty")
+    if source.options.units is not None and not file_format.units_by_caller:
+        raise source.error(f"is of format {file_format.name!r}, which has units of its own; leave out units={source.options.units!r}")
     try:
         table = (reader or file_format.read)(source)
         _note_no_numbers(source)

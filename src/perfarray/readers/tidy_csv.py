@@ -30,6 +30,7 @@ from perfarray.tables.roles import KNOWN_TIMES
 from perfarray.timings.validation import listed
 
 NAME = "tidy_csv"
+UNITS_BY_CALLER = True
 COMMENT = {separator: re.compile(rf"^#[^\n{separator}]*(?:\n|\Z)", re.M) for separator in ",;\t"}  # Between rows, by separator
 # How a missing number is written, in databases too; a label may be any of these but the empty one
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "\\N"]
@@ -68,6 +69,10 @@ def stated_in(text: str) -> dict[str, str]:
 
 def table_of_rows(source: Source, frame: pd.DataFrame, stated: dict[str, str]) -> Table:
     """Return rows of measurements as a table; `stated` may give units, better, metric and shared levels."""
+    if (units_by_caller := source.options.units) is not None:
+        if stated.get("units", units_by_caller) != units_by_caller:
+            raise source.error(f"says its units are {stated['units']!r}, and units={units_by_caller!r}; one of them is wrong")
+        stated = {**stated, "units": units_by_caller}
     try:
         frame, stated, factors = in_one_unit(frame, stated)
         measured = value_columns(frame.columns, stated)

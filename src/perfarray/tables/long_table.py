@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from perfarray.conventions import CENSORED_AT, COMPARED, DESCRIPTORS, EXECUTION, ITERATION, LEVELS, LOOPS, MARKS, seconds_factor
+from perfarray.conventions import BENCHMARK, CENSORED_AT, COMPARED, DESCRIPTORS, EXECUTION, ITERATION, LEVELS, LOOPS, MARKS, seconds_factor
 from perfarray.tables.columns import Column, Table, in_seconds, level_order
 from perfarray.tables.compared import ColumnRoles, column_roles, copied_rows, describes, roles_note
 from perfarray.tables.measured import value_column
 from perfarray.tables.roles import (
     check_unit,
+    depends_only_on,
     failed_by_exit_code,
     label_column,
     limit_column,
@@ -47,6 +48,8 @@ def table_of(
     claimed = {*value.values(), *(dims or {}).values()}
     named = {name: name for name in (*COMPARED, *LEVELS) if name in frame.columns and name not in claimed} | dict(dims or {})
     _check_columns(frame, [*value.values(), *named.values()])
+    if "file" in named and "file" not in (dims or {}) and _determines_files(frame, named, level):
+        del named["file"]
     if len(frame) == 0:
         raise ValueError("the table has no rows; give one row per measurement")
     check_names(level, "level")
@@ -84,6 +87,14 @@ def table_of(
         shared=tuple(name for name in common if name in levels),
         notes=tuple(note for note in notes if note is not None),
     )
+
+
+def _determines_files(frame: pd.DataFrame, named: Mapping[str, str], level: str) -> bool:
+    """Return whether the labels of other dims say which of several files a row is from: a dim of files would only multiply the cells."""
+    others = [column for name, column in named.items() if name not in (BENCHMARK, "file", *LEVELS, level)]
+    files = pd.factorize(frame["file"], use_na_sentinel=False)[0]
+    codes = [pd.factorize(frame[column], use_na_sentinel=False)[0] for column in others]
+    return files.max(initial=0) > 0 and bool(others) and depends_only_on(files, codes)
 
 
 class Arranged(NamedTuple):
