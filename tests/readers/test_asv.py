@@ -50,7 +50,7 @@ test_what_is_read = readings(lambda folder, content: perfarray.read(write(folder
      {"time": single(0.0, NAN, NAN), "memory": single(NAN, 0.0, NAN), "track": single(NAN, NAN, 0.0), "notes": []}),
     ("a sample that is no number is missing, and named", results({"time_a": [[0.5], [], [[0.5, None, 0.7]]]}, version=2,
         result_columns=["result", "params", "samples"]),
-     {"time": [[[[[0.5, NAN, 0.7]]]]], "notes": ["no_numbers"]}, "1 values are no numbers: \"'time_a': result 0: value 1 is null\""),
+     {"time": [[[[[0.5, NAN, 0.7]]]]], "notes": ["no_numbers"]}, "1 value is missing: \"'time_a': result 0: value 1 is null\""),
     ("results of the second version are lists with the columns of the file and may end early; samples are iterations",
      results(SECOND, version=2, result_columns=COLUMNS),
      {"time": [[[[[0.5, 0.6]]]], [[[[1.0, NAN]]]], [[[[2.0, NAN]]]]], "loops": [[[10, 10]], [[NAN, NAN]], [[NAN, NAN]]]}),

@@ -68,7 +68,7 @@ def test_hosts_and_an_aborted_result(tmp_path):
 
 def test_zeros_and_what_is_no_number(tmp_path):
     """A time of 0 is a value; one that is no number is missing, and named."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: \"b: run 1: 'walltime' is inf\""):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: \"b: run 1: 'walltime' is inf\""):
         check(read(tmp_path, run("a", walltime="0s"), run("b", walltime="inf")), time=[[[0.0]], [[NAN]]])
 
 

@@ -53,7 +53,7 @@ test_what_is_read = readings(lambda folder, benchmarks: read(folder, *benchmarks
      {"metrics": ["time", "bytes_per_op"], "bytes_per_op": [[[0.0, NAN]], [[NAN] * 2], [[NAN] * 2]], "notes": []}),
     ("a value that is no number is missing, and named", [bench("A", launch(None, 20)), bench("B", statistics=VALUES)],
      {"time": [[[30e-9, NAN, 2e-9]], [[1e-8, 2e-8, NAN]]], "notes": ["no_numbers"], "rtol": 1e-14},
-     r"1 values are no numbers: \"N\.T\.A: Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is null\""),
+     r"1 value is missing: \"N\.T\.A: Benchmarks\[0\]: 'Measurements' of launch 1: 'Nanoseconds': value 1 is null\""),
     ("beside overhead alone, or the modes of old versions, which have no stages, the values of all launches are in the statistics",
      [bench("A", [measurement("Actual", 5, mode="Overhead")], VALUES), bench("B", [OLD], VALUES)],
      {"time": [[[1e-8, 2e-8]]] * 2, "absent": ["failed"], "rtol": 1e-15}),

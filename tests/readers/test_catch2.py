@@ -34,7 +34,7 @@ test_what_is_read = readings(lambda folder, cases: read(folder, *cases), [
      {"failed": [[[False]], [[True]]], "error_message": ["unknown", "out of range"]}, NOTE),
     ("a mean that is no number is a failed run; the others are read", [benchmark("a", '<mean value="-nan"/>') + benchmark("b")],
      {"time": [[[NAN]], [[1.5e-6]]], "failed": [[[True]], [[False]]], "notes": ["means_only", "no_numbers"]},
-     r"1 values are no numbers: 'a: mean is -nan'"),
+     "1 value is missing: \"benchmark 'a': mean is -nan\""),
 ])  # fmt: skip
 test_what_version_2_wrote = readings(lambda folder, cases: read(folder, *cases, root="Catch"), [("the same", [benchmark()], MEANS, NOTE)])
 

@@ -26,7 +26,7 @@ test_what_is_read = readings(read, [
      {"time.dims": ("benchmark", "run", "execution", "iteration"), "date": ["r1", "r2"],
       "benchmark": ["file-read[kind=a]", "file-read[kind=b]"], "run": ["r1", "r2"],
       "time": [[[[2.0, 3.0], [4.0, NAN]], [[NAN, NAN]] * 2], [[[5.0, NAN], [NAN, NAN]], [[7.0, NAN], [NAN, NAN]]]]},
-     "1 values are no numbers: \"file-read: data\\[1\\]: 'data': value 1 is null\""),
+     "1 value is missing: \"file-read: data\\[1\\]: 'data': value 1 is null\""),
     ("a result alone", ROWS[2], {"time": 5.0}),
     ("a time is in seconds; a rate is the throughput, better higher, and the times it took stand beside it",
      [result(2e6, unit="ns"), result(8.0, unit="B/s", name="w", times=[0.5])],

@@ -113,7 +113,7 @@ test_what_is_wrong_is_said = refusals(lambda folder, more: perfarray.read(sample
 
 def test_zeros_and_what_is_no_number(tmp_path):
     """A time of 0 is a value; one that is no number is missing, and named."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: \"'times': value 1 is null\""):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: \"'times': value 1 is null\""):
         check(perfarray.read(sample(tmp_path / "new", times=(0.0, None))).squeeze(), time=[0.0, NAN], loops=[1.0, 2.0])
 
 

@@ -187,7 +187,7 @@ def test_zeros_and_what_is_no_number(tmp_path):
     """A time of 0 is a value; what is not finite is missing, counted and named, and costs no other value."""
     source = Source(write(tmp_path / "a.json", [0.0, 2.0]), file_options=FileOptions(pattern="{execution}"))
     assert custom.read(source).metrics["time"].values.tolist() == [0.0, 2.0]
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: 'a/1: inf'. They are missing"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: 'a/1 is inf'. All others are read"):
         times = read_json(tmp_path, {"a": [1.0, float("inf"), None]}, pattern="{version}/{execution}")
     check(times, time=[[1.0, NAN, NAN]])
 

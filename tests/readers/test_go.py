@@ -142,11 +142,13 @@ def test_a_file_of_one_result_that_a_log_cuts(tmp_path):
 
 test_values_that_are_no_numbers = readings(lambda folder, line: read(folder, f"BenchmarkA-4 1 5.00 ns/op\n{line}\n"), [
     ("an infinite metric is missing, counted and named; the time beside it is read", "BenchmarkB-4 1 7.00 ns/op +Inf hits/s",
-     {"time": [[[5e-9]], [[7e-9]]], "hits_s": [[[NAN]], [[NAN]]], "rtol": 1e-15}, r"1 values are no numbers: 'B-4: \+Inf hits/s'"),
-    ("so is NaN", "BenchmarkB-4 1 7.00 ns/op NaN hits/s 3 B/op", {"bytes_per_op": [[[NAN]], [[3.0]]]}, "'B-4: NaN hits/s'"),
+     {"time": [[[5e-9]], [[7e-9]]], "hits_s": [[[NAN]], [[NAN]]], "rtol": 1e-15},
+     r"1 value is missing: \"BenchmarkB-4: line 2: 'hits/s' is \+Inf\""),
+    ("so is NaN", "BenchmarkB-4 1 7.00 ns/op NaN hits/s 3 B/op", {"bytes_per_op": [[[NAN]], [[3.0]]]},
+     "BenchmarkB-4: line 2: 'hits/s' is NaN"),
     ("and a time", "BenchmarkB-4 1 NaN ns/op 3 B/op", {"time": [[[5e-9]], [[NAN]]], "bytes_per_op": [[[NAN]], [[3.0]]], "rtol": 1e-15},
-     "'B-4: NaN ns/op'"),
-    ("all are counted", "BenchmarkB-4 1 7.00 ns/op -Inf x NaN y", {"notes": ["no_numbers"]}, "2 values are no numbers"),
+     "BenchmarkB-4: line 2: 'ns/op' is NaN"),
+    ("all are counted", "BenchmarkB-4 1 7.00 ns/op -Inf x NaN y", {"notes": ["no_numbers"]}, "2 values are missing"),
 ])  # fmt: skip
 
 

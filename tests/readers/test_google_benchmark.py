@@ -94,7 +94,9 @@ test_what_is_wrong_is_said = refusals(lambda folder, rows: read(folder, *rows), 
 @pytest.mark.parametrize("value", [NAN, float("inf"), -float("inf"), None, "nan", "-inf"])
 def test_one_value_that_is_no_number(tmp_path, value):
     """It is missing, counted and named; the benchmark's other values and the other benchmarks are read."""
-    with pytest.warns(perfarray.PerfarrayWarning, match=r"1 values are no numbers: 'odd: real_time is .*'\. They are missing") as caught:
+    with pytest.warns(
+        perfarray.PerfarrayWarning, match=r"1 value is missing: \"odd: benchmarks\[1\]: 'real_time' is .*\"\. All others are read"
+    ) as caught:
         times = read(tmp_path, row("a"), row("odd", 1.0) | {"real_time": value, "cpu_time": 3.0})
     assert caught[0].message.notes[0].code == "no_numbers"
     check(times, rtol=1e-15, time=[[[1e-8]], [[NAN]]], cpu_time=[[[5e-9]], [[3e-9]]])

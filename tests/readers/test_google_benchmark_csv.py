@@ -46,7 +46,8 @@ test_what_is_read = readings(read, [
     ("an error has no cells for counters", table('"a",5,1,1,ns,,,,,,2.5\n', ERROR, header=HEADER + ',"hits"'),
      {"hits": [[[2.5]], [[NAN]]]}),
     ("what has no time is named, and the rest is read", table('"a",5,x,1,ns,,,,,\n', '"b",5,1,1,ns,,,,,\n'),
-     {"failed": [[[True]], [[False]]], "time": [[[NAN]], [[1e-9]]]}, r"1 entry has no number: 'line 2: a' \(real_time is 'x'\)"),
+     {"failed": [[[True]], [[False]]], "time": [[[NAN]], [[1e-9]]], "notes": ["failed_entries"]},
+     "1 benchmark has failed runs: \"line 2: a: real_time is 'x'\""),
 ])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "bench.csv", [
     (table(context=CONTEXT), "has a header and no rows"),

@@ -58,7 +58,7 @@ def test_a_score_that_is_no_number_is_named(tmp_path, score, reason):
     """The benchmark was not measured, and all others are read."""
     with pytest.warns(perfarray.PerfarrayWarning, match=NOTE) as caught:
         times = read(tmp_path, table(row(), row("a.B.sort", f'"{score}"' if "," not in score else '"x"')))
-    assert f"1 entry has no number: 'line 3: a.B.sort' ({reason})" in str(caught[0].message)
+    assert f'1 value is missing: "line 3: a.B.sort: {reason}"' in str(caught[0].message)
     assert times["time"].values.ravel().tolist() == pytest.approx([2.5e-6, NAN], nan_ok=True)
 
 
@@ -75,7 +75,7 @@ def test_a_metric_without_its_benchmark_is_named(tmp_path):
     """Lines that were cut out of their table say nothing."""
     with pytest.warns(perfarray.PerfarrayWarning) as caught:
         read(tmp_path, table(row(), row("a.B.sort:gc.count", "3", unit="counts")))
-    assert "'line 3: a.B.sort:gc.count' (its benchmark has no row)" in str(caught[0].message)
+    assert "'line 3: a.B.sort:gc.count: its benchmark has no row'" in str(caught[0].message)
 
 
 test_what_is_wrong_is_said = refusals(read, "results.csv", [

@@ -27,7 +27,7 @@ def test_every_age_of_the_format(tmp_path, age):
 
 def test_zeros_and_what_is_no_number(tmp_path):
     """A time of 0 is a value; one that is no number is missing, and named."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: \"'a:b:c': execution 0: value 1 is null\""):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: \"'a:b:c': execution 0: value 1 is null\""):
         times = perfarray.read(write(tmp_path / "results.json", {"a:b:c": [[0.0, None], [2.0]]}))
     check(times, time=[[[0.0, np.nan], [2.0, np.nan]]])
 

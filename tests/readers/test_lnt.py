@@ -32,13 +32,14 @@ test_what_is_read = readings(read, [
      {"time": [[[0.5], [0.6]]], "compile_time": [[[13.5], [NAN]]], "benchmark": "SingleSource/a", "machine": "box", "os": "linux",
       "commit": "1234", "date": "2013-07-18 11:18:15"}),
     ("a status of 1 is a failure", second({"name": "a", "execution_status": 1}, B),
-     {"failed": [[[True]], [[False]]], "time": [[[NAN]], [[2.5]]]}, r"1 entry has no number: 'a' \(execution_status says that it failed\)"),
+     {"failed": [[[True]], [[False]]], "time": [[[NAN]], [[2.5]]], "notes": ["failed_entries"]},
+     "1 benchmark has failed runs: 'a: execution_status says that it failed'"),
     ("the status of a hash is none of the program", second(B | {"hash_status": 1}), {"time": 2.5}),
     ("so it is in the format before", first(**{".exec": [0.5], ".exec.status": [1]}), {"failed": True}, "execution_status says"),
     ("an end of a name that says nothing is named", first(**{".exec": [0.5], ".other": [1]}), {"time": 0.5},
-     r"'nts.SingleSource/a.other' \(its end names no metric\)"),
+     "1 value is missing: 'nts.SingleSource/a.other: its end names no metric'"),
     ("a sample that is no number is named, and the rest is read", second(A | {"execution_time": [0.5, None]}, B),
-     {"time": [[[0.5], [NAN]], [[2.5], [NAN]]]}, r"'SingleSource/a' \(execution_time is None\)"),
+     {"time": [[[0.5], [NAN]], [[2.5], [NAN]]]}, "1 value is missing: 'SingleSource/a: execution_time is null'"),
 ])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "report.json", [
     (second(B) | {"machine": 5}, "is not as lnt writes it: machine is 5; expected an object"),

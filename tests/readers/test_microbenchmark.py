@@ -12,9 +12,11 @@ test_what_is_read = readings(read, [
      {"benchmark": ["sort(x)", "order(x, y)"], "time": [[[1e-6, 1.01e-6, 1e-4]], [[2e-6, 2.03e-6, NAN]]], "format": "microbenchmark",
       "rtol": 1e-12}, UNIT),
     ("R may name the rows", '"","expr","time"\n"1","f",1000\n"2","f",1010\n', {"time": [[[1e-6, 1.01e-6]]], "rtol": 1e-12}, UNIT),
+    ("semicolons may separate, as write.csv2 writes them", '"";"expr";"time"\n"1";"f";1000\n',
+     {"time": 1e-6, "rtol": 1e-12}, UNIT),
     ("other writers need no quotes", "expr,time\nf,1000\n", {"time": 1e-6, "rtol": 1e-12}, UNIT),
     ("what has no time is named, and the rest is read", "expr,time\nf,1000\ng,NA\n", {"time": [[[1e-6]], [[NAN]]], "rtol": 1e-12},
-     rf"1 entry has no number: 'line 3: g' \(time is 'NA'\)(?s:.*){UNIT}"),
+     rf"{UNIT}(?s:.*)1 value is missing: \"line 3: g: time is 'NA'\""),
 ])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "times.csv", [
     ("expr,time\nf,1.5\n",

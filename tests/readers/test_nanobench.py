@@ -58,9 +58,7 @@ BARE = """{"results": [
 def test_bare_words_for_no_number(tmp_path, word, shown):
     """What printf writes for no number makes its value missing, with its name and place in one note; all others are read."""
     places = ", ".join(rf"\"nan: results\[0\]: '{key}': value 0 is {shown}\"" for key in ("elapsed", "instructions"))
-    with pytest.warns(
-        perfarray.PerfarrayWarning, match=rf"2 values are no numbers: {places}\. They are missing; all others are read"
-    ) as caught:
+    with pytest.warns(perfarray.PerfarrayWarning, match=rf"2 values are missing: {places}\. All others are read") as caught:
         times = perfarray.read(write(tmp_path / "file.json", BARE % (word, word)))
     assert len(caught) == 1
     check(times, benchmark=["nan", "b"], time=[[[NAN]], [[1e-6]]], instructions=[[[NAN]], [[7.0]]], loops=[[[1.0]], [[2.0]]])

@@ -103,7 +103,7 @@ NAMED = {"pyperf": NOT_FINITE, "jmh": NOT_FINITE, "tidy_csv": [*NOT_FINITE, "1e9
 def test_a_text_that_says_there_is_no_number(tmp_path, format, text):
     """Its value is missing, and its place in the note."""
     name, content, place = FORMATS[format]
-    with pytest.warns(perfarray.PerfarrayWarning, match=f"1 values are no numbers: .*{place}{text}"):
+    with pytest.warns(perfarray.PerfarrayWarning, match=f"1 value is missing: .*{place}{text}"):
         times = read(tmp_path, content(text), name)
     assert times["time"].notnull().sum() == {"pyperf": 1, "jmh": 2}[format]
 
@@ -154,7 +154,7 @@ test_what_is_read = readings(read, [
     ("time on a processor may be zero", {"context": {}, "benchmarks": [{**CPU, "cpu_time": 0}]}, {"cpu_time": 0.0}),
     ("a rate may be zero", [entry(unit="ops/s", mode="thrpt", data=[[0.0, 1.0]])], {"throughput": [[[0.0, 1.0]]]}),
     ("a profiler's count may be zero", [entry(secondaryMetrics=SECONDARY)], {"gc": [[[0.0, NAN]]]},
-     "1 values are no numbers: .* of 'gc' is [+]INF"),
+     "1 value is missing: .* of 'gc' is [+]INF"),
     ("the time of a run that failed may be zero", "benchmark,failed,time\nfft,False,1.5\nfft,True,0\n", {"time": [[1.5, 0.0]]}),
 ])  # fmt: skip
 

@@ -39,7 +39,7 @@ test_what_is_read = readings(lambda folder, parts: read(folder, *parts), [
     ("time and size of an installation are no measurements, and counted",
      [result(a="1.5"), result(description="Test Install Time", a="133"), result("B", a=["", ""])], {"time": 1.5, "n_without_runs": 3}),
     ("a time of 0 is a value; one that is no number is missing, and named", [result(a="1.5:0:nan")], {"time": [[[[1.5], [0.0], [NAN]]]]},
-     "1 values are no numbers: \"Result 0 \\('Sort: Size: 1'\\): run 2 is nan\""),
+     "1 value is missing: \"Result 0 \\('Sort: Size: 1'\\): run 2 is nan\""),
     ("arguments are in labels that need them; a system that occurs twice has more runs",
      [result(a="1.5"), result(a=["2.5", "3.5"], arguments="-2")],
      {"benchmark": ["Sort: Size: 1[arguments=-1]", "Sort: Size: 1[arguments=-2]"], "time": [[[[1.5], [NAN]]], [[[2.5], [3.5]]]]}),

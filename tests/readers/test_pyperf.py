@@ -108,9 +108,9 @@ test_entries_without_a_number = readings(read, [
       "notes": ["failed_entries"]}, "1 benchmark has failed runs: 'sort: it has 2 runs and no values in any of them'"),
     ("a time of 0 is a value; one that is no number is missing, and named", suite(bench("a", run(0.0, None)), bench("b", run(1.0, NAN))),
      {"time": [[[0.0, NAN]], [[1.0, NAN]]], "notes": ["no_numbers"]},
-     "2 values are no numbers: \"value 1 of execution 0 of 'a' is null\", \"value 1 of execution 0 of 'b' is nan\""),
+     "2 values are missing: \"value 1 of execution 0 of 'a' is null\", \"value 1 of execution 0 of 'b' is nan\""),
     ("so are raw samples, and warm-ups", suite({"runs": RAW, "metadata": {"name": "a", "loops": 2}}, version=4),
-     {"time": [[[NAN, 0.0, 1.0, NAN]]], "warmup": [[[True, False, False, False]]]}, "2 values are no numbers"),
+     {"time": [[[NAN, 0.0, 1.0, NAN]]], "warmup": [[[True, False, False, False]]]}, "2 values are missing"),
 ])  # fmt: skip
 test_what_is_wrong_is_said = refusals(read, "file.json", [
     ({"version": "1.0", "benchmarks": []}, "'benchmarks' is an empty list"),

@@ -26,7 +26,7 @@ test_what_is_read = readings(read, [
     ("a time of 0 is a value, and what is no number is missing and named",
      {"benchmarks": [bench(data=(0.0, 1.0)), bench(fullname="t::b", data=(None, 2.0))]},
      {"time": [[[0.0, 1.0]], [[NAN, 2.0]]], "notes": ["no_numbers"]},
-     r"1 values are no numbers: \"t::b: benchmarks\[1\]: 'data': value 0 is null\""),
+     r"1 value is missing: \"t::b: benchmarks\[1\]: 'data': value 0 is null\""),
     ("descriptions of machine, interpreter and commit are coordinates",
      {"benchmarks": [bench()], "machine_info": WITH_CPU, "commit_info": COMMIT},
      {"machine": "box", "architecture": "x86_64", "os": "Linux", "cpu": "A CPU", "logical_cores": 8, "commit": "abc", "dirty": "True"}),

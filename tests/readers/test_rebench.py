@@ -75,7 +75,7 @@ def test_a_profile_is_no_measurement(tmp_path):
 
 def test_zeros_and_what_is_no_number(tmp_path):
     """A time of 0 is a value; one that is no number is missing, and named."""
-    with pytest.warns(perfarray.PerfarrayWarning, match="1 values are no numbers: \"Sort: line 3: 'total' is nan\""):
+    with pytest.warns(perfarray.PerfarrayWarning, match="1 value is missing: \"Sort: line 3: 'total' is nan\""):
         times = read(tmp_path, old("0.0") + old("nan"))
     check(times, time=[[[0.0, NAN]]])
 

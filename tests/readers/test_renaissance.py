@@ -16,7 +16,7 @@ test_what_is_read = readings(read, [
       "cycles": [[[7, NAN]], [[NAN, NAN]]], "vm": "A VM", "vm_version": "21", "os": "Linux", "logical_cores": 8, "memory_gb": 16}),
     ("a time of 0 is a value; one that is no number is missing, and named",
      {"benchmarks": ["a"], "format_version": 6, "data": {"a": {"results": [{"duration_ns": 0}, {"duration_ns": None}]}}},
-     {"time": [[[0.0, NAN]]], "notes": ["no_numbers"]}, "1 values are no numbers: \"'a': 'duration_ns': value 1 is null\""),
+     {"time": [[[0.0, NAN]]], "notes": ["no_numbers"]}, "1 value is missing: \"'a': 'duration_ns': value 1 is null\""),
     ("in the first version `benchmarks` is a list of names, and looks like a suite of another tool",
      {"results": FIRST, "benchmarks": ["scrabble"], "environment": {}, "format_version": 1}, {"time": 2.0, "format": "renaissance"}),
 ])  # fmt: skip

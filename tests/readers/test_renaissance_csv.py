@@ -5,7 +5,7 @@ from readers.files_of_our_own import NAN, reader, readings, refusals
 HEADER = "benchmark,duration_ns,uptime_ns,vm_start_unix_ms\n"
 KMEANS = "scala-kmeans,1000000000,11,1700000000000\nscala-kmeans,900000000,12,1700000000000\n"
 AGAIN = "scala-kmeans,2000000000,11,1700000099000\n"
-NOTE = r"1 entry has no number: 'line 3: als' \(duration_ns is 'NA'\). It was not measured, and all others are read"
+NOTE = "1 value is missing: \"line 3: als: duration_ns is 'NA'\". All others are read"
 
 read = reader("results.csv")
 

@@ -55,7 +55,7 @@ test_what_is_read = readings(read, [
       "notes": ["means_only", "failed_entries"]}, "2 benchmarks have failed runs: 'throws: it has no mean', 'null: it has no mean'"),
     ("one of which no sample is a number was not measured", [result(), result("other", samples=[None, NAN])],
      {"time": [[[0.001, 0.002]], [[NAN, NAN]]], "absent": ["failed"], "notes": ["no_numbers"]},
-     "2 values are no numbers: \"benchmark 'other': 'samples': value 0 is null\""),
+     "2 values are missing: \"benchmark 'other': 'samples': value 0 is null\""),
     ("a time of 0 is one that the clock does not see, and counts in the mean", [result(samples=[0.0, 1.0, 0.0, 0.0])],
      {"time": [[[0.0, 0.001, 0.0, 0.0]]], "notes": []}),
 ])  # fmt: skip

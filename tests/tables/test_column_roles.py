@@ -245,6 +245,9 @@ def test_a_value_that_is_no_number_was_not_measured(value):
     if value != value:
         times = frame.perf.to_timings()
     else:
-        with pytest.warns(perfarray.PerfarrayWarning, match="1 value of column 'time' counts as not measured: the first, in row 2, is"):
+        with pytest.warns(
+            perfarray.PerfarrayWarning, match="1 value of column 'time' counts as not measured: the first, in row 2, is"
+        ) as caught:
             times = frame.perf.to_timings()
+        assert caught[0].message.notes[0].code == "no_numbers"
     np.testing.assert_array_equal(times["time"], [[1.0, np.nan], [3.0, np.nan]])

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import LOOPS, TIME
-from perfarray.readers.entries import FAILED, Entry, Run, amounts, note_means, note_no_numbers, numbers_or_nan, table_of_entries
-from perfarray.readers.numbers import number
+from perfarray.readers.entries import FAILED, Entry, Run, amounts, note_means, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.tables.columns import Table
 
@@ -35,11 +34,8 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Table:
     """Read the means: benchmark x execution x iteration."""
     cases = [(case.get("name", ""), case) for case in source.rewritten(_document(source)).xml().iter("TestCase")]
-    benchmarks = [(name, sections, node) for name, case in cases for sections, node in _benchmarks(case, ())]
-    entries = [_entry(source, *benchmark) for benchmark in benchmarks]
+    entries = [_entry(source, name, sections, node) for name, case in cases for sections, node in _benchmarks(case, ())]
     note_means(source, sum(entry.runs[0] is not FAILED for entry in entries), REMEDY)
-    means = [(node.get("name"), mean.get("value", "")) for _, _, node in benchmarks if (mean := node.find("mean")) is not None]
-    note_no_numbers(source, [f"{name}: mean is {mean}" for name, mean in means if number(mean) is None])
     return table_of_entries(source, entries)
 
 
@@ -71,8 +67,8 @@ def _entry(source: Source, test_case: str, sections: tuple[str, ...], benchmark:
     settings = {"test_case": test_case, "section": "/".join(sections) or None}
     if mean is None:
         return Entry(name, [FAILED], settings, {"error_message": failure.get("message")}, IDENTITY)
-    times = numbers_or_nan(source, lambda _: f"{location}: mean", [mean.get("value", "")]) * NANOSECOND
-    if np.isnan(times).any():
+    means = times(source, lambda _: f"{location}: mean", [mean.get("value", "")], NANOSECOND)
+    if np.isnan(means).any():
         return Entry(name, [FAILED], settings, identity=IDENTITY)
     loops = [amounts(source, f"{location}: {key!r}", [benchmark.get(key, "1")], above_zero=True) for key in ("samples", "iterations")]
-    return Entry(name, [Run({TIME: times}, {LOOPS: loops[0] * loops[1]})], settings, identity=IDENTITY)
+    return Entry(name, [Run({TIME: means}, {LOOPS: loops[0] * loops[1]})], settings, identity=IDENTITY)

@@ -2,14 +2,12 @@
 
 import csv
 import io
-import re
 from typing import NamedTuple
 
+from perfarray.readers import tidy_csv
 from perfarray.readers.opening import Source
 
-SEPARATORS = ",;\t"
-NO_CELL = ("{", "[", "<")  # What JSON and XML begin with
-FIRST_LINE = re.compile(r"\s*([^\n]*)")
+NO_CELL = ("{", "[", "<", "#")  # What JSON, XML and comments begin with, which no tool writes above its rows
 
 
 class CsvRow(NamedTuple):
@@ -19,22 +17,15 @@ class CsvRow(NamedTuple):
     cells: dict[str, str]
 
 
-def header(text: str, separator: str = ",") -> list[str]:
+def header(text: str) -> list[str]:
     """Return the names in the first line of a text; none where it is no row."""
-    match = FIRST_LINE.match(text)
-    line = match[1] if match else ""
-    if line[:1] in NO_CELL:
-        return []
-    try:
-        names = next(csv.reader([line], delimiter=separator, strict=True), [])
-    except csv.Error:
-        return []
-    return [name.strip() for name in names]
+    return [] if text.lstrip().startswith(NO_CELL) else tidy_csv.header(text)
 
 
-def csv_rows(source: Source, separator: str = ",", start: int = 0) -> list[CsvRow]:
+def csv_rows(source: Source, start: int = 0) -> list[CsvRow]:
     """Return the rows under the header, which begins at the character `start`; cells that a row lacks are empty."""
-    reader = csv.reader(io.StringIO(source.text[start:]), delimiter=separator, strict=True)
+    text = source.text[start:]
+    reader = csv.reader(io.StringIO(text), delimiter=tidy_csv.separator(text), strict=True)
     first_line = source.text.count("\n", 0, start)
     columns: list[str] = []
     rows = []

@@ -17,7 +17,7 @@ import pandas as pd
 from perfarray.conventions import COMPARED, EXECUTION, ITERATION, LEVELS, METRIC, SCORES, SECONDS, TIME, plural, seconds_factor
 from perfarray.numerics.types import Floats
 from perfarray.readers import tidy_csv
-from perfarray.readers.entries import note_no_numbers, numbers_or_nan
+from perfarray.readers.entries import amounts
 from perfarray.readers.labels import variable_name
 from perfarray.readers.layout import read_layout
 from perfarray.readers.opening import FileOptions, Source
@@ -71,11 +71,13 @@ def read(source: Source) -> Table:
         raise source.error(f"has no number at any place that pattern={source.options.pattern!r} names")
     cells, factors, units = _in_one_unit(source, cells, pattern)
     # A null was not measured, nor was a cell that says so.
-    texts = ["" if cell.value is None else cell.value for cell in cells]
+    missing = {None, *tidy_csv.MISSING}
+    stated = [index for index, cell in enumerate(cells) if cell.value not in missing]
     is_time = seconds_factor(units) is not None
-    values = numbers_or_nan(source, lambda index: cells[index].location, texts, from_zero=is_time, missing=tidy_csv.MISSING)
-    lost = [index for index in np.flatnonzero(np.isnan(values)).tolist() if texts[index] not in tidy_csv.MISSING]
-    note_no_numbers(source, [f"{cells[index].location}: {texts[index]}" for index in lost])
+    values = np.full(len(cells), np.nan)
+    values[stated] = amounts(
+        source, lambda number: cells[stated[number]].location, [cells[index].value for index in stated], from_zero=is_time
+    )
     # A column of units that the caller makes a dim has one label: the unit that the values have now.
     for cell in cells:
         cell.metadata.update({name: SECONDS if is_time else units for name in cell.units if name in source.options.dims.values()})

@@ -1,8 +1,9 @@
 """Content of a file in any format: benchmarks with settings, their executions, and the values of each."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from math import nan
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ import numpy.typing as npt
 from perfarray.conventions import BENCHMARK, EXECUTION, HIGHER, ITERATION, LEVELS, LOOPS, LOWER, MARKS, SECONDS, THROUGHPUT, TIME
 from perfarray.numerics.types import Floats, Integers
 from perfarray.readers.labels import (
-    LISTED_NAMES,
     OCCURRENCE,
     LabelParts,
     agree,
@@ -22,11 +22,10 @@ from perfarray.readers.labels import (
     unique_labels,
     variable_name,
 )
-from perfarray.readers.numbers import checked
+from perfarray.readers.numbers import checked, parsed_number
 from perfarray.readers.opening import FileError, Source
 from perfarray.tables.columns import Column, Descriptor, Metric, Table
 from perfarray.tables.concatenation import join_tables
-from perfarray.timings.validation import listed, number_of
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Cells of columns and of settings in one file, and names: a file with more of them has other names in every row, and is no table.
@@ -115,33 +114,13 @@ def times(
     return amounts(source, location, values, from_zero=True, benchmark=benchmark) * factor
 
 
-def numbers_or_nan(
-    source: Source,
-    locate: Callable[[int], str],
-    values: Sequence[Any],
-    *,
-    from_zero: bool = True,
-    missing: Collection[str] = (),
-) -> Floats:
-    """Check numbers as `amounts` does; the caller notes in its own words what is null or not finite, and NaN here."""
-    return checked(values, locate, source, from_zero=from_zero, missing=NO_NUMBERS.union(missing))
-
-
-def note_no_numbers(source: Source, places: Sequence[str]) -> None:
-    """Note which values are no numbers: a place is the name of the benchmark, and what stands there."""
-    if places:
-        sentence = f"{len(places)} values are no numbers: {listed(places, 5)}. They are missing; all others are read."
-        source.note("no_numbers", sentence, values=len(places), places=list(places[:LISTED_NAMES]))
-
-
-def note_failures(source: Source, failures: Sequence[str], remedy: str = "") -> None:
-    """Note which benchmarks failed, and why; `remedy` says how their times could be kept."""
-    if failures:
-        verb = "has" if len(failures) == 1 else "have"
-        subject = f"{number_of(len(failures), 'benchmark')} {verb} failed runs"
-        sentence = f"{subject}: {listed(failures, 5)}. Failed runs have no time; all others are read."
-        values = {"benchmarks": len(failures), "reasons": list(failures[:LISTED_NAMES])}
-        source.note("failed_entries", f"{sentence} {remedy}" if remedy else sentence, **values)
+def amount_or_nan(source: Source, benchmark: str, name: str, value: Any, *, lowest: float = 0.0) -> float:
+    """Return a number from `lowest` on. Whatever else stands there was not measured: it is NaN, and named in a note."""
+    parsed = parsed_number(value)
+    if parsed is not None and parsed >= lowest:
+        return parsed
+    source.no_numbers.append(f"{benchmark[:SHOWN]}: {name} is {'null' if value is None else repr(value)[:SHOWN]}")
+    return nan
 
 
 def note_means(source: Source, entries: int, remedy: str = "") -> None:

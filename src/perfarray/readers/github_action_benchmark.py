@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, OPERATIONS, SECONDS, THROUGHPUT, TIME, seconds_factor
-from perfarray.readers.entries import Entry, Run, described_labels, table_along, table_of_entries
+from perfarray.readers.entries import Entry, Run, amount_or_nan, described_labels, table_along, table_of_entries
 from perfarray.readers.labels import variable_name
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, TEXT, Either, deviation, has_keys, rows_with
-from perfarray.readers.unmeasured import Unmeasured
 from perfarray.tables.columns import Table
 from perfarray.timings.values import direction_of
 
@@ -61,15 +60,13 @@ def read(source: Source) -> Table:
     if reason := deviation(content, SHAPE):
         raise source.error(reason)
     rows: Rows = [("", {"benches": content})] if isinstance(content, list) else _by_date(content["entries"])
-    unmeasured = Unmeasured(source)
     kinds: dict[str, tuple[str, str]] = {}
     entries: dict[str, dict[Case, Entry]] = {}
     for suite, row in rows:
         entry_by_case = entries.setdefault(row["commit"]["id"] if "commit" in row else "", {})
-        for case, entry in _entries(source, unmeasured, kinds, suite, row):
+        for case, entry in _entries(source, kinds, suite, row):
             runs = entry_by_case[case].runs if case in entry_by_case else ()
             entry_by_case[case] = entry._replace(runs=[*runs, *entry.runs])
-    unmeasured.note()
     kinds = {name: kinds[name] for name in sorted(kinds, key=lambda name: name != TIME)}
     if isinstance(content, list):
         return table_of_entries(source, list(entries[""].values()), kinds=kinds)
@@ -106,9 +103,7 @@ def _date(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _entries(
-    source: Source, unmeasured: Unmeasured, kinds: dict[str, tuple[str, str]], suite: str, row: Mapping[str, Any]
-) -> Iterator[tuple[Case, Entry]]:
+def _entries(source: Source, kinds: dict[str, tuple[str, str]], suite: str, row: Mapping[str, Any]) -> Iterator[tuple[Case, Entry]]:
     """Yield the benchmarks of one measurement, and add their variables to `kinds`; one name with several units has several variables."""
     tool = str(row.get("tool") or "")
     repeats: Counter[tuple[str, str]] = Counter()
@@ -120,7 +115,7 @@ def _entries(
             raise source.error(f"has tools that state both directions of unit {units!r}: give the suites other units, or read them apart")
         case = (suite, bench["name"], 0 if tool in REPEATED else repeats[bench["name"], variable])
         repeats[bench["name"], variable] += 1
-        value = unmeasured.number(bench["name"], "value", bench.get("value"), lowest=0.0 if variable in (TIME, THROUGHPUT) else -inf)
+        value = amount_or_nan(source, bench["name"], "value", bench.get("value"), lowest=0.0 if variable in (TIME, THROUGHPUT) else -inf)
         values.setdefault(case, {}).setdefault(variable, []).append(value * factor)
         metadata.setdefault(case, {key: bench.get(key) for key in OPTIONAL})
     for case, columns in values.items():

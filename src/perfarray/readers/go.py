@@ -16,7 +16,7 @@ import numpy as np
 
 from perfarray.conventions import HIGHER, LOOPS, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.numerics.types import Integers
-from perfarray.readers.entries import Columns, Entry, check_size, note_no_numbers, numbers_or_nan, table_of_columns
+from perfarray.readers.entries import Columns, Entry, amounts, check_size, table_of_columns
 from perfarray.readers.labels import LISTED_NAMES, PLAIN_NAME, variable_name
 from perfarray.readers.numbers import checked, value_of, whole
 from perfarray.readers.opening import Source, first_line
@@ -250,19 +250,14 @@ def _columns(source: Source, results: Results, groups: Sequence[dict[int, list[i
     variables = {unit: _variable(unit) for unit in units}
     kinds = {name: (unit if factor is None else SECONDS, directions[unit]) for unit, (name, factor) in variables.items()}
     values = {name: np.full(len(indices), np.nan) for name in (*kinds, LOOPS)}
-    places: list[str] = []
     for units_of_rows, (rows, words) in words_by_units.items():
         for unit, texts in dict(zip(units_of_rows, words[2::2], strict=True)).items():
             name, factor = variables[unit]
             locate = _locate(indices[rows], repr(unit))
             # A metric of the user's may be below 0.
-            numbers = numbers_or_nan(source, locate, texts, from_zero=name == TIME)
-            places += [
-                f"{words[0][row].removeprefix('Benchmark')}: {texts[row]} {unit}" for row in np.flatnonzero(np.isnan(numbers)).tolist()
-            ]
+            numbers = amounts(source, locate, texts, from_zero=name == TIME, benchmark=words[0].__getitem__)
             values[name][rows] = numbers * (factor or 1.0)
         values[LOOPS][rows] = checked(words[1], _locate(indices[rows], "the number of iterations"), source)
-    note_no_numbers(source, places)
     executions, lengths = (np.array(list(map(len, parents)), dtype=np.intp) for parents in (groups, processes))
     return kinds, Columns(executions, lengths, values, {LOOPS: values.pop(LOOPS)})
 

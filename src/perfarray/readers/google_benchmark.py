@@ -16,7 +16,7 @@ import numpy as np
 from perfarray.conventions import HIGHER, LOOPS, TIME, seconds_factor
 from perfarray.numerics.types import Floats, Mask
 from perfarray.readers import google_benchmark_csv
-from perfarray.readers.entries import KINDS, Columns, Entry, note_means, note_no_numbers, numbers_or_nan, table_of_columns
+from perfarray.readers.entries import KINDS, Columns, Entry, amounts, note_means, table_of_columns
 from perfarray.readers.labels import PLAIN_NAME
 from perfarray.readers.numbers import checked, value_of
 from perfarray.readers.opening import Source
@@ -132,7 +132,6 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
     odd = "error_occurred" in keys or "skipped" in keys
     succeeded = [not (row.get("error_occurred") or row.get("skipped")) if odd else True for row in rows]
     columns = {}
-    places: list[str] = []
     for key in [key for key in keys if key in MEASURED or key not in FIELDS]:
         stated = [row.get(key, MISSING) for row in rows]
         if key in MEASURED:
@@ -140,8 +139,14 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
             valid = (
                 list(range(len(rows))) if complete else [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING]
             )
-            numbers = numbers_or_nan(source, _locate(indices, valid, key), [stated[row] for row in valid], from_zero=key == "real_time")
-            places += [f"{rows[valid[at]]['name']}: {key} is {stated[valid[at]]}" for at in np.flatnonzero(np.isnan(numbers)).tolist()]
+            names = [rows[row]["name"] for row in valid]
+            numbers = amounts(
+                source,
+                _locate(indices, valid, key),
+                [stated[row] for row in valid],
+                from_zero=key == "real_time",
+                benchmark=names.__getitem__,
+            )
         elif any(isinstance(value, int | float) for value in stated):
             valid = [row for row, value in enumerate(stated) if succeeded[row] and value is not MISSING and not _is_no_number(value)]
             numbers = checked([stated[row] for row in valid], _locate(indices, valid, key), source)
@@ -149,7 +154,6 @@ def _columns(source: Source, rows: list[Row], indices: list[int]) -> tuple[dict[
             continue
         columns[key] = np.full(len(rows), np.nan)
         columns[key][valid] = numbers
-    note_no_numbers(source, places)
     factors = _factors(source, rows, indices)
     values = {TIME: np.full(len(rows), np.nan)}
     values |= {ours: columns.pop(theirs) * factors for theirs, ours in MEASURED.items() if theirs in columns and ours != LOOPS}

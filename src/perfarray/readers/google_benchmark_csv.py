@@ -5,9 +5,9 @@ from collections.abc import Set
 from typing import Any
 
 from perfarray.readers.csv_rows import csv_rows
+from perfarray.readers.entries import SHOWN
 from perfarray.readers.numbers import number, value_of
 from perfarray.readers.opening import Source
-from perfarray.readers.unmeasured import Unmeasured
 
 HEADER = re.compile(r'^"?name"?,"?iterations"?,"?real_time"?,"?cpu_time"?,"?time_unit"?', re.M)
 CPUS = re.compile(r"^Run on \((\d{1,9}) X (\d{1,9}(?:\.\d{1,9})?) MHz CPU", re.M)
@@ -30,9 +30,7 @@ def content_of_csv(source: Source) -> dict[str, Any]:
     """Return what the JSON of the same run has: the context and the benchmarks."""
     match = HEADER.search(source.text)
     start = match.start() if match else 0
-    unmeasured = Unmeasured(source)
-    benchmarks = [_row(unmeasured, location, cells) for location, cells in csv_rows(source, start=start)]
-    unmeasured.note()
+    benchmarks = [_row(source, location, cells) for location, cells in csv_rows(source, start=start)]
     names = {row["name"] for row in benchmarks}
     benchmarks = [row | _aggregate(row["name"], names) for row in benchmarks]
     return {"context": _context(source.text[:start]), "benchmarks": benchmarks}
@@ -46,7 +44,7 @@ def _aggregate(name: str, names: Set[str]) -> Row:
     return {"run_type": "aggregate", "aggregate_name": kind, "run_name": run_name}
 
 
-def _row(unmeasured: Unmeasured, location: str, cells: dict[str, str]) -> Row:
+def _row(source: Source, location: str, cells: dict[str, str]) -> Row:
     """Return one row; what has no time failed."""
     row: Row = {key: text if key in TEXTS else value_of(text) for key, text in cells.items() if text}
     row.setdefault("name", "")
@@ -57,7 +55,8 @@ def _row(unmeasured: Unmeasured, location: str, cells: dict[str, str]) -> Row:
     values = {key: number(cells.get(key, "")) for key in NUMBERS}
     invalid_keys = [key for key, value in values.items() if value is None or value < 0]
     if invalid_keys:
-        unmeasured.add(f"{location}: {row['name']}", f"{invalid_keys[0]} is {cells.get(invalid_keys[0], '')[:60]!r}")
+        text = cells.get(invalid_keys[0], "")[:SHOWN]
+        source.failures.append(f"{location}: {row['name'][:SHOWN]}: {invalid_keys[0]} is {text!r}")
         return row | {"error_occurred": True}
     return row
 

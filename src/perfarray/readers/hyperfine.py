@@ -12,7 +12,7 @@ import numpy as np
 
 from perfarray.conventions import BENCHMARK, TIME
 from perfarray.numerics.types import Floats, Mask
-from perfarray.readers.entries import SHOWN, Columns, Entry, amounts, note_failures, note_means, table_of_columns, times
+from perfarray.readers.entries import SHOWN, Columns, Entry, amounts, note_means, table_of_columns, times
 from perfarray.readers.labels import LISTED_NAMES
 from perfarray.readers.numbers import value_of
 from perfarray.readers.opening import Source
@@ -23,7 +23,7 @@ from perfarray.timings.validation import listed
 NAME = "hyperfine"
 RESULT = {"command": ANY, "times|mean": ANY, "times?": [ANY], "exit_codes?": [ANY], "memory_usage_byte?": [ANY], "parameters?": {}}
 SHAPE = {"results": [RESULT]}
-REMEDY = "Where an exit code other than 0 is an answer (grep, diff), keep_failed=True keeps the times."
+FAILURE_REMEDY = "Where an exit code other than 0 is an answer (grep, diff), keep_failed=True keeps the times."
 
 NO_RUNS = (np.empty(0), np.empty(0), np.empty(0, dtype=bool))  # Times, memory, and what failed
 
@@ -57,7 +57,7 @@ def read(source: Source) -> Table:
     if source.options.keep_failed:
         _note_kept(source, failures)
     else:
-        note_failures(source, failures, REMEDY)
+        source.failures.extend(failures)
     return table
 
 

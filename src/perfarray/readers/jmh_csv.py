@@ -7,11 +7,10 @@ JMH groups no digits: a comma in a score is a decimal one.
 from math import isnan
 from typing import Any
 
-from perfarray.readers.csv_rows import SEPARATORS, csv_rows, header
-from perfarray.readers.entries import note_means
-from perfarray.readers.numbers import value_of
+from perfarray.readers.csv_rows import csv_rows, header
+from perfarray.readers.entries import SHOWN, amount_or_nan, note_means
+from perfarray.readers.numbers import number, value_of
 from perfarray.readers.opening import Source
-from perfarray.readers.unmeasured import Unmeasured, parsed_number
 
 COLUMNS = {"Benchmark", "Score", "Unit"}
 PARAM = "Param: "  # Begins the names of columns of parameters
@@ -23,26 +22,21 @@ Result = dict[str, Any]
 
 def recognise(source: Source) -> bool:
     """Return whether the header is that of JMH."""
-    return bool(_separator(source))
-
-
-def _separator(source: Source) -> str:
-    return next((separator for separator in SEPARATORS if set(header(source.head, separator)) >= COLUMNS), "")
+    return set(header(source.head)) >= COLUMNS
 
 
 def results_in_csv(source: Source) -> list[Result]:
     """Return the results as JMH's JSON has them: one iteration of one fork, and the secondary metrics below their benchmark."""
-    unmeasured = Unmeasured(source)
     results: list[Result] = []
     result_by_case: dict[tuple[Any, ...], Result] = {}
-    for location, row in csv_rows(source, _separator(source)):
+    for location, row in csv_rows(source):
         name, separator, metric_name = row["Benchmark"].partition(OF_BENCHMARK)
         params = {key.removeprefix(PARAM): value for key, value in row.items() if key.startswith(PARAM) and value}
         case = (name, row.get("Mode"), row.get("Threads"), *params.items())
         if separator and case not in result_by_case:
-            unmeasured.add(f"{location}: {row['Benchmark']}", "its benchmark has no row")
+            source.no_numbers.append(f"{location}: {row['Benchmark'][:SHOWN]}: its benchmark has no row")
             continue
-        metric = _metric(unmeasured, f"{location}: {row['Benchmark']}", row)
+        metric = _metric(source, f"{location}: {row['Benchmark']}", row)
         if separator:
             result_by_case[case]["secondaryMetrics"][metric_name] = metric
             continue
@@ -50,12 +44,11 @@ def results_in_csv(source: Source) -> list[Result]:
         result |= {"mode": row["Mode"]} if "Mode" in row else {}
         results.append(result | {"primaryMetric": metric, "secondaryMetrics": {}})
         result_by_case[case] = results[-1]
-    unmeasured.note()
     note_means(source, len(results), REMEDY)
     return results
 
 
-def _metric(unmeasured: Unmeasured, name: str, row: dict[str, str]) -> Result:
+def _metric(source: Source, name: str, row: dict[str, str]) -> Result:
     score = row["Score"].replace(",", ".")
-    value = unmeasured.number(name, "Score", row["Score"] if parsed_number(score) is None else score)
+    value = amount_or_nan(source, name, "Score", row["Score"] if number(score) is None else score)
     return {"scoreUnit": row["Unit"], "rawData": [[] if isnan(value) else [value]]}

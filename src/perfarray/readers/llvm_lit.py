@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import LOWER, SECONDS, TIME
-from perfarray.readers.entries import FAILED, Entry, Run, table_of_entries
+from perfarray.readers.entries import FAILED, SHOWN, Entry, Run, amount_or_nan, table_of_entries
+from perfarray.readers.numbers import parsed_number
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import TEXT, has_keys, rows_with
-from perfarray.readers.unmeasured import Unmeasured, parsed_number
 from perfarray.tables.columns import Table
 
 NAME = "llvm_lit"
@@ -40,10 +40,8 @@ def read(source: Source) -> Table:
     metrics = [test["metrics"] for test in tests if test.get("metrics")]
     if not metrics:
         raise source.error(f"has no metrics in any of its {len(tests)} tests; those of LLVM's test-suite have some")
-    unmeasured = Unmeasured(source)
     counters = _counters(source, metrics)
-    entries = [_entry(unmeasured, test, counters) for test in tests if test.get("metrics") or test["code"] not in PASSED]
-    unmeasured.note()
+    entries = [_entry(source, test, counters) for test in tests if test.get("metrics") or test["code"] not in PASSED]
     columns = [column for entry in entries for run in entry.runs for column in run.values.items()]
     measured = {variable for variable, values in columns if np.isfinite(values).any()}
     if MICRO_TIME in measured:
@@ -64,19 +62,22 @@ def _counters(source: Source, metrics: Sequence[dict[str, Any]]) -> list[str]:
     return []
 
 
-def _entry(unmeasured: Unmeasured, test: dict[str, Any], counters: Sequence[str]) -> Entry:
+def _entry(source: Source, test: dict[str, Any], counters: Sequence[str]) -> Entry:
     """Return one test; without a run if it was not executed."""
     name, code, metrics = test["name"], test["code"], test.get("metrics") or {}
+    if code in NOT_EXECUTED:
+        source.no_numbers.append(f"{name[:SHOWN]}: its code is {code!s:.{SHOWN}}")
+        return Entry(name, ())
     if code not in PASSED:
-        unmeasured.add(name, code)
-        return Entry(name, [] if code in NOT_EXECUTED else [FAILED], metadata={"code": code})
+        source.failures.append(f"{name[:SHOWN]}: its code is {code!s:.{SHOWN}}")
+        return Entry(name, [FAILED], metadata={"code": code})
     values = {}
     for key in [key for key in METRICS if key in metrics]:
         variable = MICRO_TIME if key == "exec_time" and MICRO in name else METRICS[key]
         if key == "exec_time" and parsed_number(metrics[key]) == 0:
-            unmeasured.add(name, "exec_time is 0, so it was not executed")
+            source.no_numbers.append(f"{name[:SHOWN]}: exec_time is 0, so it was not executed")
             values[variable] = np.array([np.nan])
         else:
-            values[variable] = np.array([unmeasured.number(name, key, metrics[key])])
+            values[variable] = np.array([amount_or_nan(source, name, key, metrics[key])])
     beside = {key: np.array([np.nan if (value := parsed_number(metrics.get(key))) is None else value]) for key in counters}
     return Entry(name, [Run(values or FAILED.values, beside)], metadata={"code": code, "hash": metrics.get("hash")})

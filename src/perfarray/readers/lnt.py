@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, TIME
-from perfarray.readers.entries import FAILED, Entry, Run, renamed, table_of_entries
+from perfarray.readers.entries import FAILED, SHOWN, Entry, Run, amount_or_nan, renamed, table_of_entries
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, TEXT, Either, has_keys, rows_with
-from perfarray.readers.unmeasured import Unmeasured
 from perfarray.tables.columns import Table
 
 NAME = "lnt"
@@ -46,20 +45,18 @@ def read(source: Source) -> Table:
     second = "tests" in content
     machine, run = (content[key if second else key.title()] for key in ("machine", "run"))
     about = renamed(*((part, names) for fields, names in ((machine, MACHINE), (run, RUN)) for part in (fields.get("Info") or {}, fields)))
-    unmeasured = Unmeasured(source)
-    tests = content["tests"] if second else _tests_of_first_format(unmeasured, content["Tests"])
-    entries = [_entry(unmeasured, test) for test in tests]
-    unmeasured.note()
+    tests = content["tests"] if second else _tests_of_first_format(source, content["Tests"])
+    entries = [_entry(source, test) for test in tests]
     return table_of_entries(source, entries, kinds=KINDS, about=about)
 
 
-def _tests_of_first_format(unmeasured: Unmeasured, tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _tests_of_first_format(source: Source, tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one test for each benchmark; the name of the suite, such as `nts`, comes before its first dot."""
     test_by_name: dict[str, dict[str, Any]] = {}
     for test in tests:
         end = next((end for end in sorted(ENDS, key=len, reverse=True) if test["Name"].endswith(end)), None)
         if end is None:
-            unmeasured.add(test["Name"], "its end names no metric")
+            source.no_numbers.append(f"{test['Name'][:SHOWN]}: its end names no metric")
             continue
         name = test["Name"].removesuffix(end).partition(".")[2]
         fields = test_by_name.setdefault(name, {"name": name})
@@ -67,7 +64,7 @@ def _tests_of_first_format(unmeasured: Unmeasured, tests: list[dict[str, Any]]) 
     return list(test_by_name.values())
 
 
-def _entry(unmeasured: Unmeasured, test: dict[str, Any]) -> Entry:
+def _entry(source: Source, test: dict[str, Any]) -> Entry:
     """Return one benchmark; a status of 1 says that it failed, and metrics of other names are counters."""
     name = test["name"]
     samples = {key: value if isinstance(value, list) else [value] for key, value in test.items() if key != "name"}
@@ -76,10 +73,12 @@ def _entry(unmeasured: Unmeasured, test: dict[str, Any]) -> Entry:
     statuses = {key: samples.pop(key, []) for key in STATUSES}
     failures = [key for key, column in statuses.items() if any(status in FAILURES for status in column)]
     if failures:
-        unmeasured.add(name, f"{failures[0]} says that it failed")
+        source.failures.append(f"{name[:SHOWN]}: {failures[0]} says that it failed")
     runs = []
     for sample in range(max(map(len, samples.values()), default=0)):
-        numbers = {key: np.array([unmeasured.number(name, key, column[sample])]) for key, column in samples.items() if sample < len(column)}
+        numbers = {
+            key: np.array([amount_or_nan(source, name, key, column[sample])]) for key, column in samples.items() if sample < len(column)
+        }
         values = {METRICS[key]: numbers.pop(key) for key in METRICS if key in numbers}
         runs.append(Run(values or {TIME: np.array([np.nan])}, numbers, {"failed": np.array([bool(failures)])}))
     return Entry(name, runs or [FAILED] * bool(failures), metadata={"hash": hashes[-1]})

@@ -7,9 +7,8 @@ import numpy as np
 
 from perfarray.conventions import BENCHMARK, TIME
 from perfarray.readers.csv_rows import csv_rows, header
-from perfarray.readers.entries import Entry, Run, table_of_entries
+from perfarray.readers.entries import Entry, Run, amount_or_nan, table_of_entries
 from perfarray.readers.opening import Source
-from perfarray.readers.unmeasured import Unmeasured
 from perfarray.tables.columns import Table
 
 NAME = "microbenchmark"
@@ -29,17 +28,15 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the times: benchmark x execution x iteration."""
-    unmeasured = Unmeasured(source)
     times_by_expression: dict[str, list[float]] = {}
     for location, row in csv_rows(source):
         if not {EXPRESSION, TIME} <= row.keys():
             raise source.error(f"has no columns {EXPRESSION!r} and {TIME!r}, which microbenchmark writes")
-        time = unmeasured.number(f"{location}: {row[EXPRESSION]}", TIME, row[TIME])
+        time = amount_or_nan(source, f"{location}: {row[EXPRESSION]}", TIME, row[TIME])
         if time % 1 > 0:
             dims = {BENCHMARK: EXPRESSION, f"{TIME}_ms": TIME}
             raise source.error(f"{location}: time is {row[TIME]}; expected whole nanoseconds. Name the unit with {dims=}")
         times_by_expression.setdefault(row[EXPRESSION], []).append(time)
-    unmeasured.note()
     source.note(
         "assumed_unit",
         "the file states no unit. Its times are read as nanoseconds, as R's microbenchmark writes them. Name another unit with dims="

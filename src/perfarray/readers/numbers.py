@@ -91,7 +91,7 @@ def checked(
         return array
     limit = " above 0" if above_zero else " from 0" if from_zero else ""
     values = values.tolist() if isinstance(values, np.ndarray) else values
-    parsed = [_value(value, missing) for value in values]
+    parsed = [parsed_number(value, missing) for value in values]
     for index, value in enumerate(parsed):
         if value is None or value < least:
             written = repr(values[index])
@@ -121,8 +121,8 @@ def check_measured(source: Source, table: Table) -> None:
         raise source.error(f"holds no measurement: every value is missing, the first is that of {table.place(0)}")
 
 
-def _value(value: Any, missing: Collection[str | None]) -> float | None:
-    """Return one value as a number, NaN where it is missing, None where it is no number."""
+def parsed_number(value: Any, missing: Collection[str | None] = ()) -> float | None:
+    """Return a number of JSON, or the text of one; NaN where it is missing, None where it is no number."""
     if value is None or isinstance(value, str):
         return nan if value in missing else number(value or "")
     if isinstance(value, bool) or not isinstance(value, int | float):

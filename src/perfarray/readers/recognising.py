@@ -12,12 +12,13 @@ import numpy as np
 from perfarray.conventions import EXECUTION, ITERATION
 from perfarray.numerics.types import Integers
 from perfarray.readers import custom, labels
-from perfarray.readers.entries import note_failures, note_no_numbers
+from perfarray.readers.labels import LISTED_NAMES
 from perfarray.readers.numbers import check_measured
 from perfarray.readers.opening import FileError, Source
 from perfarray.readers.shapes import ANY, deviation
 from perfarray.readers.suggestions import suggestion
 from perfarray.tables.columns import Table
+from perfarray.timings.validation import listed, number_of
 
 # Errors of a reader where the content is not as its format has it
 MISFIT = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError)
@@ -31,7 +32,8 @@ class Format(NamedTuple):
     file itself states where it belongs, so that its path gives no label; BESIDE names files that the tool puts beside its results,
     which are passed over in silence; `superseded` tells whether another file beside this one holds the same; SHAPE is that of the JSON;
     ANYWHERE says that what tells the format may stand late in a file, so that the format is tried last. MAGIC holds the first bytes of
-    files that are no text; UNITS_BY_CALLER says that the caller may state the unit of the values.
+    files that are no text; UNITS_BY_CALLER says that the caller may state the unit of the values. FAILURE_REMEDY says how the times of
+    failed runs can be kept.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Format(NamedTuple):
     anywhere: bool = False
     magic: tuple[bytes, ...] = ()
     units_by_caller: bool = False
+    failure_remedy: str = ""
 
 
 @cache
@@ -104,8 +107,8 @@ def read_table(source: Source, file_format: Format, reader: Callable[[Source], T
         raise source.error(f"is of format {file_format.name!r}, which has units of its own; leave out units={source.options.units!r}")
     try:
         table = (reader or file_format.read)(source)
-        note_no_numbers(source, source.no_numbers)
-        note_failures(source, source.failures)
+        _note_no_numbers(source)
+        _note_failures(source, file_format.failure_remedy)
         check_measured(source, table)
     except MISFIT as error:
         reason = _deviation(source, file_format)
@@ -113,6 +116,23 @@ def read_table(source: Source, file_format: Format, reader: Callable[[Source], T
             raise
         raise source.error(f"is not as {file_format.name} writes it: {reason or f'{type(error).__name__}: {error}'}") from error
     return replace(table, levels=_with_execution(table), format=file_format.name, notes=(*source.notes, *table.notes))
+
+
+def _note_no_numbers(source: Source) -> None:
+    """Note which values are missing: a place is the name of the benchmark, and what stands there."""
+    if places := source.no_numbers:
+        verb = "is" if len(places) == 1 else "are"
+        sentence = f"{number_of(len(places), 'value')} {verb} missing: {listed(places, 5)}. All others are read."
+        source.note("no_numbers", sentence, values=len(places), places=places[:LISTED_NAMES])
+
+
+def _note_failures(source: Source, remedy: str) -> None:
+    """Note which benchmarks failed, and why."""
+    if failures := source.failures:
+        verb = "has" if len(failures) == 1 else "have"
+        subject = f"{number_of(len(failures), 'benchmark')} {verb} failed runs"
+        sentence = f"{subject}: {listed(failures, 5)}. Failed runs have no time; all others are read. {remedy}"
+        source.note("failed_entries", sentence.rstrip(), benchmarks=len(failures), reasons=failures[:LISTED_NAMES])
 
 
 def _deviation(source: Source, file_format: Format) -> str | None:

@@ -11,10 +11,9 @@ import numpy as np
 from perfarray.conventions import TIME
 from perfarray.numerics.types import Floats
 from perfarray.readers.csv_rows import CsvRow, csv_rows, header
-from perfarray.readers.entries import FAILED, Entry, Run, amounts, columns_by_name, renamed, table_of_entries, times
+from perfarray.readers.entries import FAILED, Entry, Run, amount_or_nan, amounts, columns_by_name, renamed, table_of_entries, times
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NUMBER, Either, has_keys
-from perfarray.readers.unmeasured import Unmeasured
 from perfarray.tables.columns import Table
 
 NAME = "renaissance"
@@ -83,18 +82,15 @@ def _entries_of_csv(source: Source) -> list[Entry]:
     rows_by_benchmark: dict[str, dict[str, list[CsvRow]]] = {}
     for row in csv_rows(source):
         rows_by_benchmark.setdefault(row.cells["benchmark"], {}).setdefault(row.cells.get(START, ""), []).append(row)
-    unmeasured = Unmeasured(source)
-    entries = [Entry(name, [_run_of_rows(unmeasured, rows) for rows in jvms.values()]) for name, jvms in rows_by_benchmark.items()]
-    unmeasured.note()
-    return entries
+    return [Entry(name, [_run_of_rows(source, rows) for rows in jvms.values()]) for name, jvms in rows_by_benchmark.items()]
 
 
-def _run_of_rows(unmeasured: Unmeasured, rows: list[CsvRow]) -> Run:
+def _run_of_rows(source: Source, rows: list[CsvRow]) -> Run:
     """Return one JVM; the harness writes NA where a counter has no value."""
 
     def numbers(key: str, missing: Collection[str] = ()) -> Floats:
         cells = [(f"{row.location}: {row.cells['benchmark']}", row.cells[key]) for row in rows]
-        return np.array([np.nan if text in missing else unmeasured.number(name, key, text) for name, text in cells])
+        return np.array([np.nan if text in missing else amount_or_nan(source, name, key, text) for name, text in cells])
 
     keys = list(rows[0].cells)
     duration = next(key for key in DURATIONS if key in keys)

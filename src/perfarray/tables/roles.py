@@ -89,7 +89,7 @@ def metric_column(
     if not isinstance(unit, str):
         raise ValueError(f"units={units!r}: give a unit such as 's', 'ms' or 'J', or a mapping of metrics to units")
     no_numbers = are_no_numbers(series)
-    note = _not_measured_note(series, no_numbers.to_numpy(dtype=bool)) if no_numbers.any() else None
+    note = _no_numbers_note(series, no_numbers.to_numpy(dtype=bool)) if no_numbers.any() else None
     numbers, own_unit = _numbers_and_unit(series.mask(no_numbers) if note else series)
     if own_unit and unit not in (own_unit, SECONDS, "1") and not (_is_duration(series)):
         raise ValueError(f"column {series.name!r} is said to be in {unit!r}, and its cells are in {own_unit!r}; one of them is wrong")
@@ -98,12 +98,12 @@ def metric_column(
     return Metric(values=numbers, units=unit, better=direction), note
 
 
-def _not_measured_note(series: pd.Series, mask: Mask) -> Note:
+def _no_numbers_note(series: pd.Series, mask: Mask) -> Note:
     """Return the note on values that are no numbers."""
     values, first = number_of(int(mask.sum()), "value"), int(mask.argmax())
     count = "counts" if mask.sum() == 1 else "count"
     text = f"{values} of column {series.name!r} {count} as not measured: the first, in row {first + 1}, is {series.iloc[first]!s}"
-    return Note("not_measured", text, {"values": int(mask.sum()), "column": str(series.name), "row": first + 1})
+    return Note("no_numbers", text, {"values": int(mask.sum()), "column": str(series.name), "row": first + 1})
 
 
 def _numbers_and_unit(series: pd.Series) -> tuple[Floats, str]:
