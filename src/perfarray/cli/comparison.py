@@ -100,7 +100,7 @@ def row_dims(rows: Sequence[Row]) -> list[str]:
 def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
     """Return the rows of a table that were measured on both sides, with the numbers of units unless they are the same in all rows.
 
-    A benchmark that is alone is named, too, and so are the only label compared and the labels of the only row.
+    A benchmark that is alone is named, too, and so is the only label compared that has an answer.
     """
     import pandas as pd
 
@@ -109,8 +109,7 @@ def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
     answered = [row for row in compared.rows if row["n"] > 0] or compared.rows
     for dim in reversed(row_dims(compared.rows)):
         labels = list(dict.fromkeys(row[dim] for row in answered))
-        needed = len(answered) == 1 or dim == compared.attrs["dim"]
-        separates = dim == BENCHMARK or (needed and len({row[dim] for row in compared.rows}) > 1)
+        separates = dim == BENCHMARK or (dim == compared.attrs["dim"] and len({row[dim] for row in compared.rows}) > 1)
         if dim not in frame.index.names and separates and len(labels) == 1:
             has_index = list(frame.index.names) != [None]
             frame = pd.concat([frame], keys=labels, names=[dim])
@@ -121,8 +120,7 @@ def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
     end = len(frame) - int(attrs["suites"])
     n = [_n(rows[key], compared) for key in keys[:end]] + frame["n"].tolist()[end:]
     frame = frame.assign(n=n)[(frame["n"] != "0").tolist()]
-    numbers = set(frame["n"])
-    frame = frame.drop(columns="n") if len(numbers) == 1 and "|" not in numbers.pop() else frame
+    frame = frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
     frame.attrs = attrs
     return frame
 
@@ -195,8 +193,11 @@ def _sample(compared: Comparison) -> tuple[str, str]:
     sides = () if "paired" in attrs else ("n_old", "n_new")
     rows = [row for row in (*compared.named().values(), *compared.suites) if row["n"] != 0]
     numbers = {row[name] for row in rows for name in ("n", *sides) if name in row}
+    pairs = {(row["n_old"], row["n_new"]) for row in rows if "n_old" in row} if sides else set()
     units = compared.unit if numbers == {1} else units
     sample = f"matched pairs of {units}" if "paired" in attrs else f"independent {units} on each side"
+    if len(numbers) > 1 and len(pairs) == 1:  # then the table has no column of them
+        return f"n = {' and '.join(map(str, pairs.pop()))} {sample.removesuffix(' on each side')}", inside
     return f"{f'n = {numbers.pop()}' if len(numbers) == 1 else 'n counts'} {sample}", inside
 
 
