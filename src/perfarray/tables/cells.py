@@ -10,7 +10,7 @@ from perfarray.numerics.types import Integers, Mask
 EQUAL_CELLS = 0.9
 
 
-class Cells(NamedTuple):
+class ColumnCells(NamedTuple):
     """The cells that a column cuts the combinations of other columns into."""
 
     combinations: Integers  # (cells,)
@@ -44,10 +44,10 @@ class Cells(NamedTuple):
         """Whether most runs share their label with another run of their combination."""
         return bool(self.runs[self.runs > 1].sum() > self.runs.sum() / 2)
 
-    def cut(self) -> "Cells":
+    def cut(self) -> "ColumnCells":
         """Return the cells of the combinations that have several."""
         several = np.bincount(self.combinations)[self.combinations] > 1
-        return Cells(self.combinations[several], self.labels[several], self.runs[several])
+        return ColumnCells(self.combinations[several], self.labels[several], self.runs[several])
 
     @property
     def are_ragged(self) -> bool:

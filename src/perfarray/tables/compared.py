@@ -12,7 +12,7 @@ import pandas as pd
 
 from perfarray.conventions import HISTORY
 from perfarray.numerics.types import Integers, Mask
-from perfarray.tables.cells import Cells
+from perfarray.tables.cells import ColumnCells
 from perfarray.tables.columns import Column, are_distinct, joint_codes
 from perfarray.tables.roles import depends_only_on
 from perfarray.timings.notes import Note
@@ -120,7 +120,7 @@ class _Decision:
                 return quantity or _n_combinations([*units[:-1], codes]) == _n_combinations(units)
         return False
 
-    def cells(self, name: str, others: Sequence[Integers], *, units: bool = True) -> Cells:
+    def cells(self, name: str, others: Sequence[Integers], *, units: bool = True) -> ColumnCells:
         """Return the cells that a column cuts the combinations of other columns into.
 
         Runs are units of the outermost named level, or rows.
@@ -133,7 +133,7 @@ class _Decision:
             rows = pd.DataFrame({"cell": cell_of_row, "unit": self.nest[0]}).drop_duplicates()
             cell_of_row = rows["cell"].to_numpy()
         cells, runs = np.unique(cell_of_row, return_counts=True)
-        return Cells(cells // width, cells % width, runs)
+        return ColumnCells(cells // width, cells % width, runs)
 
     def may_group(self, name: str) -> bool:
         """Return whether a column may cut runs into groups: its labels recur, and it is no measured number."""
