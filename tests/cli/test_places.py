@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import typer
 
+import perfarray
 from cli.commands import as_json, run, write_rows
 from perfarray.cli.forms import Answer, Form, give
 from readers.files_of_our_own import bench, suite
@@ -205,3 +206,17 @@ def test_a_setting_that_is_no_dim_yet():
     assert "'benchmark_name' describes benchmarks: --dims benchmark_name=benchmark_name makes it a dim" in error
     compared = as_json("compare", "a.json", "--dims", "benchmark_name=benchmark_name", "--dim", "benchmark_name", *options)
     assert [row["verdict"] for row in compared["benchmarks"]] == ["faster"]
+
+
+def test_a_numbering_of_repetitions_is_read_as_one():
+    """In Python it is asked for; a command reads it so, says it, and names the option that makes it a dim."""
+    rows = [
+        f"{name},{version},{run},{1 + run / 100 + (version == 'new')}" for name in "ab" for version in ("old", "new") for run in (1, 2, 3)
+    ]
+    write_rows("runs.csv", "benchmark,version,run,time", rows)
+    answer = run("compare", "runs.csv", "--dim", "version", "--baseline", "old", code=1)
+    assert "n = 3 independent executions" in answer.stdout
+    assert "column 'run' numbers repetitions and is read as execution. --dims run=run makes it a dim" in answer.stderr
+    assert "run" in as_json("compare", "runs.csv", "--dim", "version", "--baseline", "old", "--dims", "run=run", code=2)["benchmarks"][0]
+    with pytest.raises(ValueError, match="execution='run'"):
+        perfarray.read("runs.csv")

@@ -1,5 +1,7 @@
 """Which columns of a table become dims where nobody named them, and what is said of it."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,8 +99,6 @@ def test_ragged_designs_keep_their_labels():
     ({"threads": [1, 1, 8, 8]}, {"threads": 2}),
     ({"threads": [1, 2, 3, 4]}, {"threads": 4}),
     ({"n": [10, 10, 10, 1000]}, {"n": 2}),
-    ({"window": [16, 16, 64, 64]}, {"window": 2}),
-    ({"window": [16, 64, 256, 1024]}, {"window": 4}),
     ({"blockSize": [10] * 2 + [20] * 2 + [10] * 2 + [20] * 2 + [300] * 2 + [400] * 2 + [300] * 2 + [400] * 2}, {"blockSize": 4}),
 ])  # fmt: skip
 def test_numbers_that_cut_equally_are_dims(columns, dims):
@@ -107,11 +107,29 @@ def test_numbers_that_cut_equally_are_dims(columns, dims):
     assert {name: found.get(name) for name in dims} == dims
 
 
-def test_unknown_numbers_that_are_nested_are_named():
-    """Sizes that differ by benchmark may be measured as well: they are dims, and the note says so."""
-    frame = table(foo=[1024, 1024, 2048, 2048] * 2 + [10, 10, 20, 20] * 2)
+@pytest.mark.parametrize(("values", "size"), [
+    ([1024, 1024, 2048, 2048] * 2 + [10, 10, 20, 20] * 2, 4), ([16, 16, 64, 64], 2), ([16, 64, 256, 1024], 4),
+])  # fmt: skip
+def test_unknown_numbers_are_named(values, size):
+    """Numbers that cut equally, crossed or by benchmark, may be measured as well: they are dims, and a warning says so."""
+    frame = table(foo=values)
     with pytest.warns(perfarray.PerfarrayWarning, match="column 'foo' is a dim, although nobody named it"):
-        assert sizes(frame) == {"benchmark": 2, "version": 2, "foo": 4, "execution": 2}
+        assert sizes(frame)["foo"] == size
+
+
+AMOUNTS = {"cpu_pct": ["99%", "99%", "98%", "98%"], "rss": ["20 MB", "20 MB", "21 MB", "21 MB"], "cpu": ["99%", "98%", "99%", "99%"],
+           "wait": ["1,5", "1,7", "1,5", "1,5"], "net": ["3 MB", "4 MB", "5 MB", "6 MB"] }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AMOUNTS)
+def test_amounts_in_texts_are_measured(name):
+    """A percentage or a number with a unit is a label only where every combination has it in as many runs."""
+    frame = table(**{name: AMOUNTS[name]})
+    if name == "net":
+        frame[name] = [f"{number} MB" for number in range(16)]
+    with warnings.catch_warnings(action="ignore"):
+        assert sizes(frame) == PLAIN
+    assert sizes(table(limit=["512 MB", "512 MB", "1 GB", "1 GB"]))["limit"] == 2
 
 
 @pytest.mark.parametrize(("name", "values"), [
@@ -246,8 +264,34 @@ def test_a_value_that_is_no_number_was_not_measured(value):
         times = frame.perf.to_timings()
     else:
         with pytest.warns(
-            perfarray.PerfarrayWarning, match="1 value of column 'time' counts as not measured: the first, in row 2, is"
+            perfarray.PerfarrayWarning,
+            match="1 value of column 'time' counts as not measured, since they are no numbers; the first is in row 2",
         ) as caught:
             times = frame.perf.to_timings()
         assert caught[0].message.notes[0].code == "no_numbers"
     np.testing.assert_array_equal(times["time"], [[1.0, np.nan], [3.0, np.nan]])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_durations_in_files(tmp_path, suffix):
+    """As pandas writes them to a CSV file, and with their type in Parquet."""
+    frame = pd.DataFrame({"benchmark": "fft", "time": pd.to_timedelta([1.0, 1.5], unit="s")})
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow", reason="pip install 'perfarray[tables]'")
+        frame.to_parquet(tmp_path / "t.parquet")
+    else:
+        frame.to_csv(tmp_path / "t.csv", index=False)
+    times = perfarray.read(tmp_path / f"t.{suffix}")
+    assert (times["time"].values.tolist(), times["time"].attrs["units"]) == ([[1.0, 1.5]], "s")
+
+
+def test_blanks_around_names_of_columns():
+    frame = pd.DataFrame({"benchmark ": ["a", "b"], " time": [1.0, 2.0]})
+    assert list(frame.perf.to_timings().dims) == ["benchmark", "execution"]
+    with pytest.raises(ValueError, match="the table has a column twice: 'benchmark'"):
+        frame.assign(benchmark="a").perf.to_timings()
+
+
+def test_runs_that_failed_may_be_kept(tmp_path):
+    table(exit_code=[0, 0, 0, 1]).to_csv(tmp_path / "t.csv", index=False)
+    assert "failed" not in perfarray.read(tmp_path / "t.csv", keep_failed=True).coords

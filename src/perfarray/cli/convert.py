@@ -9,6 +9,7 @@ import perfarray
 from perfarray.cli import options
 from perfarray.cli.console import show
 from perfarray.cli.problems import counted, quoted, reporting
+from perfarray.cli.reading import read_places
 from perfarray.conventions import HISTORY, MACHINE
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def convert(
             show([_line(perfarray.convert_table(archive, output, progress=progress or None), output)])
             return
         workers = False if parallel == 1 else parallel
-        times = perfarray.read_archive(archive, on_error=on_error, progress=progress or None, parallel=workers, **reading)
+        times = read_places(archive, reading, on_error=on_error, progress=progress or None, parallel=workers)
         if add and not any(dim in times.coords for dim in (MACHINE, *HISTORY)):
             raise ValueError(f'{archive} does not say of which machine it is; the paths of files may, --layout "{{machine}}/..."')
         if add and output.exists():

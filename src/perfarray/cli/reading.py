@@ -4,6 +4,7 @@ import re
 import subprocess
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -11,6 +12,7 @@ import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
 from perfarray.conventions import BENCHMARK, LEVELS, MARKS, SESSION, VERSION, plural
+from perfarray.timings.notes import Note, emit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,8 +54,26 @@ def read_one(archive: str, reading: dict[str, Any], files_are: FilesAre, sentenc
 
 def read_archive(archive: str, reading: dict[str, Any]) -> "xr.Dataset":
     """Read an archive, or what `perfarray convert` wrote; a file that is alone is no label."""
-    times: xr.Dataset = _open_store(archive, reading) if archive.endswith(STORES) else perfarray.read_archive(archive, **reading)
+    times: xr.Dataset = _open_store(archive, reading) if archive.endswith(STORES) else read_places(archive, reading)
     return times.isel(file=0, drop=True) if times.sizes.get("file") == 1 else times
+
+
+def read_places(places: "str | dict[str, str]", reading: dict[str, Any], **options: Any) -> "xr.Dataset":
+    """Read files as `perfarray.read_archive` does; a column that numbers repetitions is read as such, and the command says so."""
+    try:
+        return perfarray.read_archive(places, **options, **reading)
+    except ValueError as error:
+        proposed = getattr(error, "proposed_dims", {})
+        named = reading.get("dims") or {}
+        if not proposed or not named.keys().isdisjoint(proposed):
+            raise
+        with suppress(ValueError):
+            times = read_places(places, reading | {"dims": {**named, **proposed}}, **options)
+            level, column = next(iter(proposed.items()))
+            sentence = f"column {column!r} numbers repetitions and is read as {level}. --dims {column}={column} makes it a dim"
+            emit(Note("numbering", sentence, {"column": column, "level": level}))
+            return times
+        raise
 
 
 def _open_store(store: str, reading: dict[str, Any]) -> "xr.Dataset":
@@ -91,7 +111,7 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
         )
     labels = [OLD, NEW] if len(places) == 2 and selected.baseline is None else place_names(places)
     baseline = labels[0] if selected.baseline is None else matching_label(selected.baseline, labels, "input")
-    times = perfarray.read_archive(dict(zip(labels, places, strict=True)), dim=SIDE, **selected.reading)
+    times = read_places(dict(zip(labels, places, strict=True)), selected.reading, dim=SIDE)
     times = _merge_files(times, selected, sentences, several_sides=True)
     times, constant = _without_constant_dims(times, SIDE, [str(dim) for dim in times.dims if dim not in (*LEVELS, BENCHMARK, SIDE)])
     times, alone = _without_constant_dims(times, SIDE, [BENCHMARK] if BENCHMARK in times.dims else [])

@@ -87,7 +87,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     depth = 0
     if options.medians:
         depth, pair = check_runs(pair, options.value, options.rules.method, options.paired)
-    rules = options.rules._replace(better=pair.candidate.verdict_direction(), paired=options.paired is not None, shared=pair.jointly)
+    rules = options.rules._replace(better=pair.candidate.better, paired=options.paired is not None, shared=pair.jointly)
     sessions = None
     if options.between is not None:
         sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)

@@ -260,7 +260,7 @@ def prob_fastest(
     systems = systems._replace(notes=(*systems.notes, *check_systems(array, nest, dim)))
     variables = _limits("1", (dim,)) | outputs(tied="probability of a tie for the first place")
     variables |= outputs("1", (dim,), n="independent units")
-    attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "runs": number, "better": systems.data.better}
+    attrs = {"result": "prob_fastest", "dim": dim, "ties": ties, "runs": number, "better": systems.data.verdict_direction()}
     kernel = partial(probabilities_fastest, ties=ties == "half", runs=number)
     return systems.compute(kernel, variables, attrs, _checks(systems, number), (dim,))
 

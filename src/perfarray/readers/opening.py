@@ -31,10 +31,14 @@ MOST_NAMES = 10_000  # Names of a folder that are compared with a missing one: s
 
 
 class FileError(ValueError):
-    """A file that cannot be read: the message names the file, the place in it and what was expected, at no greater length than allowed."""
+    """A file that cannot be read: the message names the file, the place in it and what was expected, at no greater length than allowed.
 
-    def __init__(self, message: str) -> None:
+    `proposed_dims` is what `dims=` needs to read it, where the message asks for that.
+    """
+
+    def __init__(self, message: str, proposed_dims: Mapping[str, str] = MappingProxyType({})) -> None:
         super().__init__(escape_and_truncate(message))
+        self.proposed_dims = proposed_dims
 
 
 class MissingFileError(FileNotFoundError, FileError):
@@ -101,9 +105,9 @@ class Source:
         sentence = escape_and_truncate(f"{self.path}: {self._with_names_in_file(sentence)}")
         self.notes.append(Note(code, sentence, {"file": text_of_path(str(self.path)), **values}))
 
-    def error(self, message: str) -> FileError:
+    def error(self, message: str, proposed_dims: Mapping[str, str] = MappingProxyType({})) -> FileError:
         """Return an error that names this file."""
-        return FileError(f"{self.path}: {self._with_names_in_file(message)}")
+        return FileError(f"{self.path}: {self._with_names_in_file(message)}", proposed_dims)
 
     def _with_names_in_file(self, sentence: str) -> str:
         names_in_file = {repr(ours): theirs for ours, theirs in self.columns.items()}

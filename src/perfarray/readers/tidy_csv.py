@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import CENSORED_AT, COMPARED, HISTORY, LEVELS, MARKS, SECONDS, TIME, seconds_factor
+from perfarray.conventions import CENSORED_AT, COMPARED, FAILED, HISTORY, LEVELS, MARKS, SECONDS, TIME, seconds_factor
 from perfarray.readers.labels import variable_name
 from perfarray.readers.numbers import WRITTEN, checked
 from perfarray.readers.opening import BEGINNING, FileError, Source
@@ -110,7 +110,10 @@ def table_of_frame(source: Source, frame: pd.DataFrame, **roles: Any) -> Table:
     try:
         table = table_of(frame, **roles)
     except ValueError as error:
-        raise source.error(str(error)) from None
+        raise source.error(str(error), getattr(error, "proposed_dims", {})) from None
+    if source.options.keep_failed and FAILED not in frame.columns:
+        marks = {name: mark for name, mark in table.marks.items() if name != FAILED}
+        table = replace(table, marks=marks, notes=tuple(note for note in table.notes if note.code != "exit_codes"))
     for note in table.notes:
         if not note.aside:
             source.note(note.code, note.message, **note.values)
@@ -256,6 +259,8 @@ def _numbers(source: Source, column: "pd.Series[float]", unit: str) -> tuple["pd
     """Return a column of values as numbers with its unit, which cells may state; raise at the first cell that is no number."""
     if column.dtype.kind in "if":
         return column, unit
+    if column.dtype.kind == "m":
+        return column.dt.total_seconds(), SECONDS
     no_numbers = are_no_numbers(column)
     present = column[~no_numbers & column.notna()]
     values = present.tolist() if column.dtype == bool else list(map(str, present))

@@ -14,6 +14,7 @@ from perfarray.conventions import HISTORY
 from perfarray.numerics.types import Integers, Mask
 from perfarray.tables.cells import ColumnCells
 from perfarray.tables.columns import Column, are_distinct, joint_codes
+from perfarray.tables.number_texts import parse_numbers
 from perfarray.tables.roles import depends_only_on
 from perfarray.timings.notes import Note
 from perfarray.timings.quantities import is_counter, is_measured, is_remark, is_setting
@@ -27,6 +28,17 @@ MIN_NUMBERING = 3
 
 # Distinct decimals that may be the labels of a setting, as .5, .7 and .9 are
 MAX_DECIMAL_LABELS = 20
+
+
+class UnnamedRepetitionsError(ValueError):
+    """A column looks like a numbering of repetitions, and nobody named it; `proposed_dims` makes it one."""
+
+    def __init__(self, name: str, level: str) -> None:
+        super().__init__(
+            f"column {name!r} looks like a numbering of repetitions. Say so with {level}={name!r} ({_option(level, name)}), or make it a "
+            f"dim with {name}={name!r} ({_option(name, name)})"
+        )
+        self.proposed_dims = {level: name}
 
 
 class ColumnRoles(NamedTuple):
@@ -165,8 +177,12 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
         # The only labels of a table are no remark.
         if name in free or not others or decision.describes(name, quantity=True):
             continue
-        cells = decision.cells(name, others)
-        if cells.cut().are_equal or (cells.are_crossed and cells.are_ragged):
+        cells, amount = decision.cells(name, others), _is_amount(decision.columns[name])
+        ragged = cells.are_crossed and cells.are_ragged and not is_remark(name)
+        if amount and (is_measured(name) or not (cells.are_crossed and (cells.cut().are_equal or ragged))):
+            free.add(name)
+            continue
+        if cells.cut().are_equal or ragged:
             continue
         if not is_remark(name) and 2 * np.bincount(decision.codes[name]).max() < len(decision.codes[name]):
             raise ValueError(_text_message(name))
@@ -198,10 +214,10 @@ def _decide_number(decision: _Decision, name: str) -> None:
     if integral and (is_counter(name) or numbering):
         repetitions = decision.cells(name, [*decision.named, *decision.dims.values(), *decision.nest], units=False)
         if repetitions.have_one_run:
-            raise ValueError(_counter_message(name, decision.level))
+            raise UnnamedRepetitionsError(name, decision.level)
     equal = cells.are_equal and (cells.are_crossed or not cells.have_one_run)
     if integral and not measured and (setting or equal):
-        decision.becomes_dim(name, doubtful=not (setting or cells.are_crossed))
+        decision.becomes_dim(name, doubtful=not setting)
         return
     if integral and not measured:
         undecided = single_combination or cells.mostly_recur
@@ -210,14 +226,6 @@ def _decide_number(decision: _Decision, name: str) -> None:
     if undecided:
         raise ValueError(_undecided_message(name))
     decision.stays_beside(name)
-
-
-def _counter_message(name: str, level: str) -> str:
-    """Return the message on a numbering of repetitions that nobody named."""
-    return (
-        f"column {name!r} looks like a numbering of repetitions. Say so with {level}={name!r} ({_option(level, name)}), or make it a dim "
-        f"with {name}={name!r} ({_option(name, name)})"
-    )
 
 
 def _undecided_message(name: str) -> str:
@@ -291,6 +299,18 @@ def copied_rows(frame: pd.DataFrame, labels: Mapping[str, Column], repetitions: 
     copies = frame.duplicated().to_numpy()
     rest = cell_of_row[~copies]
     return copies if copies.any() and are_distinct(rest, count) else None
+
+
+def _is_amount(series: pd.Series) -> bool:
+    """Return whether texts are amounts: numbers with a unit, a percent sign or a comma."""
+    if pd.api.types.is_bool_dtype(series) or not all(isinstance(label, str) for label in series.dropna().unique()):
+        return False
+    labels = pd.Series(series.dropna().unique(), dtype=object)
+    try:
+        parsed = parse_numbers(labels)
+    except ValueError:  # numbers that can be read in two ways, or in several units
+        return True
+    return parsed is not None and bool(parsed.unit or labels.str.contains(",").any())
 
 
 def _is_quantity(series: pd.Series) -> bool:

@@ -17,6 +17,7 @@ from perfarray.tables.measured import check_values, in_one_unit, proposed_argume
 from perfarray.tables.roles import check_unit, stated_direction
 from perfarray.timings.notes import keep_notes
 from perfarray.timings.resolve import Data, check_names
+from perfarray.timings.validation import listed
 from perfarray.timings.values import direction_of
 
 
@@ -99,6 +100,9 @@ def to_timings(
     if shared is None:
         shared = str(frame.attrs.get("shared_levels", "")).split()
     flat = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
+    flat = flat.rename(columns=lambda name: name.strip() if isinstance(name, str) else name)
+    if not flat.columns.is_unique:
+        raise ValueError(f"the table has a column twice: {listed(flat.columns[flat.columns.duplicated()].unique())}; rename or remove one")
     if value is None:
         flat, value, units = _recognised(flat, units, dims)
     elif units == SECONDS:

@@ -51,6 +51,8 @@ def value_column(name: str) -> tuple[str, str, bool] | None:
     if match and seconds_factor(match[2]) is not None:
         return match[1], match[2], True
     stem, unit = name_and_unit(name)
+    if unit and stem.lower() in (TIME, "cpu_time") and seconds_factor(unit) is not None:  # as in `time [ns/op]`
+        return stem.lower(), unit, True
     return (stem.lower(), unit, True) if unit and stem.lower() in QUANTITIES else None
 
 

@@ -42,6 +42,8 @@ def parse_numbers(series: pd.Series) -> NumberTexts | None:
     >>> parse_numbers(pd.Series(["10,2", "9,85"])).values, parse_numbers(pd.Series(["1,010.1", "900"])).values
     (array([10.2 ,  9.85]), array([1010.1,  900. ]))
     """
+    if (durations := _durations(series)) is not None:
+        return durations
     texts = [value.strip() if isinstance(value, str) else "" if pd.isna(value) else str(value) for value in series]
     cells = [_number_and_unit(text) for text in texts if text]
     units = {unit for _, unit in cells}
@@ -59,6 +61,14 @@ def parse_numbers(series: pd.Series) -> NumberTexts | None:
     values = np.full(len(texts), np.nan)
     values[[bool(text) for text in texts]] = numbers
     return NumberTexts(values, SECONDS if len(units) > 1 else units.pop())
+
+
+def _durations(series: pd.Series) -> NumberTexts | None:
+    """Return durations as pandas writes them (`0 days 00:00:01.5`) in seconds; None for other texts."""
+    texts = series.dropna().map(str)
+    if not len(texts) or not texts.str.fullmatch(r"-?\d+ days?(?: \+?\d\d:\d\d:\d\d(?:\.\d+)?)?").all():
+        return None
+    return NumberTexts(np.asarray(pd.to_timedelta(series).dt.total_seconds(), dtype=np.float64), SECONDS)
 
 
 def are_no_numbers(series: pd.Series) -> "pd.Series[bool]":

@@ -22,7 +22,7 @@ LIKE_TIME = re.compile(
     r"\s*(?:[num\u00b5\u03bck]|nano|micro|milli|kilo)?[- ]?(?:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?)\.?\s*(?:/\s*op\w*\s*)?", re.I
 )
 
-EXIT_CODE = re.compile(r"(?:exit|return|ret)[ _-]?(?:code|status)|exit", re.I)
+EXIT_CODE = re.compile(r"(?:exit|return|ret)[ _-]?(?:code|status)|exit|rc", re.I)
 
 KNOWN_TIMES = "ns, us, ms, s, min and h, their names in full, and each of them per operation as in 'ns/op'"
 
@@ -102,7 +102,7 @@ def _no_numbers_note(series: pd.Series, mask: Mask) -> Note:
     """Return the note on values that are no numbers."""
     values, first = number_of(int(mask.sum()), "value"), int(mask.argmax())
     count = "counts" if mask.sum() == 1 else "count"
-    text = f"{values} of column {series.name!r} {count} as not measured: the first, in row {first + 1}, is {series.iloc[first]!s}"
+    text = f"{values} of column {series.name!r} {count} as not measured, since they are no numbers; the first is in row {first + 1}"
     return Note("no_numbers", text, {"values": int(mask.sum()), "column": str(series.name), "row": first + 1})
 
 
@@ -136,7 +136,7 @@ def failed_by_exit_code(columns: Mapping[str, pd.Series], marks: Mapping[str, Ma
     runs = number_of(int(failed.sum()), "run")
     text = (
         f"{runs} of {len(failed)} ended with another {name!r} than 0 and {'is' if failed.sum() == 1 else 'are'} marked as failed: they are "
-        "left out. Drop the column if they are valid"
+        "left out. keep_failed=True keeps those of a file; in a frame drop the column"
     )
     return {FAILED: failed}, Note("exit_codes", text, {"runs": int(failed.sum()), "column": name})
 

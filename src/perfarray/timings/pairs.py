@@ -160,7 +160,7 @@ def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
     attrs |= {"left_out": " ".join(uncounted)} if uncounted else {}
     attrs |= {"dim": pair.dim} if pair.dim is not None else {}
     named = "other timings" if isinstance(baseline, xr.DataArray | xr.Dataset) else str(baseline)
-    attrs |= {"better": pair.candidate.better} | ({} if pair.baselines else {"baseline": named})
+    attrs |= {"better": pair.candidate.verdict_direction()} | ({} if pair.baselines else {"baseline": named})
     return attrs | ({"unmatched": ", ".join(pair.unmatched)} if pair.unmatched else {})
 
 

@@ -14,7 +14,7 @@ MEASURED = _words_in(
     "power watt watts percent pct utilization utilisation usage exit exitcode exitstatus "
     "returncode retcode rc temperature temp celsius cycles clocks ticks count instructions instr "
     "misses hits ipc cpi allocs allocations allocated bytes memory mem heap rchar wchar swaps "
-    "switches ctxt voluntary involuntary migrations stalls interrupts syscalls time duration "
+    "switches ctxt csw nvcsw nivcsw inblock oublock voluntary involuntary migrations stalls interrupts syscalls time duration "
     "elapsed latency runtime walltime wall user sys system cputime uptime"
 )
 
@@ -35,7 +35,7 @@ SETTINGS = _words_in(
     "len width height depth order degree dim dims dimension dimensions batch batchsize block "
     "blocks blocksize chunk chunks buffer concurrency parallelism copies scale sf factor lanes "
     "streams shards partitions replicas qd iodepth stride radix arity year unroll tile tiles "
-    "fanout capacity limit gomaxprocs version major minor level optlevel"
+    "fanout capacity limit gomaxprocs version level optlevel"
 )
 
 # Words of names of numberings
