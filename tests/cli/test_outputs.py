@@ -88,7 +88,9 @@ def test_nobody_reads_the_answer(command, tmp_path):
     with open(writer, "wb") as closed:
         call = [sys.executable, "-m", "perfarray", *map(str, command)]
         ended = subprocess.run(call, stdout=closed, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    # Old versions of matplotlib speak of what newer packages beside them deprecate.
+    messages = [line for line in ended.stderr.splitlines() if "deprecated - use" not in line]
+    assert (ended.returncode, messages) == (0, [])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such shell there (since 2026-11)")

@@ -47,6 +47,12 @@ def recurring(rows):
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), ["x" * 200_000])
 
 
+def needs_views():
+    """Skip a test of texts that are views of other bytes, which older versions of pyarrow cannot make."""
+    if int(pa.__version__.split(".")[0]) < 21:
+        pytest.skip("pyarrow before 21 cannot write views (2026-11-28)")
+
+
 def views(rows):
     """Return a column of texts that all show one megabyte."""
     shown = struct.pack("<i4sii", 1_000_000, b"xxxx", 0, 0) * rows
@@ -109,6 +115,7 @@ def test_texts_that_share_their_bytes_are_limited(tmp_path, name):
         encodings = {"benchmark": "DELTA_BYTE_ARRAY", "time_ms": "PLAIN"}
         parquet.write_table(table, tmp_path / name, use_dictionary=False, column_encoding=encodings, compression="zstd")
     else:
+        needs_views()
         write_arrow(pa.table({"benchmark": views(300), "time_ms": np.ones(300)}), tmp_path / name)
     with pytest.raises(ValueError, match=f"{name}: {REFUSED}"):
         perfarray.read(tmp_path / name)
@@ -118,6 +125,8 @@ def test_texts_that_share_their_bytes_are_limited(tmp_path, name):
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
 def test_texts_of_every_encoding_are_read(tmp_path, encoding, kind):
     """Also beside columns that recur."""
+    if kind == "string_view":
+        needs_views()
     frame = pd.DataFrame({"benchmark": [f"fft{number}" for number in range(100)], "time_ms": np.arange(1.0, 101.0)})
     table = pa.Table.from_pandas(frame.assign(cpu="x86")).set_column(0, "benchmark", pa.array(frame["benchmark"], getattr(pa, kind)()))
     encodings = {"benchmark": encoding, "time_ms": "PLAIN"}

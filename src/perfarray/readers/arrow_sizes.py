@@ -4,7 +4,7 @@ pyarrow gives no lengths of an Arrow file's blocks before it unpacks them, so th
 IPC file format" of the Arrow project (Block, RecordBatch, BodyCompression), in FlatBuffers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from struct import calcsize, unpack_from
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfarray.numerics.types import Integers
+from perfarray.readers.parquet_footer import Chunk
 
 TAIL = 10  # Bytes at the end: the length of the footer, and ARROW1
 BLOCK = "<qixxxxq"  # Where a message begins, the bytes of its head and of its body
@@ -68,10 +69,12 @@ def _lengths(texts: Any) -> Integers:
     return lengths.astype(np.int64)
 
 
-def parquet_size(metadata: Any) -> Size:
-    """Return the size that the metadata of a Parquet file state: of all counts of rows the largest."""
+def parquet_size(metadata: Any, chunks: Sequence[Sequence[Chunk]]) -> Size:
+    """Return the size that the footer of a Parquet file states: of all counts of rows the largest."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    rows = sum(max([group.num_rows, *(group.column(number).num_values for number in range(group.num_columns))]) for group in groups)
+    rows = sum(
+        max([group.num_rows, *(chunk.num_values for chunk in of_group)]) for group, of_group in zip(groups, chunks, strict=True)
+    )  # fmt: skip
     return Size(max(rows, metadata.num_rows), sum(group.total_byte_size for group in groups))
 
 

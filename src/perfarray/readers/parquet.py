@@ -21,6 +21,7 @@ from perfarray.readers import custom, tidy_csv
 from perfarray.readers.arrow_sizes import TEXTS, Size, arrow_size, in_memory, parquet_size, text_bytes
 from perfarray.readers.finding import InputFile
 from perfarray.readers.opening import Source, text_of_path
+from perfarray.readers.parquet_footer import chunks_in_footer
 from perfarray.tables.columns import Table
 from perfarray.tables.measured import MEASURED, value_column
 from perfarray.timings.options import options
@@ -57,7 +58,7 @@ def read(source: Source) -> Table:
     table = _rows(source)
     if not table.num_rows:
         raise source.error("has columns and no rows")
-    return _table(source, _frame(table), stated_in(table.schema))
+    return _table(source, _frame(source, table), stated_in(table.schema))
 
 
 def read_parts(source: Source, parts: Sequence[Source]) -> Table:
@@ -83,7 +84,7 @@ def read_parts(source: Source, parts: Sequence[Source]) -> Table:
     stated = agreed(source, stated_by_part)
     if "units" not in stated:  # rows of parts in several units are those of a table with a column of units
         tables = {name: _with_column(table, "unit", stated_by_part[name].get("units")) for name, table in tables.items()}
-    return _table(source, _frame(_joined(source, tables)), stated)
+    return _table(source, _frame(source, _joined(source, tables)), stated)
 
 
 def agreed(source: Source, stated_by_part: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -186,11 +187,14 @@ def _rows(source: Source) -> Any:
     return table.select([name for name in table.column_names if not name.startswith(ROW_INDEX)])
 
 
-def _frame(table: Any) -> pd.DataFrame:
+def _frame(source: Source, table: Any) -> pd.DataFrame:
     """Return rows in pandas, where whole numbers stay whole though some are missing: a label 1 does not become 1.0."""
-    from pyarrow import types
+    from pyarrow import ArrowException, types
 
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    try:
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    except ArrowException as error:  # texts that are not UTF-8
+        raise source.error(f"is cut off or damaged: {_first_line(error)}") from None
     labels = [field.name for field in table.schema if types.is_integer(field.type) and not value_column(field.name)]
     gaps = [name for name in labels if table.column(name).null_count]
     if gaps:
@@ -214,6 +218,7 @@ def _arrow_table(source: Source) -> Any:
         raise source.error("is empty")
     try:
         table = (_parquet_table if content.startswith(PARQUET) else _ipc_table)(source, content)
+        table.validate(full=True)  # damaged offsets or numbers of categories would lead out of the memory of the file
         limit = source.most_unpacked()
         if table.nbytes + text_bytes(table) > limit[0]:
             source.too_large(*limit)
@@ -222,7 +227,12 @@ def _arrow_table(source: Source) -> Any:
             pa.schema([pa.field(field.name, decimals.get(field.name, field.type)) for field in table.schema], table.schema.metadata)
         )
     except (pa.ArrowException, OSError, UnicodeError, struct.error, IndexError) as error:
-        raise source.error(f"is cut off or damaged: {str(error).partition(chr(10))[0]}") from None
+        raise source.error(f"is cut off or damaged: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of a message of Arrow, which may quote bytes of the file."""
+    return str(error).partition("\n")[0].encode("ascii", errors="backslashreplace").decode()
 
 
 def _parquet_table(source: Source, content: bytes) -> Any:
@@ -231,10 +241,12 @@ def _parquet_table(source: Source, content: bytes) -> Any:
     file = parquet.ParquetFile(BytesIO(content))
     schema = file.schema_arrow
     _check_columns(source, schema)
-    _check_size(source, parquet_size(file.metadata), schema.types)
-    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    groups = chunks_in_footer(content)
+    if len(groups) != file.metadata.num_row_groups or any(len(group) != len(schema.names) for group in groups):
+        raise source.error("is cut off or damaged: its groups of rows have other columns than its schema")
+    _check_size(source, parquet_size(file.metadata, groups), schema.types)
     kinds = [str(kind) for kind in schema.types]
-    chunks = {name: [group.column(number) for group in groups] for number, name in enumerate(schema.names) if kinds[number] in TEXTS}
+    chunks = {name: [group[number] for group in groups] for number, name in enumerate(schema.names) if kinds[number] in TEXTS}
     encodings = {name: {encoding for chunk in chunks[name] for encoding in chunk.encodings} for name in chunks}
     # A text that recurs is stored once, and is read so, until it is known how many bytes all rows have.
     file = parquet.ParquetFile(BytesIO(content), read_dictionary=[name for name in chunks if not encodings[name] & DELTAS])

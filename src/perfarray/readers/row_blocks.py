@@ -104,9 +104,7 @@ def _of_parquet(place: Path) -> Rows:
             raise FileError(f"{path}: is cut off or damaged: {error}") from None
     paths = tuple(path for path in paths if n_rows[path]) or paths[:1]
     schema, source = schemas[paths[0]], Source(root)
-    stated = parquet.agreed(source, {path.name: parquet.stated_in(schemas[path]) for path in paths})
-    if stated.keys() != parquet.stated_in(schema).keys():
-        raise source.error("its parts state several units of time, which cannot be streamed. Write all parts in one unit")
+    stated = parquet.agreed(source, {str(path.relative_to(root)): parquet.stated_in(schemas[path]) for path in paths})
     keys = dict.fromkeys(parquet.keys_of(paths[0].relative_to(root)) if tables[0].parts else ())
     columns = [name for name in schema.names if not name.startswith(parquet.ROW_INDEX)]
     columns += [name for name in keys if name not in columns]
@@ -130,6 +128,8 @@ def _of_parquet(place: Path) -> Rows:
 
     limits, n_cells = options(), sum(n_rows.values()) * len(columns)
     is_small = n_cells * CELL <= min(READ_AT_ONCE, limits.max_file_bytes) and n_cells <= limits.max_cells
+    if not is_small and stated.keys() != parquet.stated_in(schema).keys():
+        raise source.error("its parts state several units of time, which cannot be streamed. Write all parts in one unit")
     return Rows(place, columns, values, blocks, groups if root == place else None, is_small, write_small)
 
 
