@@ -260,7 +260,8 @@ def _numbers(source: Source, column: "pd.Series[float]", unit: str) -> tuple["pd
     if column.dtype.kind in "if":
         return column, unit
     if column.dtype.kind == "m":
-        return pd.Series(column.to_numpy() / np.timedelta64(1, "s"), index=column.index, name=column.name), SECONDS
+        nanoseconds = column.to_numpy().astype("timedelta64[ns]").astype(float)
+        return pd.Series(nanoseconds / 1e9, index=column.index, name=column.name), SECONDS
     no_numbers = are_no_numbers(column)
     present = column[~no_numbers & column.notna()]
     values = present.tolist() if column.dtype == bool else list(map(str, present))
