@@ -17,7 +17,7 @@ def table(runs=4, **columns):
     frame = pd.DataFrame(rows, columns=["benchmark", "version"])
     frame["time"] = np.random.default_rng(1).uniform(1, 2, len(frame))
     for name, values in columns.items():
-        frame[name] = values * len(CELLS) if len(values) == runs else values
+        frame[name] = [*values] * len(CELLS) if len(values) == runs else values
     return frame
 
 
@@ -295,3 +295,73 @@ def test_blanks_around_names_of_columns():
 def test_runs_that_failed_may_be_kept(tmp_path):
     table(exit_code=[0, 0, 0, 1]).to_csv(tmp_path / "t.csv", index=False)
     assert "failed" not in perfarray.read(tmp_path / "t.csv", keep_failed=True).coords
+
+
+def lost(frame, share):
+    """Return a table that lost a share of its runs."""
+    return frame[np.random.default_rng(5).random(len(frame)) >= share]
+
+
+def nested(**columns):
+    """Return 20 runs of each of three labels of each of four programs."""
+    rows = [(f"p{program}", f"{label} of p{program}") for program in range(4) for label in "xyz" for _ in range(20)]
+    frame = pd.DataFrame(rows, columns=["benchmark", "input"]).assign(**columns)
+    return frame.assign(time=np.linspace(1, 2, len(frame)))
+
+
+def test_lost_runs_make_no_remark_of_a_label():
+    """Crossed, by benchmark, or with other numbers of labels in each: the runs of cells vary far less than by chance."""
+    partial = nested()[lambda frame: ~frame["input"].isin(["x of p1", "x of p3", "y of p3"])]
+    for frame, labels in ((nested(), 12), (partial, 9), (nested(input=[*"xyz"] * 80), 3)):
+        assert sizes(lost(frame, 0.12))["input"] == labels
+
+
+def test_remarks_make_no_remark_of_a_label():
+    """Within the runs of one remark the labels of a design are unequal, and labels all the same."""
+    remarks = np.random.default_rng(2).choice(["ok", "noisy", "throttled"], 40, p=[0.7, 0.2, 0.1])
+    frame = table(runs=10, governor=["performance"] * 5 + ["powersave"] * 5, state=remarks)
+    for columns in (list(frame), list(frame)[::-1]):
+        with pytest.warns(perfarray.PerfarrayWarning, match="column 'governor' is a dim.*column 'state' varies"):
+            assert sizes(frame[columns])["governor"] == 2
+
+
+@pytest.mark.parametrize("level", ["execution", "iteration"])
+def test_remarks_on_numbered_runs_are_no_dims(level):
+    """Whether executions or their iterations were remarked on."""
+    rng, rows = np.random.default_rng(4), 2 * 30 * 3
+    frame = pd.DataFrame({"benchmark": np.repeat(["a", "b"], 90), "execution": np.tile(np.repeat(range(30), 3), 2),
+                          "iteration": np.tile(range(3), 60), "time": rng.uniform(1, 2, rows)})  # fmt: skip
+    remarks = rng.choice(["ok", "throttled"], rows, p=[0.7, 0.3])
+    frame["state"] = remarks if level == "iteration" else np.repeat(remarks[:60], 3)
+    times = frame.perf.to_timings()
+    assert (dict(times.sizes), level in times["state"].dims) == ({"benchmark": 2, "execution": 30, "iteration": 3}, True)
+
+
+def test_benchmarks_may_have_unequal_runs():
+    """What is called a program is a label, however often it ran."""
+    frame = pd.DataFrame({"program": ["fft"] * 30 + ["sort"] * 10, "mode": ["a", "b"] * 20, "time": np.linspace(1, 2, 40)})
+    assert sizes(frame) == {"program": 2, "mode": 2, "execution": 15}
+
+
+def test_numbers_by_benchmark_are_dims_with_one_run_a_cell():
+    """Sizes that every mode of a benchmark has, once each."""
+    rows = [(name, mode, scale * size) for name, scale in (("a", 1), ("b", 10)) for mode in "xyz" for size in (3, 5, 8, 13)]
+    frame = pd.DataFrame(rows, columns=["benchmark", "mode", "window"]).assign(time=np.linspace(1, 2, 24))
+    with pytest.warns(perfarray.PerfarrayWarning, match="'window' are dims"):
+        assert sizes(frame) == {"benchmark": 2, "mode": 3, "window": 8, "execution": 1}
+
+
+def test_identifiers_are_no_settings():
+    """`core_id` says where a run was, and `cores` how many it had."""
+    with pytest.raises(ValueError, match="'core_id' may be a setting or a measured number"):
+        table(runs=10, core_id=[3, 1, 1, 0, 2, 2, 2, 1, 3, 1]).perf.to_timings()
+    with pytest.raises(ValueError, match="'core_id' may be a setting or a measured number"):
+        table(runs=10, core_id=np.random.default_rng(1).integers(0, 4, 40)).perf.to_timings()
+
+
+def test_lost_runs_change_no_question():
+    """Decimals and numberings are asked for where runs were lost, too."""
+    with pytest.raises(ValueError, match="column 'theta' may be a setting"):
+        lost(table(runs=20, theta=[0.1, 0.5] * 10), 0.12).perf.to_timings()
+    with pytest.raises(ValueError, match="column 'k' looks like a numbering"):
+        lost(table(runs=20, k=range(20)), 0.12).perf.to_timings()

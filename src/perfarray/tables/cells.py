@@ -1,13 +1,19 @@
 """The cells that a column cuts the combinations of other columns into, and how many runs these have."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from perfarray.numerics.types import Integers, Mask
+from perfarray.tables.columns import joint_codes
 
 # Share of cells that must have as many runs as the others of their combination
 EQUAL_CELLS = 0.9
+
+# Variance of runs among cells, as a share of that of labels thrown at random: it is the share of runs that a design lost
+MAX_DISPERSION = 0.25
 
 
 class ColumnCells(NamedTuple):
@@ -35,8 +41,7 @@ class ColumnCells(NamedTuple):
     @property
     def are_crossed(self) -> bool:
         """Whether the labels that are not rare, two at least, occur in 9 of 10 combinations each."""
-        rows, combinations = np.bincount(self.labels, weights=self.runs), np.bincount(self.labels)
-        usual = rows >= rows.mean() / 2
+        usual, combinations = self._usual_labels(), np.bincount(self.labels)
         return bool(usual.sum() > 1 and (combinations[usual] >= EQUAL_CELLS * self.n_combinations).all())
 
     @property
@@ -51,9 +56,44 @@ class ColumnCells(NamedTuple):
 
     @property
     def are_ragged(self) -> bool:
-        """Whether runs were lost of a design with equal cells: few cells have less than half the runs of others, and no label has fewer."""
-        usual, of_labels = self._usual_runs(), _medians(self.runs, self.labels, upper=True)
-        return _mostly((2 * self.runs >= usual) & (self.runs <= 2 * usual)) and of_labels.min() >= EQUAL_CELLS * of_labels.max()
+        """Whether runs were lost of a design with equal cells: their numbers vary far less than where labels are thrown at random."""
+        cut = self.cut()
+        # Cells of a single run say nothing: labels that are thrown on two runs often differ.
+        has_repeats = cut.runs.sum() >= 2 * len(cut.runs)
+        nested = has_repeats and _dispersion(cut.combinations, cut.runs) <= MAX_DISPERSION
+        return nested or self._crossed_dispersion() <= MAX_DISPERSION
+
+    @property
+    def are_equally_cut(self) -> bool:
+        """Whether combinations of several cells have equal ones; where each has a single run, only if labels are crossed."""
+        cut = self.cut()
+        return cut.are_equal and (not cut.have_one_run or self.are_crossed)
+
+    @property
+    def are_designed(self) -> bool:
+        """Whether combinations are cut equally, but for runs that were lost."""
+        return self.are_equally_cut or self.are_ragged
+
+    @property
+    def are_local(self) -> bool:
+        """Whether labels belong to one combination each, with as many runs as the others of it."""
+        return _mostly(np.bincount(self.labels)[self.labels] == 1) and self.cut().are_equal
+
+    @property
+    def n_labels(self) -> int:
+        """The most labels of a combination."""
+        return int(np.bincount(self.combinations).max(initial=0))
+
+    def _crossed_dispersion(self) -> float:
+        """Return the dispersion of runs where the labels that are not rare occur in all combinations."""
+        usual = self._usual_labels()
+        selected = usual[self.labels]
+        return _dispersion(self.combinations[selected], self.runs[selected], n_cells=int(usual.sum()))
+
+    def _usual_labels(self) -> Mask:
+        """Return which labels are not rare."""
+        rows = np.bincount(self.labels, weights=self.runs)
+        return np.asarray(rows >= rows.mean() / 2)
 
     def _usual_runs(self) -> Integers:
         """Return the median number of runs of each cell's combination; one that is not cut has that of all cells."""
@@ -63,11 +103,34 @@ class ColumnCells(NamedTuple):
         return np.asarray(medians[self.combinations])
 
 
-def _medians(values: Integers, groups: Integers, *, upper: bool = False) -> Integers:
-    """Return the lower median of the values of each group, or the upper one; every group has some."""
+def cut_into_cells(codes: Integers, others: Sequence[Integers], units: Integers | None = None) -> ColumnCells:
+    """Return the cells that codes cut the combinations of other columns into; their runs are rows, or `units`."""
+    combinations = pd.factorize(joint_codes(others)[0])[0] if others else np.zeros(len(codes), dtype=np.intp)
+    width = int(codes.max(initial=-1)) + 1
+    cell_of_row = combinations.astype(np.int64) * width + codes
+    if units is not None:
+        cell_of_row = pd.DataFrame({"cell": cell_of_row, "unit": units}).drop_duplicates()["cell"].to_numpy()
+    cells, runs = np.unique(cell_of_row, return_counts=True)
+    return ColumnCells(cells // width, cells % width, runs)
+
+
+def _medians(values: Integers, groups: Integers) -> Integers:
+    """Return the lower median of the values of each group; every group has some."""
     sizes = np.bincount(groups)
-    middle = np.cumsum(sizes) - sizes + (sizes // 2 if upper else (sizes - 1) // 2)
+    middle = np.cumsum(sizes) - sizes + (sizes - 1) // 2
     return np.asarray(values[np.lexsort((values, groups))][middle])
+
+
+def _dispersion(groups: Integers, runs: Integers, *, n_cells: int | None = None) -> float:
+    """Return the variance of runs among the cells of a group, as a share of that of equally probable labels thrown on its runs.
+
+    With `n_cells`, a group has so many; those that are not among `runs` have none. Infinite where no group has two.
+    """
+    totals, sizes = np.bincount(groups, weights=runs), np.bincount(groups)
+    cells = np.maximum(sizes if n_cells is None else n_cells, 1)
+    expected = (totals * (1 - 1 / cells)).sum()
+    squares = (runs.astype(float) ** 2).sum() - (totals**2 / cells).sum()
+    return float(squares / expected) if expected > 0 else float("inf")
 
 
 def _mostly(mask: Mask) -> bool:

@@ -12,12 +12,12 @@ import pandas as pd
 
 from perfarray.conventions import HISTORY
 from perfarray.numerics.types import Integers, Mask
-from perfarray.tables.cells import ColumnCells
+from perfarray.tables.cells import ColumnCells, cut_into_cells
 from perfarray.tables.columns import Column, are_distinct, joint_codes
 from perfarray.tables.number_texts import parse_numbers
-from perfarray.tables.roles import depends_only_on
+from perfarray.tables.roles import are_whole, depends_only_on
 from perfarray.timings.notes import Note
-from perfarray.timings.quantities import is_counter, is_measured, is_remark, is_setting
+from perfarray.timings.quantities import is_benchmark, is_counter, is_measured, is_remark, is_setting
 from perfarray.timings.validation import listed
 
 # Share of rows in which a label may be blank: a broken row among many does not make remarks of labels
@@ -85,7 +85,8 @@ def column_roles(
         else:
             decision.becomes_dim(name)
     numbers = [name for name in columns if name not in texts]
-    for name in sorted(numbers, key=lambda name: (is_counter(name), not is_setting(name), -decision.n_labels(name))):
+    numberings = {name for name in numbers if is_counter(name) or decision.is_numbering(name)}
+    for name in sorted(numbers, key=lambda name: (name in numberings, not is_setting(name), -decision.n_labels(name))):
         _decide_number(decision, name)
     in_order = [name for name in columns if name in decision.dims]
     return ColumnRoles(
@@ -101,7 +102,7 @@ class _Decision:
     ) -> None:
         self.columns, self.level = columns, level
         self.codes = {name: pd.factorize(series, use_na_sentinel=False)[0] for name, series in columns.items()}
-        self.nest = [pd.factorize(series)[0] for series in repetitions.values()]
+        self.nest = [pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()]
         self.named = [column.codes for column in labels.values()]
         self.dims: dict[str, Integers] = {}
         self.varying: list[str] = []
@@ -135,17 +136,16 @@ class _Decision:
     def cells(self, name: str, others: Sequence[Integers], *, units: bool = True) -> ColumnCells:
         """Return the cells that a column cuts the combinations of other columns into.
 
-        Runs are units of the outermost named level, or rows.
+        Runs are units of the outermost named level. They are rows where no level is named, and where labels are thrown on the rows of
+        units: nearly all units would have each of these labels.
         """
-        codes = self.codes[name]
-        combinations = pd.factorize(joint_codes(others)[0])[0] if others else np.zeros(len(codes), dtype=np.intp)
-        width = self.n_labels(name)
-        cell_of_row = combinations.astype(np.int64) * width + codes
-        if self.nest and units:
-            rows = pd.DataFrame({"cell": cell_of_row, "unit": self.nest[0]}).drop_duplicates()
-            cell_of_row = rows["cell"].to_numpy()
-        cells, runs = np.unique(cell_of_row, return_counts=True)
-        return ColumnCells(cells // width, cells % width, runs)
+        cells = cut_into_cells(self.codes[name], others)
+        if not (self.nest and units):
+            return cells
+        in_units = cut_into_cells(self.codes[name], [*others, self.nest[0]])
+        if len(in_units.cut().runs) and not in_units.are_designed:
+            return cells
+        return cut_into_cells(self.codes[name], others, self.nest[0])
 
     def may_group(self, name: str) -> bool:
         """Return whether a column may cut runs into groups: its labels recur, and it is no measured number."""
@@ -166,23 +166,26 @@ class _Decision:
 def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     """Return the texts that are remarks: blank in some rows, or in unequal numbers of runs within one combination of the others.
 
-    Labels that every combination has stay labels where some runs were lost. A text that names each run cuts nothing. Where no label
-    holds half of the rows, as the usual remark would, unequal cells may be an unbalanced experiment: that is asked.
+    The combinations are those of the named dims, with and without the other columns that cut these equally. Lost runs make no remark
+    of a label. Where no label holds half of the rows, as the usual remark would, unequal cells may be an unbalanced experiment: that
+    is asked. The names of benchmarks are no remarks.
     """
-    candidates = [name for name in texts if name not in HISTORY]
+    candidates = [name for name in texts if name not in HISTORY and not is_benchmark(name)]
     free = {name for name in candidates if decision.columns[name].isna().mean() > MAX_BLANK}
+    # Labels that are thrown on runs would cut the cells of a design at random, and make remarks of its labels.
     grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
+    designed = [name for name in grouping if decision.cells(name, decision.named).are_designed]
     for name in candidates:
-        others = [*decision.named, *(decision.codes[other] for other in grouping if other != name and other not in free)]
+        others = [*decision.named, *(decision.codes[other] for other in designed or grouping if other != name)]
         # The only labels of a table are no remark.
-        if name in free or not others or decision.describes(name, quantity=True):
+        if name in free or not others or decision.describes(name, quantity=False):
             continue
         cells, amount = decision.cells(name, others), _is_amount(decision.columns[name])
-        ragged = cells.are_crossed and cells.are_ragged and not is_remark(name)
-        if amount and (is_measured(name) or not (cells.are_crossed and (cells.cut().are_equal or ragged))):
+        if amount and (is_measured(name) or not (cells.are_crossed and cells.are_designed)):
             free.add(name)
             continue
-        if cells.cut().are_equal or ragged:
+        # Cells of a single run show no design, unless each label has its combination.
+        if cells.are_equally_cut or (not is_remark(name) and (name in designed or cells.are_ragged or cells.are_local)):
             continue
         if not is_remark(name) and 2 * np.bincount(decision.codes[name]).max() < len(decision.codes[name]):
             raise ValueError(_text_message(name))
@@ -210,20 +213,16 @@ def _decide_number(decision: _Decision, name: str) -> None:
     integral = _are_whole(series)
     cells = decision.cells(name, [*decision.named, *decision.dims.values()])
     single_combination = cells.n_combinations == 1
-    numbering = decision.is_numbering(name) and (cells.are_crossed or single_combination)
-    if integral and (is_counter(name) or numbering):
+    designed = cells.are_designed or decision.cells(name, decision.named).are_designed
+    if integral and (is_counter(name) or (decision.is_numbering(name) and (designed or single_combination))):
         repetitions = decision.cells(name, [*decision.named, *decision.dims.values(), *decision.nest], units=False)
         if repetitions.have_one_run:
             raise UnnamedRepetitionsError(name, decision.level)
-    equal = cells.are_equal and (cells.are_crossed or not cells.have_one_run)
-    if integral and not measured and (setting or equal):
+    if integral and not measured and (setting or designed):
         decision.becomes_dim(name, doubtful=not setting)
         return
-    if integral and not measured:
-        undecided = single_combination or cells.mostly_recur
-    else:
-        undecided = equal and decision.n_labels(name) <= MAX_DECIMAL_LABELS
-    if undecided:
+    may_be_setting = designed and cells.n_labels <= MAX_DECIMAL_LABELS
+    if (single_combination or cells.mostly_recur) if integral and not measured else may_be_setting:
         raise ValueError(_undecided_message(name))
     decision.stays_beside(name)
 
@@ -292,8 +291,8 @@ def copied_rows(frame: pd.DataFrame, labels: Mapping[str, Column], repetitions: 
     """
     if not repetitions or level in repetitions:
         return None
-    cells = [*(column.codes for column in labels.values()), *(pd.factorize(series)[0] for series in repetitions.values())]
-    cell_of_row, count = joint_codes(cells)
+    units = [pd.factorize(series, use_na_sentinel=False)[0] for series in repetitions.values()]
+    cell_of_row, count = joint_codes([*(column.codes for column in labels.values()), *units])
     if are_distinct(cell_of_row, count):
         return None
     copies = frame.duplicated().to_numpy()
@@ -325,7 +324,7 @@ def _is_quantity(series: pd.Series) -> bool:
 
 def _are_whole(series: pd.Series) -> bool:
     """Return whether all numbers of a column are whole."""
-    return bool((series.dropna().to_numpy(dtype=float) % 1 == 0).all())
+    return are_whole(series.dropna().to_numpy(dtype=float))
 
 
 def _moments(series: pd.Series) -> pd.Series | None:

@@ -36,11 +36,16 @@ def label_column(series: pd.Series) -> Column:
     if has_missing:
         codes, labels = pd.factorize(series, use_na_sentinel=False)
     # pandas makes decimals of whole numbers where one is missing.
-    whole = has_missing and labels.dtype.kind == "f" and bool((labels[~np.isnan(labels)] % 1 == 0).all())
+    whole = has_missing and labels.dtype.kind == "f" and are_whole(labels[~np.isnan(labels)].to_numpy())
     names = [UNKNOWN if pd.isna(label) else label.item() if isinstance(label, np.generic) else label for label in labels]
     if whole:
         names = [label if label == UNKNOWN else int(label) for label in names]
     return Column(codes=codes.astype(np.intp, copy=False), labels=names)
+
+
+def are_whole(numbers: Floats) -> bool:
+    """Return whether all numbers are whole; an infinite one is not."""
+    return bool((np.isfinite(numbers) & (np.floor(numbers) == numbers)).all())
 
 
 def numbered_levels(
@@ -130,7 +135,7 @@ def failed_by_exit_code(columns: Mapping[str, pd.Series], marks: Mapping[str, Ma
     name = next((name for name, series in columns.items() if EXIT_CODE.fullmatch(name) and pd.api.types.is_numeric_dtype(series)), None)
     if name is None or FAILED in marks:
         return {}, None
-    failed = columns[name].fillna(0).to_numpy(dtype=float) != 0
+    failed = columns[name].to_numpy(dtype=float, na_value=0) != 0
     if not failed.any():
         return {}, None
     runs = number_of(int(failed.sum()), "run")
@@ -143,7 +148,7 @@ def failed_by_exit_code(columns: Mapping[str, pd.Series], marks: Mapping[str, Ma
 
 def limit_column(series: pd.Series) -> pd.Series:
     """Return the limits of stopped runs: numbers above 0, or missing."""
-    limits = _numbers(series)
+    limits = pd.Series(_numbers(series).to_numpy(dtype=float, na_value=np.nan), index=series.index, name=series.name)
     wrong = limits.notna() & ~((limits > 0) & (limits < np.inf))
     if wrong.any():
         raise _bad_values(series, wrong, "no limits at which a run can be stopped: a limit is a number above 0, or missing")
@@ -194,7 +199,7 @@ def mark_column(series: pd.Series) -> Mask:
     if series.dtype == bool:
         return series.to_numpy()
     if pd.api.types.is_numeric_dtype(series):
-        return np.asarray(series.fillna(0).to_numpy(dtype=float) != 0)
+        return np.asarray(series.to_numpy(dtype=float, na_value=0) != 0)
     words = series.astype(object).where(series.notna(), "").map(lambda value: str(value).strip().lower())
     unknown = sorted(set(words) - {"", "true", "yes", "1", "t", "false", "no", "0", "f"})
     if unknown:
