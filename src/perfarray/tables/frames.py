@@ -83,8 +83,8 @@ def to_timings(
     Notes
     -----
     Columns that nobody named: a text is a dim, crossed or nested, unless it is blank in some rows or cuts combinations of the others into
-    unequal numbers of runs. A whole number is a dim where it cuts the combinations of the texts into cells of as many runs, in 9 of 10
-    cells; a measured quantity (`max_rss_kb`, `page_faults`, `energy [J]`) is not. A column that is a function of dims or repetitions is a
+    unequal numbers of runs. A whole number is a dim where it cuts the combinations of the texts into cells of as many runs, but for lost
+    ones; a measured quantity (`max_rss_kb`, `page_faults`, `energy [J]`) is not. A column that is a function of dims or repetitions is a
     coordinate along these; the others stay beside the values. The note `unclaimed_column` lists both kinds, and a keyword, as in
     `threads="threads"`, makes any column a dim.
 
@@ -100,7 +100,7 @@ def to_timings(
     if shared is None:
         shared = str(frame.attrs.get("shared_levels", "")).split()
     flat = frame.reset_index() if any(name is not None for name in frame.index.names) else frame
-    flat = flat.rename(columns=lambda name: name.strip() if isinstance(name, str) else name)
+    flat = flat.set_axis([_column_name(name) for name in flat.columns], axis=1)
     if not flat.columns.is_unique:
         raise ValueError(f"the table has a column twice: {listed(flat.columns[flat.columns.duplicated()].unique())}; rename or remove one")
     if value is None:
@@ -110,6 +110,12 @@ def to_timings(
     columns = table_of(flat, value=value, units=units, better=better, level=level, shared=shared, dims=dims)
     check_values(columns)
     return keep_notes(build(columns), *columns.notes)
+
+
+def _column_name(name: Any) -> str:
+    """Return the name of a column as text; names of several levels are joined."""
+    parts = name if isinstance(name, tuple) else (name,)
+    return "_".join(filter(None, (str(part).strip() for part in parts)))
 
 
 def _pandas(table: Any) -> pd.DataFrame:

@@ -82,7 +82,7 @@ def are_no_numbers(series: pd.Series) -> "pd.Series[bool]":
     if pd.api.types.is_numeric_dtype(series):
         return pd.Series(np.isinf(series.to_numpy(dtype=float, na_value=np.nan)), index=series.index)
     texts = series.astype(object).map(lambda value: isinstance(value, str) and value.strip().lower() in NO_NUMBERS).astype(bool)
-    return texts | series.isin([np.inf, -np.inf])
+    return texts | series.astype(object).isin([np.inf, -np.inf])  # Arrow does not compare texts with numbers
 
 
 def _number_and_unit(text: str) -> tuple[str, str]:
