@@ -9,6 +9,9 @@ from perfarray.numerics.types import Integers, Mask
 # Share of cells that must have as many runs as the others of their combination
 EQUAL_CELLS = 0.9
 
+# Variance of the runs of cells, in that of labels thrown at random: a design that lost so many of its runs has as much
+MAX_DISPERSION = 0.25
+
 
 class ColumnCells(NamedTuple):
     """The cells that a column cuts the combinations of other columns into."""
@@ -35,8 +38,7 @@ class ColumnCells(NamedTuple):
     @property
     def are_crossed(self) -> bool:
         """Whether the labels that are not rare, two at least, occur in 9 of 10 combinations each."""
-        rows, combinations = np.bincount(self.labels, weights=self.runs), np.bincount(self.labels)
-        usual = rows >= rows.mean() / 2
+        usual, combinations = self._usual_labels(), np.bincount(self.labels)
         return bool(usual.sum() > 1 and (combinations[usual] >= EQUAL_CELLS * self.n_combinations).all())
 
     @property
@@ -51,9 +53,39 @@ class ColumnCells(NamedTuple):
 
     @property
     def are_ragged(self) -> bool:
-        """Whether runs were lost of a design with equal cells: few cells have less than half the runs of others, and no label has fewer."""
-        usual, of_labels = self._usual_runs(), _medians(self.runs, self.labels, upper=True)
-        return _mostly((2 * self.runs >= usual) & (self.runs <= 2 * usual)) and of_labels.min() >= EQUAL_CELLS * of_labels.max()
+        """Whether runs were lost of a design with equal cells: their numbers vary far less than where labels are thrown at random."""
+        cut = self.cut()
+        # A single run in each cell says nothing: labels that are thrown on two runs often differ.
+        shares = _dispersion(cut.combinations, cut.runs) if cut.runs.sum() >= 2 * len(cut.runs) else 1.0
+        return min(shares, self._crossed_dispersion()) <= MAX_DISPERSION
+
+    @property
+    def are_designed(self) -> bool:
+        """Whether cells are equal or ragged; where each has a single run, only if labels are crossed."""
+        cut = self.cut()
+        return self.are_ragged or (cut.are_equal and (not cut.have_one_run or self.are_crossed))
+
+    @property
+    def are_local(self) -> bool:
+        """Whether labels belong to one combination each."""
+        cut = self.cut()
+        return _mostly(np.bincount(cut.labels)[cut.labels] == 1)
+
+    @property
+    def n_labels(self) -> int:
+        """The most labels of a combination."""
+        return int(np.bincount(self.combinations).max(initial=0))
+
+    def _crossed_dispersion(self) -> float:
+        """Return the dispersion of runs where the labels that are not rare occur in all combinations."""
+        usual = self._usual_labels()
+        selected = usual[self.labels]
+        return _dispersion(self.combinations[selected], self.runs[selected], n_cells=int(usual.sum()))
+
+    def _usual_labels(self) -> Mask:
+        """Return which labels are not rare."""
+        rows = np.bincount(self.labels, weights=self.runs)
+        return rows >= rows.mean() / 2
 
     def _usual_runs(self) -> Integers:
         """Return the median number of runs of each cell's combination; one that is not cut has that of all cells."""
@@ -63,11 +95,23 @@ class ColumnCells(NamedTuple):
         return np.asarray(medians[self.combinations])
 
 
-def _medians(values: Integers, groups: Integers, *, upper: bool = False) -> Integers:
-    """Return the lower median of the values of each group, or the upper one; every group has some."""
+def _medians(values: Integers, groups: Integers) -> Integers:
+    """Return the lower median of the values of each group; every group has some."""
     sizes = np.bincount(groups)
-    middle = np.cumsum(sizes) - sizes + (sizes // 2 if upper else (sizes - 1) // 2)
+    middle = np.cumsum(sizes) - sizes + (sizes - 1) // 2
     return np.asarray(values[np.lexsort((values, groups))][middle])
+
+
+def _dispersion(groups: Integers, runs: Integers, *, n_cells: int | None = None) -> float:
+    """Return the variance of the runs of a group's cells, in that of equally probable labels thrown on its runs.
+
+    A group has as many cells as it has runs for, or `n_cells`, of which others have no run. Infinite where no group has two.
+    """
+    totals, sizes = np.bincount(groups, weights=runs), np.bincount(groups)
+    cells = np.maximum(sizes if n_cells is None else n_cells, 1)
+    expected = (totals * (1 - 1 / cells)).sum()
+    squares = (runs.astype(float) ** 2).sum() - (totals**2 / cells).sum()
+    return float(squares / expected) if expected > 0 else float("inf")
 
 
 def _mostly(mask: Mask) -> bool:

@@ -85,7 +85,8 @@ def column_roles(
         else:
             decision.becomes_dim(name)
     numbers = [name for name in columns if name not in texts]
-    for name in sorted(numbers, key=lambda name: (is_counter(name), not is_setting(name), -decision.n_labels(name))):
+    numberings = {name for name in numbers if is_counter(name) or decision.is_numbering(name)}
+    for name in sorted(numbers, key=lambda name: (name in numberings, not is_setting(name), -decision.n_labels(name))):
         _decide_number(decision, name)
     in_order = [name for name in columns if name in decision.dims]
     return ColumnRoles(
@@ -171,18 +172,23 @@ def _free_texts(decision: _Decision, texts: Sequence[str]) -> set[str]:
     """
     candidates = [name for name in texts if name not in HISTORY]
     free = {name for name in candidates if decision.columns[name].isna().mean() > MAX_BLANK}
-    grouping = [name for name in decision.columns if name not in free and decision.may_group(name)]
+    # Columns that are thrown on the combinations of named dims would cut those of a design at random.
+    designed = [
+        name
+        for name in decision.columns
+        if name not in free and decision.may_group(name) and decision.cells(name, decision.named).are_designed
+    ]
     for name in candidates:
-        others = [*decision.named, *(decision.codes[other] for other in grouping if other != name and other not in free)]
+        others = [*decision.named, *(decision.codes[other] for other in designed if other != name)]
         # The only labels of a table are no remark.
         if name in free or not others or decision.describes(name, quantity=True):
             continue
         cells, amount = decision.cells(name, others), _is_amount(decision.columns[name])
-        ragged = cells.are_crossed and cells.are_ragged and not is_remark(name)
-        if amount and (is_measured(name) or not (cells.are_crossed and (cells.cut().are_equal or ragged))):
+        if amount and (is_measured(name) or not (cells.are_crossed and cells.are_designed)):
             free.add(name)
             continue
-        if cells.cut().are_equal or ragged:
+        # Names of a single run each cut nothing that could be compared.
+        if name in designed or cells.are_designed or (cells.are_local and cells.cut().are_equal and not is_remark(name)):
             continue
         if not is_remark(name) and 2 * np.bincount(decision.codes[name]).max() < len(decision.codes[name]):
             raise ValueError(_text_message(name))
@@ -210,20 +216,17 @@ def _decide_number(decision: _Decision, name: str) -> None:
     integral = _are_whole(series)
     cells = decision.cells(name, [*decision.named, *decision.dims.values()])
     single_combination = cells.n_combinations == 1
-    numbering = decision.is_numbering(name) and (cells.are_crossed or single_combination)
-    if integral and (is_counter(name) or numbering):
+    designed = cells.are_designed or decision.cells(name, decision.named).are_designed
+    if integral and (is_counter(name) or (decision.is_numbering(name) and (designed or single_combination))):
         repetitions = decision.cells(name, [*decision.named, *decision.dims.values(), *decision.nest], units=False)
         if repetitions.have_one_run:
             raise UnnamedRepetitionsError(name, decision.level)
-    equal = cells.are_equal and (cells.are_crossed or not cells.have_one_run)
-    if integral and not measured and (setting or equal):
+    if integral and not measured and (setting or designed):
         decision.becomes_dim(name, doubtful=not setting)
         return
-    if integral and not measured:
-        undecided = single_combination or cells.mostly_recur
-    else:
-        undecided = equal and decision.n_labels(name) <= MAX_DECIMAL_LABELS
-    if undecided:
+    recurs = single_combination or cells.mostly_recur
+    few_in_design = designed and cells.n_labels <= MAX_DECIMAL_LABELS
+    if recurs if integral and not measured else few_in_design:
         raise ValueError(_undecided_message(name))
     decision.stays_beside(name)
 

@@ -45,6 +45,9 @@ COUNTERS = _words_in(
     "proc fork number"
 )
 
+# Words of names of identifiers: `core_id` is where a run was, `cores` how many it had
+IDENTIFIERS = _words_in("id ids idx index pid tid")
+
 # Words of names of remarks
 REMARKS = _words_in("comment comments note notes remark remarks message msg log description info warning warnings error errors output")
 
@@ -72,10 +75,11 @@ def is_setting(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_setting(name) for name in ("threads", "num_threads", "blockSize", "n", "run", "load")]
-    [True, True, True, True, False, False]
+    >>> [is_setting(name) for name in ("threads", "blockSize", "n", "run", "load", "core_id")]
+    [True, True, True, False, False, False]
     """
-    return not SETTINGS.isdisjoint(_words(name))
+    words = _words(name)
+    return not SETTINGS.isdisjoint(words) and IDENTIFIERS.isdisjoint(words)
 
 
 def is_counter(name: str) -> bool:
