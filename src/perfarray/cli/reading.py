@@ -12,7 +12,6 @@ import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
 from perfarray.conventions import BENCHMARK, LEVELS, MARKS, SESSION, VERSION, plural
-from perfarray.timings.notes import Note, emit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,6 +59,8 @@ def read_archive(archive: str, reading: dict[str, Any]) -> "xr.Dataset":
 
 def read_places(places: "str | dict[str, str]", reading: dict[str, Any], **options: Any) -> "xr.Dataset":
     """Read files as `perfarray.read_archive` does; a column that numbers repetitions is read as such, and the command says so."""
+    from perfarray.timings.notes import Note, emit
+
     try:
         return perfarray.read_archive(places, **options, **reading)
     except ValueError as error:

@@ -36,9 +36,9 @@ class FileError(ValueError):
     `proposed_dims` is what `dims=` needs to read it, where the message asks for that.
     """
 
-    def __init__(self, message: str, proposed_dims: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(self, message: str, proposed_dims: Mapping[str, str] | None = None) -> None:
         super().__init__(escape_and_truncate(message))
-        self.proposed_dims = proposed_dims
+        self.proposed_dims = dict(proposed_dims or {})
 
 
 class MissingFileError(FileNotFoundError, FileError):
@@ -105,7 +105,7 @@ class Source:
         sentence = escape_and_truncate(f"{self.path}: {self._with_names_in_file(sentence)}")
         self.notes.append(Note(code, sentence, {"file": text_of_path(str(self.path)), **values}))
 
-    def error(self, message: str, proposed_dims: Mapping[str, str] = MappingProxyType({})) -> FileError:
+    def error(self, message: str, proposed_dims: Mapping[str, str] | None = None) -> FileError:
         """Return an error that names this file."""
         return FileError(f"{self.path}: {self._with_names_in_file(message)}", proposed_dims)
 
