@@ -71,14 +71,19 @@ BOMBS = {
 }
 
 
+def assert_refused(path, watched, *, memory):
+    """A file is refused by name, with no more than so many bytes of memory."""
+    peak = watched()
+    with pytest.raises(ValueError, match=f"{path.name}: {REFUSED}"):
+        perfarray.read(path)
+    assert peak() < memory
+
+
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_unpacks_to_much_is_refused_unread(tmp_path, watched, name):
     BOMBS[name](tmp_path / name)
     assert (tmp_path / name).stat().st_size < 200_000
-    peak = watched()
-    with pytest.raises(ValueError, match=f"{name}: {REFUSED}"):
-        perfarray.read(tmp_path / name)
-    assert peak() < 10_000
+    assert_refused(tmp_path / name, watched, memory=10_000)
 
 
 @pytest.mark.parametrize("name", ["many.parquet", "many.feather"])
@@ -101,10 +106,7 @@ def test_a_long_text_that_recurs_is_refused(tmp_path, watched, name):
         parquet.write_table(table, tmp_path / name, store_schema=False)
     else:
         write_arrow(table, tmp_path / name, "zstd")
-    peak = watched()
-    with pytest.raises(ValueError, match=f"{name}: {REFUSED}"):
-        perfarray.read(tmp_path / name)
-    assert peak() < 1_000_000
+    assert_refused(tmp_path / name, watched, memory=1_000_000)
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])

@@ -253,10 +253,13 @@ def test_damaged_files(tmp_path, frame, suffix):
         for damaged in (content[:place], content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :]):
             path.write_bytes(damaged)
             try:
-                perfarray.read(path)
+                read = perfarray.read(path)
             except ValueError as error:
                 if path.name not in str(error):
                     raise
+            else:
+                assert len(damaged) == len(content)
+                assert read.data_vars
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
