@@ -36,7 +36,8 @@ def test_proposed_commands_have_an_answer(executions):
     named = [words[0] for words in proposed if "OTHER" not in words]
     assert named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + ["counts", "report", "convert"]
     assert ("One execution of each shows no spread between executions" in done.output) is (executions == 1)
-    assert ("take iterations as independent, if they are: --levels iteration." in done.output) is (executions == 1)
+    assert ("Run several processes: `" in done.output) is (executions == 1)
+    assert "--levels" not in done.output
     for words in proposed:
         if words[0] in ("components", "compare", "plan", "counts") and executions > 1:
             run(*(word.replace("SECONDS", "1").replace("OTHER", "runs.csv") for word in words), code=0)

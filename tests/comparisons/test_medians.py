@@ -276,7 +276,7 @@ def test_few_units_of_medians_have_p_values_and_no_verdict():
 def test_replicates_of_one_unit_give_medians_no_limits(method):
     """One run a side has a ratio of medians, and nothing to redraw: the limits are NaN, and a note says why."""
     times = perfarray.from_samples({"old": [10.0], "new": [9.0]})
-    with pytest.warns(perfarray.PerfarrayWarning, match="one unit shows no spread"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="one shows no spread"):
         found = times.perf.ratio_interval("old", statistic="median", method=method, n_resamples=50, rng=1)
     assert found["estimate"].item() == 0.9
     assert np.isnan(limits(found)).all()

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.compare import MORE
 from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
-from perfarray.cli.problems import counted, quoted, reporting
+from perfarray.cli.problems import counted, in_line, quoted, reporting
 from perfarray.cli.reading import STORES, read_archive
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, EXECUTION, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,6 +65,8 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
 
 def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> Iterator[str]:
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
+    from perfarray.timings.units import more_units
+
     units = _units(times)
     several_files = times.sizes.get("file", 1) > 1
     commands = _commands(archive, times, units, reading, several_files=several_files)
@@ -76,11 +77,9 @@ def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> It
     if units is None or int(units.max()) != 1:
         return
     unit = str(units["level"].item())
-    more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
-    inside = [dim for dim in LEVELS[LEVELS.index(unit) + 1 :] if times.sizes.get(dim, 1) > 1] if unit in LEVELS else []
-    alternative = f", or take {plural(inside[0])} as independent, if they are: --levels {','.join(inside)}" if inside else ""
-    missing = f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict"
-    yield f"{missing}; measure several{more}{alternative}."
+    levels = [dim for dim in LEVELS if dim in times.dims]
+    remedy = in_line(more_units(times.attrs | {"levels": " ".join(levels), "unit": unit}), options.SPOKEN)
+    yield f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict. {remedy}."
     if several_files:
         yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
 

@@ -21,8 +21,6 @@ MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone ha
 
 SEED = 1  # the same files give the same answer
 
-MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
-
 OPTIONS = options.spoken("threshold correction statistic value method prior between shrink shared paired by")
 
 
@@ -98,7 +96,6 @@ def compare(
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
         compared = comparison(result, counts)
         _check_both_sides(compared)
-        sentences += _single_units(compared, str(sides.times.attrs.get("format", "several")))
     order = sort or ("effect" if target.kind == "markdown" else None)
     frame = measured(perfarray.table(result, sort=order), compared)
     code, outcome = _outcome(compared, verdict_counts(compared, frame))
@@ -147,25 +144,6 @@ def _beginnings(old: list[str], new: list[str]) -> str:
                 "Run both from folders of one name, or replace one beginning by the other in its file"
             )
     return ""
-
-
-def _single_units(compared: Comparison, format: str) -> list[str]:
-    """Name the benchmarks that show no spread, and what can be done."""
-    rows, unit = compared.named(), compared.unit
-    single = [name for name, row in rows.items() if row["n"] == 1]
-    if not single:
-        return []
-    subject = f"{'all ' if len(single) == len(rows) else ''}{len(single)} benchmarks rest" if len(single) > 1 else f"{single[0]!r} rests"
-    subject = subject if len(single) in (1, len(rows)) else f"{subject} ({quoted(single, 4)})"
-    more = MORE.get(format, "") if unit == "execution" else ""
-    lower = str(compared.attrs["levels"]).split()[1:]
-    alternative = (
-        f"; or, if {plural(lower[0])} are independent of each other (they seldom are), --levels {','.join(lower)}" if lower else ""
-    )
-    return [
-        f"{subject} on one {unit} on a side: one {unit} shows no spread between {plural(unit)}, so there is no interval "
-        f"and no verdict; measure several{f' ({more})' if more else ''}{alternative}"
-    ]
 
 
 def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:

@@ -29,6 +29,7 @@ from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import ORDER_OUTPUTS
 from perfarray.timings.notes import Note, first_of_each_code
 from perfarray.timings.pairs import Pair, resolve_pair
+from perfarray.timings.units import ONE_PROCESS
 from perfarray.timings.resolve import Data, Timings
 
 UNITS_DIM = "_unit"  # a dim that no result has
@@ -92,7 +93,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     if options.between is not None:
         sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)
         rules = rules._replace(between=True)
-        pair = pair._replace(notes=(*(note for note in pair.notes if note.code != "one_session"), *sessions.notes))
+        pair = pair._replace(notes=(*(note for note in pair.notes if note.code not in ("one_session", ONE_PROCESS)), *sessions.notes))
     whole = resolve(with_copies=True) if copies.has_copies(pair) else pair
     options = options if whole is pair and options.thresholds is None else options.seeded()
     rules, engine, evidence, labels, checks = _gather_by_band(pair, options, rules, depth, sessions)

@@ -164,7 +164,7 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (
         _coverage_note(rule, start),
         cells_note("no_value", NOT_MEASURED, like, n == 0),
-        cells_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread; {more_units(result.attrs)}", like, n == 1),
+        cells_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread. {more_units(result.attrs)}", like, n == 1),
         cells_note("fewer_than_start", f"{{cells}} have fewer than start={start} {units}; measure more, or lower start=", like, short),
         cells_note("not_narrow", missing, like, wide),
         cells_note("no_spread", constant, like, lower == upper),

@@ -102,7 +102,7 @@ def speedup(
     level = None if confidence_level is None else check_confidence_level(confidence_level)
     if level is not None and statistic not in LIMITS:
         raise ValueError(f"statistic={statistic!r} has no limits: a minimum depends on the number of runs; choose 'mean' or 'median'")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound")
     depth = unit_depth(pair.candidate, unit)
     pair = without_zeros_of_both(pair, Positive("a speedup", resolve_best(statistic, pair.candidate.better), depth))
     result = _summaries(pair, statistic, unit)
@@ -246,7 +246,7 @@ def overall_speedup(
     (0.0478, 1.05)
     """
     check_choice(statistic, "statistic", STATISTICS)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound")
     if pair.candidate.better != LOWER:
         raise ValueError("overall_speedup adds up times, and here higher is better: rates do not add up; give times")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)

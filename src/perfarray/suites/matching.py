@@ -141,7 +141,7 @@ def resolve_systems(
     """Choose metric, nest, weights and units, and match both systems."""
     weighing = weigh(times, across, weights)
     pair = resolve_pair(
-        weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared,
+        weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared, unit=unit,
         positive=Positive("a ratio of suite scores", positive_of, unit or 0), censored=censored, with_copies=with_copies,
     )  # fmt: skip
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)

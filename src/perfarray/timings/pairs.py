@@ -19,6 +19,7 @@ from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
+from perfarray.timings.units import one_process_note
 from perfarray.timings.validation import listed
 from perfarray.timings.validity import validity_notes
 from perfarray.timings.zeros import Positive, joined_notes
@@ -104,6 +105,7 @@ def resolve_pair(
     levels: str | Sequence[str] | None,
     paired: str | None = None,
     shared: str | Sequence[str] | None = None,
+    unit: str | None = None,
     positive: Positive | None = None,
     censored: str = "drop",
     keep: Sequence[str] = (),
@@ -112,7 +114,7 @@ def resolve_pair(
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` matches the units of the outermost level; `keep` names coordinates of the baseline to keep besides its labels and the marks of
+    `paired` matches the units of the outermost level; `unit` is the level that the method samples, if not that; `keep` names coordinates of the baseline to keep besides its labels and the marks of
     stopped runs and of copies that count. The other arguments are those of `resolve`.
     """
     choose = partial(resolve, positive=positive, censored=censored, with_copies=with_copies, measured=measured)
@@ -130,7 +132,8 @@ def resolve_pair(
         pair = match_units(pair, paired)
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
-    notes = (*pair.notes, *_without_sessions(times, pair)) if paired is None else pair.notes
+    one_process = one_process_note(candidate, unit, pair.dim)
+    notes = (*pair.notes, *((one_process,) if one_process else ()), *(_without_sessions(times, pair) if paired is None else ()))
     return pair._replace(attrs=_describe(pair, baseline), notes=notes)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, COPIED, LEVELS, LOWER, MARKS, METRIC, TIME, plural
+from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, COPIED, FORMAT, LEVELS, LOWER, MARKS, METRIC, TIME, plural
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, no_bounds, stopped_note, with_limits, without_limit
 from perfarray.timings.chunks import evenly_chunked
@@ -76,6 +76,7 @@ class Timings(NamedTuple):
         """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
         attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.levels[0]}
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
+        attrs |= {FORMAT: self.array.attrs[FORMAT]} if FORMAT in self.array.attrs else {}
         attrs |= {CENSORED: "bound"} if self.bounded else {CENSORED: "drop"} if CENSORED in self.left_out else {}
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 
@@ -121,8 +122,8 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
     elif metric not in times.data_vars:
         raise ValueError(f"metric {metric!r} not found; the Dataset has {listed(times.data_vars)}")
     array = times[metric]
-    if "shared_levels" in times.attrs and "shared_levels" not in array.attrs:
-        array = array.assign_attrs(shared_levels=times.attrs["shared_levels"])
+    of_dataset = {name: times.attrs[name] for name in ("shared_levels", FORMAT) if name in times.attrs}
+    array = array.assign_attrs(of_dataset | array.attrs) if of_dataset else array
     return _with_limit(times, array)
 
 
