@@ -20,7 +20,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "gungraun": "cargo bench -- --output-format json > new/$i.json",
     "hyperfine": "hyperfine --runs 10 --export-json new.json COMMAND",
     "jmh": "java -jar benchmarks.jar -f 10 -rf json -rff new.json",
-    "krun": "krun.py CONFIG.krun  # with N_EXECUTIONS = 10 in CONFIG.krun",
+    "krun": "krun.py CONFIG.krun # with N_EXECUTIONS = 10 in CONFIG.krun",
     "llvm_lit": "llvm-lit -o new/$i.json .",
     "lnt": "lnt runtest test-suite --exec-multisample 5",
     "microbenchmark": "Rscript bench.R new/$i.csv",
