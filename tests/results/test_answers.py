@@ -10,7 +10,8 @@ import xarray as xr
 import perfarray
 from method_calls import CALLS, FEW, OLD
 from perfarray.results import words
-from perfarray.results.answers import BATCH
+from perfarray.results.answers import BATCH, shown
+from perfarray.results.combine import as_dataset
 from perfarray.results.kinds import KINDS
 from perfarray.results.layouts import PLAIN
 from perfarray.results.notebooks import MOST, register, view
@@ -51,7 +52,7 @@ def test_every_kind_is_tried():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_result_has_a_table(times, name):
-    """Of texts and without gaps, few columns, one row a cell; nothing that is the same for all rows."""
+    """Of texts and without gaps, few columns, one row a cell, named along `benchmark` and along every dim that has several labels."""
     one = times.isel(version=0) if name in ("plan_suite", "principal_components") else times
     one = one.isel(machine=0) if name == "plan_suite" else one
     result = SIMULATED[name]() if name in SIMULATED else getattr(one.perf, name)(**ASKED[name])
@@ -60,7 +61,8 @@ def test_every_result_has_a_table(times, name):
     assert len(found) > 0
     assert found.map(lambda text: isinstance(text, str)).all(axis=None)
     assert not found.isin(["nan", "None"]).any(axis=None)
-    assert all(len(set(found.index.get_level_values(level))) > 1 for level in found.index.names if level is not None)
+    named = {level for level in found.index.names if level is not None}
+    assert named == {dim for dim in shown(result).dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1}
 
 
 def test_a_comparison_in_words(times):

@@ -8,8 +8,9 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.comparison import Comparison, changes, comparison, first, legend, measured, verdict_counts
+from perfarray.cli.comparison import Comparison, comparison, legend, verdict_counts, without_equal_counts
 from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
 from perfarray.cli.reading import paths_read, read_sessions, read_sides
 from perfarray.cli.tails import percentiles, share_of
@@ -78,6 +79,8 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
+    from perfarray.results.answers import shown
+
     choices = options.given(
         threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
         prior=prior, shrink=shrink or None,
@@ -94,21 +97,22 @@ def compare(
             sides = sides._replace(times=times, heading=[*sides.heading, *about])
         if between is not None:
             choices["between"] = read_sessions(between, selected.reading)
-        counts = perfarray.counts(sides.times, censored="bound", **nest)
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
-        compared = comparison(result, counts)
+        compared = comparison(result)
         _check_both_sides(compared)
         sentences += _single_units(compared, str(sides.times.attrs.get("format", "several")))
-    order = sort or ("effect" if target.kind == "markdown" else None)
-    frame = measured(perfarray.table(result, sort=order), compared)
-    code, outcome = _outcome(compared, verdict_counts(compared, frame))
+    answered = shown(result, sort=sort or ("effect" if target.kind == "markdown" else None))
+    code, outcome = _outcome(compared, verdict_counts(compared, answered.table))
     lines, explanation = _one_sided(compared), legend(compared)
-    frame = changes(frame) if only_changes else frame
-    frame, n_left_out = first(frame, MOST) if code == NO_ANSWER else (frame, 0)
-    lines += [f"and {n_left_out} more benchmarks without an answer (--output csv has all)"] if n_left_out else []
-    compared = compared.in_order_of(frame, only=only_changes)
+    if only_changes:
+        answered = answered.where(answered.table["verdict"].isin(CHANGED).to_numpy()[: answered.positions.size])
+    n_left_out = max(0, answered.positions.size - MOST) if code == NO_ANSWER else 0
+    if n_left_out:
+        answered = answered.first(MOST)
+        lines.append(f"and {n_left_out} more benchmarks without an answer (--output csv has all)")
+    compared = compared.in_order_of(answered, only=only_changes) if sort or only_changes else compared
     answer = Answer(
-        table=frame,
+        table=without_equal_counts(answered.table),
         rows=[*compared.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1)],
         content={**paths, "benchmarks": compared.rows, "suites": compared.suites, **described(result)},
         outcome=outcome,

@@ -118,15 +118,16 @@ def compare(
         For every benchmark and candidate the variables of `ratio_interval` and: `pvalue` and `pvalue_equivalent`, also corrected as
         `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or
         `inconclusive`, in the sense of `better`; `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at half the error
-        rate); `smallest_change`, relative, seen with some 80 % power; `candidate_mean` and `baseline_mean` (or medians), their
-        `difference`, and of means Welch's limits of it at the same level, `difference_lower` and `difference_upper`, in the units of the
-        data. For every candidate, over the benchmarks measured on both sides: `suite_estimate` (geometric mean ratio),
-        `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`, and
-        `suite_correlation` (the mean correlation between benchmarks of their units) with `suite_correlation_pvalue`. With a prior
-        `prior_df` and `prior_standard_deviation` (of units, relative), and relative standard errors with it, `standard_error`, and
-        without, `unmoderated_standard_error`. With `between`, `session_standard_deviation` (relative) and `session_df`, and the limits that
-        lack it, `within_lower` and `within_upper` (uncorrected). With `shrink`, `shrunken_estimate`, `shrunken_lower`, `shrunken_upper`,
-        `false_sign_rate` (the chance that a change has the other sign, or that there is none) and `unchanged_share`.
+        rate); `smallest_change`, relative, seen with some 80 % power; `n_candidate` and `n_baseline`, the units of each side;
+        `candidate_mean` and `baseline_mean` (or medians), their `difference`, and of means Welch's limits of it at the same level,
+        `difference_lower` and `difference_upper`, in the units of the data. For every candidate, over the benchmarks measured on both
+        sides: `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`,
+        `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` (the mean correlation between benchmarks of their units)
+        with `suite_correlation_pvalue`. With a prior `prior_df` and `prior_standard_deviation` (of units, relative), and relative standard
+        errors with it, `standard_error`, and without, `unmoderated_standard_error`. With `between`, `session_standard_deviation`
+        (relative) and `session_df`, and the limits that lack it, `within_lower` and `within_upper` (uncorrected). With `shrink`,
+        `shrunken_estimate`, `shrunken_lower`, `shrunken_upper`, `false_sign_rate` (the chance that a change has the other sign, or that
+        there is none) and `unchanged_share`.
 
     Raises
     ------

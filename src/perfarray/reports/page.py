@@ -4,6 +4,7 @@ from typing import Final
 
 from perfarray.reports.sections import Content, Section
 from perfarray.reports.text import titles_and_rows
+from perfarray.results.answers import Shown
 from perfarray.results.rows import escape_html
 
 # Nothing is fetched.
@@ -88,20 +89,19 @@ def _section(section: Section, name: str) -> str:
     if section.picture is not None:
         alt = f"{escape_html(section.title)}: the numbers are in the table below"
         blocks.append(f'<div class=wide><img alt="{alt}" src="{section.picture}"></div>')
-    blocks += [_table(section, name)] if section.table is not None else []
+    blocks += [_table(section.answer, name)] if section.answer is not None else []
     blocks += [f"<p class=note>{escape_html(note)}</p>" for note in section.notes]
     blocks.append(f"<details><summary>How it was asked</summary><pre>{escape_html(section.code)}</pre></details>")
     return "\n".join(blocks)
 
 
-def _table(section: Section, name: str) -> str:
-    """Write the table of a section; its rows of suites stay last when it is sorted.
+def _table(answer: Shown, name: str) -> str:
+    """Write a table; its rows of suites stay last when it is sorted.
 
     A phone shows rows as lists, with the title before each cell.
     """
-    assert section.table is not None
-    titles, lines = titles_and_rows(section.table)
-    end = len(lines) - int(section.table.attrs["suites"])
+    titles, lines = titles_and_rows(answer.table)
+    end = answer.positions.size
     head = "".join(f"<th scope=col>{escape_html(title)}</th>" for title in titles)
     body = "".join(f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n" for number, line in enumerate(lines))
     before = "".join(f'#{name} td:nth-child({place})::before {{ content: "{_in_css(title)} " }}' for place, title in enumerate(titles, 1))

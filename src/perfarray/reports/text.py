@@ -8,6 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.reports.sections import Content, Section
+from perfarray.results.answers import Shown
 from perfarray.results.rows import escape_markdown, json_value, records
 
 SUITE: Final = "suite_"  # the prefix of variables of suites
@@ -25,7 +26,7 @@ def as_markdown(content: Content) -> str:
     blocks += [_markdown_table(["descriptor", "value"], [list(pair) for pair in content.described.items()])] if content.described else []
     for section in content.sections:
         blocks += [f"## {section.title}", escape_markdown(section.about)]
-        blocks += [_markdown_table(*titles_and_rows(section.table))] if section.table is not None else []
+        blocks += [_markdown_table(*titles_and_rows(section.answer.table))] if section.answer is not None else []
         blocks += ["\n".join(f"> {escape_markdown(note)}" for note in section.notes)] if section.notes else []
     return "\n\n".join([*blocks, "## The code", f"````python\n{content.code}\n````"]) + "\n"
 
@@ -44,29 +45,28 @@ def as_json(content: Content) -> str:
 
 def _section(section: Section) -> dict[str, Any]:
     texts = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
-    if section.table is None or section.result is None:
+    if section.answer is None or section.result is None:
         return texts | {"rows": [], "result": None}
     result: dict[str, Any] = {"attrs": section.result.attrs}
     for kind, variables in (("coords", section.result.coords), ("variables", section.result.data_vars)):
         result[kind] = {str(name): {"dims": array.dims, "values": array.values} for name, array in variables.items()}
-    return texts | {"rows": _rows(section.table, section.result), "result": result}
+    return texts | {"rows": _rows(section.answer, section.result), "result": result}
 
 
-def _rows(table: pd.DataFrame, result: xr.Dataset) -> list[dict[str, Any]]:
+def _rows(answer: Shown, result: xr.Dataset) -> list[dict[str, Any]]:
     """Return the rows of a table: labels, the numbers by their variables, and as `text` the columns that people read."""
-    titles, texts = titles_and_rows(table)
-    label_dims = [str(name) for name in table.index.names if name is not None]
-    dims = [*label_dims, *(str(dim) for dim, size in result.sizes.items() if size == 1 and dim not in label_dims)]
     suite_names = {name: str(name).removeprefix(SUITE) for name in result.data_vars if str(name).startswith(SUITE)}
-    cells = {tuple(row[dim] for dim in label_dims): row for row in _cells(result.drop_vars(list(suite_names)), dims)}
-    end = len(texts) - int(table.attrs["suites"])
-    keys = [key if len(label_dims) > 1 else (key,) for key in table.index.tolist()[:end]] if label_dims else [()] * end
-    suite_cells = _cells(result[list(suite_names)].rename(suite_names), dims) if end < len(texts) else []
-    numbers = [*(cells[key] for key in keys), *(row for row in suite_cells if row["benchmarks"] > 1)]
-    n_labels = len(label_dims)
+    cells = _cells(result.drop_vars(list(suite_names)), answer.dims)
+    numbers = [cells[position] for position in answer.positions]
+    if answer.suites:
+        numbers += [row for row in _cells(result[list(suite_names)].rename(suite_names), answer.dims) if row["benchmarks"] > 1]
+    titles, texts = titles_and_rows(answer.table)
+    lines = [dict(zip(titles, line, strict=True)) for line in texts]
+    columns = [str(title) for title in answer.table.columns]
+    # A suite row has no label of its own in the result.
     return [
-        dict(zip(label_dims, line[:n_labels], strict=True)) | row | {"text": dict(zip(titles[n_labels:], line[n_labels:], strict=True))}
-        for row, line in zip(numbers, texts, strict=True)
+        {title: text for title, text in line.items() if title not in columns} | row | {"text": {title: line[title] for title in columns}}
+        for row, line in zip(numbers, lines, strict=True)
     ]
 
 

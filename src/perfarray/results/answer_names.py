@@ -12,7 +12,9 @@ LEARNED: Final = "prior_df prior_standard_deviation standard_error unmoderated_s
 SESSIONS: Final = "session_standard_deviation session_df within_lower within_upper "
 SHRUNKEN: Final = "shrunken_estimate shrunken_lower shrunken_upper false_sign_rate unchanged_share "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
-RATIO: Final = LIMITS + CHECKS + "change df kind candidate_share candidate_mean baseline_mean candidate_median baseline_median "
+RATIO: Final = (
+    LIMITS + CHECKS + "change df kind candidate_share n_candidate n_baseline candidate_mean baseline_mean candidate_median baseline_median "
+)
 JUDGED: Final = (
     "pvalue pvalue_adjusted pvalue_equivalent pvalue_equivalent_adjusted pvalue_not_slower interval_level verdict not_slower "
     "threshold suite_threshold smallest_change difference difference_lower difference_upper interval_agrees "

@@ -9,7 +9,7 @@ from typing import Any
 
 import xarray as xr
 
-from perfarray.timings.notes import DATA_NAMES, escape_controls, notes
+from perfarray.timings.notes import escape_controls
 
 
 def escape_markdown(text: str) -> str:
@@ -33,12 +33,6 @@ def json_value(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def with_names_of(result: xr.Dataset, answer: xr.Dataset) -> xr.Dataset:
-    """Return a result with the dim names of another answer on the same data, and without descriptors."""
-    renamed = {old: new for note in notes(answer) if note.code == DATA_NAMES for new, old in note.values["names"].items()}
-    return result.reset_coords(drop=True).rename({old: new for old, new in renamed.items() if old in result.dims})
 
 
 def records(data: xr.Dataset, dims: Sequence[str]) -> list[dict[str, Any]]:
