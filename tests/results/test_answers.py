@@ -65,6 +65,30 @@ def test_every_result_has_a_table(times, name):
     assert named == {dim for dim in shown(result).dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1}
 
 
+@pytest.mark.parametrize("labels", [[100, 200, 300], [1, 2], [0, 1], [2023, 2024], ["x", "y"]])
+def test_labels_are_printed_whatever_their_steps(labels):
+    """Numbers at equal steps name rows, too, as text and in notebooks."""
+    runs = np.random.default_rng(1).normal(10, 0.1, (2, len(labels), 4))
+    coords = {"version": ["old", "new"], "threads": labels}
+    times = xr.DataArray(runs, dims=("version", "threads", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    result = times.perf.compare("old")
+    lines = repr(result.perf.table()).splitlines()
+    assert lines[0].split()[0] == "threads" or lines[1].split() == ["threads"]
+    assert [line.split()[0] for line in lines if line.split()[0] in map(str, labels)] == [str(label) for label in labels]
+    for page in (result.perf.table()._repr_html_(), view(result).partition("<details>")[0]):
+        assert re.findall(r"<th>(\w+)</th>", page)[-len(labels) :] == [str(label) for label in labels]
+
+
+def test_the_only_row_has_its_label():
+    """A row is named along every dim that has further labels, though none of them has an answer."""
+    runs = np.random.default_rng(1).normal(10, 0.1, (2, 3, 4))
+    runs[1, [0, 2]] = np.nan
+    coords = {"version": ["old", "new"], "benchmark": ["a", "b", "c"]}
+    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    assert times.perf.compare("old").perf.table().index.tolist() == ["b"]
+    assert times.rename(benchmark="size").perf.compare("old").perf.table().index.tolist() == ["b"]
+
+
 def test_a_comparison_in_words(times):
     """Absolute values beside the factor, the interval in words, the suite below; the most changed first where that is asked."""
     result = times.isel(machine=0).perf.compare("old")
