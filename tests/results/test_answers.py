@@ -10,7 +10,7 @@ import xarray as xr
 import perfarray
 from method_calls import CALLS, FEW, OLD
 from perfarray.results import words
-from perfarray.results.answers import BATCH, shown
+from perfarray.results.answers import BATCH
 from perfarray.results.combine import as_dataset
 from perfarray.results.kinds import KINDS
 from perfarray.results.layouts import PLAIN
@@ -62,7 +62,7 @@ def test_every_result_has_a_table(times, name):
     assert found.map(lambda text: isinstance(text, str)).all(axis=None)
     assert not found.isin(["nan", "None"]).any(axis=None)
     named = {level for level in found.index.names if level is not None}
-    assert named == {dim for dim in shown(result).dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1}
+    assert named == {dim for dim in found.places.dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1}
 
 
 @pytest.mark.parametrize("labels", [[100, 200, 300], [1, 2], [0, 1], [2023, 2024], ["x", "y"]])

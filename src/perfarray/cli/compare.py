@@ -79,8 +79,6 @@ def compare(
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
-    from perfarray.results.answers import shown
-
     choices = options.given(
         threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
         prior=prior, shrink=shrink or None,
@@ -101,18 +99,18 @@ def compare(
         compared = comparison(result)
         _check_both_sides(compared)
         sentences += _single_units(compared, str(sides.times.attrs.get("format", "several")))
-    answered = shown(result, sort=sort or ("effect" if target.kind == "markdown" else None))
-    code, outcome = _outcome(compared, verdict_counts(compared, answered.table))
+    table = perfarray.table(result, sort=sort or ("effect" if target.kind == "markdown" else None))
+    code, outcome = _outcome(compared, verdict_counts(compared, table))
     lines, explanation = _one_sided(compared), legend(compared)
     if only_changes:
-        answered = answered.where(answered.table["verdict"].isin(CHANGED).to_numpy()[: answered.positions.size])
-    n_left_out = max(0, answered.positions.size - MOST) if code == NO_ANSWER else 0
+        table = table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size])
+    n_left_out = max(0, table.places.positions.size - MOST) if code == NO_ANSWER else 0
     if n_left_out:
-        answered = answered.first(MOST)
+        table = table.first(MOST)
         lines.append(f"and {n_left_out} more benchmarks without an answer (--output csv has all)")
-    compared = compared.in_order_of(answered, only=only_changes) if sort or only_changes else compared
+    compared = compared.in_order_of(table.places.positions, only=only_changes) if sort or only_changes else compared
     answer = Answer(
-        table=without_equal_counts(answered.table),
+        table=without_equal_counts(table),
         rows=[*compared.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1)],
         content={**paths, "benchmarks": compared.rows, "suites": compared.suites, **described(result)},
         outcome=outcome,

@@ -1,7 +1,7 @@
 """A comparison in rows, and its legend and outcome in sentences."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfarray.cli.forms import Row
@@ -12,8 +12,6 @@ from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, level_of_i
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-    from perfarray.results.answers import Shown
 
 SUITE = "suite_"
 MANY = 1000.0  # degrees of freedom that are as good as all
@@ -43,9 +41,9 @@ class Comparison(NamedTuple):
         scores = [row[f"{side}_{self.attrs.get('statistic', 'mean')}"] for side in ("candidate", "baseline")]
         return scores[0] == scores[1] if row["n"] == 0 and not any(map(math.isnan, scores)) else None
 
-    def in_order_of(self, answer: "Shown", *, only: bool) -> "Comparison":
-        """Return the rows in the order of a table; `only` those in it, or those that are not in it last."""
-        positions = answer.positions.tolist()
+    def in_order_of(self, positions: Iterable[int], *, only: bool) -> "Comparison":
+        """Return the rows in the order of those of a table; `only` those in it, or those that are not in it last."""
+        positions = list(map(int, positions))
         further = [] if only else sorted({*range(len(self.rows))}.difference(positions))
         return self._replace(rows=[self.rows[position] for position in [*positions, *further]])
 

@@ -46,7 +46,6 @@ def stop(
 
     Example: perfarray stop old/ new/ --half-width 1% --rule always_valid
     """
-    from perfarray.results.diagnoses import further_units
     from perfarray.results.rows import records
 
     choices = options.given(rule=rule, start=start, paired=paired, confidence_level=confidence)
@@ -59,7 +58,7 @@ def stop(
     per_cell = result.drop_dims("runs")
     rows = records(per_cell, [str(dim) for dim in per_cell["n"].dims])
     for row in rows:
-        more = further_units(row, int(result.attrs["start"]))
+        more = row.pop("remaining")
         row["more"] = int(more) if math.isfinite(more) else more
     table = perfarray.table(result, sort=sort)
     code, outcome = _outcome(result, rows)

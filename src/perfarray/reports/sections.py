@@ -10,7 +10,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.conventions import HISTORY, LEVELS, plural
-from perfarray.results.answers import Shown, shown
+from perfarray.results.rows import Table
 
 HALF_WIDTH: Final = 0.01  # of the intervals of the next experiment
 FEW: Final = 6  # labels of a dim that are described one by one
@@ -42,7 +42,7 @@ class Section(NamedTuple):
     title: str
     about: str
     code: str = ""
-    answer: Shown | None = None
+    table: Table | None = None
     notes: tuple[str, ...] = ()
     picture: str | None = None
     result: xr.Dataset | None = None
@@ -151,14 +151,14 @@ def _section(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
             if question.method in ("compare", "mean_interval"):
                 raise
             return section._replace(notes=(f"No answer: {error}",))
-        answer = shown(result, sort="effect" if question.method == "compare" else None)
-        table, n_left_out = answer.table, max(0, answer.positions.size - MOST)
+        table = perfarray.table(result, sort="effect" if question.method == "compare" else None)
+        n_left_out = max(0, table.places.positions.size - MOST)
         remarks = (f"{n_left_out} more rows are left out of the table.",) if n_left_out else ()
         remarks = (_reason(question.method, result),) if table.empty else remarks
         is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) and not _alike(result)
         return section._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
-            answer=answer.first(MOST),
+            table=table.first(MOST),
             notes=(*table.attrs["notes"], *remarks),
             picture=_picture(result) if is_drawable else None,
             result=result.compute(),
@@ -193,10 +193,10 @@ def _picture(result: xr.Dataset) -> str | None:
 
 def _verdicts(section: Section) -> str:
     """Return how many verdicts there are of each kind, and the changes of suites."""
-    answer, result = section.answer, section.result
-    assert answer is not None
+    table, result = section.table, section.result
+    assert table is not None
     assert result is not None
-    table, end = answer.table, answer.positions.size
+    end = table.places.positions.size
     is_history = result.attrs["result"] == "change_points"
     if not end:
         return section.notes[-1] if is_history else _sentence(ONE_SIDED.removesuffix("."))

@@ -8,8 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.reports.sections import Content, Section
-from perfarray.results.answers import Shown
-from perfarray.results.rows import escape_markdown, json_value, records
+from perfarray.results.rows import Table, escape_markdown, json_value, records
 
 SUITE: Final = "suite_"  # the prefix of variables of suites
 
@@ -26,7 +25,7 @@ def as_markdown(content: Content) -> str:
     blocks += [_markdown_table(["descriptor", "value"], [list(pair) for pair in content.described.items()])] if content.described else []
     for section in content.sections:
         blocks += [f"## {section.title}", escape_markdown(section.about)]
-        blocks += [_markdown_table(*titles_and_rows(section.answer.table))] if section.answer is not None else []
+        blocks += [_markdown_table(*titles_and_rows(section.table))] if section.table is not None else []
         blocks += ["\n".join(f"> {escape_markdown(note)}" for note in section.notes)] if section.notes else []
     return "\n\n".join([*blocks, "## The code", f"````python\n{content.code}\n````"]) + "\n"
 
@@ -45,24 +44,24 @@ def as_json(content: Content) -> str:
 
 def _section(section: Section) -> dict[str, Any]:
     texts = {"title": section.title, "about": section.about, "code": section.code, "notes": section.notes}
-    if section.answer is None or section.result is None:
+    if section.table is None or section.result is None:
         return texts | {"rows": [], "result": None}
     result: dict[str, Any] = {"attrs": section.result.attrs}
     for kind, variables in (("coords", section.result.coords), ("variables", section.result.data_vars)):
         result[kind] = {str(name): {"dims": array.dims, "values": array.values} for name, array in variables.items()}
-    return texts | {"rows": _rows(section.answer, section.result), "result": result}
+    return texts | {"rows": _rows(section.table, section.result), "result": result}
 
 
-def _rows(answer: Shown, result: xr.Dataset) -> list[dict[str, Any]]:
+def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     """Return the rows of a table: labels, the numbers by their variables, and as `text` the columns that people read."""
     suite_names = {name: str(name).removeprefix(SUITE) for name in result.data_vars if str(name).startswith(SUITE)}
-    cells = _cells(result.drop_vars(list(suite_names)), answer.dims)
-    numbers = [cells[position] for position in answer.positions]
-    if answer.suites:
-        numbers += [row for row in _cells(result[list(suite_names)].rename(suite_names), answer.dims) if row["benchmarks"] > 1]
-    titles, texts = titles_and_rows(answer.table)
+    cells = _cells(result.drop_vars(list(suite_names)), table.places.dims)
+    numbers = [cells[position] for position in table.places.positions]
+    if table.attrs["suites"]:
+        numbers += [row for row in _cells(result[list(suite_names)].rename(suite_names), table.places.dims) if row["benchmarks"] > 1]
+    titles, texts = titles_and_rows(table)
     lines = [dict(zip(titles, line, strict=True)) for line in texts]
-    columns = [str(title) for title in answer.table.columns]
+    columns = [str(title) for title in table.columns]
     # A suite row has no label of its own in the result.
     return [
         {title: text for title, text in line.items() if title not in columns} | row | {"text": {title: line[title] for title in columns}}

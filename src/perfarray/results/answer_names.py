@@ -103,7 +103,7 @@ ANSWER_NAMES: Final = {
     "speedup_test": "speedup significant pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
     "judged_level protocol step_pvalue step_outcome required step",
     "steady_state": STEADY,
-    "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop runs dependence_pvalue",
+    "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop remaining runs dependence_pvalue",
     "suite_score": "estimate",
     "trend": "slope lower upper pvalue verdict total n correlation segment",
     "variability_level": LIMITS + "stability supported n_supported pvalue level",

@@ -16,7 +16,7 @@ from perfarray.results.kinds import kind_of, layout_of
 from perfarray.results.layouts import OF_SUITE, Layout
 from perfarray.results.models import FittedModel
 from perfarray.results.public import without_foreign_names
-from perfarray.results.rows import escape_html
+from perfarray.results.rows import Places, Table
 from perfarray.results.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import is_lazy, notes
@@ -30,50 +30,6 @@ SUITE = "suite_"
 
 # Cells converted to Python objects at a time
 BATCH = 1000
-
-
-class Table(pd.DataFrame):
-    """A table for people, printed whole with its sentences below; selections of it are ordinary DataFrames."""
-
-    def __repr__(self) -> str:
-        """Write all columns, as many rows as pandas is set to show, and the sentences below."""
-        rows = self.to_string(index=has_labels(self), max_rows=pd.get_option("display.max_rows"))
-        return "\n".join([rows, *self._sentences()])
-
-    def _repr_html_(self) -> str:
-        """Write the same for notebooks."""
-        rows = self.to_html(border=0, index=has_labels(self), max_rows=pd.get_option("display.max_rows"))
-        return rows + "".join(f"<div>{escape_html(line)}</div>" for line in self._sentences())
-
-    def _sentences(self) -> list[str]:
-        return [line for line in (self.attrs.get("about", ""), *self.attrs.get("notes", ())) if line]
-
-
-def has_labels(frame: pd.DataFrame) -> bool:
-    """Return whether the rows of a table have labels."""
-    return any(name is not None for name in frame.index.names)
-
-
-class Shown(NamedTuple):
-    """A table of a result, and the cells of the result that its rows show.
-
-    `dims` are those of the cells, and `positions` are places of rows in the cells along these dims, the last dim varying fastest. The last
-    rows of the table are `suites`, which have no positions; `cells` is the number of all cells.
-    """
-
-    table: Table
-    dims: list[str]
-    positions: Integers
-    suites: int
-    cells: int
-
-    def where(self, rows: Mask) -> "Shown":
-        """Return the table with some rows of cells only, and those of suites."""
-        return self._replace(table=self.table[[*rows, *[True] * self.suites]], positions=self.positions[rows])
-
-    def first(self, most: int) -> "Shown":
-        """Return the table with the first rows of cells only, and those of suites."""
-        return self.where(np.arange(self.positions.size) < most)
 
 
 def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None = None) -> Table:
@@ -107,11 +63,11 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     10.05 s -> 9.05 s 1.11x faster (1.08 to 1.14)  faster 4
     version new; 95 % intervals; n counts executions
     """
-    return shown(result, sort=sort).table
+    return first_rows(result, sort=sort)
 
 
-def shown(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None = None, most: int | None = None) -> Shown:
-    """Return the table of a result, of many cells the first `most`, and which cells its rows show."""
+def first_rows(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None = None, most: int | None = None) -> Table:
+    """Return the table of a result, of many cells the first `most`."""
     if sort is not None:
         check_choice(sort, "sort", SORTS)
     data = as_dataset(result)
@@ -125,10 +81,9 @@ def shown(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
         rows = next(iter(blocks.values()))._replace(suites=0, frame=frame)
     else:
         rows = _rows(data, sort, most)
-    table_of_rows = Table(rows.frame)
     sentences = tuple(note.message for note in notes(data))
-    table_of_rows.attrs = {"about": _about(data, rows), "notes": sentences, "suites": rows.suites}
-    return Shown(table_of_rows, rows.cells.dims, rows.positions, rows.suites, rows.cells.size)
+    attrs = {"about": _about(data, rows), "notes": sentences, "suites": rows.suites}
+    return Table.of_cells(rows.frame, attrs, Places(rows.cells.dims, rows.positions, rows.cells.size))
 
 
 def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:

@@ -128,7 +128,7 @@ def stops(data: xr.Dataset) -> Columns:
         return quantity_between(cell["estimate_at_stop"], cell["lower_at_stop"], cell["upper_at_stop"], unit)
 
     def more(cell: Cell) -> str:
-        number = further_units(cell, int(data.attrs["start"]))
+        number = cell["remaining"]
         return NOTHING if math.isnan(number) else f"{number:,.0f}" if math.isfinite(number) else "no end"
 
     half_width = 100 * float(data.attrs["half_width_wanted"])
@@ -138,13 +138,6 @@ def stops(data: xr.Dataset) -> Columns:
         "then": interval,
         "still to run": more,
     }
-
-
-def further_units(cell: Cell, start: int) -> float:
-    """Return how many units are still to be run: none where the rule stops, those to begin with where there are fewer; NaN if not known."""
-    if not math.isnan(cell["required"]):
-        return 0
-    return float(start if cell["n"] < start else cell["extrapolated"]) - float(cell["n"])
 
 
 def orders(data: xr.Dataset) -> Columns:
