@@ -24,7 +24,7 @@ SEED = 1  # the same files give the same answer
 
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
 
-OPTIONS = options.spoken("threshold correction statistic value method prior between shrink shared paired by")
+OPTIONS = options.spoken("threshold correction statistic value method prior between shared paired by")
 
 
 def compare(
@@ -50,9 +50,6 @@ def compare(
         Literal["suite"] | None,
         typer.Option(help="Learn the variances from all benchmarks together: more answers from 3 to 5 runs of 8 benchmarks or more."),
     ] = None,
-    shrink: Annotated[
-        bool, typer.Option("--shrink", help="Beside the verdicts: what changed most likely, given all benchmarks, and how surely.")
-    ] = False,
     between: Annotated[
         str | None,
         typer.Option(
@@ -81,8 +78,7 @@ def compare(
     """
     choices = options.given(
         threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
-        prior=prior, shrink=shrink or None,
-        shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
+        prior=prior, shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
     )  # fmt: skip
     paths, keys = paths_read(places), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:

@@ -204,7 +204,7 @@ def _count_copies(
     same, across = copies.same_runs(pair), options.across
     if same is None:
         return evidence["_estimate"], {}
-    constant, plain = copies.without_variation(pair, same, options.statistic), rules._replace(prior=None, shrink=False)
+    constant, plain = copies.without_variation(pair, same, options.statistic), rules._replace(prior=None)
     gathered = _gather_by_band(constant, options, plain, depth, sessions)[2]
     # Where a suite has nothing but copies of the other side, nothing was measured twice: its ratio is 1, without a test.
     tested = (gathered["_estimate"].notnull() & ~same.variable).any(across)

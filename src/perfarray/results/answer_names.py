@@ -10,7 +10,6 @@ LIMITS: Final = "estimate lower upper n "
 TOGETHER: Final = "suite_correlation suite_correlation_pvalue "
 LEARNED: Final = "prior_df prior_standard_deviation standard_error unmoderated_standard_error "
 SESSIONS: Final = "session_standard_deviation session_df within_lower within_upper "
-SHRUNKEN: Final = "shrunken_estimate shrunken_lower shrunken_upper false_sign_rate unchanged_share "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = (
     LIMITS + CHECKS + "change df kind candidate_share n_candidate n_baseline candidate_mean baseline_mean candidate_median baseline_median "
@@ -34,7 +33,7 @@ TABLE: Final = (
     "row performance variation relative_variation relative_variation_noise n_runs n_benchmarks binary_variance session_variance "
     "execution_variance iteration_variance binary_variation session_variation execution_variation iteration_variation "
 )
-COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS + SHRUNKEN
+COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS
 SERIES: Final = (
     "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n pooled_effective_n pooled_drift "
     "pooled_drift_pvalue dependence_pvalue lag "

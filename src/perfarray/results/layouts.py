@@ -66,11 +66,6 @@ def changes_columns(data: xr.Dataset) -> Columns:
     if WITHIN in data.data_vars:
         title = f"within one {data.attrs['between']}"
         columns[title] = lambda cell: words.limits_of_change(cell[WITHIN], cell["within_upper"], better(cell))
-    if "shrunken_estimate" in data.data_vars:
-        columns["most likely"] = lambda cell: words.change_alone(
-            cell["shrunken_estimate"], cell["shrunken_lower"], cell["shrunken_upper"], better(cell)
-        )
-        columns["wrong sign"] = lambda cell: percent(cell["false_sign_rate"])
     if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
     columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data.data_vars else {}
