@@ -14,7 +14,7 @@ from perfarray.cli.app import app
 from perfarray.readers.recognising import formats
 from perfarray.timings.processes import COMMANDS, several_processes
 from readers.files_of_our_own import write
-from readers.test_mixed_folders import BESIDE, EVERY
+from readers.test_mixed_folders import EVERY
 
 # Of formats whose tools or whose labels need other names of files than `1.json`: what a process writes, by its number
 NAMES = {"criterion": "{}/f/new/sample.json", "asv": "{}/m/x.json", "benchexec": "{}/x.xml", "mlperf": "result_{}.txt"}
