@@ -65,22 +65,17 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
 
 def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> Iterator[str]:
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
-    from perfarray.timings.units import more_units
-
-    units = _units(times)
+    counts = _counts(times)
+    units = None if counts is None else counts["total"].isel(level=0)
     several_files = times.sizes.get("file", 1) > 1
     commands = _commands(archive, times, units, reading, several_files=several_files)
     width = max((len(command) for command in commands if len(command) <= LONGEST), default=0)
     yield from (f"  {program()} {command:<{width}}  {text}" for command, text in commands.items())
     arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
     yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
-    if units is None or int(units.max()) != 1:
-        return
-    unit = str(units["level"].item())
-    levels = [dim for dim in LEVELS if dim in times.dims]
-    remedy = in_line(more_units(times.attrs | {"levels": " ".join(levels), "unit": unit}), options.SPOKEN)
-    yield f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict. {remedy}."
-    if several_files:
+    remedies = [f"{in_line(note.message, options.SPOKEN)}." for note in perfarray.notes(counts) if note.aside] if counts is not None else []
+    yield from remedies
+    if remedies and several_files:
         yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
 
 
@@ -113,12 +108,12 @@ def _commands(
     return commands
 
 
-def _units(times: "xr.Dataset") -> "xr.DataArray | None":
-    """Return how many independent units each cell has; None where nothing is repeated, or several metrics leave open what is meant."""
+def _counts(times: "xr.Dataset") -> "xr.Dataset | None":
+    """Count what each cell repeats; None where nothing is repeated, or several metrics leave open what is meant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)  # each command says itself what it leaves out
         try:
-            return perfarray.counts(times)["total"].isel(level=0)
+            return perfarray.counts(times)
         except ValueError:
             return None
 

@@ -111,16 +111,13 @@ def _ask(
     times: "xr.Dataset", costs: dict[str, float], units: str, nest: dict[str, Any], choices: dict[str, Any]
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Ask for the prices that are missing, and for the budget; a pilot without variation is an error before any question."""
-    from perfarray.timings.units import more_units
-
     counts = perfarray.counts(times, **nest)
     levels = counts["level"].values.tolist()
     priced = [level for level in levels[:-1] if price_of(level) not in times.coords]
     has_goal = "budget" in choices or "half_width" in choices
     if float(counts["total"].isel(level=0).max()) < 2 and not (has_goal and {*priced} <= {*costs}):
-        unit, several = levels[0], plural(levels[0])
-        remedy = more_units(times.attrs | {"levels": " ".join(levels), "unit": unit})
-        raise ValueError(f"no plan: the pilot has one {unit} of each, which shows nothing of several {several}. {remedy}")
+        reasons = [note.message for note in perfarray.notes(counts) if note.code == "single_unit"] or ["Nothing was measured"]
+        raise ValueError(f"no plan from this pilot. {reasons[0]}")
     costs = with_answers(costs, priced, units)
     if not has_goal:
         choices = choices | {"budget": ask(f"What may the experiment cost ({'a number, or 8h' if units == SECONDS else units})?", units)}

@@ -41,7 +41,7 @@ def read(source: Source) -> Table:
     """Read the rounds: benchmark x execution x iteration."""
     content = source.json
     benchmarks = content["benchmarks"]
-    note_means(source, sum(not bench["stats"].get("data") for bench in benchmarks))
+    note_means(source, sum(not bench["stats"].get("data") for bench in benchmarks), "--benchmark-json writes all rounds")
     entries = [_entry(source, f"benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)]
     machine = content.get("machine_info") or {}
     commit = content.get("commit_info") or {}

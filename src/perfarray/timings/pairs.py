@@ -114,8 +114,9 @@ def resolve_pair(
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` matches the units of the outermost level; `unit` is the level that the method samples, if not that; `keep` names coordinates of the baseline to keep besides its labels and the marks of
-    stopped runs and of copies that count. The other arguments are those of `resolve`.
+    `paired` matches the units of the outermost level; `unit` is the level whose repetitions are the sample, if not that. `keep` names
+    coordinates of the baseline to keep besides its labels and the marks of stopped runs and of copies that count. The other arguments are
+    those of `resolve`.
     """
     choose = partial(resolve, positive=positive, censored=censored, with_copies=with_copies, measured=measured)
     candidate = choose(times, metric, levels, shared=shared)

@@ -66,7 +66,8 @@ def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
     `unit` says whether the method has an argument `unit=`. Iterations of one execution are not proposed as units: where executions vary,
     most of such verdicts on equal programs are false.
     """
-    outer, nest = str(attrs["unit"]), str(attrs["levels"]).split()
+    nest = str(attrs["levels"]).split()
+    outer = str(attrs.get("unit", nest[0]))
     inner = tuple(nest[nest.index(outer) + 1 :])
     is_process = outer in (EXECUTION, ITERATION) and FORMAT in attrs
     ways = [several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"]
@@ -100,8 +101,8 @@ def one_process_note(data: Timings, unit: str | None, compared: str | None) -> N
     if EXECUTION not in array.dims or compared == EXECUTION:
         return None
     text = (
-        "Iterations are taken as independent, and those of one execution are not. What executions vary by is in no interval: equal programs "
-        f"then get verdicts in most cases. {several_processes(str(array.attrs.get(FORMAT)))}"
+        "Iterations are taken as independent, and those of one execution are not. What executions vary by is in no interval: "
+        f"equal programs then get verdicts in most cases. {several_processes(str(array.attrs.get(FORMAT)))}"
     )
     return Note(ONE_PROCESS, text, {"executions": array.sizes[EXECUTION]})
 

@@ -19,6 +19,7 @@ from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data
+from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_choice
 from perfarray.variation.advice import CHEAP, FEW, MANY, NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
@@ -365,7 +366,7 @@ def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tu
 def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without a plan, by reason."""
     n, outermost = result.variables["n"].values, str(result.attrs["levels"]).split()[0]
-    remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
+    remedy = f"which shows no spread. {more_units(result.attrs)}"
     nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
     counts, unrounded = (result.variables[name].transpose(..., LEVEL).values for name in ("repetitions", "unrounded"))
     planned = ~np.isnan(counts).all(axis=-1)
