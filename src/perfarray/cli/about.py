@@ -12,7 +12,7 @@ from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
 from perfarray.cli.problems import counted, in_line, quoted, reporting
 from perfarray.cli.reading import STORES, read_archive
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 MOST: Final = 12  # descriptors that are shown
 
 FEW: Final = 9  # benchmarks that may be alternatives of each other
+
+SHORTEST: Final = 8  # commits in which a change can be found
+
+UNNAMED: Final = ("benchmark_name", "group", SUITE)  # coordinates along benchmarks that are no parameters of these
 
 LONGEST: Final = 90  # characters of the longest command that the texts are aligned with
 
@@ -44,6 +48,8 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
         yield f"  {counted(times.sizes[dim], dim)}: {labels}"
+    for name, values in _parameters(times).items():
+        yield f"  parameter {name}: {quoted(values, 4)} (--dims {name}={name} makes it a dim)"
     nest = [counted(times.sizes[dim], dim) for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     if SUITE in times.coords and times.coords[SUITE].size > 1:
@@ -63,6 +69,16 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     yield from (f"  {note.message}" for note in perfarray.notes(times) if note.aside)
 
 
+def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
+    """Return the settings that several benchmarks share and others have otherwise, with their values."""
+    values = {
+        str(name): list(dict.fromkeys(coordinate.values.tolist()))
+        for name, coordinate in times.coords.items()
+        if coordinate.dims == (BENCHMARK,) and name not in (BENCHMARK, *UNNAMED)
+    }
+    return {name: labels for name, labels in values.items() if 1 < len(labels) < times.sizes[BENCHMARK]}
+
+
 def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> Iterator[str]:
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
     counts = _counts(times)
@@ -73,10 +89,17 @@ def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> It
     yield from (f"  {program()} {command:<{width}}  {text}" for command, text in commands.items())
     arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
     yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
-    remedies = [f"{in_line(note.message, options.SPOKEN)}." for note in perfarray.notes(counts) if note.aside] if counts is not None else []
+    if counts is None or _has_history(times):
+        return
+    remedies = [f"{in_line(note.message, options.SPOKEN)}." for note in perfarray.notes(counts) if note.aside]
     yield from remedies
     if remedies and several_files:
         yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
+
+
+def _has_history(times: "xr.Dataset") -> bool:
+    """Return whether there are commits enough for a change to be found, of which one value each will do."""
+    return any(times.sizes.get(dim, 1) >= SHORTEST for dim in HISTORY)
 
 
 def _commands(
@@ -90,6 +113,8 @@ def _commands(
         read_as += f" {option}" if value is True else f" {option} {shlex.quote(text)}"
     repeated = units is not None and int(units.max()) > 1
     commands = {}
+    if units is not None and _has_history(times):
+        commands[f"history {path}{read_as}"] = "at which commits performance changed"
     if units is not None and repeated:
         commands[f"components {path}{read_as}"] = "where the variation comes from"
         for dim, label in _comparisons(units):
