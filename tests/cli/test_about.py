@@ -122,14 +122,20 @@ def test_an_archive_of_commits_is_a_history(tmp_path, monkeypatch):
     assert "history" not in about("results")[0].output
 
 
-def test_parameters_are_named(tmp_path):
+@pytest.mark.parametrize("unique", [{}, {"id": "{n}{kind}"}])
+def test_parameters_are_named(tmp_path, unique):
     """Settings that several benchmarks share can be a dim; those of one benchmark each cannot."""
     rows = [
-        {"fullname": f"t::sort[{n}-{kind}]", "params": {"n": n, "kind": kind, "id": f"{n}{kind}"}, "stats": {"data": [1.0, 2.0]}}
+        {
+            "fullname": f"t::sort[{n}-{kind}]",
+            "params": {"n": n, "kind": kind} | {name: text.format(n=n, kind=kind) for name, text in unique.items()},
+            "stats": {"data": [1.0, 2.0]},
+        }
         for n in (1, 10)
         for kind in ("up", "down")
     ]
     path = write(tmp_path / "params.json", {"machine_info": {}, "benchmarks": rows})
     lines = [line.strip() for line in about(path)[0].output.splitlines() if line.startswith("  parameter ")]
     assert lines == ["parameter n: 1, 10 (--dims n=n makes it a dim)", "parameter kind: 'up', 'down' (--dims kind=kind makes it a dim)"]
-    assert "(no interval)" in run("compare", path, "--dims", "kind=kind", "--dim", "kind", "--baseline", "up").stdout
+    if not unique:
+        assert "(no interval)" in run("compare", path, "--dims", "kind=kind", "--dim", "kind", "--baseline", "up").stdout
