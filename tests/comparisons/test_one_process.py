@@ -84,3 +84,13 @@ def test_the_command_line_warns(tmp_path, monkeypatch):
     assert line.endswith("Each file is then a session: --files-are session")
     assert "\n> Iterations are taken as independent" in run(*command, "--output", "markdown").stdout
     assert "Iterations" not in run("compare", "old.csv", "new.csv", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "named"), [({}, True), ({"statistic": "median"}, False), ({"method": "delta"}, False), ({"paired": "execution"}, False)]
+)
+def test_earlier_runs_are_named_where_they_can_be_given(options, named):
+    """Medians, other methods and pairs take no `between=`."""
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
+        timings().perf.compare("old", **options)
+    assert ("between=" in str(caught[0].message)) == named

@@ -71,7 +71,8 @@ def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
     inner = tuple(nest[nest.index(outer) + 1 :])
     is_process = outer in (EXECUTION, ITERATION) and FORMAT in attrs
     ways = [several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"]
-    if attrs.get("result") == "compare":
+    # `between=` is for formulas of means of two independent sides.
+    if attrs.get("result") == "compare" and attrs["method"] == "fieller" and not {"paired", "between"} & set(attrs):
         ways.append("Or name earlier runs of these benchmarks: between=EARLIER")
     if inner and inner[0] != ITERATION:
         arguments = [f'merge_level("{outer}")', f"levels={inner!r}", *([f'unit="{inner[0]}"'] if unit else [])]
