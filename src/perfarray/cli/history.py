@@ -57,7 +57,7 @@ def history(
     choices = options.given(
         alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, online=True if online else None
     )
-    with answering(target, {"archive": archive}, "changes", "attrs", "notes", options=OPTIONS) as sentences:
+    with answering(target, {"archive": archive}, "changes", "attrs", "notes", own_words=("assumed_order",), options=OPTIONS) as sentences:
         times = read_archive(archive, reading)
         along = history_dim(times, dim)
         times, by = in_order(times, along, order, sentences)
@@ -65,8 +65,9 @@ def history(
         if any(note.code == "assumed_order" for note in changes.perf.notes()):
             # The order of rows and files says less than that of an array somebody built.
             raise ValueError(
-                f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing in {archive!r} dates them. Say order='stored' "
-                f"if the oldest is the first, order='reversed' if it is the last, or --order FILE with a list such as that of git log"
+                f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing in {archive!r} dates them. Say "
+                f"order='stored' if the oldest is the first and order='reversed' if it is the last, or give a list such as that of git "
+                f"log with --order FILE"
             )
         start = 0 if from_commit is None else commit_index(changes, along, from_commit)
         recent = changes.isel({along: slice(start, None)})

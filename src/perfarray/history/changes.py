@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
+from perfarray.history.alternation import alternation_notes
 from perfarray.history.numerics.law import fewest
 from perfarray.history.numerics.results import Search, chances, common_changes, describe
 from perfarray.history.numerics.watch import KNOWN, RATES
@@ -103,19 +104,21 @@ def change_points(
     Returns
     -------
     Dataset
-        Labels lie as stored, and `position` is their place in time, from 0. Along `dim`: `value` of the commit with `value_lower` and `value_upper`; `segment_mean`; `n_units`, the independent units;
-        `relative_noise`, the spread relative to that of the history; `segment`, its number from 0; `change`, True at the first commit of a
-        new segment; `probability` of a change. Where `change`, else NaN, "" or False: `estimate` (after / before), `lower`, `upper`;
-        `pvalue`, the chance of such a step anywhere in a stable history; `verdict` (`faster`, `slower`, `equivalent` or `inconclusive`);
-        `earliest` and `latest` commit that may have made it (95 %); `cause` (`code` or `host`); `common`, whether many benchmarks changed
-        with it. By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative standard deviation of a commit, and
-        `within`, the part that its repetitions explain; `correlation` of neighbours; `drifting`, whether a line describes the series
-        better than steps. By commit: `n_common`, how many benchmarks changed together. With `online`, also `alarm` along `dim`.
+        Labels lie as stored; `position` is their place in time, from 0. Along `dim`: `value` of the commit with `value_lower` and
+        `value_upper`; `segment_mean`; `n_units`, the independent units; `relative_noise`, the spread relative to that of the history;
+        `segment`, its number from 0; `change`, True at the first commit of a new segment; `probability` of a change. Where `change`, else
+        NaN, "" or False: `estimate` (after / before), `lower`, `upper`; `pvalue`, the chance of such a step anywhere in a stable history;
+        `verdict` (`faster`, `slower`, `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it (95 %); `cause`
+        (`code` or `host`); `common`, whether many benchmarks changed with it. By series: `n` commits; `pvalue_any` of the largest change;
+        `noise`, the relative standard deviation of a commit, and `within`, the part that its repetitions explain; `correlation` of
+        neighbours; `drifting`, whether a line describes the series better than steps. By commit: `n_common`, how many benchmarks changed
+        together. With `online`, also `alarm` along `dim`.
 
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known (sorted hashes without dates); numbers out of range.
+        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known (sorted hashes without dates); numbers out
+        of range.
 
     See Also
     --------
@@ -160,6 +163,7 @@ def change_points(
     in_time = time_order(data.array, dim, order)
     data = data._replace(array=data.array.isel({dim: in_time.positions}))
     array, labels = data.array, labels[in_time.positions]
+    alternating = alternation_notes(array, dim, data.levels)
     hosts = _hosts(array, dim, host, data.levels)
     search = Search(len(data.levels), least, margin, confidence_level, data.verdict_direction(), labels, rate)
     attrs = data.describe() | {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "threshold": margin}
@@ -188,7 +192,7 @@ def change_points(
     result = result.isel({dim: in_time.ranks})
     consequence = "no change in favour of the stopped side is called one, and the limit towards the unknown is open"
     limit_note = data.stopped_note(consequence) if data.n_stopped else None
-    return with_notes(result, *data.notes, in_time.note, limit_note, checks=("changes",))
+    return with_notes(result, *data.notes, in_time.note, *alternating, limit_note, checks=("changes",))
 
 
 def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:

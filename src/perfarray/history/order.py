@@ -102,9 +102,9 @@ def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
     if dated or names in (sorted(names), sorted(names, reverse=True)):
         reason = "; ".join(dated.values()) or f"they are sorted by {by_name}, not by date"
         raise ValueError(
-            f"the order of the {len(names)} {many} is not known: {reason}. Say order='stored' where they lie in the order of time "
-            f"(times.sel({dim}=[...]); --order FILE of the command line), order='reversed', or which coordinate along {dim!r} sorts them. "
-            f"Or give each its date, a coordinate {dim}_date"
+            f"the order of the {len(names)} {many} is not known: {reason}. Say order='stored' if they lie in the order of time "
+            f"(times.sel({dim}=[...]); --order FILE of the command line), order='reversed', or the coordinate along {dim!r} that sorts "
+            f"them. Or give each its date, a coordinate {dim}_date"
         )
     text = (
         f"nothing says in which order the {len(names)} {many} came: they are taken as stored, the oldest first. If they are not, slower "
@@ -147,12 +147,13 @@ def _checked(order: Order, array: xr.DataArray, dim: str) -> Order:
 
 
 def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
-    """Return the order by dates: of the labels, of a coordinate that is called so, else of any along the dim alone.
+    """Return the order by dates: of the labels, of a coordinate that is called so, else of any other.
 
     Where there is none, return why dates by name of the coordinate do not give it.
     """
     usual = [name for name in (dim, f"{dim}_date", "date") if name in array.coords]
-    others = [str(name) for name, coord in array.coords.items() if coord.dims == (dim,) and name not in usual]
+    along = {str(name): coord.dims for name, coord in array.coords.items() if dim in coord.dims and name not in usual}
+    others = [name for name, dims in along.items() if dims == (dim,) or is_moment(name)]
     orders: dict[str, Integers] = {}
     reasons: dict[str, str] = {}
     for name in (*usual, *others):

@@ -8,6 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import plural
+from perfarray.history.alternation import alternation_notes
 from perfarray.history.numerics.trends import log_slopes
 from perfarray.history.order import as_history, dates_along, history_labels, time_order
 from perfarray.numerics.types import Floats
@@ -105,6 +106,7 @@ def trend(
     in_time = time_order(data.array, dim, order)
     segments = [] if changes is None else [_segments(changes, data.array, dim).isel({dim: in_time.positions})]
     data = data._replace(array=data.array.isel({dim: in_time.positions}))
+    alternating = alternation_notes(data.array, dim, data.levels)
     data = decline_zeros(data, Positive("a slope of logs", level=1), (dim,))
     positions, per = _positions(data.array, dim)
     kernel = partial(
@@ -135,7 +137,7 @@ def trend(
         for name, unknown in (("lower", np.nan), ("upper", np.nan), ("pvalue", np.nan), ("verdict", INCONCLUSIVE)):
             result[name] = result[name].where(~bounded, unknown).assign_attrs(result[name].attrs)
     limit_note = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
-    return with_notes(result, *data.notes, in_time.note, limit_note, checks=("trend",))
+    return with_notes(result, *data.notes, in_time.note, *alternating, limit_note, checks=("trend",))
 
 
 def _positions(array: xr.DataArray, dim: str) -> tuple[Floats, str]:

@@ -48,7 +48,7 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     Returns
     -------
     Axes
-        Horizontal axis: commits, in the order of time. A single series has a vertical axis with units. Several stand under each other on one
+        Horizontal axis: commits in time. A single series has a vertical axis with units. Several stand under each other on one
         relative scale, which the label of the axis gives; a series that changes far more than most has its own, written beside its latest
         mean. Lines through values are their limits. A change is a dashed line with its size, orange where it is slower, green
         where faster; dotted where another host made it. Of more series than there is room for, those with the smallest `pvalue_any` are

@@ -71,8 +71,8 @@ def content_of(
 ) -> Content:
     """Ask all questions of timings; warnings of a method become notes of its section.
 
-    Without a baseline nothing is compared. `nest`, `judged`, `priced` and `order` are the options of every method, of verdicts, of plans, and of
-    histories, as far as they were given.
+    Without a baseline nothing is compared. `nest`, `judged`, `priced` and `order` are the options of every method, of verdicts,
+    of plans, and of histories, as far as they were given.
     """
     pair = () if baseline is None else (baseline,)
     compared = dict(nest) if dim is None else {**nest, "dim": dim}

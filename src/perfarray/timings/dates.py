@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-
 # Texts that stand for a missing date
 MISSING = ("", "unknown", "nan", "nat", "none", "null", "<na>")
 
@@ -57,11 +56,13 @@ def dates_of(values: Any) -> pd.Series:
         return series.dt.tz_localize("UTC")
     if series.dtype.kind in "iuf":
         return _from_numbers(series)
-    codes, distinct = pd.factorize(series.astype(str))  # the runs of a commit share its date
-    texts = pd.Series(distinct, dtype=str).str.strip()
-    texts = texts.mask(texts.str.lower().isin(MISSING))
-    are_numbers = texts.dropna().str.fullmatch(COUNTED).all()
-    moments = _from_numbers(pd.to_numeric(texts.str.split(" ").str[0])) if are_numbers else _from_texts(texts)
+    codes, distinct = pd.factorize(series.fillna("").astype(str))  # the runs of a commit share its date
+    texts = pd.Series(distinct, dtype=object).str.strip()
+    texts = texts.mask(texts.str.lower().isin(MISSING), "")
+    if texts[texts != ""].str.fullmatch(COUNTED).all():
+        moments = _from_numbers(pd.to_numeric(texts.str.split(" ").str[0]))
+    else:
+        moments = _from_texts(texts)
     return moments.take(codes).reset_index(drop=True)
 
 
@@ -72,10 +73,10 @@ def _from_numbers(numbers: pd.Series) -> pd.Series:
     if present.empty:
         return nothing
     low, high, whole = float(present.min()), float(present.max()), bool((present % 1 == 0).all())
-    if whole and 1970 <= low and high < 2100:
-        return _from_texts(numbers.map("{:.0f}-01".format, na_action="ignore"))
-    if whole and 1e6 <= low and high < 1e8:
-        digits = numbers.map("{:08.0f}".format, na_action="ignore")
+    if whole and low >= 1970 and high < 2100:
+        return _from_texts(numbers.map("{:.0f}-01".format))
+    if whole and low >= 1e6 and high < 1e8:
+        digits = numbers.map("{:08.0f}".format)
         days = _from_texts(digits.str.replace(r"(....)(..)(..)", r"\1-\2-\3", regex=True))
         return days if days[present.index].notna().all() else _from_texts(digits.str.replace(r"(..)(..)(....)", r"\1-\2-\3", regex=True))
     units = [unit for start, unit in EPOCHS.items() if start <= low and high < 1000 * start]
@@ -88,10 +89,8 @@ def _from_texts(texts: pd.Series) -> pd.Series:
     has_three = numbers[0].notna()
     if has_three.any():
         texts = texts.mask(has_three, _years_first(numbers[has_three]))
-    other_letters = texts.str.replace(WORDS, "", regex=True).str.contains(r"[^\W\d_]")
-    is_worded = texts.str.fullmatch(WORDED) & ~other_letters.fillna(True).astype(bool)
-    is_date = has_three | is_worded.fillna(False).astype(bool) | texts.str.fullmatch(ISO).fillna(False).astype(bool)
-    texts = texts.where(is_date).str.replace(NAMED_ZONE, "", regex=True)
+    is_worded = texts.str.fullmatch(WORDED) & ~texts.str.replace(WORDS, "", regex=True).str.contains(r"[^\W\d_]")
+    texts = texts.where(has_three | is_worded | texts.str.fullmatch(ISO), "").str.replace(NAMED_ZONE, "", regex=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns of zones that it does not know
         return pd.to_datetime(texts, format="mixed", errors="coerce", utc=True)
