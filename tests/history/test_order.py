@@ -140,6 +140,16 @@ def test_an_assumed_order_is_said():
         xr.testing.assert_equal(assumed, times.perf.change_points(order="stored"))
 
 
+def test_which_of_several_dates_counts():
+    """The dates that are called after the dim come first, then `date`, then all others; a few dates, of releases, sort nothing."""
+    newest_first, days = DAYS.to_numpy()[::-1], DAYS.strftime("%Y-%m-%d").to_numpy()
+    for name in ("commit_date", "committer_date", "date"):
+        changes = history(authored=newest_first, measured_at=days, **{name: days}).perf.change_points()
+        assert changes.attrs["order"] == name
+    released = np.where(np.arange(N) % 6 == 0, days[::-1], "unknown")
+    assert history(range(N), released=released).perf.change_points().attrs["order"] == "commit"
+
+
 def test_some_dates_say_the_order():
     """Where dates of some labels ascend or descend as stored, the others lie between them."""
     when = DAYS.strftime("%Y-%m-%d").to_numpy().astype(object)

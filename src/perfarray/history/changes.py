@@ -104,15 +104,15 @@ def change_points(
     Returns
     -------
     Dataset
-        Labels lie as stored; `position` is their place in time, from 0. Along `dim`: `value` of the commit with `value_lower` and
-        `value_upper`; `segment_mean`; `n_units`, the independent units; `relative_noise`, the spread relative to that of the history;
-        `segment`, its number from 0; `change`, True at the first commit of a new segment; `probability` of a change. Where `change`, else
-        NaN, "" or False: `estimate` (after / before), `lower`, `upper`; `pvalue`, the chance of such a step anywhere in a stable history;
-        `verdict` (`faster`, `slower`, `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it (95 %); `cause`
-        (`code` or `host`); `common`, whether many benchmarks changed with it. By series: `n` commits; `pvalue_any` of the largest change;
-        `noise`, the relative standard deviation of a commit, and `within`, the part that its repetitions explain; `correlation` of
-        neighbours; `drifting`, whether a line describes the series better than steps. By commit: `n_common`, how many benchmarks changed
-        together. With `online`, also `alarm` along `dim`.
+        Labels lie as stored; the coordinate `position` is their place in time, from 0. Along `dim`: `value` of the commit with
+        `value_lower` and `value_upper`; `segment_mean`; `n_units`, the independent units; `relative_noise`, the spread relative to that of
+        the history; `segment`, its number from 0; `change`, True at the first commit of a new segment; `probability` of a change. Where
+        `change`, else NaN, "" or False: `estimate` (after / before), `lower`, `upper`; `pvalue`, the chance of such a step anywhere in a
+        stable history; `verdict` (`faster`, `slower`, `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it
+        (95 %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with it. By series: `n` commits; `pvalue_any` of the
+        largest change; `noise`, the relative standard deviation of a commit, and `within`, the part that its repetitions explain;
+        `correlation` of neighbours; `drifting`, whether a line describes the series better than steps. By commit: `n_common`, how many
+        benchmarks changed together. With `online`, also `alarm` along `dim`.
 
     Raises
     ------
@@ -188,8 +188,8 @@ def change_points(
         result = result.drop_vars(dim)
     result = result.assign({"pvalue_any": pvalues} | _common(result, dim, across))
     result = result.drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
-    result["position"] = xr.Variable(dim, np.arange(len(labels)), {"long_name": f"place of the {dim} in time"})
-    result = result.isel({dim: in_time.ranks})
+    position = xr.Variable(dim, np.arange(len(labels)), {"long_name": f"place of the {dim} in time"})
+    result = result.assign_coords(position=position).isel({dim: in_time.ranks})
     consequence = "no change in favour of the stopped side is called one, and the limit towards the unknown is open"
     limit_note = data.stopped_note(consequence) if data.n_stopped else None
     return with_notes(result, *data.notes, in_time.note, *alternating, limit_note, checks=("changes",))

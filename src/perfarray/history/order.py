@@ -147,13 +147,14 @@ def _checked(order: Order, array: xr.DataArray, dim: str) -> Order:
 
 
 def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
-    """Return the order by dates: of the labels, of a coordinate that is called so, else of any other.
+    """Return the order by dates: of the labels, of a coordinate that is called after the dim or `date`, else of any other.
 
     Where there is none, return why dates by name of the coordinate do not give it.
     """
-    usual = [name for name in (dim, f"{dim}_date", "date") if name in array.coords]
-    along = {str(name): coord.dims for name, coord in array.coords.items() if dim in coord.dims and name not in usual}
-    others = [name for name, dims in along.items() if dims == (dim,) or is_moment(name)]
+    along = {str(name): coord.dims for name, coord in array.coords.items() if dim in coord.dims}
+    names = [name for name, dims in along.items() if dims == (dim,) or is_moment(name)]
+    usual = [name for name in (dim, f"{dim}_date", "date", *(name for name in names if name.startswith(dim))) if name in names]
+    others = [name for name in names if name not in usual]
     orders: dict[str, Integers] = {}
     reasons: dict[str, str] = {}
     for name in (*usual, *others):
@@ -162,8 +163,8 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
         except ValueError as error:
             reasons[name] = f"in {name!r}, {error}"
             continue
-        # One date of all is that of the measurement.
-        if dates.nunique() < 2:
+        # One date of all is that of the measurement, and few dates are those of releases.
+        if dates.nunique() < 2 or 2 * dates.count() < len(dates):
             continue
         positions = _sorted(dates)
         if positions is None:
@@ -184,7 +185,7 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
 def dates_along(array: xr.DataArray, name: str, dim: str) -> "pd.Series[Any]":
     """Return the date of each label of a dim by a coordinate, which may be its labels; NaT where it has none."""
     coord = array.coords[name] if name in array.coords else array[dim]
-    is_number = str(coord.values.flat[0]).replace(".", "").isdigit()
+    is_number = coord.dtype.kind in "iuf" or str(coord.values.flat[0]).isdigit()
     # Numbers that are not called dates count something else.
     return pd.Series(pd.NaT, index=range(array.sizes[dim])) if is_number and not is_moment(name) else earliest_dates(coord, dim)
 

@@ -156,7 +156,7 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
         raise ValueError(f"changes= has no segments along {dim!r}; give the result of change_points(times, dim={dim!r})")
     segment = changes["segment"]
     labelled = dim in array.coords
-    if segment.sizes[dim] != array.sizes[dim] or (labelled and not segment[dim].equals(array[dim].reset_coords(drop=True))):
+    if segment.sizes[dim] != array.sizes[dim] or (labelled and not segment.indexes[dim].equals(array.indexes[dim])):
         raise ValueError(f"changes= has other labels along {dim!r} than the timings; find them in the same timings")
     return segment.reset_coords(drop=True).astype(float)
 

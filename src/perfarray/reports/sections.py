@@ -212,7 +212,9 @@ def _verdicts(section: Section) -> str:
     if not end:
         return section.notes[-1] if is_history else _sentence(ONE_SIDED.removesuffix("."))
     counts = ", ".join(f"{number} {verdict}" for verdict, number in table["verdict"].iloc[:end].value_counts(sort=False).items())
-    counts = f"Changes along the {plural(str(result.attrs['dim']))}: {counts}" if is_history else counts
+    if is_history:
+        assumed = any(note.code == "assumed_order" for note in perfarray.notes(result))
+        counts = f"Changes along the {plural(str(result.attrs['dim']))}{', if the first is the oldest' if assumed else ''}: {counts}"
     labels = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in table.index[end:]]
     suites = [f"{label} together {change}" for label, change in zip(labels, table["change"].iloc[end:], strict=True)]
     return "; ".join([counts, *suites]) + "."
