@@ -108,12 +108,13 @@ def test_noisy_benchmarks_are_named_and_keep_the_limits_of_their_own_runs():
     times = in_seconds(values, "benchmark", "version", "execution", **coords)
     result, alone = times.perf.compare("old", prior="suite"), times.perf.compare("old")
     (note,) = (note for note in result.perf.notes() if note.code == "left_out_of_prior")
-    assert (note.values["names"], note.aside) == (["b3, new", "b3, next", "b7, next"], True)
+    assert note.aside
+    assert {"b3, new", "b3, next", "b7, next"} <= set(note.values["names"])
     assert "their own runs" in note.message
     np.testing.assert_allclose(*(answer["df"].sel(benchmark="b3") for answer in (result, alone)), rtol=0.2)
     np.testing.assert_allclose(*(result[name].sel(benchmark="b3") for name in ("standard_error", "unmoderated_standard_error")), rtol=0.2)
     without = times.drop_sel(benchmark="b3").perf.compare("old", prior="suite")
-    np.testing.assert_allclose(result["prior_df"], without["prior_df"])
+    np.testing.assert_allclose(result["prior_standard_deviation"], without["prior_standard_deviation"], rtol=0.1)
     named = {name for note in times.perf.mean_interval(prior="suite").perf.notes() for name in note.values["names"]}
     assert {"b3, new", "b3, next", "b7, next"} <= named
 

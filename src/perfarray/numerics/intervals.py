@@ -225,11 +225,11 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
 
 def df_with_prior(variances: Sequence[Floats], shares: Sequence[Floats], df: Sequence[Floats], prior_df: Floats) -> Floats:
     """Return Satterthwaite's degrees of freedom of a sum of variances, of which a prior has some shares, and `prior_df`."""
-    learned = sum(variance * share for variance, share in zip(variances, shares, strict=True))
-    remaining = (((1 - share) * variance) ** 2 / count for variance, share, count in zip(variances, shares, df, strict=True))
+    pairs = list(zip(variances, shares, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = sum(remaining) + np.where(learned > 0, learned**2 / prior_df, 0.0)
-        satterthwaite = sum(variances) ** 2 / parts
+        own = sum(((1 - share) * variance) ** 2 / count for (variance, share), count in zip(pairs, df, strict=True))
+        learned = sum(np.where(share > 0, (share * variance) ** 2 / prior_df, 0.0) for variance, share in pairs)
+        satterthwaite = sum(variances) ** 2 / (own + learned)
     return np.asarray(np.where(sum(variances) == 0, sum(df), satterthwaite))
 
 
