@@ -8,7 +8,7 @@ from typing import Final
 
 LIMITS: Final = "estimate lower upper n "
 TOGETHER: Final = "suite_correlation suite_correlation_pvalue "
-LEARNED: Final = "prior_df prior_standard_deviation standard_error unmoderated_standard_error "
+LEARNED: Final = "prior_df prior_standard_deviation prior_pvalue standard_error unmoderated_standard_error "
 SESSIONS: Final = "session_standard_deviation session_df within_lower within_upper "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = (
