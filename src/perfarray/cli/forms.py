@@ -27,7 +27,8 @@ Row = dict[str, Any]
 TABLE: Final = "table"
 SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
 
-OF_MARKS: Final = ("by_pvalue",)  # codes of notes that say what a mark in a table means
+# Codes of notes that stand below a table whatever is explained: on a mark in it, and on what its suite row does not show
+OF_MARKS: Final = ("by_pvalue", "common_shift", "rows_differ")
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
 

@@ -38,6 +38,24 @@ def check_label(
     return check_sides(array.isel({dim: np.asarray(list(candidates))}), array.isel({dim: position}), levels, dim, aligned)
 
 
+def never_together(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim: str | None) -> tuple[Note, ...]:
+    """Return a note on the benchmarks that both sides have, but at different labels of some dim, such as machines: they have no ratio."""
+    names = [str(name) for name in old.dims if name not in (*levels, BENCHMARK) and name in new.dims and old.sizes[name] > 1]
+    if BENCHMARK not in new.dims or BENCHMARK not in old.dims or not names or is_chunked(new) or is_chunked(old):
+        return ()
+    candidate, baseline = (side.variable.notnull().any([level for level in levels if level in side.dims]) for side in (new, old))
+    apart = candidate.any(names) & baseline.any(names) & ~(candidate & baseline).any(names)
+    benchmarks = apart.any([other for other in apart.dims if other != BENCHMARK]).values
+    if not benchmarks.any():
+        return ()
+    labels = np.asarray(new[BENCHMARK].values)[benchmarks].tolist()
+    text = (
+        f"{len(labels)} of {new.sizes[BENCHMARK]} benchmarks were measured on both sides, but never at one label of {listed(names)}: "
+        f"{listed(labels, 5)}. They have no ratio. Measure both sides at one label, or select a label for each side and compare these."
+    )
+    return (Note("never_together", text, {"labels": [str(label) for label in labels], "dims": names}),)
+
+
 def check_systems(array: xr.DataArray, levels: Sequence[str], dim: str, aligned: Sequence[str] = ()) -> tuple[Note, ...]:
     """Check all labels of a dim as `check_sides` does."""
     notes = [check_label(array, position, range(position), levels, dim, aligned) for position in range(1, array.sizes[dim])]

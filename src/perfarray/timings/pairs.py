@@ -16,7 +16,7 @@ from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, L
 from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
-from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems
+from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, never_together
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
 from perfarray.timings.validation import listed
@@ -181,7 +181,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
     old, new = take(array, dim, positions[0]), take(array, dim, rest)
     notes = (*check_label(array, positions[0], rest_positions, nest, dim, aligned), *candidate.notes)
-    notes = (*notes, *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
+    notes = (*notes, *never_together(new, old, nest, dim), *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
@@ -308,6 +308,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
     differing = check_sides(new, old, candidate.levels, dim, aligned)
+    differing = (*differing, *never_together(new, old, candidate.levels, dim))
     notes = (*differing, *joined_notes(candidate.notes, baseline.notes), *validity_notes(new, old, dim))
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
