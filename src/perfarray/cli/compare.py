@@ -132,7 +132,7 @@ def compare(
         lines=lines,
         legend=explanation,
     )
-    give(answer, target, sentences)
+    give(answer, target, sentences, OPTIONS)
 
 
 def _check_both_sides(compared: Comparison) -> None:

@@ -14,7 +14,7 @@ from perfarray.timings.pairs import Pair, labels_along
 from perfarray.timings.resolve import Timings
 
 MEASURED_IN_ROUNDS: Final = "measured_in_rounds"
-LEVEL: Final = 0.01
+LEVEL: Final = 0.005
 LEAST: Final = 0.3  # correlation from which on pairs have narrower limits, at ten units
 
 
@@ -34,7 +34,7 @@ def rounds_note(pair: Pair) -> Note | None:
         f"{units.capitalize()} of one label move together on both sides (mean correlation {correlation:.2f}, p {pvalue:.2g}), as those of "
         f"one round of measurements do. If they are rounds, paired={level!r} compares inside each, with narrower limits."
     )
-    return Note(MEASURED_IN_ROUNDS, text, {"level": level, "correlation": correlation, "pvalue": pvalue})
+    return Note(MEASURED_IN_ROUNDS, text, {"level": level, "correlation": correlation, "pvalue": pvalue}, aside=True)
 
 
 def _rows(side: Timings, dim: str | None) -> Floats:

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.numerics.shifts import common_shift
+from perfarray.comparisons.numerics.shifts import MANY, common_shift
 from perfarray.conventions import INTERVAL_LEVEL
 from perfarray.timings.notes import Note, check
 from perfarray.timings.settings import OF_MACHINES
@@ -33,8 +33,8 @@ def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
     names = ("estimate", "lower", "upper", "df", INTERVAL_LEVEL)
     estimate, lower, upper, df, level = (result[name].transpose(..., across).values for name in names)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = np.where(np.isnan(df), np.inf, df)  # of order statistics and the bootstrap
-        width = 2 * stdtrit(np.minimum(df, 1e9), (1 + level) / 2)
+        df = np.where(np.isnan(df), MANY, np.minimum(df, MANY))  # of order statistics and the bootstrap
+        width = 2 * stdtrit(df, (1 + level) / 2)
         shifts = common_shift(np.log(estimate), np.log(upper / lower) / width, df)
     if not shifts.common.any():
         return None

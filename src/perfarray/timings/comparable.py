@@ -38,7 +38,7 @@ def check_label(
     return check_sides(array.isel({dim: np.asarray(list(candidates))}), array.isel({dim: position}), levels, dim, aligned)
 
 
-def never_together(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim: str | None) -> tuple[Note, ...]:
+def never_together(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[Note, ...]:
     """Return a note on the benchmarks that both sides have, but at different labels of some dim, such as machines: they have no ratio."""
     names = [str(name) for name in old.dims if name not in (*levels, BENCHMARK) and name in new.dims and old.sizes[name] > 1]
     if BENCHMARK not in new.dims or BENCHMARK not in old.dims or not names or is_chunked(new) or is_chunked(old):

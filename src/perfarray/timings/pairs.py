@@ -181,7 +181,7 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
     old, new = take(array, dim, positions[0]), take(array, dim, rest)
     notes = (*check_label(array, positions[0], rest_positions, nest, dim, aligned), *candidate.notes)
-    notes = (*notes, *never_together(new, old, nest, dim), *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
+    notes = (*notes, *never_together(new, old, nest), *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
@@ -308,7 +308,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
     differing = check_sides(new, old, candidate.levels, dim, aligned)
-    differing = (*differing, *never_together(new, old, candidate.levels, dim))
+    differing = (*differing, *never_together(new, old, candidate.levels))
     notes = (*differing, *joined_notes(candidate.notes, baseline.notes), *validity_notes(new, old, dim))
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)

@@ -49,6 +49,12 @@ RECORDS: Final = frozenset({
 })  # fmt: skip
 # Words that make a setting of such a name, as `warmup_time` is
 SETTINGS: Final = frozenset({"dirty", "measurement", "type", "warmup"})
+# Words in names of settings that are known to change what is measured; others are named without a warning
+EFFECTIVE: Final = frozenset({
+    "affinity", "aslr", "build", "bytes", "compiler", "configuration", "copies", "debug", "debugger", "dirty", "elements", "forks",
+    "gc", "gomaxprocs", "goos", "governor", "jdk", "jmh", "jre", "jvm", "kernel", "measurement", "os", "python", "runtime", "scaling",
+    "threads", "turbo", "version", "vm", "warmup",
+})  # fmt: skip
 NO_SETTINGS: Final = frozenset({*LEVELS, *MARKS, *HISTORY, BENCHMARK, ESTIMATED, LOOPS, SUITE, VALID, VERSION, "file", "baseline"})
 # Dims whose labels are programs that are compared with each other: what describes them is what is compared
 PROGRAMS: Final = (BENCHMARK, "program")
@@ -67,9 +73,14 @@ class Difference(NamedTuple):
     cells: xr.DataArray
 
 
+def words_in(name: str) -> list[str]:
+    """Return the words in the name of a coordinate: `cpuModel` and `cpu-model` are `cpu`, `model`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").split("_")
+
+
 def is_setting(name: str) -> bool:
     """Return whether a coordinate of this name is a setting, and not the record of a run such as its date."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").split("_")
+    words = words_in(name)
     if name in NO_SETTINGS:
         return False
     return name in OF_MACHINES or not SETTINGS.isdisjoint(words) or RECORDS.isdisjoint(words)
@@ -124,7 +135,8 @@ def notes_on(differing: Sequence[Difference], new: xr.DataArray, old: xr.DataArr
         )
         if any(difference.name == COPIES for difference in settings) and new.attrs.get("better") != HIGHER:
             text += " A time does not count copies, a rate does (metric='ratio', where the files have it)."
-        notes.append(Note(SETTINGS_DIFFER, text, _values(settings)))
+        effective = any(not EFFECTIVE.isdisjoint(words_in(difference.name)) for difference in settings)
+        notes.append(Note(SETTINGS_DIFFER, text, _values(settings), aside=not effective))
     return tuple(notes)
 
 
