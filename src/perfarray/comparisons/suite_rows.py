@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.numerics.shifts import MANY, common_shift
+from perfarray.comparisons.numerics.shifts import MANY, CommonShift, common_shift
 from perfarray.conventions import INTERVAL_LEVEL
 from perfarray.timings.notes import Note, check
 from perfarray.timings.settings import OF_MACHINES
@@ -26,23 +26,29 @@ def suite_row_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return _common_shift_note(result, str(across[0])), _rows_differ_note(result)
 
 
-def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
-    """Return the note that most benchmarks moved by one factor; of several comparisons it has the largest."""
+def shifts_of(result: xr.Dataset, across: str) -> CommonShift:
+    """Return the common shift of the benchmarks for every suite row of a comparison, from their intervals."""
     from scipy.special import stdtrit
 
     names = ("estimate", "lower", "upper", "df", INTERVAL_LEVEL)
     estimate, lower, upper, df, level = (result[name].transpose(..., across).values for name in names)
+    df = np.where(np.isnan(df), MANY, np.minimum(df, MANY))  # of order statistics and the bootstrap
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = np.where(np.isnan(df), MANY, np.minimum(df, MANY))  # of order statistics and the bootstrap
-        width = 2 * stdtrit(df, (1 + level) / 2)
-        shifts = common_shift(np.log(estimate), np.log(upper / lower) / width, df)
+        return common_shift(np.log(estimate), np.log(upper / lower) / (2 * stdtrit(df, (1 + level) / 2)), df)
+
+
+def _common_shift_note(result: xr.Dataset, across: str) -> Note | None:
+    """Return the note that most benchmarks moved by one factor; of several comparisons it has the largest."""
+    from scipy.special import stdtrit
+
+    shifts = shifts_of(result, across)
     if not shifts.common.any():
         return None
     index = np.unravel_index(np.argmax(np.where(shifts.common, np.abs(shifts.shift), -1.0)), shifts.common.shape)
     shift, error, freedom, moved = (float(field[index]) for field in shifts[:4])
     half_width = error * stdtrit(freedom, (1 + float(result.attrs["confidence_level"])) / 2)
     factor, low, high = (float(np.exp(end)) for end in (shift, shift - half_width, shift + half_width))
-    number = int(np.isfinite(estimate[index]).sum())
+    number = int(result["estimate"].transpose(..., across).notnull().values[index].sum())
     subject = f"All {number} benchmarks" if moved == number else f"{moved:.0f} of {number} benchmarks"
     several = f" in {int(shifts.common.sum())} of {shifts.common.size} comparisons, in one of them" if shifts.common.size > 1 else ""
     text = (
