@@ -38,7 +38,7 @@ def round_correlation(new: Floats, old: Floats) -> tuple[float, float]:
     if n < MIN_UNITS or not varying.any():
         return np.nan, np.nan
     directions = [_directions(side[varying][:, complete]) for side in sides]
-    if np.allclose(*directions, rtol=0.0, atol=1e-9):
+    if np.allclose(directions[0], directions[1], rtol=0.0, atol=1e-9):
         return np.nan, np.nan
     first, second = (_directions(side.mean(axis=0)) for side in directions)
     correlation = min(float(first @ second), 1.0)
@@ -54,7 +54,7 @@ def _directions(units: Floats) -> Floats:
     """Return units as distances from their mean, of length 1."""
     distances = units - units.mean(axis=-1, keepdims=True)
     size = np.sqrt((distances**2).sum(axis=-1, keepdims=True))
-    return np.divide(distances, size, out=np.zeros_like(distances), where=size > 0)
+    return np.asarray(np.divide(distances, size, out=np.zeros_like(distances), where=size > 0))
 
 
 def _orders(n: int) -> Integers:
