@@ -84,6 +84,16 @@ def test_sessions_of_several_machines_are_compared_as_sets():
     assert "machine m1 against m1, m2" in notes_on(sides(sessions=4, machine=(("version", "session"), hosts)))["different_machines"].message
 
 
+def test_counters_are_no_settings():
+    """Numbers that were measured beside the times differ in any two sides; texts of repetitions may be settings."""
+    times = sides(sessions=3)
+    counter = (("version", "session"), np.arange(6).reshape(2, 3))
+    along = (("benchmark", "version"), np.array([[10.5, 11.5], [7.25, 7.0]]))
+    assert not notes_on(times.assign_coords(faults=counter, rss_mb=along))
+    kernels = (("version", "session"), np.array([["6.1"] * 3, ["6.8"] * 3], dtype=object))
+    assert "kernel 6.8 against 6.1" in notes_on(times.assign_coords(kernel=kernels))["settings_differ"].message
+
+
 def test_many_settings_are_counted():
     """Six are named; what is not known to matter is no warning."""
     note = notes_on(sides(**{f"knob{place}": [0, 1] for place in range(9)}))["settings_differ"]

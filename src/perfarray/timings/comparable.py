@@ -8,7 +8,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, CENSORED, SUITE
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.settings import differences, differing_cells, notes_on, settings_along, values_of
+from perfarray.timings.settings import OF_MACHINES, differences, differing_cells, notes_on, settings_along, values_of
 from perfarray.timings.validation import listed
 from perfarray.timings.zeros import cell_names
 
@@ -24,7 +24,7 @@ def check_sides(
     suites = None if dim == SUITE else differing_cells(SUITE, new, old, levels)
     if suites is not None:
         raise ValueError(_refusal(new, old, suites, dim))
-    names = dict.fromkeys((*aligned, *settings_along(new, dim)))
+    names = dict.fromkeys((*(name for name in aligned if not {dim, name} <= {*OF_MACHINES}), *settings_along(new, dim)))
     return notes_on(differences(new, old, levels, dim, list(names)), new, old)
 
 

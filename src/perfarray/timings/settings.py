@@ -89,11 +89,22 @@ def is_setting(name: str) -> bool:
 def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
     """Return the names of the settings that a comparison along `dim` has beside what it compares, machines first."""
     names = [str(name) for name in array.coords if name != dim and name not in array.dims and is_setting(str(name))]
+    names = [name for name in names if name in OF_MACHINES or not _is_counter(name, array.coords[name].variable)]
     if dim in OF_MACHINES or dim in PROGRAMS:
         return [name for name in names if name in CONCURRENCY]
     topic = str(dim).partition("_")[0]
     names = [name for name in names if name.partition("_")[0] != topic]
     return sorted(names, key=lambda name: OF_MACHINES.index(name) if name in OF_MACHINES else len(OF_MACHINES))
+
+
+def _is_counter(name: str, variable: xr.Variable) -> bool:
+    """Return whether numbers were measured: they vary with repetitions, or have decimals under a name that means nothing here."""
+    if variable.dtype.kind not in "iuf":
+        return False
+    inner = [dim for dim in variable.dims if dim in LEVELS]
+    if inner and bool((variable.max(inner) != variable.min(inner)).any()):
+        return True
+    return EFFECTIVE.isdisjoint(words_in(name)) and bool((variable % 1 > 0).any())
 
 
 def differences(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim: str | None, names: Sequence[str]) -> list[Difference]:
@@ -114,14 +125,17 @@ def notes_on(differing: Sequence[Difference], new: xr.DataArray, old: xr.DataArr
     """Return the note on different machines, and that on other settings."""
     of_machines = [difference for difference in differing if difference.name in OF_MACHINES]
     names = {difference.name for difference in of_machines if _describes_machine(difference)}
-    identified = {name for name in (*MODELS[:6], *HOSTS) if name in new.coords and name in old.coords} - names
-    if names <= {*CLOCKS} and identified:  # one machine, at another clock
+    sides = [
+        {name for name in OF_MACHINES if name in side.coords and _stated(side.coords[name].variable).values.any()} for side in (new, old)
+    ]
+    alike = sides[0] & sides[1] - names
+    if names <= {*CLOCKS} and not alike.isdisjoint((*MODELS, *HOSTS)):  # one machine, at another clock
         names = set()
     machines = [difference for difference in of_machines if difference.name in names]
     settings = [difference for difference in differing if difference not in machines]
     notes = []
     if machines:
-        only_names = names <= {*HOSTS} and bool(identified)
+        only_names = names <= {*HOSTS} and not alike.isdisjoint((*MODELS, *COUNTS))
         same = "The recorded hardware is the same, and only the names of the hosts differ. " if only_names else ""
         text = (
             f"The sides were measured on different machines (candidate against baseline): {_listed(machines)}. {same}"
