@@ -24,7 +24,7 @@ def rounds_note(pair: Pair) -> Note | None:
     level = pair.candidate.levels[0]
     if pair.baselines or pair.bounded or is_chunked(new) or is_chunked(old) or labels_along(new, level) != labels_along(old, level):
         return None
-    sides = _rows(pair.candidate, pair.dim), _rows(pair.baseline, pair.dim)
+    sides = _rows(pair.candidate, pair), _rows(pair.baseline, pair)
     answers = [round_correlation(candidate, sides[1][0]) for candidate in sides[0]]
     correlation, pvalue = min(answers, key=lambda answer: (np.isnan(answer[1]), answer[1]))
     if not (pvalue * len(answers) <= LEVEL and correlation >= LEAST):
@@ -37,10 +37,11 @@ def rounds_note(pair: Pair) -> Note | None:
     return Note(MEASURED_IN_ROUNDS, text, {"level": level, "correlation": correlation, "pvalue": pvalue}, aside=True)
 
 
-def _rows(side: Timings, dim: str | None) -> Floats:
-    """Return the unit means of a side, (labels compared, all other cells, units)."""
-    outer = [name for name in side.array.dims if name not in (dim, *side.levels)]
-    along = [dim] if dim in side.array.dims else []
-    values = side.array.variable.transpose(*along, *outer, *side.levels).values
-    means = unit_means(values, len(side.levels))
+def _rows(side: Timings, pair: Pair) -> Floats:
+    """Return the unit means of a side, (labels compared, all other cells, units); a dim that this side lacks is that of the other."""
+    sizes = {**pair.baseline.array.sizes, **pair.candidate.array.sizes}
+    outer = {name: size for name, size in sizes.items() if name not in (pair.dim, *side.levels)}
+    along = [pair.dim] if pair.dim in side.array.dims else []
+    variable = side.array.variable.set_dims({**outer, **side.array.sizes}).transpose(*along, *outer, *side.levels)
+    means = unit_means(np.asarray(variable.values), len(side.levels))
     return np.asarray(means.reshape(means.shape[0] if along else 1, -1, means.shape[-1]))
