@@ -65,8 +65,7 @@ def test_what_is_known_of_labels_stays(times):
     known = {"python": np.array(["3.6", "3.7"], dtype=object), "debug": [True, False], "year": [1, 2]}
     times = times.assign_coords({name: ("version", values) for name, values in known.items()})
     with pytest.warns(perfarray.PerfarrayWarning, match=r"python 3\.7 against 3\.6; debug False against True"):
-        ratio = times.perf.compare("old")
-    both = perfarray.combine({"ratio": ratio, "mean": times.perf.mean_interval()})
+        both = perfarray.combine({"ratio": times.perf.compare("old"), "mean": times.perf.mean_interval()})
     for name, values in known.items():
         assert both[name].sel(version=["old", "new"]).values.tolist() == list(values)
     assert both["debug"].dtype == bool

@@ -87,8 +87,12 @@ def is_setting(name: str) -> bool:
 
 
 def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
-    """Return the names of the settings that a comparison along `dim` has beside what it compares, machines first."""
-    names = [str(name) for name in array.coords if name != dim and name not in array.dims and is_setting(str(name))]
+    """Return the names of the settings that a comparison along `dim` has beside what it compares, machines first.
+
+    Lazy coordinates are passed over: looking at them would compute them.
+    """
+    names = [str(name) for name, values in array.coords.items() if name not in (dim, *array.dims) and not is_chunked(values)]
+    names = [name for name in names if is_setting(name)]
     names = [name for name in names if name in OF_MACHINES or not _is_counter(name, array.coords[name].variable)]
     if dim in OF_MACHINES or dim in PROGRAMS:
         return [name for name in names if name in CONCURRENCY]
@@ -111,7 +115,8 @@ def differences(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim
     """Return in which of some coordinates both sides differ, in cells that are measured on both."""
     differing = []
     for name in names:
-        cells = differing_cells(name, new, old, levels)
+        lazy = name in old.coords and is_chunked(old.coords[name])
+        cells = None if lazy else differing_cells(name, new, old, levels)
         if cells is None:
             continue
         values, baseline_values = values_of(name, new, old, cells, levels)
@@ -123,10 +128,13 @@ def differences(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str], dim
 
 def notes_on(differing: Sequence[Difference], new: xr.DataArray, old: xr.DataArray) -> tuple[Note, ...]:
     """Return the note on different machines, and that on other settings."""
+    if not differing:
+        return ()
     of_machines = [difference for difference in differing if difference.name in OF_MACHINES]
     names = {difference.name for difference in of_machines if _describes_machine(difference)}
     sides = [
-        {name for name in OF_MACHINES if name in side.coords and _stated(side.coords[name].variable).values.any()} for side in (new, old)
+        {name for name in settings_along(side, None) if name in OF_MACHINES and _stated(side.coords[name].variable).values.any()}
+        for side in (new, old)
     ]
     alike = sides[0] & sides[1] - names
     if names <= {*CLOCKS} and not alike.isdisjoint((*MODELS, *HOSTS)):  # one machine, at another clock
