@@ -332,7 +332,7 @@ def test_complete_separations_are_seen_by_ranks(chunks):
     assert (ranked["verdict"] == "slower").all()
     np.testing.assert_allclose(ranked["pvalue"], 2 / 12870)
     assert ((ranked["lower"] > 1) & (ranked["upper"] < 1.3) & (ranked["kind"] == "bounded")).all()
-    assert [note.code for note in ranked.perf.notes()] == ["suite_unadjusted"]
+    assert [note.code for note in ranked.perf.notes()] == ["suite_unadjusted", "common_shift"]
     assert not separated(1).perf.compare("old", statistic="median", method="rank").perf.notes()
     with collecting_notes() as told:
         ordered = separated().perf.compare("old", statistic="median", correction="holm")

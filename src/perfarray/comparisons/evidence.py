@@ -11,6 +11,7 @@ import xarray as xr
 from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
+from perfarray.comparisons.rounds import rounds_note
 from perfarray.comparisons.sessions import Sessions, noise_between, single_session
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.comparisons.turns import sequence_note
@@ -107,7 +108,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         pair_notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
         whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in pair_notes if note))
     attrs, notes = _describe(whole, options, rules, evidence | {"_estimate": estimate})
-    notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
+    notes += [sequence_note(times, baseline, pair), rounds_note(pair)] if options.paired is None else []
     notes = list[Note | None](first_of_each_code([note for note in notes if note]))
     return Measured(
         pair=pair,

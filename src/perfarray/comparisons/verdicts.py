@@ -15,6 +15,7 @@ from perfarray.comparisons.intervals import RATIO_OUTPUTS
 from perfarray.comparisons.medians import BEYOND, MEDIAN
 from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.priors import PRIOR
+from perfarray.comparisons.suite_rows import SUITE_ROW
 from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_pairs, adjust_tests, judge
@@ -85,6 +86,7 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
                 specific,
                 DECIDING,
                 ZERO_MEANS,
+                SUITE_ROW,
                 *((PRIOR,) if options.rules.prior else ()),
                 *(() if declared else (MOVEMENT,)),
             )

@@ -204,7 +204,7 @@ TAGS = "tags"
 OF_SUITE = "suite_"
 
 # Codes of the notes on suite rows
-SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
+SUITE_NOTES = ("move_together", "incomplete_units", "several_suites", "common_shift", "rows_differ")
 
 
 def _results_by_suite(

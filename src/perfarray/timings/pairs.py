@@ -16,7 +16,7 @@ from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, L
 from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
-from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
+from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, never_together
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
 from perfarray.timings.units import one_process_note
@@ -178,14 +178,14 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
         raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
     if len(labels) == 1:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
-    array, differing = align_sides(array, nest, dim)
+    array, aligned = align_sides(array, nest, dim)
     rest_positions = np.array([position for position in range(len(labels)) if position != positions[0]])
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
     old, new = take(array, dim, positions[0]), take(array, dim, rest)
-    notes = (*candidate.notes, *differing, *check_label(array, positions[0], rest_positions, nest, dim))
-    notes = (*notes, *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
+    notes = (*check_label(array, positions[0], rest_positions, nest, dim, aligned), *candidate.notes)
+    notes = (*notes, *never_together(new, old, nest), *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
@@ -194,11 +194,11 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
     nest, labels = candidate.levels, _labels_compared(candidate.array, dim, candidate.levels)
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
-    array, differing = align_sides(candidate.array, nest, dim)
+    array, aligned = align_sides(candidate.array, nest, dim)
     array = array if dim in array.coords else _relabelled(array, dim, dim, labels)
     names = np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object)
     old = _relabelled(array, dim, BASELINE, names)
-    notes = (*candidate.notes, *differing, *check_systems(array, nest, dim), *validity_notes(array, array, dim))
+    notes = (*check_systems(array, nest, dim, aligned), *candidate.notes, *validity_notes(array, array, dim))
     return Pair(candidate._replace(array=array), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes, baselines=BASELINE)
 
 
@@ -294,7 +294,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         several, label = listed(labels_along(old, name)), new.coords[name].values
         selection = f"of one of them ({label.item()!r})" if label.ndim == 0 else f"named by it along {listed(new.coords[name].dims)}"
         raise ValueError(f"the baseline has the labels {several} along {name!r} and the data are {selection}; select one of the baseline's")
-    new, old, differing = _of_one_label_each(new, old, candidate.levels)
+    new, old, aligned = _of_one_label_each(new, old, candidate.levels)
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
         new_labels, old_labels = labels_along(new, name), labels_along(old, name)
@@ -311,8 +311,9 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             new, old = new.sel({name: common}), old.sel({name: common})
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
-    checks = (*check_sides(new, old, candidate.levels, dim), *validity_notes(new, old, dim))
-    notes = (*joined_notes(candidate.notes, baseline.notes), *differing, *checks)
+    differing = check_sides(new, old, candidate.levels, dim, aligned)
+    differing = (*differing, *never_together(new, old, candidate.levels))
+    notes = (*differing, *joined_notes(candidate.notes, baseline.notes), *validity_notes(new, old, dim))
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"
@@ -321,15 +322,12 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
 
 
-def _of_one_label_each(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray, tuple[Note, ...]]:
-    """Remove the dims of which each side has one label, another one, as two reports of two machines have."""
+def _of_one_label_each(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
+    """Remove the dims of which each side has one label, another one, as two reports of two machines have; name them."""
     names = [str(name) for name in new.dims if name in old.dims and name not in (*levels, BENCHMARK)]
     names = [name for name in names if new.sizes[name] == old.sizes[name] == 1 and labels_along(new, name) != labels_along(old, name)]
-    if not names:
-        return new, old, ()
-    sides = [(side, [labels_along(array, name)[0] for name in names]) for side, array in (("data", new), ("baseline", old))]
     first = dict.fromkeys(names, 0)
-    return new.isel(first), old.isel(first), (different_labels(names, sides),)
+    return new.isel(first), old.isel(first), names
 
 
 def _evenly_chunked(pair: Pair) -> Pair:
