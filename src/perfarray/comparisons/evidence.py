@@ -236,7 +236,7 @@ def _describe(
     attrs |= {"paired": options.paired} if options.paired else {}
     attrs |= {"equivalence_risk": rules.equivalence_risk} if rules.equivalence_risk is not None else {}
     consequence = STOPPED if options.medians and not options.drawn else ONLY_WORSE
-    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(consequence)]
+    notes = [*pair.notes, *pair.unit_notes, pair.stopped_note(consequence)]
     lazy = is_chunked(estimate)
     if across in array.dims:
         estimate = estimate.where(~pair.itself.variable, 1.0) if pair.baselines else estimate

@@ -312,7 +312,7 @@ def relative_variation(
     attrs = runs.describe(random=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
     attrs = _describe_drawn(attrs, result, named=n_resamples is not None)
     checks = (MEASURED, "suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.checks)
-    return describe_one(result.drop_vars("_draws"), runs.system, attrs, data.selected, checks=checks)
+    return describe_one(result.drop_vars("_draws"), runs.system, attrs, *data.unit_notes, checks=checks)
 
 
 def _describe_drawn(attrs: dict[str, Hashable], result: xr.Dataset, *, named: bool) -> dict[str, Hashable]:

@@ -241,7 +241,7 @@ def describe_two(
         text += f"; each ratio is over the benchmarks measured on both sides{suites_hint(array, across) if suites is None else ''}"
         missing = Note("unmatched", text, {"labels": [str(label) for label in lacking], "dim": across})
     slow = slow_end_note([attrs.get("statistic")], systems.better)
-    remarks = (*pair.notes, copies_note(pair), slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
+    remarks = (*pair.notes, copies_note(pair), slow, *pair.unit_notes, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
     return with_notes(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
 
 

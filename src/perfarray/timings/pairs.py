@@ -12,11 +12,12 @@ import numpy.typing as npt
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
+from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS, plural
 from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
+from perfarray.timings.crossed import label_name, paired_units, unit_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
 from perfarray.timings.validation import listed
@@ -65,6 +66,16 @@ class Pair(NamedTuple):
         old = take(self.baseline.array, str(self.baselines), position)
         sides = self.candidate._replace(array=take(array, str(self.dim), others)), self.baseline._replace(array=old)
         return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
+
+    @property
+    def crossed(self) -> tuple[Note, ...]:
+        """Notes on levels that are crossed on either side."""
+        return self.candidate.crossed or self.baseline.crossed
+
+    @property
+    def unit_notes(self) -> tuple[Note, ...]:
+        """What is to be said of units that are taken as independent."""
+        return (*((self.candidate.selected,) if self.candidate.selected else ()), *self.crossed)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -123,14 +134,15 @@ def resolve_pair(
     else:
         pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
-    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks}
+    unit_names = map(label_name, pair.baseline.levels)
+    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in kept]:
         pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
     if paired is not None:
         pair = match_units(pair, paired)
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
-    notes = (*pair.notes, *_without_sessions(times, pair)) if paired is None else pair.notes
+    notes = (*pair.notes, *(_without_sessions(times, pair) if paired is None else _by_number(times, pair, paired)))
     return pair._replace(attrs=_describe(pair, baseline), notes=notes)
 
 
@@ -148,6 +160,17 @@ def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
         "one program may differ by more; measure several of both sides in turn, and name that level 'session'"
     )
     return (Note("one_session", text, {"unit": levels[0]}, aside=True),)
+
+
+def _by_number(times: Data, pair: Pair, paired: str) -> tuple[Note, ...]:
+    """Return a note where the units of files are paired although no file says which belong together."""
+    if FORMAT not in times.attrs or unit_labels(pair.candidate.array, paired) is not None:
+        return ()
+    text = (
+        f"the data do not name their {plural(paired)}, which are paired by number: the first of one system with the first of the other. "
+        f"The coordinate {label_name(paired)!r} names them"
+    )
+    return (Note("paired_by_number", text, {"level": paired}, aside=True),)
 
 
 def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
@@ -336,22 +359,12 @@ def _evenly_chunked(pair: Pair) -> Pair:
 
 
 def match_units(pair: Pair, paired: str) -> Pair:
-    """Match the outermost units of both systems by label, or by position where there are no labels."""
+    """Match the outermost units of both systems by their labels, or by number where they have none."""
     if paired != pair.candidate.levels[0]:
         raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
-    new, old = pair.candidate.array, pair.baseline.array
-    new_labels, old_labels = labels_along(new, paired), labels_along(old, paired)
-    if new_labels != old_labels:
-        old_set = set(old_labels)
-        common = [label for label in new_labels if label in old_set]
-        if not common:
-            raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-        alone = len(new_labels) + len(old_labels) - 2 * len(common)
-        new, old = new.sel({paired: common}), old.sel({paired: common})
-        if alone:
-            text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
-            pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
-    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
+    (new, old), notes = paired_units(pair.candidate.array, pair.baseline.array, paired)
+    sides = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
+    return pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, *notes))
 
 
 def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, SECONDS
+from perfarray.conventions import BENCHMARK, BINARY, SECONDS
 from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
@@ -37,7 +37,6 @@ from perfarray.variation.numerics.suite_pilot import (
 )
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
-BINARY = "binary"  # the level whose units serve every benchmark unless something else is said
 NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too little to spend"
 
 

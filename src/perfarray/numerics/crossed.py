@@ -1,0 +1,41 @@
+"""Whether units of an inner level with one label are the same unit in every outer unit: a two-way analysis of variance of unit means."""
+
+import numpy as np
+
+from perfarray.numerics.types import Floats
+
+
+def label_effect(means: Floats) -> tuple[Floats, Floats]:
+    """Test the main effect of the labels of an inner level: F with inner - 1 and (inner - 1)(outer - 1) degrees of freedom.
+
+    Inside a true nest a label is chance, and rows of unequal spread make F smaller. Means are (..., outer, inner), NaN where not measured;
+    labels that an outer unit lacks are left out. The answers (...) are the p-value and the correlation of the means of one label; NaN for
+    fewer than two outer units or labels, and where nothing varies.
+    """
+    from scipy.special import fdtrc
+
+    measured = ~np.isnan(means)
+    rows = measured.any(axis=-1, keepdims=True)
+    counted = rows & (measured | ~rows).all(axis=-2, keepdims=True)
+    outer, inner = counted.any(axis=-1).sum(axis=-1), counted.any(axis=-2).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(counted, means, 0.0)
+        deviations = np.where(counted, values - values.sum(axis=-1, keepdims=True) / inner[..., None, None], 0.0)
+        effects = deviations.sum(axis=-2, keepdims=True) / outer[..., None, None]
+        of_labels = outer * (effects**2).sum(axis=(-2, -1))
+        residual = (np.where(counted, deviations - effects, 0.0) ** 2).sum(axis=(-2, -1))
+        enough = (outer > 1) & (inner > 1) & (of_labels + residual > 0)
+        ratio = np.where(enough, of_labels * (outer - 1) / residual, np.nan)
+        pvalue = np.where(np.isinf(ratio), 0.0, fdtrc(inner - 1.0, (inner - 1.0) * (outer - 1.0), ratio))
+        correlation = np.where(np.isinf(ratio), 1.0, (ratio - 1) / (ratio - 1 + outer))
+    return np.where(enough, pvalue, np.nan), correlation
+
+
+def combined_pvalue(pvalues: Floats) -> float:
+    """Return one p-value of all that are not NaN, which may depend on each other: Liu and Xie's (2020) Cauchy combination; 1 of none."""
+    valid = pvalues[~np.isnan(pvalues)]
+    if not valid.size:
+        return 1.0
+    # At 1 the tangent is infinite, and one p-value would outweigh all others.
+    statistic = np.tan((0.5 - np.clip(valid, 1e-15, 0.99)) * np.pi).mean()
+    return float(0.5 - np.arctan(statistic) / np.pi)

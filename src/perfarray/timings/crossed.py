@@ -1,0 +1,129 @@
+"""The labels that a file gives to the units of a level, and what they show: units that are the same in every outer unit, or on both sides.
+
+Repetitions are numbered from 0 inside their parent. The file's own labels stand beside these numbers, in a coordinate.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from perfarray.conventions import ITERATION, plural
+from perfarray.numerics.crossed import combined_pvalue, label_effect
+from perfarray.numerics.levels import unit_means
+from perfarray.timings.apply import is_chunked
+from perfarray.timings.notes import Note
+
+# The p-value of the note on crossed levels: two sides are tested, and 1 % of true nests may get it whatever the law of their units
+CROSSED = 0.002
+
+# The p-value from which on an outer level is said to vary besides
+VARIES = 0.05
+
+
+def label_name(level: str) -> str:
+    """Return the name of the coordinate with the labels of a level's units."""
+    return f"{level}_label"
+
+
+def unit_labels(array: xr.DataArray, level: str) -> xr.DataArray | None:
+    """Return the labels that the file or the caller gives to the units of a level; None where units are only numbered.
+
+    Whole numbers along the dim are positions, which `perfarray` makes itself and a selection keeps.
+    """
+    name = label_name(level)
+    if name in array.coords and level in array.coords[name].dims:
+        return array.coords[name]
+    numbered = level not in array.coords or array.coords[level].dtype.kind in "iu"
+    return None if numbered else array.coords[level]
+
+
+def by_label(array: xr.DataArray, level: str) -> xr.DataArray:
+    """Return timings with the labels of a level along its dim, so that one label has one position; as they are where there are none."""
+    labels = unit_labels(array, level)
+    if labels is None or labels.name == level:
+        return array
+    array = array.drop_vars(str(labels.name))
+    if labels.dims == (level,):
+        return array.assign_coords({level: labels.values})
+    other_dims = [dim for dim in labels.dims if dim != level]
+    values = labels.transpose(*other_dims, level).values
+    codes, distinct = pd.factorize(values.ravel())
+    codes = codes.reshape(-1, values.shape[-1])
+    positions = np.full((len(codes), len(distinct)), -1)
+    for position in range(values.shape[-1])[::-1]:  # of a label that occurs twice the first counts: padding has one label
+        rows = np.flatnonzero(codes[:, position] >= 0)
+        positions[rows, codes[rows, position]] = position
+    indexer = xr.DataArray(positions.reshape(*values.shape[:-1], -1), dims=(*other_dims, level))
+    indexers = {dim: xr.DataArray(np.arange(array.sizes[dim]), dims=(dim,)) for dim in other_dims} | {level: indexer}
+    placed = array.isel(indexers).where(indexer >= 0).assign_coords({level: distinct})
+    return placed.transpose(*array.dims).assign_attrs(array.attrs)
+
+
+def paired_units(new: xr.DataArray, old: xr.DataArray, level: str) -> tuple[tuple[xr.DataArray, xr.DataArray], tuple[Note, ...]]:
+    """Return the units of a level that both systems have, in one order, and a note on the others.
+
+    They are matched by the labels that the data give them, or by number where no side has labels.
+    """
+    labelled = [unit_labels(side, level) is not None for side in (new, old)]
+    if any(labelled) and not all(labelled):
+        raise ValueError(
+            f"paired={level!r}: the {plural(level)} of one system have labels and those of the other are numbered, so that no pair is "
+            f"known; give both the coordinate {label_name(level)!r}"
+        )
+    new, old = (by_label(side, level) for side in (new, old))
+    labels = [side.coords[level].values.tolist() if level in side.coords else [*range(side.sizes[level])] for side in (new, old)]
+    notes: tuple[Note, ...] = ()
+    if labels[0] != labels[1]:
+        in_old = set(labels[1])
+        common = [label for label in labels[0] if label in in_old]
+        if not common:
+            raise ValueError(f"paired={level!r}: the two systems have no {level} in common")
+        alone = len(labels[0]) + len(labels[1]) - 2 * len(common)
+        new, old = (
+            side.isel({level: [names.index(label) for label in common]}) for side, names in zip((new, old), labels, strict=True)
+        )
+        if alone:
+            text = f"paired={level!r}: {alone} units of one system have no partner and are left out"
+            notes = (Note("no_partner", text, {"level": level, "units": alone}),)
+    return (new, old), notes
+
+
+def crossed_notes(array: xr.DataArray, nest: Sequence[str]) -> tuple[Note, ...]:
+    """Return a note on each inner level whose labels mean one unit in all outer units, which are then not independent."""
+    if is_chunked(array):
+        return ()
+    inner = [position for position in range(1, len(nest)) if nest[position] != ITERATION]
+    labelled = [position for position in inner if unit_labels(array, nest[position]) is not None]
+    notes = []
+    for position in labelled:
+        level, outer = nest[position], nest[position - 1]
+        values = by_label(array, level).transpose(..., *nest).values
+        means = unit_means(values, len(nest) - position)
+        means = means.reshape(*means.shape[: -position - 1], -1, means.shape[-1])
+        pvalues, correlations = label_effect(means)
+        pvalue = combined_pvalue(pvalues)
+        if pvalue > CROSSED / len(labelled):
+            continue
+        varies = combined_pvalue(label_effect(np.swapaxes(means, -1, -2))[0]) <= VARIES
+        correlation = float(np.nanmean(correlations))
+        numbers = {"level": level, "outer": outer, "correlation": correlation, "pvalue": pvalue, "outer_varies": int(varies)}
+        notes.append(Note("crossed_levels", _sentence(nest, position, correlation, varies=varies), numbers))
+    return tuple(notes)
+
+
+def _sentence(nest: Sequence[str], position: int, correlation: float, *, varies: bool) -> str:
+    """Write that a level is crossed with the one around it, and what gives right limits."""
+    level, outer = nest[position], nest[position - 1]
+    order = [level, *(name for name in nest if name != level)]
+    text = (
+        f"{plural(level)} with the same label move together in all {plural(outer)} (mean correlation {correlation:.2g}): these levels are "
+        f"crossed, not nested. Limits that take {plural(outer)} as independent are too narrow. "
+    )
+    if varies:
+        return text + (
+            f"{plural(outer)} vary as well, so that no order of the levels gives right limits for others. Measure each {outer} in "
+            f"{plural(level)} of its own; levels={tuple(order)} gives limits for these {plural(outer)} alone"
+        )
+    return text + f"Average over {plural(outer)} and let the {level} be the unit: levels={tuple(order)}"
