@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS, plural
+from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, LOWER, N_FILES, SESSION, SEVERAL_SESSIONS
 from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
@@ -138,12 +138,14 @@ def resolve_pair(
     array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in kept]:
         pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
+    paired_by: dict[str, Hashable] = {}
     if paired is not None:
         pair = match_units(pair, paired)
+        paired_by = {"paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"}
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
-    notes = (*pair.notes, *(_without_sessions(times, pair) if paired is None else _by_number(times, pair, paired)))
-    return pair._replace(attrs=_describe(pair, baseline), notes=notes)
+    notes = (*pair.notes, *_without_sessions(times, pair)) if paired is None else pair.notes
+    return pair._replace(attrs=_describe(pair, baseline) | paired_by, notes=notes)
 
 
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
@@ -160,17 +162,6 @@ def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
         "one program may differ by more; measure several of both sides in turn, and name that level 'session'"
     )
     return (Note("one_session", text, {"unit": levels[0]}, aside=True),)
-
-
-def _by_number(times: Data, pair: Pair, paired: str) -> tuple[Note, ...]:
-    """Return a note where the units of files are paired although no file says which belong together."""
-    if FORMAT not in times.attrs or unit_labels(pair.candidate.array, paired) is not None:
-        return ()
-    text = (
-        f"the data do not name their {plural(paired)}, which are paired by number: the first of one system with the first of the other. "
-        f"The coordinate {label_name(paired)!r} names them"
-    )
-    return (Note("paired_by_number", text, {"level": paired}, aside=True),)
 
 
 def _describe(pair: Pair, baseline: object) -> dict[str, Hashable]:
