@@ -12,6 +12,7 @@ from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, c
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
 from perfarray.comparisons.sessions import Sessions, noise_between, single_session
+from perfarray.comparisons.spread import spread_note
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import COPIED, SUITE
@@ -27,17 +28,12 @@ from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_su
 from perfarray.timings.apply import Labels, Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import ORDER_OUTPUTS
+from perfarray.timings.movement import MOVES
 from perfarray.timings.notes import Note, first_of_each_code
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
 
 UNITS_DIM = "_unit"  # a dim that no result has
-
-# The correlation of the unit means of different benchmarks (of pairs, their ratios), and its p-value.
-MOVES = {
-    "suite_correlation": Output((), "1", long_name="mean correlation between benchmarks of their units"),
-    "suite_correlation_pvalue": Output((), "1", long_name="p-value of units of benchmarks that move together"),
-}
 
 # Notes on methods whose suite row is made in another way.
 SUITE_ROWS = {
@@ -103,7 +99,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         pair_notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
         whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in pair_notes if note))
     attrs, notes = _describe(whole, options, rules, evidence | {"_estimate": estimate})
-    notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
+    notes += [sequence_note(times, baseline, pair) if options.paired is None else None, spread_note(pair)]
     notes = list[Note | None](first_of_each_code([note for note in notes if note]))
     return Measured(
         pair=pair,

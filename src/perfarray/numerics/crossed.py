@@ -4,14 +4,29 @@ import numpy as np
 
 from perfarray.numerics.types import Floats
 
+SMALL = 0.05  # p-values up to which ranks are looked at
+
 
 def label_effect(means: Floats) -> tuple[Floats, Floats]:
     """Test the main effect of the labels of an inner level: F with inner - 1 and (inner - 1)(outer - 1) degrees of freedom.
 
-    Inside a true nest a label is chance, and rows of unequal spread make F smaller. Means are (..., outer, inner), NaN where not measured;
-    labels that an outer unit lacks are left out. The answers (...) are the p-value and the correlation of the means of one label; NaN for
-    fewer than two outer units or labels, and where nothing varies.
+    Inside a true nest a label is chance. Rows of unequal spread make F smaller, but one far value in two rows may make it large: a small
+    p-value is no smaller than that of the ranks inside each row, which know no far values (Iman and Davenport 1980).
+
+    Means are (..., outer, inner), NaN where not measured; labels that an outer unit lacks are left out. The answers (...) are the p-value
+    and the correlation of the means of one label; NaN for fewer than two outer units or labels, and where nothing varies.
     """
+    pvalue, correlation = _two_way(means)
+    small = pvalue <= SMALL
+    if small.any():
+        rows = means[small]
+        ranks = np.where(np.isnan(rows), np.nan, np.argsort(np.argsort(rows, axis=-1), axis=-1))
+        pvalue[small] = np.maximum(pvalue[small], _two_way(ranks)[0])
+    return pvalue, correlation
+
+
+def _two_way(means: Floats) -> tuple[Floats, Floats]:
+    """Return the p-value of the main effect of the last axis, and the correlation of its means over the axis before."""
     from scipy.special import fdtrc
 
     measured = ~np.isnan(means)
@@ -28,7 +43,7 @@ def label_effect(means: Floats) -> tuple[Floats, Floats]:
         ratio = np.where(enough, of_labels * (outer - 1) / residual, np.nan)
         pvalue = np.where(np.isinf(ratio), 0.0, fdtrc(inner - 1.0, (inner - 1.0) * (outer - 1.0), ratio))
         correlation = np.where(np.isinf(ratio), 1.0, (ratio - 1) / (ratio - 1 + outer))
-    return np.where(enough, pvalue, np.nan), correlation
+    return np.array(np.where(enough, pvalue, np.nan)), correlation
 
 
 def combined_pvalue(pvalues: Floats) -> float:

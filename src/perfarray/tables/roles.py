@@ -221,7 +221,9 @@ def placed_column(
     return fewest_dims(codes, labels, levels), texts[codes]
 
 
-def level_labels(column: Column, level: str, labels: Mapping[str, Column], levels: Mapping[str, Integers]) -> tuple[tuple[str, ...], npt.NDArray[Any]] | None:
+def level_labels(
+    column: Column, level: str, labels: Mapping[str, Column], levels: Mapping[str, Integers]
+) -> tuple[tuple[str, ...], npt.NDArray[Any]] | None:
     """Return what a file calls the units of a level, and the fewest dims that depends on; None where that tells nothing.
 
     Names of units inside others that no two of these have in common make neither a crossing nor a pair; those of the outermost units

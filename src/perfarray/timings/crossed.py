@@ -12,11 +12,12 @@ import xarray as xr
 from perfarray.conventions import ITERATION, plural
 from perfarray.numerics.crossed import combined_pvalue, label_effect
 from perfarray.numerics.levels import unit_means
+from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 
-# The p-value of the note on crossed levels: two sides are tested, and 1 % of true nests may get it whatever the law of their units
-CROSSED = 0.002
+# The p-value of the note on crossed levels, of all benchmarks and both sides together
+CROSSED = 0.008
 
 # The p-value from which on an outer level is said to vary besides
 VARIES = 0.05
@@ -81,36 +82,40 @@ def paired_units(new: xr.DataArray, old: xr.DataArray, level: str) -> tuple[tupl
         if not common:
             raise ValueError(f"paired={level!r}: the two systems have no {level} in common")
         alone = len(labels[0]) + len(labels[1]) - 2 * len(common)
-        new, old = (
-            side.isel({level: [names.index(label) for label in common]}) for side, names in zip((new, old), labels, strict=True)
-        )
+        new, old = (side.isel({level: [names.index(label) for label in common]}) for side, names in zip((new, old), labels, strict=True))
         if alone:
             text = f"paired={level!r}: {alone} units of one system have no partner and are left out"
             notes = (Note("no_partner", text, {"level": level, "units": alone}),)
     return (new, old), notes
 
 
-def crossed_notes(array: xr.DataArray, nest: Sequence[str]) -> tuple[Note, ...]:
+def crossed_notes(sides: Sequence[xr.DataArray], nest: Sequence[str]) -> tuple[Note, ...]:
     """Return a note on each inner level whose labels mean one unit in all outer units, which are then not independent."""
-    if is_chunked(array):
+    if any(map(is_chunked, sides)):
         return ()
     inner = [position for position in range(1, len(nest)) if nest[position] != ITERATION]
-    labelled = [position for position in inner if unit_labels(array, nest[position]) is not None]
+    labelled = [position for position in inner if all(unit_labels(side, nest[position]) is not None for side in sides)]
     notes = []
     for position in labelled:
         level, outer = nest[position], nest[position - 1]
-        values = by_label(array, level).transpose(..., *nest).values
-        means = unit_means(values, len(nest) - position)
-        means = means.reshape(*means.shape[: -position - 1], -1, means.shape[-1])
-        pvalues, correlations = label_effect(means)
+        means = [_means_by_label(side, nest, position) for side in sides]
+        pvalues, correlations = (np.concatenate(field, axis=None) for field in zip(*map(label_effect, means), strict=True))
         pvalue = combined_pvalue(pvalues)
         if pvalue > CROSSED / len(labelled):
             continue
-        varies = combined_pvalue(label_effect(np.swapaxes(means, -1, -2))[0]) <= VARIES
+        of_outer = [label_effect(np.swapaxes(side, -1, -2))[0] for side in means]
+        varies = combined_pvalue(np.concatenate(of_outer, axis=None)) <= VARIES
         correlation = float(np.nanmean(correlations))
         numbers = {"level": level, "outer": outer, "correlation": correlation, "pvalue": pvalue, "outer_varies": int(varies)}
         notes.append(Note("crossed_levels", _sentence(nest, position, correlation, varies=varies), numbers))
     return tuple(notes)
+
+
+def _means_by_label(array: xr.DataArray, nest: Sequence[str], position: int) -> Floats:
+    """Return the means of the units of a level, (..., units around it, labels)."""
+    values = by_label(array, nest[position]).transpose(..., *nest).values
+    means = unit_means(values, len(nest) - position)
+    return means.reshape(*means.shape[: -position - 1], -1, means.shape[-1])
 
 
 def _sentence(nest: Sequence[str], position: int, correlation: float, *, varies: bool) -> str:

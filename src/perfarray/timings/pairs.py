@@ -17,7 +17,7 @@ from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
-from perfarray.timings.crossed import label_name, paired_units, unit_labels
+from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
 from perfarray.timings.validation import listed
@@ -70,7 +70,8 @@ class Pair(NamedTuple):
     @property
     def crossed(self) -> tuple[Note, ...]:
         """Notes on levels that are crossed on either side."""
-        return self.candidate.crossed or self.baseline.crossed
+        sides = (self.candidate,) if self.baselines else (self.candidate, self.baseline)
+        return crossed_notes([side.array for side in sides], self.candidate.levels)
 
     @property
     def unit_notes(self) -> tuple[Note, ...]:

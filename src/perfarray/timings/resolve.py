@@ -7,7 +7,21 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, BINARY, CENSORED, CENSORED_AT, COPIED, LEVELS, LOWER, MARKS, ITERATION, METRIC, SESSION, TIME, plural
+from perfarray.conventions import (
+    BETTER,
+    BINARY,
+    CENSORED,
+    CENSORED_AT,
+    COPIED,
+    ITERATION,
+    LEVELS,
+    LOWER,
+    MARKS,
+    METRIC,
+    SESSION,
+    TIME,
+    plural,
+)
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, no_bounds, stopped_note, with_limits, without_limit
 from perfarray.timings.chunks import evenly_chunked
@@ -57,7 +71,7 @@ class Timings(NamedTuple):
     @property
     def crossed(self) -> tuple[Note, ...]:
         """Notes on levels that are crossed, so that the outer units are not independent."""
-        return crossed_notes(self.array, self.levels)
+        return crossed_notes([self.array], self.levels)
 
     @property
     def unit_notes(self) -> tuple[Note, ...]:

@@ -101,7 +101,9 @@ def systems(
     stated = (LOOPS, price_of(ITERATION), *(price_of(str(name)) for name in times.dims))
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, keep=stated)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    return Systems((pair.candidate, pair.baseline), dict(pair.attrs), (*pair.notes, *pair.crossed), {str(pair.dim): baseline} if by_label else {})
+    return Systems(
+        (pair.candidate, pair.baseline), dict(pair.attrs), (*pair.notes, *pair.crossed), {str(pair.dim): baseline} if by_label else {}
+    )
 
 
 def check_affordable(least: xr.DataArray, budget: float, min_units: int, outermost: str, cost_units: str) -> None:
