@@ -5,7 +5,7 @@
 Builds of one program run in the same sessions, whose labels they share: unit means are exp(build + session + noise). Both sides have other
 sessions. Prints, in percent: false verdicts of `compare`, means covered by `mean_interval`, for builds as units (as nested) and for
 sessions as units (`levels=("session", "binary")`), and calls with the note `crossed_levels`. In the nested rows labels mean nothing:
-every build has sessions of its own under the same labels, and the note is a false alarm. `docs/how-to/nested_or_crossed.md` has the table.
+every build has sessions of its own under the same labels, and the note is a false alarm. `docs/how-to/trust.md` has the table.
 """
 
 import sys
@@ -14,6 +14,8 @@ from itertools import product
 
 import numpy as np
 import xarray as xr
+
+import perfarray  # noqa: F401  (registers .perf)
 
 SPREAD = 0.02
 # Builds, sessions; standard deviations of builds, of sessions, and of noise, over `SPREAD`
