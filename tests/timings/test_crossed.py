@@ -156,9 +156,9 @@ def test_true_nests_are_seldom_noted():
 
 def test_the_effect_of_labels_by_hand():
     """Two outer and two inner units: deviations of labels of 1, of the rest of 0.5, so that F is 4 with 1 and 1 degrees of freedom."""
-    pvalue, correlation = label_effect(np.array([[0.0, 3.0], [10.0, 11.0]]))
+    pvalue, ratio = label_effect(np.array([[0.0, 3.0], [10.0, 11.0]]))
     assert pvalue == pytest.approx(0.2951672, abs=1e-6)
-    assert correlation == pytest.approx(3 / 5)
+    assert ratio == pytest.approx(4)
     assert np.isnan(label_effect(np.array([[0.0, 3.0], [np.nan, np.nan]]))[0])
 
 

@@ -14,6 +14,9 @@ from perfarray.timings.zeros import cell_names
 # The rate of false notes in a call, of all its cells together: 1 % at most, whatever the law of the units
 FALSE = 0.005
 
+# The ratio of spreads from which on a change matters: long runs show smaller ones that nobody would act on
+MATTERS = 1.5
+
 # Cells that a message names
 EXAMPLES = 5
 
@@ -30,6 +33,7 @@ def spread_note(pair: Pair) -> Note | None:
     tests = apply(kernel, *arrays, core=[nest, nest], outputs=outputs(pvalue="", candidate_spread="", baseline_spread=""))
     # Each pair of labels is tested twice where every label is a baseline.
     changed = tests["pvalue"] * np.count_nonzero(~np.isnan(tests["pvalue"])) <= FALSE
+    changed &= np.abs(np.log(tests["candidate_spread"] / tests["baseline_spread"])) >= np.log(MATTERS)
     if not changed.any():
         return None
     names = cell_names(changed)

@@ -14,19 +14,19 @@ def label_effect(means: Floats) -> tuple[Floats, Floats]:
     p-value is no smaller than that of the ranks inside each row, which know no far values (Iman and Davenport 1980).
 
     Means are (..., outer, inner), NaN where not measured; labels that an outer unit lacks are left out. The answers (...) are the p-value
-    and the correlation of the means of one label; NaN for fewer than two outer units or labels, and where nothing varies.
+    and F; NaN for fewer than two outer units or labels, and where nothing varies.
     """
-    pvalue, correlation = _two_way(means)
+    pvalue, ratio = _two_way(means)
     small = pvalue <= SMALL
     if small.any():
         rows = means[small]
         ranks = np.where(np.isnan(rows), np.nan, np.argsort(np.argsort(rows, axis=-1), axis=-1))
         pvalue[small] = np.maximum(pvalue[small], _two_way(ranks)[0])
-    return pvalue, correlation
+    return pvalue, ratio
 
 
 def _two_way(means: Floats) -> tuple[Floats, Floats]:
-    """Return the p-value of the main effect of the last axis, and the correlation of its means over the axis before."""
+    """Return the p-value and F of the main effect of the last axis."""
     from scipy.special import fdtrc
 
     measured = ~np.isnan(means)
@@ -41,9 +41,8 @@ def _two_way(means: Floats) -> tuple[Floats, Floats]:
         residual = (np.where(counted, deviations - effects, 0.0) ** 2).sum(axis=(-2, -1))
         enough = (outer > 1) & (inner > 1) & (of_labels + residual > 0)
         ratio = np.where(enough, of_labels * (outer - 1) / residual, np.nan)
-        pvalue = np.where(np.isinf(ratio), 0.0, fdtrc(inner - 1.0, (inner - 1.0) * (outer - 1.0), ratio))
-        correlation = np.where(np.isinf(ratio), 1.0, (ratio - 1) / (ratio - 1 + outer))
-    return np.array(np.where(enough, pvalue, np.nan)), correlation
+        pvalue = fdtrc(inner - 1.0, (inner - 1.0) * (outer - 1.0), np.minimum(ratio, 1e300))
+    return np.array(np.where(enough, pvalue, np.nan)), ratio
 
 
 def combined_pvalue(pvalues: Floats) -> float:

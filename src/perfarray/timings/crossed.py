@@ -11,13 +11,19 @@ import xarray as xr
 
 from perfarray.conventions import ITERATION, plural
 from perfarray.numerics.crossed import combined_pvalue, label_effect
-from perfarray.numerics.levels import unit_means
+from perfarray.numerics.levels import mean_of_measured, unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 
 # The p-value of the note on crossed levels, of all benchmarks and both sides together
 CROSSED = 0.008
+
+# By how much limits must be too narrow for a note: nominal 95 % then covers 92.5
+MATTERS = 0.1
+
+# An F as good as any larger
+FAR = 1e9
 
 # The p-value from which on an outer level is said to vary besides
 VARIES = 0.05
@@ -90,42 +96,82 @@ def paired_units(new: xr.DataArray, old: xr.DataArray, level: str) -> tuple[tupl
 
 
 def crossed_notes(sides: Sequence[xr.DataArray], nest: Sequence[str]) -> tuple[Note, ...]:
-    """Return a note on each inner level whose labels mean one unit in all outer units, which are then not independent."""
+    """Return a note on each inner level whose labels mean one unit in all outer units, which are then not independent.
+
+    Of two sides, whose ratio is the answer, it is an aside where both have the same units, whose effects cancel in the ratio.
+    """
     if any(map(is_chunked, sides)):
         return ()
     inner = [position for position in range(1, len(nest)) if nest[position] != ITERATION]
     labelled = [position for position in inner if all(unit_labels(side, nest[position]) is not None for side in sides)]
     notes = []
     for position in labelled:
-        level, outer = nest[position], nest[position - 1]
-        means = [_means_by_label(side, nest, position) for side in sides]
-        pvalues, correlations = (np.concatenate(field, axis=None) for field in zip(*map(label_effect, means), strict=True))
-        pvalue = combined_pvalue(pvalues)
-        if pvalue > CROSSED / len(labelled):
+        means = [_means_by_label(by_label(side, nest[position]), nest, position) for side in sides]
+        correlation, pvalue, varies = _crossing(means)
+        if not pvalue <= CROSSED / len(labelled):
             continue
-        of_outer = [label_effect(np.swapaxes(side, -1, -2))[0] for side in means]
-        varies = combined_pvalue(np.concatenate(of_outer, axis=None)) <= VARIES
-        correlation = float(np.nanmean(correlations))
-        numbers = {"level": level, "outer": outer, "correlation": correlation, "pvalue": pvalue, "outer_varies": int(varies)}
-        notes.append(Note("crossed_levels", _sentence(nest, position, correlation, varies=varies), numbers))
+        cancels = len(sides) == 2 and not _crossing(_differences(sides, nest, position))[1] <= VARIES
+        numbers = {"level": nest[position], "outer": nest[position - 1], "correlation": correlation, "pvalue": pvalue}
+        text = _sentence(nest, position, correlation, varies=varies, cancels=cancels)
+        notes.append(Note("crossed_levels", text, numbers | {"outer_varies": int(varies), "cancels": int(cancels)}, aside=cancels))
     return tuple(notes)
+
+
+def _crossing(means: Sequence[Floats]) -> tuple[float, float, bool]:
+    """Return the correlation of the means of one label, its p-value, and whether the outer units vary as well.
+
+    The p-value is 1 where the effects of labels are too small to matter.
+    """
+    (pvalue, ratio), (pvalue_outer, ratio_outer) = (_pooled([np.swapaxes(side, *axes) for side in means]) for axes in ((-2, -2), (-1, -2)))
+    # The mean square of the outer units lacks what the labels add to the variance of the mean.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        too_narrow = np.sqrt(1 + max(ratio - 1, 0) / np.float64(ratio_outer)) - 1
+    n_outer = max((side.shape[-2] for side in means), default=1)
+    return (ratio - 1) / (ratio - 1 + n_outer), 1.0 if too_narrow <= MATTERS else pvalue, pvalue_outer <= VARIES
+
+
+def _pooled(means: Sequence[Floats]) -> tuple[float, float]:
+    """Return one p-value of the effects of labels in all cells, and the mean F."""
+    if not means:
+        return 1.0, np.nan
+    pvalues, ratios = (np.concatenate(field, axis=None) for field in zip(*map(label_effect, means), strict=True))
+    # Without a residual F is infinite.
+    return combined_pvalue(pvalues), float(np.nanmean(np.minimum(ratios, FAR))) if not np.isnan(ratios).all() else np.nan
 
 
 def _means_by_label(array: xr.DataArray, nest: Sequence[str], position: int) -> Floats:
     """Return the means of the units of a level, (..., units around it, labels)."""
-    values = by_label(array, nest[position]).transpose(..., *nest).values
-    means = unit_means(values, len(nest) - position)
+    means = unit_means(array.transpose(..., *nest).values, len(nest) - position)
     return means.reshape(*means.shape[: -position - 1], -1, means.shape[-1])
 
 
-def _sentence(nest: Sequence[str], position: int, correlation: float, *, varies: bool) -> str:
+def _differences(sides: Sequence[xr.DataArray], nest: Sequence[str], position: int) -> list[Floats]:
+    """Return the differences of the relative means of both sides by label, for each outer unit of the smaller one; none without labels."""
+    level = nest[position]
+    labels = [set(by_label(side, level).coords[level].values.tolist()) for side in sides]
+    if labels[0] != labels[1]:
+        return [_means_by_label(by_label(side, level), nest, position) for side in sides]
+    pair = xr.broadcast(*paired_units(*sides, level)[0], exclude=nest)
+    new, old = (_means_by_label(side, nest, position) for side in pair)
+    n = min(new.shape[-2], old.shape[-2])
+    new, old = (side[..., :n, :] / mean_of_measured(side[..., :n, :])[..., None] for side in (new, old))
+    return [new - old]
+
+
+def _sentence(nest: Sequence[str], position: int, correlation: float, *, varies: bool, cancels: bool) -> str:
     """Write that a level is crossed with the one around it, and what gives right limits."""
     level, outer = nest[position], nest[position - 1]
     order = [level, *(name for name in nest if name != level)]
     text = (
         f"{plural(level)} with the same label move together in all {plural(outer)} (mean correlation {correlation:.2g}): these levels are "
-        f"crossed, not nested. Limits that take {plural(outer)} as independent are too narrow. "
+        f"crossed, not nested. "
     )
+    if cancels:
+        return text + (
+            f"Both sides have the same {plural(level)}, whose effects cancel in the ratio. Limits are narrower with paired={level!r} and "
+            f"levels={tuple(order)}"
+        )
+    text += f"Limits that take {plural(outer)} as independent are too narrow. "
     if varies:
         return text + (
             f"{plural(outer)} vary as well, so that no order of the levels gives right limits for others. Measure each {outer} in "

@@ -70,8 +70,11 @@ class Pair(NamedTuple):
     @property
     def crossed(self) -> tuple[Note, ...]:
         """Notes on levels that are crossed on either side."""
-        sides = (self.candidate,) if self.baselines else (self.candidate, self.baseline)
-        return crossed_notes([side.array for side in sides], self.candidate.levels)
+        new, old = self.candidate.array, self.baseline.array
+        if self.baselines:  # all labels are on both sides: each is looked at beside the next
+            turned = np.roll(np.arange(new.sizes[self.dim]), 1)
+            old = new.isel({self.dim: turned}).assign_coords({self.dim: new.coords[str(self.dim)]})
+        return crossed_notes([new, old], self.candidate.levels)
 
     @property
     def unit_notes(self) -> tuple[Note, ...]:
