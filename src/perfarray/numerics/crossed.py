@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Mask
 
 SMALL = 0.05  # p-values up to which ranks are looked at
 
@@ -29,9 +29,9 @@ def _two_way(means: Floats) -> tuple[Floats, Floats]:
     """Return the p-value and F of the main effect of the last axis."""
     from scipy.special import fdtrc
 
-    measured = ~np.isnan(means)
+    measured: Mask = ~np.isnan(means)
     rows = measured.any(axis=-1, keepdims=True)
-    counted = rows & (measured | ~rows).all(axis=-2, keepdims=True)
+    counted: Mask = np.asarray(rows & (measured | ~rows).all(axis=-2, keepdims=True))
     outer, inner = counted.any(axis=-1).sum(axis=-1), counted.any(axis=-2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(counted, means, 0.0)

@@ -12,7 +12,7 @@ import xarray as xr
 from perfarray.conventions import ITERATION, plural
 from perfarray.numerics.crossed import combined_pvalue, label_effect
 from perfarray.numerics.levels import mean_of_measured, unit_means
-from perfarray.numerics.types import Floats
+from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 
@@ -34,16 +34,16 @@ def label_name(level: str) -> str:
     return f"{level}_label"
 
 
-def unit_labels(array: xr.DataArray, level: str) -> xr.DataArray | None:
+def unit_labels(array: xr.DataArray | xr.Dataset, level: str) -> xr.DataArray | None:
     """Return the labels that the file or the caller gives to the units of a level; None where units are only numbered.
 
     Whole numbers along the dim are positions, which `perfarray` makes itself and a selection keeps.
     """
     name = label_name(level)
     if name in array.coords and level in array.coords[name].dims:
-        return array.coords[name]
+        return array[name]
     numbered = level not in array.coords or array.coords[level].dtype.kind in "iu"
-    return None if numbered else array.coords[level]
+    return None if numbered else array[level]
 
 
 def by_label(array: xr.DataArray, level: str) -> xr.DataArray:
@@ -57,11 +57,11 @@ def by_label(array: xr.DataArray, level: str) -> xr.DataArray:
     other_dims = [dim for dim in labels.dims if dim != level]
     values = labels.transpose(*other_dims, level).values
     codes, distinct = pd.factorize(values.ravel())
-    codes = codes.reshape(-1, values.shape[-1])
-    positions = np.full((len(codes), len(distinct)), -1)
+    by_parent = codes.reshape(-1, values.shape[-1])
+    positions: Integers = np.full((len(by_parent), len(distinct)), -1)
     for position in range(values.shape[-1])[::-1]:  # of a label that occurs twice the first counts: padding has one label
-        rows = np.flatnonzero(codes[:, position] >= 0)
-        positions[rows, codes[rows, position]] = position
+        rows = np.flatnonzero(by_parent[:, position] >= 0)
+        positions[rows, by_parent[rows, position]] = position
     indexer = xr.DataArray(positions.reshape(*values.shape[:-1], -1), dims=(*other_dims, level))
     indexers = {dim: xr.DataArray(np.arange(array.sizes[dim]), dims=(dim,)) for dim in other_dims} | {level: indexer}
     placed = array.isel(indexers).where(indexer >= 0).assign_coords({level: distinct})
@@ -151,7 +151,7 @@ def _differences(sides: Sequence[xr.DataArray], nest: Sequence[str], position: i
     labels = [set(by_label(side, level).coords[level].values.tolist()) for side in sides]
     if labels[0] != labels[1]:
         return [_means_by_label(by_label(side, level), nest, position) for side in sides]
-    pair = xr.broadcast(*paired_units(*sides, level)[0], exclude=nest)
+    pair = xr.broadcast(*paired_units(sides[0], sides[1], level)[0], exclude=nest)
     new, old = (_means_by_label(side, nest, position) for side in pair)
     n = min(new.shape[-2], old.shape[-2])
     new, old = (side[..., :n, :] / mean_of_measured(side[..., :n, :])[..., None] for side in (new, old))

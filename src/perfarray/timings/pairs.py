@@ -144,7 +144,11 @@ def resolve_pair(
         pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
     paired_by: dict[str, Hashable] = {}
     if paired is not None:
-        pair = match_units(pair, paired)
+        if paired != pair.candidate.levels[0]:
+            raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
+        (new, old), partners = paired_units(pair.candidate.array, pair.baseline.array, paired)
+        sides = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
+        pair = pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, *partners))
         paired_by = {"paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"}
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
@@ -351,15 +355,6 @@ def _evenly_chunked(pair: Pair) -> Pair:
     new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
     lengths = {dim: length for dim, length in chunk_lengths(new).items() if dim in old.dims and dim not in pair.candidate.levels}
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=evenly_chunked(old, lengths)))
-
-
-def match_units(pair: Pair, paired: str) -> Pair:
-    """Match the outermost units of both systems by their labels, or by number where they have none."""
-    if paired != pair.candidate.levels[0]:
-        raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
-    (new, old), notes = paired_units(pair.candidate.array, pair.baseline.array, paired)
-    sides = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
-    return pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, *notes))
 
 
 def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:

@@ -359,7 +359,7 @@ def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] |
     names = check_names(levels, "levels")
     for level in names:
         check_dim(array, level, "level")
-    usual = [level for level in LEVELS if level in names]
+    usual: list[str] = [level for level in LEVELS if level in names]
     # Levels that are crossed may lie inside each other: sessions and binaries, and those whose units have labels.
     crossed = [level for level in usual if level != ITERATION and (level in (BINARY, SESSION) or unit_labels(array, level) is not None)]
     ranks = [0 if level in crossed else usual.index(level) for level in names if level in LEVELS]
