@@ -12,7 +12,7 @@ from perfarray.timings.pairs import Pair
 from perfarray.timings.zeros import cell_names
 
 # The rate of false notes in a call, of all its cells together: 1 % at most, whatever the law of the units
-FALSE = 0.005
+FALSE = 0.01
 
 # The ratio of spreads from which on a change matters: long runs show smaller ones that nobody would act on
 MATTERS = 1.5

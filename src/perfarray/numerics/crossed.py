@@ -4,7 +4,11 @@ import numpy as np
 
 from perfarray.numerics.types import Floats, Mask
 
-SMALL = 0.05  # p-values up to which ranks are looked at
+# Rows that differ by no more than rounding are copies of each other, and show nothing.
+ROUNDING = 1e-18
+
+# p-values up to which ranks are looked at
+SMALL = 0.05
 
 
 def label_effect(means: Floats) -> tuple[Floats, Floats]:
@@ -17,6 +21,8 @@ def label_effect(means: Floats) -> tuple[Floats, Floats]:
     and F; NaN for fewer than two outer units or labels, and where nothing varies.
     """
     pvalue, ratio = _two_way(means)
+    copies = ratio > 1 / ROUNDING
+    pvalue[copies], ratio[copies] = np.nan, np.nan
     small = pvalue <= SMALL
     if small.any():
         rows = means[small]
@@ -40,7 +46,7 @@ def _two_way(means: Floats) -> tuple[Floats, Floats]:
         of_labels = outer * (effects**2).sum(axis=(-2, -1))
         residual = (np.where(counted, deviations - effects, 0.0) ** 2).sum(axis=(-2, -1))
         enough = (outer > 1) & (inner > 1) & (of_labels + residual > 0)
-        ratio = np.where(enough, of_labels * (outer - 1) / residual, np.nan)
+        ratio = np.array(np.where(enough, of_labels * (outer - 1) / residual, np.nan))
         pvalue = fdtrc(inner - 1.0, (inner - 1.0) * (outer - 1.0), np.minimum(ratio, 1e300))
     return np.array(np.where(enough, pvalue, np.nan)), ratio
 

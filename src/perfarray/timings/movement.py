@@ -36,7 +36,7 @@ def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     if "suite_benchmarks" in result.data_vars:
         benchmarks = xr.broadcast(result["suite_correlation"], result["suite_benchmarks"])[1].values.ravel()
     else:
-        benchmarks = np.full(pvalue.shape, result.attrs.get("n_benchmarks", np.inf) / max(pvalue.size, 1))
+        benchmarks = np.full(pvalue.shape, float(result.attrs.get("n_benchmarks", np.inf)))
     with np.errstate(invalid="ignore"):
         # The variance of a mean of correlated benchmarks, over that of independent ones
         too_narrow = np.sqrt(np.maximum(1 + (benchmarks - 1) * correlation, 1)) - 1
