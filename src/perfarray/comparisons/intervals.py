@@ -26,7 +26,7 @@ from perfarray.timings.apply import Kernel, Output, apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
-from perfarray.timings.notes import with_notes
+from perfarray.timings.notes import Note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve
@@ -146,7 +146,7 @@ def mean_interval(
         )
     else:
         result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables, attrs=attrs)
-    notes = [*data.notes, data.selected]
+    notes: list[Note | None] = [*data.notes, *data.unit_notes]
     if data.bounded:
         result = bound_interval(result, data.bounds)
         notes.append(data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound"))
@@ -300,7 +300,7 @@ def ratio_interval(
         return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables, attrs=attrs)
 
     result = bounded_median_ratio(pair, interval) if pair.bounded and medians else interval(pair.candidate, pair.baseline)
-    notes = [*pair.notes, pair.candidate.selected]
+    notes: list[Note | None] = [*pair.notes, *pair.unit_notes]
     if pair.bounded:
         result = result if medians else _bound_ratio(result, pair)
         notes.append(pair.stopped_note(STOPPED if medians else ONLY_WORSE))

@@ -196,7 +196,7 @@ def _required_of_metric(
         coords={UNITS_DIM: list(GRID)},
         attrs={**pair.attrs, **attrs},
     )
-    return with_notes(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
+    return with_notes(result, *pair.notes, *pair.unit_notes, checks=("required_units",))
 
 
 def _plan(new: Floats, old: Floats, paired: bool, decision: Decision, *, learn: bool) -> tuple[Floats, ...]:

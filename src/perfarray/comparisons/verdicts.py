@@ -19,10 +19,10 @@ from perfarray.comparisons.suite_rows import SUITE_ROW
 from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_pairs, adjust_tests, judge
-from perfarray.timings.across import MOVEMENT
 from perfarray.timings.apply import Labels, Output, compute_variables, cut, in_order, is_chunked, outputs
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.metrics import concat_metrics
+from perfarray.timings.movement import MOVEMENT
 from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
 from perfarray.timings.resolve import check_names
 from perfarray.timings.units import UNITS

@@ -1,6 +1,9 @@
 """Labels that alternate along a history, as branches do, and so are mixed into one series."""
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 from scipy.special import fdtrc
@@ -24,7 +27,8 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
     for name, coord in array.coords.items():
         if name == dim or coord.dims != (dim,) or not (coord.dtype.kind in "OUTb" or is_setting(str(name))):
             continue
-        codes, labels = pd.factorize(np.where(coord.values == UNKNOWN, None, coord.values))
+        names: npt.NDArray[Any] = np.where(coord.values == UNKNOWN, None, coord.values)
+        codes, labels = pd.factorize(names)
         known = codes[codes >= 0]
         # A label that comes once, as a new runner does, is a change. Labels that come back are mixed.
         if len(labels) < 2 or np.count_nonzero(np.diff(known)) < len(labels):
@@ -40,7 +44,7 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
     return tuple(notes)
 
 
-def _counts(codes: Integers, labels: "pd.Index[str]", values: Floats | None) -> str:
+def _counts(codes: Integers, labels: npt.NDArray[Any], values: Floats | None) -> str:
     """Write the most frequent labels with their numbers, and with their means where there is one series."""
     numbers = np.bincount(codes[codes >= 0])
     texts = []

@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ NAMED_ZONE = re.compile(r"\[[^]]*\]$| [A-Z]{3,5}(?= \d{4}$|$)")
 COUNTED = r"\d+(?:\.\d+)?(?: [+-]\d{4})?"
 
 # What numbers count since 1970, by the number from which they do
-EPOCHS = {1e8: "s", 1e11: "ms", 1e14: "us", 1e17: "ns"}
+EPOCHS: Mapping[float, Literal["s", "ms", "us", "ns"]] = {1e8: "s", 1e11: "ms", 1e14: "us", 1e17: "ns"}
 
 
 def dates_of(values: Any) -> pd.Series:
@@ -99,7 +100,7 @@ def _from_texts(texts: pd.Series) -> pd.Series:
 def _years_first(numbers: pd.DataFrame) -> pd.Series:
     """Return dates of three numbers with the year first, in the only order that is possible for all; raise where several are."""
     parts, time = [numbers[group] for group in (0, 2, 3)], numbers[4].fillna("").str.lstrip("T, ")
-    readings = {}
+    readings: dict[tuple[str, ...], tuple[str, pd.Series]] = {}
     for name, (year, month, day) in READINGS.items():
         # Of 1.2.10 the last number is no year.
         is_short = (parts[year].str.len() == 2) & (numbers[1] != ".")

@@ -17,6 +17,7 @@ from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
 from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, never_together
+from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
 from perfarray.timings.units import one_process_note
@@ -66,6 +67,20 @@ class Pair(NamedTuple):
         old = take(self.baseline.array, str(self.baselines), position)
         sides = self.candidate._replace(array=take(array, str(self.dim), others)), self.baseline._replace(array=old)
         return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
+
+    @property
+    def crossed(self) -> tuple[Note, ...]:
+        """Notes on levels that are crossed on either side."""
+        new, old = self.candidate.array, self.baseline.array
+        if self.baselines:  # all labels are on both sides: each is looked at beside the next
+            turned = np.roll(np.arange(new.sizes[self.dim]), 1)
+            old = new.isel({self.dim: turned}).assign_coords({self.dim: new.coords[str(self.dim)]})
+        return crossed_notes([new, old], self.candidate.levels)
+
+    @property
+    def unit_notes(self) -> tuple[Note, ...]:
+        """What is to be said of units that are taken as independent."""
+        return (*((self.candidate.selected,) if self.candidate.selected else ()), *self.crossed)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -126,16 +141,23 @@ def resolve_pair(
     else:
         pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
-    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks}
+    unit_names = map(label_name, pair.baseline.levels)
+    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in kept]:
         pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
+    paired_by: dict[str, Hashable] = {}
     if paired is not None:
-        pair = match_units(pair, paired)
+        if paired != pair.candidate.levels[0]:
+            raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
+        (new, old), partners = paired_units(pair.candidate.array, pair.baseline.array, paired)
+        sides = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
+        pair = pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, *partners))
+        paired_by = {"paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"}
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
     one_process = one_process_note(candidate, unit, pair.dim)
     notes = (*pair.notes, *((one_process,) if one_process else ()), *(_without_sessions(times, pair) if paired is None else ()))
-    return pair._replace(attrs=_describe(pair, baseline), notes=notes)
+    return pair._replace(attrs=_describe(pair, baseline) | paired_by, notes=notes)
 
 
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
@@ -335,25 +357,6 @@ def _evenly_chunked(pair: Pair) -> Pair:
     new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
     lengths = {dim: length for dim, length in chunk_lengths(new).items() if dim in old.dims and dim not in pair.candidate.levels}
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=evenly_chunked(old, lengths)))
-
-
-def match_units(pair: Pair, paired: str) -> Pair:
-    """Match the outermost units of both systems by label, or by position where there are no labels."""
-    if paired != pair.candidate.levels[0]:
-        raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
-    new, old = pair.candidate.array, pair.baseline.array
-    new_labels, old_labels = labels_along(new, paired), labels_along(old, paired)
-    if new_labels != old_labels:
-        old_set = set(old_labels)
-        common = [label for label in new_labels if label in old_set]
-        if not common:
-            raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-        alone = len(new_labels) + len(old_labels) - 2 * len(common)
-        new, old = new.sel({paired: common}), old.sel({paired: common})
-        if alone:
-            text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
-            pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
-    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
 
 
 def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:

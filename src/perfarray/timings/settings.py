@@ -78,7 +78,7 @@ def words_in(name: str) -> list[str]:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").split("_")
 
 
-def is_setting(name: str) -> bool:
+def is_condition(name: str) -> bool:
     """Return whether a coordinate of this name is a setting, and not the record of a run such as its date."""
     words = words_in(name)
     if name in NO_SETTINGS:
@@ -92,7 +92,7 @@ def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
     Lazy coordinates are passed over: looking at them would compute them.
     """
     names = [str(name) for name, values in array.coords.items() if name not in (dim, *array.dims) and not is_chunked(values)]
-    names = [name for name in names if is_setting(name)]
+    names = [name for name in names if is_condition(name)]
     names = [name for name in names if name in OF_MACHINES or not _is_counter(name, array.coords[name].variable)]
     if dim in OF_MACHINES or dim in PROGRAMS:
         return [name for name in names if name in CONCURRENCY]

@@ -144,7 +144,7 @@ def variance_components(
         | {"result": "variance_components", "method": method, "negative": negative, "limits": limits}
         | {"confidence_level": confidence, "interval_method": JACKKNIFE if limits == "jackknife" else INTERVALS[method]},
     )
-    return with_notes(result, *data.notes, checks=("components",))
+    return with_notes(result, *data.notes, *data.crossed, checks=("components",))
 
 
 @lru_cache(maxsize=32)
