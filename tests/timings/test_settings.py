@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import perfarray
-from perfarray.timings.settings import MAX_NAMED, is_setting
+from perfarray.timings.settings import MAX_NAMED, is_condition
 
 
 def sides(dim="version", benchmarks=("a", "b"), sessions=0, **coords):
@@ -32,7 +32,7 @@ def notes_on(times, dim="version", baseline="old"):
 }.items())  # fmt: skip
 def test_records_of_a_run_are_no_settings(name, setting):
     """What differs whenever something is measured again says nothing of the sides: dates, commits, identities, loads, temperatures."""
-    assert is_setting(name) is setting
+    assert is_condition(name) is setting
 
 
 def test_machines_come_first_and_other_settings_after():

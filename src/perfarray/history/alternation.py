@@ -27,7 +27,7 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
     for name, coord in array.coords.items():
         if name == dim or coord.dims != (dim,) or not (coord.dtype.kind in "OUTb" or is_setting(str(name))):
             continue
-        names: npt.NDArray[Any] = np.where(coord.values == UNKNOWN, None, coord.values)
+        names: npt.NDArray[Any] = np.asarray(np.where(coord.values == UNKNOWN, None, coord.values))
         codes, labels = pd.factorize(names)
         known = codes[codes >= 0]
         # A label that comes once, as a new runner does, is a change. Labels that come back are mixed.
