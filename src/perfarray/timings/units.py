@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import EXECUTION
+from perfarray.conventions import EXECUTION, plural
 from perfarray.numerics.types import Mask
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Timings
@@ -92,6 +92,12 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         return ()
     outermost = str(result.attrs["levels"]).split()[0]
     single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
+    if "between" in result.attrs:
+        single = (
+            f"{{cells}} rest on one {outermost} on a side, and between= does not say how the {plural(outermost)} of one "
+            f"{result.attrs['between']} vary. Their limits are NaN. Measure two or more, or give between= timings or components with "
+            f"several {plural(outermost)} in each {result.attrs['between']}."
+        )
     constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
     cases = (
         ("single_unit", single, single_unit),
