@@ -68,7 +68,8 @@ def of_design(rng: np.random.Generator, experiments: int, design: Design, forms:
         "(sd, df)": (xr.DataArray(stated, dims="experiment"), sessions - 1) if spread else None,
     }
     return {
-        form: (np.nan, np.nan) if given[form] is None else false_verdicts(perfarray.compare(new, old, between=given[form])) for form in forms
+        form: (np.nan, np.nan) if given[form] is None else false_verdicts(perfarray.compare(new, old, between=given[form]))
+        for form in forms
     }
 
 

@@ -1,20 +1,16 @@
 """Ratios of medians: the methods and runs they need, limits where runs were stopped, and notes on limits beyond all runs."""
 
-from collections.abc import Callable
-
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, LOWER, plural
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METHODS, STUDENTIZED, kind_of
+from perfarray.conventions import CENSORED, plural
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METHODS, STUDENTIZED
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
-from perfarray.timings.apply import Kernel, Output, apply
-from perfarray.timings.censored import ratio_bounds
+from perfarray.timings.apply import Kernel
 from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.pairs import FAR, Pair, statistic_bounds, with_unknown_at_best, with_worst_case, without_zeros_of_both
-from perfarray.timings.resolve import Timings
+from perfarray.timings.pairs import Pair, without_zeros_of_both
 from perfarray.timings.units import value_depth
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.zeros import Positive
@@ -63,24 +59,6 @@ def check_runs(pair: Pair, value: str | None, method: str, paired: str | None) -
 def of_runs(kernel: Kernel, below: int, sides: int = 2) -> Kernel:
     """Return a formula of the runs of some sides, and the arrays after them, as one of timings: their lowest levels are averaged."""
     return lambda *arrays: kernel(*(unit_means(side, below) for side in arrays[:sides]), *arrays[sides:])
-
-
-def bounded_median_ratio(pair: Pair, interval: Callable[[Timings, Timings], xr.Dataset]) -> xr.Dataset:
-    """Return the widest limits that stopped runs allow: from the candidate at best over the baseline at worst to the reverse."""
-    best = [with_unknown_at_best(side) for side in (pair.candidate, pair.baseline)]
-    worst = [with_worst_case(side) for side in (pair.candidate, pair.baseline)]
-    limits, bad, good = interval(*best), interval(worst[0], best[1]), interval(best[0], worst[1])
-    low, high = (good, bad) if pair.candidate.better == LOWER else (bad, good)
-    lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
-    bounds = ratio_bounds(
-        statistic_bounds(pair.candidate, limits["estimate"], bad["estimate"]),
-        statistic_bounds(pair.baseline, limits["estimate"], good["estimate"]),
-    )
-    kinds = apply(lambda *ends: (kind_of(*ends),), lower, upper, core=[[], []], outputs={"kind": Output((), "", object)})["kind"]
-    estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
-    lower = lower.where(kinds != "unbounded", -np.inf)
-    changed = {"estimate": estimate, "lower": lower, "upper": upper, "kind": kinds}
-    return limits.assign({name: variable.assign_attrs(limits[name].attrs) for name, variable in changed.items()})
 
 
 @check(BEYOND)

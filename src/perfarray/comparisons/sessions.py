@@ -8,7 +8,14 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import HISTORY, LEVELS, SESSION, plural
-from perfarray.numerics.sessions import SessionNoise, noise_of_components, noise_of_history, noise_of_sessions, noise_of_suite, runs_of_suite
+from perfarray.numerics.sessions import (
+    SessionNoise,
+    noise_of_components,
+    noise_of_history,
+    noise_of_sessions,
+    noise_of_suite,
+    runs_of_suite,
+)
 from perfarray.timings.across import apply_over_suite
 from perfarray.timings.apply import LEVEL, Output, outputs
 from perfarray.timings.notes import Note
@@ -125,11 +132,9 @@ def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Datas
     noise = xr.Dataset(dict(zip(NOISE, xr.broadcast(*(noise[name] for name in NOISE)), strict=True)))
     if across not in noise.dims:
         return noise, noise, _level_of(between)
-    axis = noise["runs"].get_axis_num(across)
-    rows = SessionNoise(*(np.moveaxis(noise[name].values, axis, -1) for name in NOISE))
     suite = _pooled(noise, across, across)
-    runs = runs_of_suite(rows)
-    return noise, suite.assign({name: (suite["variance"].dims, values) for name, values in runs._asdict().items()}), _level_of(between)
+    runs = runs_of_suite(SessionNoise(*(noise[name].transpose(..., across).values for name in NOISE)))
+    return noise, suite.assign({name: suite["df"].copy(data=values) for name, values in runs._asdict().items()}), _level_of(between)
 
 
 def _depth_of_runs(levels: Sequence[str], pair: Pair) -> int:
@@ -154,18 +159,18 @@ def _of_components(components: xr.Dataset, pair: Pair) -> xr.Dataset:
         noise = xr.Dataset({"variance": sum(levels[:depth]), "within": sum(inside) if inside else np.nan})
         return noise.assign(df=LARGEST, within_df=LARGEST, runs=np.inf)
     if "merged" in components and bool(components["merged"].any()):
-        raise ValueError("between= has components of merged levels, which do not show how runs vary: use variance_components(negative='keep')")
+        raise ValueError(
+            "between= has components of merged levels, which do not show how runs vary: use variance_components(negative='keep')"
+        )
     squares = components["level_variance"] / square
-    # Of pooled pilots S_i^2 - T_i^2 = S_(i-1)^2 / n tells the repetitions.
-    counts = (
-        components["repetitions"]
-        if "repetitions" in components
-        else (squares / (squares - variance).shift({LEVEL: 1})).fillna(components["df"] + 1)
-    )
+    if "repetitions" in components:
+        counts = components["repetitions"]
+    else:  # of pooled pilots S_i^2 - T_i^2 = S_(i-1)^2 / n tells the repetitions
+        counts = (squares / (squares - variance).shift({LEVEL: 1})).where(squares[LEVEL] != names[0], components["df"] + 1)
     squares, counts = (array.transpose(..., LEVEL) for array in xr.broadcast(squares, counts))
-    noise = noise_of_components(squares.values, counts.values, depth)
-    dims = squares.isel({LEVEL: 0}, drop=True)
-    return xr.Dataset({name: dims.copy(data=values) for name, values in noise._asdict().items()})
+    like = squares.isel({LEVEL: 0}, drop=True)
+    fields = noise_of_components(squares.values, counts.values, depth)
+    return xr.Dataset({name: like.copy(data=values) for name, values in fields._asdict().items()})
 
 
 def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str]:

@@ -35,7 +35,9 @@ def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, le
     if bounds:
         worst = [medians_of(*sides, paired=rules.paired, ranked=ranked) for sides in ((cells[2], cells[1]), (cells[0], cells[3]))]
         ends = worst[::-1] if rules.better == "lower" else worst
-        hangs, unknown = _hanging(medians, worst[0].new, worst[1].old, [np.broadcast_to(side, batch).ravel() for side in bounds[4:6]])
+        unlimited = [np.broadcast_to(side, batch).ravel() for side in bounds[4:6]]
+        at_worst = (worst[0].new.median, worst[1].old.median)
+        hangs, unknown = hanging((medians.new.median, medians.old.median), at_worst, unlimited)
     errors = [np.where(medians.n > 1, error_of_log(side), np.nan) for side in (medians.new, medians.old)]
     without = hangs | (limits_of(ends, np.asarray(rules.confidence_level), far).kind == UNBOUNDED)
     error, df = _error(medians, errors, rules.paired)
@@ -68,13 +70,16 @@ def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: floa
 
 def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
     """Return the set from the lower limit of the first to the upper one of the last; NaN for fewer than two units."""
-    limits = [end.limits(level) for end in ends]
-    lower, upper = limits[0][0], limits[-1][1]
-    lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
-    kind = kind_of(lower, upper)
-    enough = ~np.isnan(ends[0].df)
-    lower = np.where(kind == UNBOUNDED, -np.inf, lower)
-    return RatioSet(np.where(enough, lower, np.nan), np.where(enough, upper, np.nan), kind)
+    limits, enough = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
+    return open_beyond(np.where(enough, limits[0][0], np.nan), np.where(enough, limits[-1][1], np.nan), far)
+
+
+def open_beyond(lower: Floats, upper: Floats, far: float) -> RatioSet:
+    """Return the set of the limits of ratios of medians; those beyond `far` are of runs at their worst, so that there are none."""
+    with np.errstate(invalid="ignore"):
+        lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
+        kind = kind_of(lower, upper)
+    return RatioSet(np.where(kind == UNBOUNDED, -np.inf, lower), upper, kind)
 
 
 def _packed(medians: Medians) -> Floats:
@@ -97,13 +102,13 @@ def _unpacked(numbers: Floats) -> Medians:
     return Medians(sides[0], sides[1], numbers[:, 0, 3], numbers[:, 0, 4])
 
 
-def _hanging(medians: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
+def hanging(best: Sequence[Floats], worst: Sequence[Floats], unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
     """Return where a median depends on stopped runs, and where nothing is known of the ratio.
 
-    A median depends on them where it differs with them at their worst. Nothing is known where both medians depend, or one does on runs
-    without a limit.
+    Given are the medians of both sides with these runs at their best and at their worst. A median depends on them where these differ.
+    Nothing is known where both medians depend, or one does on runs without a limit.
     """
-    hangs = [(side.median != worst.median) & ~np.isnan(side.median) for side, worst in ((medians.new, new), (medians.old, old))]
+    hangs = [(median != at_worst) & ~np.isnan(median) for median, at_worst in zip(best, worst, strict=True)]
     return hangs[0] | hangs[1], (hangs[0] & hangs[1]) | (hangs[0] & unlimited[0]) | (hangs[1] & unlimited[1])
 
 

@@ -194,7 +194,7 @@ def unit_df(n: Floats, ratio: Ratio, rule: str) -> Floats:
 
 
 def variances_of_sides(errors: Sequence[SideError], noise: SessionNoise) -> tuple[Floats, Floats]:
-    """Return the variances of both sides (first axis), and the degrees of freedom of their sum: Satterthwaite's where both sides show their own.
+    """Return the variances of both sides (first axis), and the degrees of freedom of their sum.
 
     A side differs from the other sessions by a change, and has no less than what its runs show. Where it has more runs than those
     sessions, and what their runs add is not known well enough to be subtracted, nothing is: limits are wider than they need be. A side of
