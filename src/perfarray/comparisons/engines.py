@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, of_runs
+from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, SPREAD_OUTPUTS, of_runs
 from perfarray.comparisons.priors import WITH_PRIOR, check_prior, learned_outputs, shrunken_outputs
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.conventions import METRIC, RNG_KEY
@@ -181,6 +181,7 @@ def _order_statistics(pair: Pair, options: CompareOptions, rules: Rules, depth: 
         coords={SIDE: range(4 if ends else 2), PART: range(median_tests.NUMBERS + 2 * most)},
         attrs={"value": nest[depth]},
         inputs=(*ends, *unlimited),
+        further={name: output._replace(dims=(across,)) for name, output in SPREAD_OUTPUTS.items()} if rules.method == RANK else {},
         core=(*([across, *nest] for _ in ends), *([across] for _ in unlimited)),
     )
 

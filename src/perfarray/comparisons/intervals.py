@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.engines import CompareOptions, along_suite, choose_engine
-from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, check_ratio_method, check_runs, of_runs
+from perfarray.comparisons.medians import BEYOND, MEDIAN, SPREAD_OUTPUTS, STOPPED, check_ratio_method, check_runs, of_runs
 from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
 from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, check_prior, learned_outputs
 from perfarray.conventions import BENCHMARK
@@ -199,8 +199,8 @@ def ratio_interval(
         For means: "fieller" (default), "delta" and "log_delta" (first order), "skew_adjusted" (Fieller's with a longer side that follows
         the skewness of the units), "batch_means" (Fieller's of eight batches of consecutive units, for units that depend on those before
         them, from 30 a side on), or a bootstrap: "percentile", "basic", "bca", "studentized" (symmetric, of the log ratio; for few
-        units). For medians: "order_statistics" (default), "rank" (the ratios that the exact rank-sum test does not reject, if both
-        systems' logs have one shape), or a bootstrap but the studentized.
+        units). For medians: "order_statistics" (default), "rank" (the ratios that the exact rank-sum test does not reject; only if
+        both systems' logs have one shape and spread, else it covers 84 to 93 of 95 %), or a bootstrap but the studentized.
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the smaller number of units less one (the
         paper's n - 1); infinite. Not for the bootstrap.
@@ -222,7 +222,8 @@ def ratio_interval(
         `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side), and `kind`: `bounded` [lower, upper],
         `exclusive` (everything outside (lower, upper): the baseline's mean may be zero), `unbounded` (the whole line). Sets of positive
         values are cut to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or `at_most` (0, upper]. The
-        limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Formulas of means without pairs also
+        limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Ranks also give `spread_pvalue` (Brown
+        and Forsythe's, of equal spreads). Formulas of means without pairs also
         give `candidate_share` of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
         `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a prior `prior_df`,
         `prior_standard_deviation`, `standard_error` and `unmoderated_standard_error`, all relative.
@@ -243,7 +244,8 @@ def ratio_interval(
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12 and lemma 7.7 (pairs).
     P. Hall, "On the removal of skewness by transformation", 1992.
-    R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008 (order statistics); J. Hodges, E. Lehmann 1963 (ranks).
+    R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008 (order statistics); J. Hodges, E. Lehmann 1963,
+    B. Streitberg, J. Roehmel 1986 (ranks).
 
     Examples
     --------
@@ -303,7 +305,8 @@ def ratio_interval(
         return [*formula(new, old, *keys, **keywords), *noise, dependence_pvalue(*means, paired=matched)]
 
     sides = (pair.candidate.array, pair.baseline.array)
-    variables = RATIO_OUTPUTS | (learned_outputs() if prior else {}) | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+    further = SPREAD_OUTPUTS if method == RANK else learned_outputs() if prior else {}
+    variables = RATIO_OUTPUTS | further | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
     if prior:
         attrs["prior"] = prior
         result = apply_over_suite(kernel, *sides, across=across, core=[nest, nest], outputs=variables, whole=[*PRIOR_OUTPUTS], attrs=attrs)
@@ -321,14 +324,15 @@ def _stopped_medians(pair: Pair, options: CompareOptions, depth: int, attrs: dic
 
     def kernel(new: Floats, old: Floats, *arrays: Any) -> list[Any]:
         numbers = engine.evidence(new, old, *arrays)
-        evidence, material = Evidence(*numbers[: len(Evidence._fields)]), numbers[len(Evidence._fields) + len(Suite._fields) :]
+        evidence, rest = Evidence(*numbers[: len(Evidence._fields)]), numbers[len(Evidence._fields) + len(Suite._fields) :]
+        material, further = rest[: len(engine.material)], rest[len(engine.material) :]
         limits = engine.limits(np.full(evidence.n.shape, options.rules.confidence_level), evidence, *material)
         means = [unit_means(side, len(nest)) for side in (new, old)]
         dependence = dependence_pvalue(*means, paired=options.rules.paired)
-        return [evidence.estimate, limits.lower, limits.upper, evidence.df, evidence.n, limits.kind, dependence]
+        return [evidence.estimate, limits.lower, limits.upper, evidence.df, evidence.n, limits.kind, *further, dependence]
 
     sides = along_suite(ALONE, pair.candidate.array, pair.baseline.array)
-    outputs_alone = {name: output._replace(dims=(ALONE,)) for name, output in (RATIO_OUTPUTS | ORDER_OUTPUTS).items()}
+    outputs_alone = {name: output._replace(dims=(ALONE,)) for name, output in (RATIO_OUTPUTS | {**engine.further} | ORDER_OUTPUTS).items()}
     core = [[ALONE, *nest]] * 2 + [*engine.core]
     result = apply(kernel, *sides, *engine.inputs, core=core, outputs=outputs_alone, attrs=attrs | engine.attrs)
     return result.isel({ALONE: 0}, drop=True)

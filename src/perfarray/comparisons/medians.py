@@ -8,8 +8,8 @@ from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METH
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
-from perfarray.timings.apply import Kernel
-from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.apply import Kernel, outputs
+from perfarray.timings.notes import Note, check, count_note, significant_in_all
 from perfarray.timings.pairs import Pair, without_zeros_of_both
 from perfarray.timings.units import value_depth
 from perfarray.timings.validation import check_choice, listed
@@ -18,7 +18,8 @@ from perfarray.timings.zeros import Positive
 MEAN, MEDIAN = "mean", "median"  # the statistics whose ratio is taken
 ORDER_STATISTICS = "order_statistics"  # the default method of medians
 MEDIAN_METHODS = (ORDER_STATISTICS, RANK, *(name for name in BOOTSTRAP_METHODS if name != STUDENTIZED))
-BEYOND = "beyond"  # the check of limits that lie beyond all runs
+BEYOND = "beyond"  # the check of limits that lie beyond all runs, and of spreads that ranks take for equal
+SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = "limits hold whatever they would have taken, and a ratio that hangs on it is a bound, or NaN where both sides do"
 
@@ -63,7 +64,7 @@ def of_runs(kernel: Kernel, below: int, sides: int = 2) -> Kernel:
 
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells of which a limit lies beyond all runs."""
+    """Count the cells of which a limit lies beyond all runs; of ranks, those whose sides have other spreads, at an error rate of 5 %."""
     level = float(result["interval_level"].max() if "interval_level" in result.data_vars else result.attrs["confidence_level"])
     units = str(result.attrs["levels"]).split()[0]
     ranked, by_ranks = result.attrs["method"] == RANK, units_with_rank_limits(level)
@@ -73,7 +74,12 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "
         f"each have both, fewer at a lower confidence_level; {alternative}or take statistic='mean'"
     )
+    spreads = (
+        "{cells} have sides that vary differently. Ranks are exact for equal spreads only: nominal 95 % limits cover 80 to 93 %. "
+        f"Take method='{ORDER_STATISTICS}' or statistic='mean'."
+    )
+    unlike = count_note("unequal_spreads", spreads, significant_in_all(result["spread_pvalue"].values)) if ranked else None
     if result.attrs.get(CENSORED) == "bound":
-        return ()  # a note on stopped runs is there already
+        return (unlike,)  # a note on stopped runs is there already
     open_ended = np.isin(result["kind"].values.astype(str), ("at_least", "at_most", "unbounded"))
-    return (count_note("no_limit", text, open_ended & (result["n"].values > 1), needed=needed),)
+    return unlike, count_note("no_limit", text, open_ended & (result["n"].values > 1), needed=needed)

@@ -13,7 +13,7 @@ import numpy as np
 from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, quotient, welch_df
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.medians import Medians, Runs, as_cells, error_of_log, finite_df, medians_of
-from perfarray.numerics.rank_sums import RANK, rank_pvalues
+from perfarray.numerics.rank_sums import RANK, rank_pvalues, spread_pvalue
 from perfarray.numerics.ratio_tests import suite_of_units, suite_row
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
@@ -25,8 +25,8 @@ FARTHEST, STEPS = 8.0, 27  # bisection of the normal quantile of an error rate: 
 def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, levels: int, far: float) -> tuple[Floats | Mask, ...]:
     """Return `Evidence`, `Suite`, and the material of limits, from runs (..., benchmarks, n_L, ..., n_1) of two systems.
 
-    Where runs were stopped, `bounds` are both sides at their best, both at their worst, where the best of each is not known, and the
-    fields of `Known`; ratios beyond `far` are of runs at their worst.
+    With `method="rank"` the p-value of equal spreads follows. Where runs were stopped, `bounds` are both sides at their best, both at their
+    worst, where the best of each is not known, and the fields of `Known`; ratios beyond `far` are of runs at their worst.
     """
     batch, cells = as_cells(levels, *(bounds[:4] or (new, old)))
     ranked = rules.method == RANK
@@ -56,7 +56,10 @@ def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, le
     )
     suite = _suite(medians, errors, batch, rules, Known(*(bounds[6:] or np.zeros((2, *batch), dtype=bool))))
     packed = np.concatenate([_packed(end) for end in ends], axis=-2)
-    return *(row.reshape(batch) for row in rows), *suite, packed.reshape(*batch, *packed.shape[1:])
+    # Of stopped runs the spread is not known.
+    spreads = [np.full(len(medians.n), np.nan) if bounds else spread_pvalue(medians.new.ordered, medians.old.ordered)] if ranked else []
+    further = [pvalue.reshape(batch) for pvalue in spreads]
+    return *(row.reshape(batch) for row in rows), *suite, packed.reshape(*batch, *packed.shape[1:]), *further
 
 
 def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: float, ranked: bool = False) -> RatioSet:
