@@ -76,7 +76,7 @@ def compare(
         For medians, the level whose repetitions are runs; default: `execution`, else the lowest.
     method : str, optional
         For means "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means", or a bootstrap: "percentile", "basic", "bca",
-        "studentized". For medians "order_statistics" (default), "rank" (exact if both sides have one shape), or a bootstrap. `ratio_interval`
+        "studentized". For medians "order_statistics" (default), "rank" (exact for sides of one shape), or a bootstrap. `ratio_interval`
         explains them.
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom of formulas for means.
