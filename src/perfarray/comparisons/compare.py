@@ -100,8 +100,9 @@ def compare(
     between : DataArray, Dataset or tuple of two numbers, optional
         What sessions (or builds) vary by, where each side is one of them: timings of two or more (`session`, `binary`, or a history along
         `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
-        deviation and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it in; with a prior it is
-        shrunk, too. For formulas of means.
+        deviation, without that of their runs, and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it
+        in; with a prior it is shrunk, too. A side of one run takes the variance of runs from there, or has no limits. For formulas of
+        means.
     shrink : bool
         Also estimate which benchmarks changed, most likely, and by how much, given all of them (adaptive shrinkage). Verdicts stay.
     by : str, optional

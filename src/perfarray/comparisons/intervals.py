@@ -92,7 +92,7 @@ def mean_interval(
     Dataset
         `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units),
         `dependence_pvalue` (from 10 units on: whether their order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's,
-        below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 10 units on). Notes name the cells where these
+        below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 3 units on). Notes name the cells where these
         say that limits cover too little. With a prior `prior_df`, `prior_standard_deviation` (of units, relative) and
         `unmoderated_standard_error`.
 
