@@ -4,8 +4,9 @@
 
 A program is compared with itself; earlier sessions of it say what sessions vary by; half of the variance between sessions moves all
 benchmarks together. The first table has eight benchmarks and five executions, beside `compare` without it; the share is that of sessions
-in the variance of an execution. The second has the worst of 192 designs, for each form that `between=` takes: 5, 10 and 20 earlier
-sessions of 1, 3 and 10 executions, sessions that vary 0, 0.5, 1 and 2 times as executions do, 1 and 8 benchmarks. It takes 15 minutes.
+in the variance of an execution. The second has in each row the worst of 72 designs, for each form that `between=` takes: 5, 10 and
+20 earlier sessions of 1, 3 and 10 executions, sessions that vary 0, 0.5, 1 and 2 times as executions do, 1 and 8 benchmarks.
+It takes ten minutes.
 """
 
 import sys
