@@ -79,7 +79,7 @@ ANSWER_NAMES: Final = {
     "overlaid": "place x density q1 median q3 run reached",
     "pairwise": COMPARED + "baseline",
     "plan_repetitions": PLAN,
-    "plan_suite": PLAN,
+    "plan_suite": PLAN + "suite_correlation suite_correlation_pvalue suite_benchmarks",
     "principal_components": "score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component apart_pvalue distance loading_lower loading_upper region_radius score_covariance score_lower "
     "score_upper n_imputed value benchmark_2 machine_2 principal_component_2",
