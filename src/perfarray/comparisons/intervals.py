@@ -273,7 +273,8 @@ def ratio_interval(
         depth, pair = check_runs(pair, value, method, paired)
     attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | ({"paired": paired} if paired else {})
-    notes, checks = [*pair.notes, *pair.unit_notes], ["resampling" if method in BOOTSTRAP_METHODS else BEYOND if medians else NOISE]
+    notes: list[Note | None] = [*pair.notes, *pair.unit_notes]
+    checks = ["resampling" if method in BOOTSTRAP_METHODS else BEYOND if medians else NOISE]
     checks = [UNITS, *checks, DEPENDENCE, *((PRIOR,) if prior else ())]
     if medians and pair.bounded:
         rules = Rules(method, df, 0.0, level, None, pair.candidate.better, paired=matched)
