@@ -107,7 +107,6 @@ ANSWERS = ("compare", "ratio_interval")
         *((name, {"prior": "benchmarks"}, "prior='benchmarks' is not known; choose one of None, 'suite'") for name in ANSWERS),
         *((name, {"method": "bca"}, "method='bca' does not go with prior='suite'") for name in ANSWERS),
         *((name, {"statistic": "median"}, "method='order_statistics' does not go with prior='suite'") for name in ANSWERS),
-        ("compare", {"method": "bca", "prior": None, "shrink": True}, "does not go with shrink=True"),
         ("mean_interval", {"method": "skew_adjusted"}, "does not go with prior='suite'"),
         ("stopping", {"half_width": 0.01, "rule": "t"}, "rule='t' does not go with prior='suite'"),
         ("score_ratio_interval", {"method": "bca"}, "method='bca' does not go with prior='suite'"),
@@ -218,17 +217,3 @@ def test_picture_of_the_errors(times):
     axes.figure.clear()
     with pytest.raises(ValueError, match="made without a prior"):
         times.perf.compare("old").perf.plot(kind="errors")
-
-
-def test_which_changed_most_likely(times):
-    """Shrinkage leaves verdicts alone, takes the errors that the comparison has, and is in the table."""
-    plain, shrunken = (times.perf.compare("old", prior="suite", shrink=shrink) for shrink in (False, True))
-    xr.testing.assert_equal(shrunken[list(plain.data_vars)], plain)
-    assert (np.abs(np.log(shrunken["shrunken_estimate"])) <= np.abs(np.log(shrunken["estimate"])) + 1e-12).all()
-    assert ((shrunken["false_sign_rate"] >= 0) & (shrunken["false_sign_rate"] <= 1)).all()
-    assert shrunken["unchanged_share"].dims == ("version",)
-    assert {"most likely", "wrong sign"} <= set(shrunken.sel(version="new").perf.table().columns)
-    lazy = times.chunk({"benchmark": 5}).perf.compare("old", prior="suite", shrink=True).compute()
-    xr.testing.assert_allclose(lazy, shrunken)
-    pairs = times.perf.pairwise(dim="version", prior="suite", shrink=True)["shrunken_estimate"]
-    np.testing.assert_allclose(pairs.sel(version="new", baseline="old"), shrunken["shrunken_estimate"].sel(version="new"))

@@ -71,7 +71,7 @@ class TestVerdicts:
         assert [name.split(",")[0] for name in notes["zero_means"].values["names"]] == [name for name in ROWS if name not in ABOVE]
         assert notes["zeros"].aside
 
-    @pytest.mark.parametrize("options", [{"shared": "execution"}, {"paired": "execution"}, {"between": (0.01, 5)}, {"shrink": True}])
+    @pytest.mark.parametrize("options", [{"shared": "execution"}, {"paired": "execution"}, {"between": (0.01, 5)}])
     def test_suites_of_other_kinds(self, options):
         verdicts = compared(counts(), **options)[0]
         alone = compared(counts().sel(benchmark=ABOVE), **options)[0]

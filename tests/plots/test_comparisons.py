@@ -317,12 +317,3 @@ def test_limits_without_an_estimate_are_drawn():
     ax = replicates.perf.bootstrap_interval(confidence_level=0.9).perf.plot()
     np.testing.assert_allclose(segments(ax), [[5, 95]] * 2)
     assert "not measured on both sides" not in texts(ax)
-
-
-def test_what_is_most_likely_stands_beside_the_ratios():
-    """One diamond for each benchmark, none for the suite nor without `shrink`."""
-    cells = compared(CELLS, suite=(*CELLS[0][:3], "faster"))
-    ax = ratio_intervals(cells.assign(shrunken_estimate=("benchmark", [0.85, 1.2, 1.0, 1.0])))
-    assert points(ax, "most likely") == [0.85, 1.2, 1.0, 1.0]
-    assert legend(ax)[-1] == "most likely"
-    assert "most likely" not in legend(ratio_intervals(cells))

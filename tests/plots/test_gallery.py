@@ -173,7 +173,6 @@ SHOWN = {
     "The Speedup-Test's report": lambda page, ax: [
         (sorted(value for artist in ax.lines if artist.get_marker() == "D" for value in artist.get_xdata()),
          np.sort([*page["result"].sel(statistic="median")["speedup"], page["result"].sel(statistic="median")["overall_speedup"]]))],
-    "Most likely changes": lambda page, ax: [(points(ax, "most likely"), flat(page["result"]["shrunken_estimate"]))],
     "Units for a decision": lambda page, ax: [(ax.lines[0].get_ydata(), 100 * flat(page["result"]["smallest_change"]))],
     "When to stop": lambda page, ax: [(ax.lines[0].get_ydata(), 100 * flat(page["result"]["half_width"]))],
     "Modes that the runs support": lambda page, ax: [(points(ax, "supported by the runs"), flat(page["result"]["n_supported"]))],

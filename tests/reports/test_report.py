@@ -22,6 +22,7 @@ from perfarray.reports import writing
 from perfarray.reports.page import as_html
 from perfarray.reports.redaction import Redaction
 from perfarray.reports.sections import Content, Section, _picture, content_of
+from perfarray.results.rows import Places, Table
 
 SCRIPT = "<script>alert(1)</script>|`*"
 
@@ -360,7 +361,7 @@ def test_in_a_browser(texts, tmp_path):
         pytest.skip("needs Debian's chromium, which is not installed (since 2026-11)")
     order = [2, 0, 3, 1]
     table = pd.DataFrame({title: [column[place] for place in order] + [f"all of {title}"] for title, column in COLUMNS.items()})
-    table.attrs["suites"] = 1
+    table = Table.of_cells(table, {"suites": 1}, Places([], np.arange(len(order)), len(order)))
     made = Content("T" * 99, ("s" * 99,), {"flags": "-f" * 99}, [Section("Q" * 99, "a" * 99, "c" * 99, table, ("n" * 99,))], "c" * 99)
     pages = {"real": texts["html", False], "made": as_html(made)}
     frames = [

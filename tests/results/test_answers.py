@@ -11,6 +11,7 @@ import perfarray
 from method_calls import CALLS, FEW, OLD
 from perfarray.results import words
 from perfarray.results.answers import BATCH
+from perfarray.results.combine import as_dataset
 from perfarray.results.kinds import KINDS
 from perfarray.results.layouts import PLAIN
 from perfarray.results.notebooks import MOST, register, view
@@ -53,7 +54,7 @@ def test_every_kind_is_tried():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_result_has_a_table(times, name):
-    """Of texts and without gaps, few columns, one row a cell; nothing that is the same for all rows."""
+    """Of texts and without gaps, few columns, one row a cell, named along `benchmark` and along every dim that has several labels."""
     one = times.isel(version=0) if name in ("plan_suite", "principal_components") else times
     one = one.isel(machine=0) if name == "plan_suite" else one
     result = SIMULATED[name]() if name in SIMULATED else getattr(one.perf, name)(**ASKED[name])
@@ -62,7 +63,32 @@ def test_every_result_has_a_table(times, name):
     assert len(found) > 0
     assert found.map(lambda text: isinstance(text, str)).all(axis=None)
     assert not found.isin(["nan", "None"]).any(axis=None)
-    assert all(len(set(found.index.get_level_values(level))) > 1 for level in found.index.names if level is not None)
+    named = {level for level in found.index.names if level is not None}
+    assert named == {dim for dim in found.places.dims if dim == "benchmark" or as_dataset(result).sizes[dim] > 1}
+
+
+@pytest.mark.parametrize("labels", [[100, 200, 300], [1, 2], [0, 1], [2023, 2024], ["x", "y"]])
+def test_labels_are_printed_whatever_their_steps(labels):
+    """Numbers at equal steps name rows, too, as text and in notebooks."""
+    runs = np.random.default_rng(1).normal(10, 0.1, (2, len(labels), 4))
+    coords = {"version": ["old", "new"], "threads": labels}
+    times = xr.DataArray(runs, dims=("version", "threads", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    result = times.perf.compare("old")
+    lines = repr(result.perf.table()).splitlines()
+    assert lines[0].split()[0] == "threads" or lines[1].split() == ["threads"]
+    assert [line.split()[0] for line in lines if line.split()[0] in map(str, labels)] == [str(label) for label in labels]
+    for page in (result.perf.table()._repr_html_(), view(result).partition("<details>")[0]):
+        assert re.findall(r"<th>(\w+)</th>", page)[-len(labels) :] == [str(label) for label in labels]
+
+
+def test_the_only_row_has_its_label():
+    """A row is named along every dim that has further labels, though none of them has an answer."""
+    runs = np.random.default_rng(1).normal(10, 0.1, (2, 3, 4))
+    runs[1, [0, 2]] = np.nan
+    coords = {"version": ["old", "new"], "benchmark": ["a", "b", "c"]}
+    times = xr.DataArray(runs, dims=("version", "benchmark", "execution"), coords=coords, name="time", attrs={"units": "s"})
+    assert times.perf.compare("old").perf.table().index.tolist() == ["b"]
+    assert times.rename(benchmark="size").perf.compare("old").perf.table().index.tolist() == ["b"]
 
 
 def test_a_comparison_in_words(times):

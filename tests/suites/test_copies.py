@@ -53,7 +53,7 @@ def test_scores_count_copies(times, statistic, mean):
 
 @pytest.mark.parametrize("options", [
     {}, {"correction": "holm"}, {"prior": "suite"}, {"method": "bca", "rng": 1}, {"paired": "execution"}, {"shared": "execution"},
-    {"threshold": {"410.alpha": 0.05, ...: 0.01}}, {"between": (0.01, 5)}, {"shrink": True},
+    {"threshold": {"410.alpha": 0.05, ...: 0.01}}, {"between": (0.01, 5)},
 ], ids=str)  # fmt: skip
 def test_the_suite_row_counts_a_copy_as_ratio_1(times, options):
     """Three benchmarks, one with a log ratio of 0; rows are those without it, and have no test of it."""

@@ -8,8 +8,9 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.comparison import Comparison, changes, comparison, first, legend, measured, verdict_counts
+from perfarray.cli.comparison import Comparison, comparison, legend, verdict_counts, without_equal_counts
 from perfarray.cli.forms import Answer, Target, answering, described, give
+from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
 from perfarray.cli.reading import paths_read, read_sessions, read_sides
 from perfarray.cli.tails import percentiles, share_of
@@ -23,7 +24,7 @@ SEED = 1  # the same files give the same answer
 
 MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
 
-OPTIONS = options.spoken("threshold correction statistic value method prior between shrink shared paired by")
+OPTIONS = options.spoken("threshold correction statistic value method prior between shared paired by")
 
 
 def compare(
@@ -49,9 +50,6 @@ def compare(
         Literal["suite"] | None,
         typer.Option(help="Learn the variances from all benchmarks together: more answers from 3 to 5 runs of 8 benchmarks or more."),
     ] = None,
-    shrink: Annotated[
-        bool, typer.Option("--shrink", help="Beside the verdicts: what changed most likely, given all benchmarks, and how surely.")
-    ] = False,
     between: Annotated[
         str | None,
         typer.Option(
@@ -80,8 +78,7 @@ def compare(
     """
     choices = options.given(
         threshold=options.thresholds(threshold), confidence_level=confidence, correction=correction, value=value,
-        prior=prior, shrink=shrink or None,
-        shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
+        prior=prior, shared=options.names(shared), paired=paired, by=by, method=method, rng=None if method is None else SEED,
     )  # fmt: skip
     paths, keys = paths_read(places), ("benchmarks", "suites", "attrs", "notes")
     with answering(target, paths, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as sentences:
@@ -94,21 +91,22 @@ def compare(
             sides = sides._replace(times=times, heading=[*sides.heading, *about])
         if between is not None:
             choices["between"] = read_sessions(between, selected.reading)
-        counts = perfarray.counts(sides.times, censored="bound", **nest)
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
-        compared = comparison(result, counts)
+        compared = comparison(result)
         _check_both_sides(compared)
         sentences += _single_units(compared, str(sides.times.attrs.get("format", "several")))
-    order = sort or ("effect" if target.kind == "markdown" else None)
-    frame = measured(perfarray.table(result, sort=order), compared)
-    code, outcome = _outcome(compared, verdict_counts(compared, frame))
+    table = perfarray.table(result, sort=sort or ("effect" if target.kind == "markdown" else None))
+    code, outcome = _outcome(compared, verdict_counts(compared, table))
     lines, explanation = _one_sided(compared), legend(compared)
-    frame = changes(frame) if only_changes else frame
-    frame, n_left_out = first(frame, MOST) if code == NO_ANSWER else (frame, 0)
-    lines += [f"and {n_left_out} more benchmarks without an answer (--output csv has all)"] if n_left_out else []
-    compared = compared.in_order_of(frame, only=only_changes)
+    if only_changes:
+        table = table.of_rows(table["verdict"].isin(CHANGED).to_numpy()[: table.places.positions.size])
+    n_left_out = max(0, table.places.positions.size - MOST) if code == NO_ANSWER else 0
+    if n_left_out:
+        table = table.first(MOST)
+        lines.append(f"and {n_left_out} more benchmarks without an answer (--output csv has all)")
+    compared = compared.in_order_of(table.places.positions, only=only_changes) if sort or only_changes else compared
     answer = Answer(
-        table=frame,
+        table=without_equal_counts(table),
         rows=[*compared.rows, *({BENCHMARK: f"all {row['benchmarks']}"} | row for row in compared.suites if row["benchmarks"] > 1)],
         content={**paths, "benchmarks": compared.rows, "suites": compared.suites, **described(result)},
         outcome=outcome,

@@ -1,11 +1,10 @@
 """A comparison in rows, and its legend and outcome in sentences."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfarray.cli.forms import Row
-from perfarray.cli.grid import CHANGED, labels_of
 from perfarray.cli.options import percent
 from perfarray.cli.reading import PROGRAM
 from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, level_of_intervals, plural
@@ -42,13 +41,11 @@ class Comparison(NamedTuple):
         scores = [row[f"{side}_{self.attrs.get('statistic', 'mean')}"] for side in ("candidate", "baseline")]
         return scores[0] == scores[1] if row["n"] == 0 and not any(map(math.isnan, scores)) else None
 
-    def in_order_of(self, frame: "pd.DataFrame", *, only: bool) -> "Comparison":
-        """Return the rows in the order of a table; `only` those in it, or those that are not in it last."""
-        dims, keys = labels_of(frame)
-        ranks = {key: rank for rank, key in reversed(list(enumerate(keys)))}
-        ranked = [(ranks.get(tuple(row[dim] for dim in dims), len(keys)), row) for row in self.rows]
-        rows = [row for rank, row in sorted(ranked, key=lambda entry: entry[0]) if rank < len(keys) or not only]
-        return self._replace(rows=rows)
+    def in_order_of(self, positions: Iterable[int], *, only: bool) -> "Comparison":
+        """Return the rows in the order of those of a table; `only` those in it, or those that are not in it last."""
+        positions = list(map(int, positions))
+        further = [] if only else sorted({*range(len(self.rows))}.difference(positions))
+        return self._replace(rows=[self.rows[position] for position in [*positions, *further]])
 
     @property
     def unit(self) -> str:
@@ -56,17 +53,14 @@ class Comparison(NamedTuple):
         return str(self.attrs["unit"])
 
 
-def comparison(result: "xr.Dataset", counts: "xr.Dataset") -> Comparison:
-    """Turn a comparison, and the counts of both sides, into rows; a dim with one candidate makes no column."""
-    from perfarray.results.rows import records, with_names_of
+def comparison(result: "xr.Dataset") -> Comparison:
+    """Turn a comparison into rows; a dim with one candidate makes no column."""
+    from perfarray.results.rows import records
 
     dim, baseline = str(result.attrs["dim"]), str(result.attrs["baseline"])
     candidates = result[dim].values.tolist()
-    units = with_names_of(counts, result)["total"].sel(level=result.attrs["unit"])
-    label = next(label for label in units[dim].values.tolist() if str(label) == baseline)
-    n_old = units.sel({dim: label}, drop=True).expand_dims({dim: candidates})
     single = result.drop_vars([name for name in result.data_vars if str(name).startswith(SUITE)])
-    single = single.assign(n_old=n_old, n_new=units.sel({dim: candidates}))
+    single = single.rename(n_baseline="n_old", n_candidate="n_new")
     suites = result[[name for name in result.data_vars if str(name).startswith(SUITE)]]
     suites = suites.rename({name: str(name).removeprefix(SUITE) for name in suites.data_vars})
     if len(candidates) == 1 and dim != PROGRAM:
@@ -97,55 +91,9 @@ def row_dims(rows: Sequence[Row]) -> list[str]:
     return columns[: columns.index("estimate")] if columns else []
 
 
-def measured(frame: "pd.DataFrame", compared: Comparison) -> "pd.DataFrame":
-    """Return the rows of a table that were measured on both sides, with the numbers of units unless they are the same in all rows.
-
-    A benchmark that is alone is named, too, and so is the only label compared that has an answer.
-    """
-    import pandas as pd
-
-    attrs = frame.attrs
-    # The table has the rows with an answer, and no column of a label that these share.
-    answered = [row for row in compared.rows if row["n"] > 0] or compared.rows
-    for dim in reversed(row_dims(compared.rows)):
-        labels = list(dict.fromkeys(row[dim] for row in answered))
-        separates = dim == BENCHMARK or (dim == compared.attrs["dim"] and len({row[dim] for row in compared.rows}) > 1)
-        if dim not in frame.index.names and separates and len(labels) == 1:
-            has_index = list(frame.index.names) != [None]
-            frame = pd.concat([frame], keys=labels, names=[dim])
-            frame = frame if has_index else frame.droplevel(1)
-    dims, keys = labels_of(frame)
-    # The table has no column of a label that all measured rows share: rows without an answer, with other labels, are overwritten.
-    rows = {tuple(row[dim] for dim in dims): row for row in sorted(compared.rows, key=lambda row: bool(row["n"] > 0))}
-    end = len(frame) - int(attrs["suites"])
-    n = [_n(rows[key], compared) for key in keys[:end]] + frame["n"].tolist()[end:]
-    frame = frame.assign(n=n)[(frame["n"] != "0").tolist()]
-    frame = frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
-    frame.attrs = attrs
-    return frame
-
-
-def _n(row: Row, compared: Comparison) -> str:
-    """Write the number of units, of either side where they differ."""
-    return f"{row['n']}" if row["n_old"] == row["n_new"] or "paired" in compared.attrs else f"{row['n_old']} | {row['n_new']}"
-
-
-def changes(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the rows of a table that are faster or slower, and those of suites."""
-    end = len(frame) - int(frame.attrs["suites"])
-    changed = frame[[*frame["verdict"].isin(CHANGED)[:end], *[True] * (len(frame) - end)]]
-    changed.attrs = frame.attrs
-    return changed
-
-
-def first(frame: "pd.DataFrame", most: int) -> "tuple[pd.DataFrame, int]":
-    """Return the first rows of a table and those of suites, and how many are left out."""
-    import pandas as pd
-
-    end = len(frame) - int(frame.attrs["suites"])
-    shortened = pd.concat([frame.iloc[: min(most, end)], frame.iloc[end:]])
-    shortened.attrs = frame.attrs
-    return shortened, max(0, end - most)
+def without_equal_counts(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a table without its numbers of units where they are the same in all rows: the legend has them."""
+    return frame.drop(columns="n") if len(set(frame["n"])) == 1 else frame
 
 
 def legend(compared: Comparison) -> list[str]:

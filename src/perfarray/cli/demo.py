@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import perfarray
-from perfarray.cli.comparison import comparison, legend, measured
+from perfarray.cli.comparison import comparison, legend, without_equal_counts
 from perfarray.cli.console import program, screen_width, show, styled, table
 from perfarray.cli.grid import grid_of
 
@@ -35,10 +35,10 @@ def demo() -> None:
         components = perfarray.variance_components(times)
     remarks = [_largest_share(components), *(note.message for note in notes if not note.aside)]
     result = perfarray.compare(times, "O2", dim="flags", threshold=0.02)
-    compared = comparison(result, counts)
+    compared = comparison(result)
     _show_step("1. What was measured", WHAT, perfarray.table(counts.isel(flags=0)))
     _show_step("2. Where does the variation come from?", WHERE, perfarray.table(components), remarks)
-    verdicts = measured(perfarray.table(result), compared)
+    verdicts = without_equal_counts(perfarray.table(result))
     _show_step("3. Is -O3 faster than -O2, by how much, how sure?", FASTER, verdicts, legend(compared))
     show([styled("4. What to do next", "bold"), "", *_next_steps()])
 

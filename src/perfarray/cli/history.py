@@ -14,7 +14,6 @@ from perfarray.cli.reading import read_archive
 from perfarray.conventions import BENCHMARK, HIGHER, plural
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 CODE = "code"  # the cause of a change that is not another host's
@@ -69,7 +68,7 @@ def history(
     rows = [row for row in records(recent[list(SHOWN)], dims) if row.pop("change")]
     code, outcome = _outcome(changes, rows, along)
     answer = Answer(
-        table=_with_labels(table, rows, recent),
+        table=table,
         rows=rows,
         content={"archive": archive, "changes": rows, **described(changes)},
         outcome=outcome if from_commit is None or code == NO_ANSWER else f"{outcome} since {recent[along].values[0]}",
@@ -78,14 +77,6 @@ def history(
         result=changes,
     )
     give(answer, target, sentences)
-
-
-def _with_labels(table: "pd.DataFrame", rows: list[Row], changes: "xr.Dataset") -> "pd.DataFrame":
-    """Add the labels that all rows share where the archive has others: a table of one change names its benchmark."""
-    dims = [str(dim) for dim in changes["change"].dims if rows and changes.sizes[dim] > 1]
-    plain = table.reset_index(drop=table.index.names == [None])
-    shared = {dim: rows[0][dim] for dim in dims if dim not in plain}
-    return plain.assign(**shared).set_index(dims) if shared else table
 
 
 def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str]:

@@ -8,14 +8,12 @@ import typer
 import perfarray
 from perfarray.cli import options
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
-from perfarray.cli.grid import labels_of
 from perfarray.cli.options import percent
 from perfarray.cli.problems import NO_ANSWER, counted
 from perfarray.cli.reading import paths_read, read
 from perfarray.conventions import plural
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 ENOUGH: Final = 0
@@ -58,7 +56,10 @@ def stop(
         sides = read(places, selected, sentences)
         result = perfarray.stopping(sides.times, sides.baseline, dim=sides.dim, half_width=half_width, **nest, **choices)
     per_cell = result.drop_dims("runs")
-    rows = [row | {"more": _more(row, int(result.attrs["start"]))} for row in records(per_cell, [str(dim) for dim in per_cell["n"].dims])]
+    rows = records(per_cell, [str(dim) for dim in per_cell["n"].dims])
+    for row in rows:
+        more = row.pop("remaining")
+        row["more"] = int(more) if math.isfinite(more) else more
     table = perfarray.table(result, sort=sort)
     code, outcome = _outcome(result, rows)
     ratio = "candidate / baseline" if "baseline" in result.attrs else "the mean"
@@ -67,23 +68,7 @@ def stop(
         "? stands behind what would do if further ones vary as these.",
     ]
     content = {**paths, "rows": rows, **described(result)}
-    give(Answer(table=_with_more(table, rows), rows=rows, content=content, outcome=outcome, code=code, legend=legend), target, sentences)
-
-
-def _more(row: Row, start: int) -> float:
-    """Return how many units are still to be run: none where the rule stops, those to begin with where there are fewer; NaN if not known."""
-    if not math.isnan(row["required"]):
-        return 0
-    more = (start if row["n"] < start else row["extrapolated"]) - row["n"]
-    return int(more) if math.isfinite(more) else more
-
-
-def _with_more(table: "pd.DataFrame", rows: list[Row]) -> "pd.DataFrame":
-    dims, labels = labels_of(table)
-    more_by_label = {tuple(row[dim] for dim in dims): row["more"] for row in rows}
-    more = [more_by_label[label] for label in labels]
-    texts = ["-" if math.isnan(count) else f"{count:,}" if math.isfinite(count) else "no end" for count in more]
-    return table.assign(**{"still to run": texts})
+    give(Answer(table=table, rows=rows, content=content, outcome=outcome, code=code, legend=legend), target, sentences)
 
 
 def _outcome(result: "xr.Dataset", rows: list[Row]) -> tuple[int, str]:

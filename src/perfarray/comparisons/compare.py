@@ -41,7 +41,6 @@ def compare(
     across: str = BENCHMARK,
     prior: str | None = None,
     between: Any = None,
-    shrink: bool = False,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -101,8 +100,6 @@ def compare(
         `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
         deviation and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it in; with a prior it is
         shrunk, too. For formulas of means.
-    shrink : bool
-        Also estimate which benchmarks changed, most likely, and by how much, given all of them (adaptive shrinkage). Verdicts stay.
     by : str, optional
         A coordinate along `across`, such as `suite`, with one suite row for each of its values.
     shared : str or tuple of str, optional
@@ -118,15 +115,14 @@ def compare(
         For every benchmark and candidate the variables of `ratio_interval` and: `pvalue` and `pvalue_equivalent`, also corrected as
         `pvalue_adjusted` and `pvalue_equivalent_adjusted`; `interval_level`; `verdict`: `faster`, `slower`, `equivalent` or
         `inconclusive`, in the sense of `better`; `interval_agrees`; `not_slower` with `pvalue_not_slower` (one-sided, at half the error
-        rate); `smallest_change`, relative, seen with some 80 % power; `candidate_mean` and `baseline_mean` (or medians), their
-        `difference`, and of means Welch's limits of it at the same level, `difference_lower` and `difference_upper`, in the units of the
-        data. For every candidate, over the benchmarks measured on both sides: `suite_estimate` (geometric mean ratio),
-        `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`, `suite_kind`, `suite_pvalue`, `suite_verdict`, and
-        `suite_correlation` (the mean correlation between benchmarks of their units) with `suite_correlation_pvalue`. With a prior
-        `prior_df` and `prior_standard_deviation` (of units, relative), and relative standard errors with it, `standard_error`, and
-        without, `unmoderated_standard_error`. With `between`, `session_standard_deviation` (relative) and `session_df`, and the limits that
-        lack it, `within_lower` and `within_upper` (uncorrected). With `shrink`, `shrunken_estimate`, `shrunken_lower`, `shrunken_upper`,
-        `false_sign_rate` (the chance that a change has the other sign, or that there is none) and `unchanged_share`.
+        rate); `smallest_change`, relative, seen with some 80 % power; `n_candidate` and `n_baseline`, the units of each side;
+        `candidate_mean` and `baseline_mean` (or medians), their `difference`, and of means Welch's limits of it at the same level,
+        `difference_lower` and `difference_upper`, in the units of the data. For every candidate, over the benchmarks measured on both
+        sides: `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`,
+        `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` (the mean correlation between benchmarks of their units)
+        with `suite_correlation_pvalue`. With a prior `prior_df` and `prior_standard_deviation` (of units, relative), and relative standard
+        errors with it, `standard_error`, and without, `unmoderated_standard_error`. With `between`, `session_standard_deviation`
+        (relative) and `session_df`, and the limits that lack it, `within_lower` and `within_upper` (uncorrected).
 
     Raises
     ------
@@ -151,7 +147,6 @@ def compare(
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12.
     G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression", 2004 (prior).
-    M. Stephens, "False discovery rates: a new deal", 2017 (shrink).
     S. Holm 1979; Y. Benjamini, Y. Hochberg 1995; Y. Benjamini, D. Yekutieli 2005 (intervals after selection).
 
     Examples
@@ -166,7 +161,7 @@ def compare(
     rules = Rules(
         method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
         confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
-        prior=prior, shrink=bool(shrink),
+        prior=prior,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,

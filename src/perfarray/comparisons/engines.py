@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, of_runs
-from perfarray.comparisons.priors import WITH_PRIOR, check_prior, learned_outputs, shrunken_outputs
+from perfarray.comparisons.priors import WITH_PRIOR, check_prior, learned_outputs
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.conventions import METRIC, RNG_KEY
 from perfarray.numerics import bootstrap_tests, median_tests, ratio_tests
@@ -23,7 +23,7 @@ from perfarray.timings.pairs import FAR, Pair, with_unknown_at_best, with_worst_
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, check_names
 from perfarray.timings.streams import Rng, cell_keys, describe_key, key_of
-from perfarray.timings.validation import check_choice, check_confidence_level, check_equivalence_risk, check_threshold, listed
+from perfarray.timings.validation import check_choice, check_confidence_level, check_equivalence_risk, check_threshold
 from perfarray.timings.zeros import Positive
 
 PART, REPLICATE, SIDE = "_part", "_replicate", "_side"  # dims of evidence that no result has
@@ -65,8 +65,6 @@ class CompareOptions:
         check_prior(rules.prior, rules.method)
         method = None if rules.method in WITH_PRIOR else rules.method
         check_between(self.between, method=method, paired=self.paired)
-        if rules.shrink and method:
-            raise ValueError(f"method={method!r} does not go with shrink=True, which is for formulas of means: {listed(WITH_PRIOR)}")
 
     @property
     def drawn(self) -> bool:
@@ -143,7 +141,6 @@ def along_suite(across: str, *arrays: xr.DataArray) -> list[xr.DataArray]:
 
 def _formulas(rules: Rules, across: str, sessions: Sessions | None) -> Engine:
     further = (learned_outputs(across) if rules.prior else {}) | (session_outputs(across) if sessions else {})
-    further |= shrunken_outputs(across) if rules.shrink else {}
     return Engine(
         evidence=partial(ratio_tests.evidence_of_units, rules=rules),
         limits=partial(ratio_tests.limits_of_units, rules=rules),

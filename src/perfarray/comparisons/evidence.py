@@ -39,6 +39,9 @@ MOVES = {
     "suite_correlation_pvalue": Output((), "1", long_name="p-value of units of benchmarks that move together"),
 }
 
+# The units of each side, of which `n` is the smaller number.
+UNITS_OF_SIDES = {f"n_{side}": Output((), "1", long_name=f"independent units of the {side}") for side in ("candidate", "baseline")}
+
 # Notes on methods whose suite row is made in another way.
 SUITE_ROWS = {
     ADJUSTED: "the suite row is not adjusted for skewness, which averages out over benchmarks: its limits are those of t on the log "
@@ -132,7 +135,7 @@ def _gather(
         sides, bounds = ([side.chunk({across: -1}) for side in each] for each in (sides, bounds))
     same = () if pair.baselines is None else (pair.itself,)
     noisy = not (rules.paired or pair.bounded or options.medians)
-    row_checks = (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+    row_checks = (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS | UNITS_OF_SIDES
     outputs = MOVES | {name: output._replace(dims=(across,)) for name, output in row_checks.items()}
 
     def kernel(new: Floats, old: Floats, *arrays: Any) -> list[npt.NDArray[Any]]:
@@ -141,6 +144,7 @@ def _gather(
         summaries = [] if rules.paired else [summarise_units(side) for side in means]
         noise = noisier_side(*means, summaries=summaries) if noisy else ()
         checks = [*movement(*means, paired=rules.paired, summaries=summaries), *noise, dependence_pvalue(*means, paired=rules.paired)]
+        checks += np.broadcast_arrays(*((~np.isnan(side)).sum(axis=-1).astype(float) for side in means))
         sides, keywords = (means, {"summaries": summaries}) if engine.of_units else ([new, old], {})
         numbers = [*engine.evidence(*sides, *arrays[: len(arrays) - len(same)], **keywords), *checks]
         return list(map(partial(_without_itself, arrays[-1]), numbers, returned.values())) if same else numbers
@@ -200,7 +204,7 @@ def _count_copies(
     same, across = copies.same_runs(pair), options.across
     if same is None:
         return evidence["_estimate"], {}
-    constant, plain = copies.without_variation(pair, same, options.statistic), rules._replace(prior=None, shrink=False)
+    constant, plain = copies.without_variation(pair, same, options.statistic), rules._replace(prior=None)
     gathered = _gather_by_band(constant, options, plain, depth, sessions)[2]
     # Where a suite has nothing but copies of the other side, nothing was measured twice: its ratio is 1, without a test.
     tested = (gathered["_estimate"].notnull() & ~same.variable).any(across)

@@ -41,7 +41,6 @@ def pairwise(
     across: str = BENCHMARK,
     prior: str | None = None,
     between: Any = None,
-    shrink: bool = False,
     by: str | None = None,
     shared: str | tuple[str, ...] | None = None,
     paired: str | None = None,
@@ -57,7 +56,7 @@ def pairwise(
         The dim whose labels are compared.
     levels, threshold, band, equivalence_risk, confidence_level, statistic, value, method, df, resample, n_resamples, rng : as for `compare`
         The method and its judgement.
-    correction, censored, across, prior, between, shrink, by, shared, paired, metric : as for `compare`
+    correction, censored, across, prior, between, by, shared, paired, metric : as for `compare`
         Corrections, stopped runs, the suite, what is learned from it and from other sessions, its parts, shared and matched units, and
         the variable(s) of a Dataset.
     family : str or tuple of str, optional
@@ -88,7 +87,7 @@ def pairwise(
     rules = Rules(
         method=check_ratio_method(statistic, method, df, value), df=df, threshold=0.0 if varying else cast(float, threshold),
         confidence_level=confidence_level, correction=correction, band=band, equivalence_risk=equivalence_risk,
-        prior=prior, shrink=bool(shrink),
+        prior=prior,
     )  # fmt: skip
     options = CompareOptions(
         rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples,

@@ -25,17 +25,6 @@ def learned_outputs(*dims: str) -> dict[str, Output]:
     return PRIOR_OUTPUTS | outputs("1", dims, **errors)
 
 
-def shrunken_outputs(across: str) -> dict[str, Output]:
-    """Return the variables of `numerics.shrinkage.Shrunken`."""
-    rows = {
-        "shrunken_estimate": "candidate / baseline, most likely, given all benchmarks",
-        "shrunken_lower": "",
-        "shrunken_upper": "",
-        "false_sign_rate": "chance that the change has the other sign, or that there is none",
-    }
-    return outputs("1", (across,), **rows) | outputs(unchanged_share="share of the benchmarks that did not change")
-
-
 def check_prior(prior: str | None, method: str) -> None:
     """Raise for an unknown prior, and for a method that has errors of its own."""
     check_choice(prior, "prior", PRIORS)

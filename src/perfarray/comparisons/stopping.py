@@ -77,7 +77,8 @@ def stopping(
         Along `runs`, the units taken (a side): `estimate`, `lower`, `upper`, and the relative `half_width` reached. Per cell: `required`,
         the number at which the rule stops (NaN where the data do not suffice), `extrapolated` (the same, or where the data do not suffice
         what would, if further units vary as these do; infinite beyond ten million), the interval there, `estimate_at_stop`,
-        `lower_at_stop`, `upper_at_stop`, and `n`, the units there are.
+        `lower_at_stop`, `upper_at_stop`, `n`, the units there are, and `remaining`, those still to be measured: 0 where the rule stops,
+        NaN where their number is not known.
 
     Raises
     ------
@@ -143,6 +144,7 @@ def stopping(
     variables |= outputs("1", (RUNS,), half_width="half of upper - lower, relative to the estimate")
     variables |= outputs(required="units at which the rule stops", extrapolated="the same, extrapolated where the data do not suffice")
     variables |= outputs(units, estimate_at_stop="", lower_at_stop="", upper_at_stop="") | outputs(n="independent units that there are")
+    variables |= outputs(remaining="units still to be measured: those to begin with where there are fewer")
     coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
     run = partial(apply_over_suite, across=across) if prior else apply
     result = run(kernel, *(side.array for side in sides), core=[nest] * len(sides), outputs=variables, coords=coords, attrs=attrs)

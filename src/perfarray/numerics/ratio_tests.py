@@ -9,7 +9,6 @@ from perfarray.numerics.dependence import batch_means
 from perfarray.numerics.intervals import (
     BATCH_MEANS,
     BOUNDED,
-    LOG_DELTA,
     Ratio,
     RatioSet,
     count_units,
@@ -27,7 +26,6 @@ from perfarray.numerics.intervals import (
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import learned, moderated_ratio
 from perfarray.numerics.sessions import SessionNoise, add_sessions, add_sessions_to_suite
-from perfarray.numerics.shrinkage import shrink
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
@@ -57,10 +55,6 @@ def evidence_of_units(
     if sessions:
         ratio, df, between = _with_sessions(ratio, df, SessionNoise(*noise), rules)
         further = (*further, *between)
-    if rules.shrink:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(np.where(ratio.estimate > 0, ratio.estimate, np.nan))
-        further = (*further, *shrink(logs, standard_error(ratio, LOG_DELTA), df, rules.confidence_level))
     evidence = row_evidence(ratio, df, rules.df, band_tests(ratio, df, rules.method, rules.limits), censoring)
     positive = [np.fmin.reduce(side, axis=-1, initial=np.inf) >= 0 for side in (new, old)]
     material = (ratio.denominator.variance, ratio.residual, ratio.overlap, positive[0] & positive[1], ratio.skewness)

@@ -38,7 +38,6 @@ class Rules(NamedTuple):
     equivalence_risk: float | None = None
     prior: str | None = None
     between: bool = False
-    shrink: bool = False
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -18,7 +18,6 @@ SUITE: Final = "suite (geometric mean)"
 WITHOUT: Final = "without"  # dim of a ratio of scores along which each benchmark is left out; its first label leaves out none
 APART: Final = 20.0  # means this many times as far apart as most intervals are wide are drawn in percent of their own
 WITHIN: Final = "within_lower"  # the limits that lack what varies between sessions
-LIKELY: Final = "shrunken_estimate"  # the change that is most likely, seen over the suite
 BAND: Final = "#e4e4e4"  # colour of changes that do not matter
 TWO_LINES: Final = (0.0, 0.2)  # inches that ticks of two lines need
 SHORT: Final = 30  # letters of a benchmark's name behind `without`
@@ -51,10 +50,9 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
 
     Notes
     -----
-    Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row where it differs. A hollow point has no
-    limits (one independent unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts is
-    everything outside an interval. With `between`, a broad grey bar has the limits within one session; with `shrink`, a white diamond is
-    the change that is most likely, seen over the suite. The column at the right has the
+    Colour and marker show the verdict; the grey band is 1 - threshold to 1 + threshold, of each row where it differs. A hollow point has
+    no limits (one independent unit). An arrow at the border: the set continues, to a far limit or without end. A set drawn in two parts
+    is everything outside an interval. With `between`, a broad grey bar has the limits within one session. The column at the right has the
     change as the table writes it; it says "at least" or "at most" where stopped runs make it a bound.
 
     Examples
@@ -83,12 +81,6 @@ def ratio_intervals(result: xr.Dataset, ax: Axes | None = None, *, kind: str = "
     for row in rows if within else []:
         limits = [result[f"within_{end}"].isel(row.cell).item() for end in ("lower", "upper")]
         frame.ax.hlines(row.y, *np.clip(limits, *frame.ax.get_xlim()), color="black", alpha=0.2, linewidth=6, zorder=1, gid=WITHIN)
-    if LIKELY in result:
-        likely = [result[LIKELY].isel(row.cell).item() for row in rows]
-        frame.ax.plot(
-            likely, [row.y for row in rows], "D", color="black", markerfacecolor="white", markersize=4, zorder=4, gid=LIKELY,
-            label="most likely",
-        )  # fmt: skip
     _finish_ratios(frame, result, intervals, _quantity(result), within)
     if suite:
         frame.ax.axhline(suite[0].y - 0.5 - GAP / 2, color="black", linewidth=0.8, gid="suite")

@@ -4,7 +4,7 @@ from typing import Final
 
 from perfarray.reports.sections import Content, Section
 from perfarray.reports.text import titles_and_rows
-from perfarray.results.rows import escape_html
+from perfarray.results.rows import Table, escape_html
 
 # Nothing is fetched.
 POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -88,26 +88,25 @@ def _section(section: Section, name: str) -> str:
     if section.picture is not None:
         alt = f"{escape_html(section.title)}: the numbers are in the table below"
         blocks.append(f'<div class=wide><img alt="{alt}" src="{section.picture}"></div>')
-    blocks += [_table(section, name)] if section.table is not None else []
+    blocks += [_table(section.table, name)] if section.table is not None else []
     blocks += [f"<p class=note>{escape_html(note)}</p>" for note in section.notes]
     blocks.append(f"<details><summary>How it was asked</summary><pre>{escape_html(section.code)}</pre></details>")
     return "\n".join(blocks)
 
 
-def _table(section: Section, name: str) -> str:
-    """Write the table of a section; its rows of suites stay last when it is sorted.
+def _table(table: Table, name: str) -> str:
+    """Write a table; its rows of suites stay last when it is sorted.
 
     A phone shows rows as lists, with the title before each cell.
     """
-    assert section.table is not None
-    titles, lines = titles_and_rows(section.table)
-    end = len(lines) - int(section.table.attrs["suites"])
+    titles, lines = titles_and_rows(table)
+    end = table.places.positions.size
     head = "".join(f"<th scope=col>{escape_html(title)}</th>" for title in titles)
     body = "".join(f"<tr{'' if number < end else ' data-suite=1'}>{''.join(map(_cell, line))}</tr>\n" for number, line in enumerate(lines))
     before = "".join(f'#{name} td:nth-child({place})::before {{ content: "{_in_css(title)} " }}' for place, title in enumerate(titles, 1))
     style = f"<style>@media screen and (max-width: 600px) {{ {before} }}</style>"
-    table = f"<table class=sortable id={name}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
-    return f"<div class=wide>{style}{table}</div>"
+    text = f"<table class=sortable id={name}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+    return f"<div class=wide>{style}{text}</div>"
 
 
 def _in_css(text: str) -> str:

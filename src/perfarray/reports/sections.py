@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
-import pandas as pd
 import xarray as xr
 
 import perfarray
 from perfarray.conventions import HISTORY, LEVELS, plural
+from perfarray.results.rows import Table
 
 HALF_WIDTH: Final = 0.01  # of the intervals of the next experiment
 FEW: Final = 6  # labels of a dim that are described one by one
@@ -37,12 +37,12 @@ class Question(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A question and its answer: the call, a table of texts, notes (or why there is no answer), a picture as data URI, and all numbers."""
+    """A question and its answer: the call, its table, notes (or why there is no answer), a picture as data URI, and all numbers."""
 
     title: str
     about: str
     code: str = ""
-    table: pd.DataFrame | None = None
+    table: Table | None = None
     notes: tuple[str, ...] = ()
     picture: str | None = None
     result: xr.Dataset | None = None
@@ -152,12 +152,13 @@ def _section(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
                 raise
             return section._replace(notes=(f"No answer: {error}",))
         table = perfarray.table(result, sort="effect" if question.method == "compare" else None)
-        remarks = () if len(table) <= MOST else (f"{len(table) - MOST} more rows are left out of the table.",)
+        n_left_out = max(0, table.places.positions.size - MOST)
+        remarks = (f"{n_left_out} more rows are left out of the table.",) if n_left_out else ()
         remarks = (_reason(question.method, result),) if table.empty else remarks
         is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) and not _alike(result)
         return section._replace(
             about=" ".join(filter(None, [question.about, _sentence(table.attrs["about"])])),
-            table=_first_rows(table),
+            table=table.first(MOST),
             notes=(*table.attrs["notes"], *remarks),
             picture=_picture(result) if is_drawable else None,
             result=result.compute(),
@@ -178,16 +179,6 @@ def _reason(method: str, result: xr.Dataset) -> str:
     return f"No answer: {ONE_SIDED if method in ('compare', 'agreement') else FEW_OR_ALIKE}"
 
 
-def _first_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the first rows of a long table, and those of suites."""
-    if len(table) <= MOST:
-        return table
-    end = len(table) - int(table.attrs["suites"])
-    shortened = pd.concat([table.iloc[: MOST - int(table.attrs["suites"])], table.iloc[end:]])
-    shortened.attrs = table.attrs
-    return shortened
-
-
 def _picture(result: xr.Dataset) -> str | None:
     """Draw a result, where it has a picture, the picture has room for all labels, and matplotlib is installed."""
     with warnings.catch_warnings():
@@ -205,7 +196,7 @@ def _verdicts(section: Section) -> str:
     table, result = section.table, section.result
     assert table is not None
     assert result is not None
-    end = len(table) - int(table.attrs["suites"])
+    end = table.places.positions.size
     is_history = result.attrs["result"] == "change_points"
     if not end:
         return section.notes[-1] if is_history else _sentence(ONE_SIDED.removesuffix("."))

@@ -8,7 +8,7 @@ import xarray as xr
 
 import perfarray
 from perfarray.reports.sections import Content, Section
-from perfarray.results.rows import escape_markdown, json_value, records
+from perfarray.results.rows import Table, escape_markdown, json_value, records
 
 SUITE: Final = "suite_"  # the prefix of variables of suites
 
@@ -52,21 +52,20 @@ def _section(section: Section) -> dict[str, Any]:
     return texts | {"rows": _rows(section.table, section.result), "result": result}
 
 
-def _rows(table: pd.DataFrame, result: xr.Dataset) -> list[dict[str, Any]]:
+def _rows(table: Table, result: xr.Dataset) -> list[dict[str, Any]]:
     """Return the rows of a table: labels, the numbers by their variables, and as `text` the columns that people read."""
-    titles, texts = titles_and_rows(table)
-    label_dims = [str(name) for name in table.index.names if name is not None]
-    dims = [*label_dims, *(str(dim) for dim, size in result.sizes.items() if size == 1 and dim not in label_dims)]
     suite_names = {name: str(name).removeprefix(SUITE) for name in result.data_vars if str(name).startswith(SUITE)}
-    cells = {tuple(row[dim] for dim in label_dims): row for row in _cells(result.drop_vars(list(suite_names)), dims)}
-    end = len(texts) - int(table.attrs["suites"])
-    keys = [key if len(label_dims) > 1 else (key,) for key in table.index.tolist()[:end]] if label_dims else [()] * end
-    suite_cells = _cells(result[list(suite_names)].rename(suite_names), dims) if end < len(texts) else []
-    numbers = [*(cells[key] for key in keys), *(row for row in suite_cells if row["benchmarks"] > 1)]
-    n_labels = len(label_dims)
+    cells = _cells(result.drop_vars(list(suite_names)), table.places.dims)
+    numbers = [cells[position] for position in table.places.positions]
+    if table.attrs["suites"]:
+        numbers += [row for row in _cells(result[list(suite_names)].rename(suite_names), table.places.dims) if row["benchmarks"] > 1]
+    titles, texts = titles_and_rows(table)
+    lines = [dict(zip(titles, line, strict=True)) for line in texts]
+    columns = [str(title) for title in table.columns]
+    # A suite row has no label of its own in the result.
     return [
-        dict(zip(label_dims, line[:n_labels], strict=True)) | row | {"text": dict(zip(titles[n_labels:], line[n_labels:], strict=True))}
-        for row, line in zip(numbers, texts, strict=True)
+        {title: text for title, text in line.items() if title not in columns} | row | {"text": {title: line[title] for title in columns}}
+        for row, line in zip(numbers, lines, strict=True)
     ]
 
 

@@ -10,9 +10,10 @@ LIMITS: Final = "estimate lower upper n "
 TOGETHER: Final = "suite_correlation suite_correlation_pvalue "
 LEARNED: Final = "prior_df prior_standard_deviation standard_error unmoderated_standard_error "
 SESSIONS: Final = "session_standard_deviation session_df within_lower within_upper "
-SHRUNKEN: Final = "shrunken_estimate shrunken_lower shrunken_upper false_sign_rate unchanged_share "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
-RATIO: Final = LIMITS + CHECKS + "change df kind candidate_share candidate_mean baseline_mean candidate_median baseline_median "
+RATIO: Final = (
+    LIMITS + CHECKS + "change df kind candidate_share n_candidate n_baseline candidate_mean baseline_mean candidate_median baseline_median "
+)
 JUDGED: Final = (
     "pvalue pvalue_adjusted pvalue_equivalent pvalue_equivalent_adjusted pvalue_not_slower interval_level verdict not_slower "
     "threshold suite_threshold smallest_change difference difference_lower difference_upper interval_agrees "
@@ -32,7 +33,7 @@ TABLE: Final = (
     "row performance variation relative_variation relative_variation_noise n_runs n_benchmarks binary_variance session_variance "
     "execution_variance iteration_variance binary_variation session_variation execution_variation iteration_variation "
 )
-COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS + SHRUNKEN
+COMPARED: Final = RATIO + JUDGED + TOGETHER + LEARNED + SESSIONS
 SERIES: Final = (
     "autocorrelation pooled_autocorrelation effective_n pvalue drift drift_pvalue n pooled_n pooled_effective_n pooled_drift "
     "pooled_drift_pvalue dependence_pvalue lag "
@@ -101,7 +102,7 @@ ANSWER_NAMES: Final = {
     "speedup_test": "speedup significant pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
     "judged_level protocol step_pvalue step_outcome required step",
     "steady_state": STEADY,
-    "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop runs dependence_pvalue",
+    "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop remaining runs dependence_pvalue",
     "suite_score": "estimate",
     "trend": "slope lower upper pvalue verdict total n correlation segment",
     "variability_level": LIMITS + "stability supported n_supported pvalue level",

@@ -16,6 +16,7 @@ from perfarray.results.kinds import kind_of, layout_of
 from perfarray.results.layouts import OF_SUITE, Layout
 from perfarray.results.models import FittedModel
 from perfarray.results.public import without_foreign_names
+from perfarray.results.rows import Places, Table
 from perfarray.results.words import Cell, Columns
 from perfarray.timings.apply import LEVEL
 from perfarray.timings.notes import is_lazy, notes
@@ -31,15 +32,6 @@ SUITE = "suite_"
 BATCH = 1000
 
 
-class Table(pd.DataFrame):
-    """A table for people, printed whole with its sentences below; selections of it are ordinary DataFrames."""
-
-    def __repr__(self) -> str:
-        """Write all columns, as many rows as pandas is set to show, and the sentences below."""
-        rows = self.to_string(index=not isinstance(self.index, pd.RangeIndex), max_rows=pd.get_option("display.max_rows"))
-        return "\n".join([rows, *filter(None, [self.attrs.get("about", "")]), *self.attrs.get("notes", ())])
-
-
 def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None = None) -> Table:
     """Show a result as a short table for people.
 
@@ -53,9 +45,9 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     Returns
     -------
     DataFrame
-        Texts, one row a cell in which something was measured, its labels in the index; dims with one label are left out. Suites stand
-        below their benchmarks. Printed, it shows every column, and its sentences below. The attr `notes` is a tuple of sentences, `about`
-        says in one what the numbers rest on, `suites` is the number of suite rows.
+        Texts, one row a cell in which something was measured, its labels in the index; a dim of one label is named below instead, except
+        `benchmark`. Suites stand below their benchmarks. Printed, it shows every column, and its sentences below. The attr `notes` is a
+        tuple of sentences, `about` says in one what the numbers rest on, `suites` is the number of suite rows.
 
     Raises
     ------
@@ -71,37 +63,27 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     10.05 s -> 9.05 s 1.11x faster (1.08 to 1.14)  faster 4
     version new; 95 % intervals; n counts executions
     """
+    return first_rows(result, sort=sort)
+
+
+def first_rows(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None = None, most: int | None = None) -> Table:
+    """Return the table of a result, of many cells the first `most`."""
     if sort is not None:
         check_choice(sort, "sort", SORTS)
     data = as_dataset(result)
     kind = str(data.attrs.get("result", ""))
     if not kind:
         raise ValueError(f"this is no result of perfarray: its attr 'result' is missing; it has the variables {listed(data.data_vars)}")
-    frame = _table(data.compute() if is_lazy(data) else data, sort, None)[0]
-    styled = Table(frame)
-    styled.attrs = frame.attrs
-    return styled
-
-
-def first_rows(data: xr.Dataset, most: int) -> tuple[pd.DataFrame, int]:
-    """Return the first rows of the table of a result in memory, and the number of further cells."""
-    frame, cells = _table(data, None, most)
-    return frame, max(0, cells - most)
-
-
-def _table(data: xr.Dataset, sort: str | None, most: int | None) -> tuple[pd.DataFrame, int]:
-    """Return the table of a result, or of combined results with their names above the columns, and the number of cells."""
-    data = without_foreign_names(data)
-    if data.attrs["result"] == "combine":
-        tables = {name: _rows(without_foreign_names(dataset), sort, most, all_cells=True) for name, dataset in parts_of(data).items()}
-        frame = pd.concat(_same_index_order({name: block.frame for name, block in tables.items()}), axis=1).fillna("")
-        first = next(iter(tables.values()))._replace(suites=0)
+    data = without_foreign_names(data.compute() if is_lazy(data) else data)
+    if kind == "combine":
+        blocks = {name: _rows(without_foreign_names(dataset), sort, most, all_cells=True) for name, dataset in parts_of(data).items()}
+        frame = pd.concat(_same_index_order({name: block.frame for name, block in blocks.items()}), axis=1).fillna("")
+        rows = next(iter(blocks.values()))._replace(suites=0, frame=frame)
     else:
-        first = _rows(data, sort, most)
-        frame = first.frame
+        rows = _rows(data, sort, most)
     sentences = tuple(note.message for note in notes(data))
-    frame.attrs = {"about": _about(data, first), "notes": sentences, "suites": first.suites}
-    return frame, first.cells
+    attrs = {"about": _about(data, rows), "notes": sentences, "suites": rows.suites}
+    return Table.of_cells(rows.frame, attrs, Places(rows.cells.dims, rows.positions, rows.cells.size))
 
 
 def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -119,12 +101,13 @@ def _same_index_order(frames: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame
 
 
 class Rows(NamedTuple):
-    """The rows of a table with those of suites last, the labels common to all rows, and the number of cells."""
+    """The rows of a table with those of suites last, the labels that are not in it, the cells and the positions of those shown."""
 
     frame: pd.DataFrame
     suites: int
     constant: dict[str, Any]
-    cells: int
+    cells: "Cells"
+    positions: Integers
 
 
 def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bool = False) -> Rows:
@@ -141,17 +124,21 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bo
         effects = [_effect(value, ratio=layout.ratio) for value in values[positions]]
         positions = positions[np.argsort(np.negative(effects), kind="stable")]
     elif sort == "name":
-        positions = np.array(sorted(positions, key=lambda position: [str(cells.labels[dim][position]) for dim in cells.dims]), dtype=int)
+        positions = np.array(sorted(positions, key=lambda position: _alphabetical(cells, position)), dtype=int)
     suites = _suites(data, layout)
-    used = {dim: set(cells.labels[dim][positions]) for dim in cells.dims}
-    constant = {dim: labels.pop() for dim, labels in used.items() if len(labels) == 1}
-    if suites:
-        constant.pop(BENCHMARK, None)  # what tells one benchmark's row from the suite's
+    # A row is named by its benchmark, and along every dim that has other labels, even if these have no row.
+    constant = {dim: cells.labels[dim][0] for dim in cells.dims if dim != BENCHMARK and data.sizes[dim] == 1}
     named = [dim for dim in cells.dims if dim not in constant]
     rows = [[*(cell["coords"][dim] for dim in named), *(text(cell) for text in columns.values())] for cell in cells.at(positions)]
     rows += [_suite_row(cell, data, layout, columns, named) for cell in suites]
     frame = pd.DataFrame(rows, columns=[*named, *columns])
-    return Rows(frame.set_index(named) if named else frame, len(suites), constant, cells.size)
+    return Rows(frame.set_index(named) if named else frame, len(suites), constant, cells, positions)
+
+
+def _alphabetical(cells: "Cells", position: int) -> list[tuple[bool, float, str]]:
+    """Return what sorts the labels of a cell: numbers by size, before texts."""
+    labels = [cells.labels[dim][position] for dim in cells.dims]
+    return [(False, label, "") if isinstance(label, int | float) else (True, 0.0, str(label)) for label in labels]
 
 
 def _suites(data: xr.Dataset, layout: Layout) -> list[Cell]:
@@ -240,6 +227,8 @@ def _measured(cells: Cells, main: str, zero: bool) -> Mask:
     texts = answer.dtype.kind not in "fc"
     answered = answer != "" if texts else ~np.isnan(answer) if zero else np.nan_to_num(answer) != 0
     answered = np.asarray(answered.any(axis=tuple(range(1, answered.ndim))))
+    # The score of a copy counts in suites, and no unit of its own was measured.
+    answered &= np.not_equal(values.get("n", np.nan), 0)
     if not texts:
         answered |= values.get("unanswered", 0) == 1  # to have been asked, and to say nothing, is an answer
         answered |= values.get("remark", "") != ""  # and so is why there is none

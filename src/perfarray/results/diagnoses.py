@@ -127,11 +127,16 @@ def stops(data: xr.Dataset) -> Columns:
     def interval(cell: Cell) -> str:
         return quantity_between(cell["estimate_at_stop"], cell["lower_at_stop"], cell["upper_at_stop"], unit)
 
+    def more(cell: Cell) -> str:
+        number = cell["remaining"]
+        return NOTHING if math.isnan(number) else f"{number:,.0f}" if math.isfinite(number) else "no end"
+
     half_width = 100 * float(data.attrs["half_width_wanted"])
     return {
         f"{plural(str(data.attrs['unit']))} for ±{half_width:g} %": enough,
         "there are": lambda cell: count(cell["n"]),
         "then": interval,
+        "still to run": more,
     }
 
 

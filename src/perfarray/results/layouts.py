@@ -66,15 +66,16 @@ def changes_columns(data: xr.Dataset) -> Columns:
     if WITHIN in data.data_vars:
         title = f"within one {data.attrs['between']}"
         columns[title] = lambda cell: words.limits_of_change(cell[WITHIN], cell["within_upper"], better(cell))
-    if "shrunken_estimate" in data.data_vars:
-        columns["most likely"] = lambda cell: words.change_alone(
-            cell["shrunken_estimate"], cell["shrunken_lower"], cell["shrunken_upper"], better(cell)
-        )
-        columns["wrong sign"] = lambda cell: percent(cell["false_sign_rate"])
     if "pvalue" in data.data_vars and "verdict" not in data.data_vars:
         columns["p"] = lambda cell: probability(cell["pvalue"])
     columns |= {"verdict": lambda cell: str(cell["verdict"])} if "verdict" in data.data_vars else {}
-    return columns | {N: _count}
+    return columns | {N: _count if "paired" in data.attrs else _counts_of_sides}
+
+
+def _counts_of_sides(cell: Cell) -> str:
+    """Write the number of units, of both sides where they differ: `10 | 9`."""
+    sides = [words.count(cell[name]) for name in ("n_baseline", "n_candidate") if name in cell]
+    return " | ".join(sides) if len(set(sides)) > 1 else _count(cell)
 
 
 def _both(cell: Cell, sides: Sequence[str], units: str) -> str:

@@ -7,7 +7,6 @@ import xarray as xr
 from perfarray.results.answers import first_rows
 from perfarray.results.combine import as_dataset
 from perfarray.results.models import FittedModel
-from perfarray.results.rows import escape_html
 from perfarray.timings.notes import is_lazy
 
 # Most rows shown
@@ -20,10 +19,10 @@ def view(result: xr.Dataset | FittedModel) -> str:
     html: str = data._repr_html_()
     if "result" not in data.attrs or is_lazy(data):
         return html
-    frame, n_more = first_rows(data, MOST)
-    lines = [frame.attrs["about"], *frame.attrs["notes"], f"at most {n_more} more rows" if n_more else ""]
-    below = "".join(f"<div>{escape_html(line)}</div>" for line in lines if line)
-    return f"{frame.to_html(border=0)}{below}<details><summary>all variables</summary>{html}</details>"
+    table = first_rows(result, most=MOST)
+    n_more = max(0, table.places.size - MOST)
+    more = f"<div>at most {n_more} more rows</div>" if n_more else ""
+    return f"{table._repr_html_()}{more}<details><summary>all variables</summary>{html}</details>"
 
 
 def register() -> None:

@@ -1,15 +1,18 @@
-"""Results as records, JSON and Markdown: for reports, the command line and files."""
+"""Results as rows: tables, records, JSON and Markdown, for reports, the command line and files."""
 
 import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+import pandas as pd
 import xarray as xr
 
-from perfarray.timings.notes import DATA_NAMES, escape_controls, notes
+from perfarray.numerics.types import Integers, Mask
+from perfarray.timings.notes import escape_controls
 
 
 def escape_markdown(text: str) -> str:
@@ -20,6 +23,57 @@ def escape_markdown(text: str) -> str:
 def escape_html(text: str) -> str:
     """Return a text with all markup and control characters escaped, as it may stand in attributes, too."""
     return escape(escape_controls(text))
+
+
+class Places(NamedTuple):
+    """Where the rows of a table are in its result: positions along the dims of its cells, the last varying fastest, of `size` cells."""
+
+    dims: list[str]
+    positions: Integers
+    size: int
+
+
+class Table(pd.DataFrame):
+    """A table for people, printed whole with its sentences below; selections of it are ordinary DataFrames.
+
+    `places` says which cells its rows show. The last rows are those of suites, which have no place.
+    """
+
+    _metadata: ClassVar = ["places"]
+    places: Places
+
+    @classmethod
+    def of_cells(cls, frame: pd.DataFrame, attrs: Mapping[Any, Any], places: Places) -> "Table":
+        """Return a table with its attrs, and the places of its rows."""
+        table = cls(frame)
+        table.attrs, table.places = dict(attrs), places
+        return table
+
+    def of_rows(self, rows: Mask) -> "Table":
+        """Return the table with some rows of cells only, and those of suites."""
+        frame = self[[*rows, *[True] * int(self.attrs["suites"])]]
+        return Table.of_cells(frame, self.attrs, self.places._replace(positions=self.places.positions[rows]))
+
+    def first(self, most: int) -> "Table":
+        """Return the table with the first rows of cells only, and those of suites."""
+        return self.of_rows(np.arange(self.places.positions.size) < most)
+
+    def has_labels(self) -> bool:
+        """Return whether the rows have labels."""
+        return any(name is not None for name in self.index.names)
+
+    def __repr__(self) -> str:
+        """Write all columns, as many rows as pandas is set to show, and the sentences below."""
+        rows = self.to_string(index=self.has_labels(), max_rows=pd.get_option("display.max_rows"))
+        return "\n".join([rows, *self._sentences()])
+
+    def _repr_html_(self) -> str:
+        """Write the same for notebooks."""
+        rows = self.to_html(border=0, index=self.has_labels(), max_rows=pd.get_option("display.max_rows"))
+        return rows + "".join(f"<div>{escape_html(line)}</div>" for line in self._sentences())
+
+    def _sentences(self) -> list[str]:
+        return [line for line in (self.attrs.get("about", ""), *self.attrs.get("notes", ())) if line]
 
 
 def json_value(value: Any) -> Any:
@@ -33,12 +87,6 @@ def json_value(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-def with_names_of(result: xr.Dataset, answer: xr.Dataset) -> xr.Dataset:
-    """Return a result with the dim names of another answer on the same data, and without descriptors."""
-    renamed = {old: new for note in notes(answer) if note.code == DATA_NAMES for new, old in note.values["names"].items()}
-    return result.reset_coords(drop=True).rename({old: new for old, new in renamed.items() if old in result.dims})
 
 
 def records(data: xr.Dataset, dims: Sequence[str]) -> list[dict[str, Any]]:

@@ -41,7 +41,10 @@ class Rule(NamedTuple):
 
 
 class Path(NamedTuple):
-    """Along the units taken: estimate, limits, relative half-width. Per cell: units required, the interval there, units measured."""
+    """Along the units taken: estimate, limits, relative half-width. Per cell: the units required, the interval there, units measured.
+
+    `remaining` are the units still to be measured; NaN where their number is not known.
+    """
 
     estimate: Floats
     lower: Floats
@@ -53,6 +56,7 @@ class Path(NamedTuple):
     stopped_lower: Floats
     stopped_upper: Floats
     n: Floats
+    remaining: Floats
 
 
 class Growing(NamedTuple):
@@ -117,6 +121,7 @@ def path(new: Floats, old: Floats | None, paired: bool, rule: Rule) -> Path:
     return Path(
         estimate=estimate, lower=lower, upper=upper, half_width=half, required=required, extrapolated=extrapolated,
         stopped_estimate=at_stop[0], stopped_lower=at_stop[1], stopped_upper=at_stop[2], n=n,
+        remaining=np.where(np.isnan(required), np.where(n < rule.start, rule.start, extrapolated) - n, 0.0),
     )  # fmt: skip
 
 
