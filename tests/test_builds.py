@@ -98,7 +98,13 @@ def check_build(change, comparison, code):
     text = comparison.read_text("utf-8")
     assert code == (change == "slower")
     assert ("1 slower" in text) == (change == "slower"), text
-    assert "5" in re.findall(r"n = (\d+)", text), text
+    assert "n = 6 matched pairs of sessions" in text, text
+
+
+def check_order(folder):
+    """Check that the version that is measured first alternates from round to round."""
+    dates = [[(folder / side / f"{number}.json").stat().st_mtime_ns for side in ("old", "new")] for number in range(1, 7)]
+    assert [old < new for old, new in dates] == [True, False] * 3
 
 
 def test_github(project):
@@ -107,6 +113,7 @@ def test_github(project):
     job = next(block for block in BLOCKS if "jobs" in block)
     codes = run_steps(job["jobs"]["compare"]["steps"], folder, environment | {"BENCHMARK": job["env"]["BENCHMARK"]}, {})
     check_build(change, folder / "comparison.md", codes["Compare"])
+    check_order(folder.parent)
     assert (codes["Measure both versions in turn"], codes["Comment"]) == (0, 0)
     assert (folder / "posted").read_text().startswith("pr comment 7 --edit-last --create-if-none --body-file comparison.md")
     assert Path(environment["GITHUB_STEP_SUMMARY"]).read_text() == (folder / "comparison.md").read_text()
@@ -126,6 +133,7 @@ def test_action(project):
     codes = run_steps(action["runs"]["steps"], folder, environment, inputs)
     comparison = Path(environment["RUNNER_TEMP"], "comparison.md")
     check_build(change, comparison, codes["Compare"])
+    check_order(comparison.parent)
     assert (codes["Measure both versions in turn"], codes["Comment"]) == (0, 0)
     assert all((tree / "built").exists() for tree in (folder, comparison.parent / "base"))
     assert (folder / "posted").read_text().startswith("pr comment 7")
@@ -139,6 +147,7 @@ def test_gitlab(project):
     assert install.startswith("python -m pip install")
     variables = {"BENCHMARK": job["variables"]["BENCHMARK"]["value"], "CI_MERGE_REQUEST_DIFF_BASE_SHA": environment["BASE_COMMIT"]}
     check_build(change, folder / "comparison.md", execute("\n".join(script), folder, environment | variables))
+    check_order(folder)
 
 
 def test_options_of_the_action_are_described():

@@ -20,6 +20,7 @@ DESCRIPTORS: Final = (
 )  # fmt: skip
 
 BENCHMARK: Final = "benchmark"
+BINARY: Final = "binary"
 SESSION: Final = "session"
 EXECUTION: Final = "execution"
 ITERATION: Final = "iteration"

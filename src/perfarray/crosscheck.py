@@ -215,7 +215,7 @@ def agreement(
     remarks = first_of_each_code(
         [note for note in of_units if note.code in OF_UNITS] + [note for note in method_notes if note.code in (OF_UNITS[-1], DECLINED)]
     )
-    return with_notes(result, *pair.notes, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, *remarks)
+    return with_notes(result, *pair.notes, *pair.unit_notes, pair.stopped_note(ONLY_WORSE), suites, *remarks)
 
 
 def _by_ratio(method: str) -> Callable[[Request], tuple[Answer, Answer]]:

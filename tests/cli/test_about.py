@@ -8,6 +8,7 @@ import pytest
 
 from cli.commands import SHIPPED, refused, run, write_rows
 from perfarray.cli.app import with_command
+from readers.files_of_our_own import write
 
 
 def about(*places):
@@ -36,7 +37,8 @@ def test_proposed_commands_have_an_answer(executions):
     named = [words[0] for words in proposed if "OTHER" not in words]
     assert named == (["components", "compare", "plan", "plot"] if executions > 1 else []) + ["counts", "report", "convert"]
     assert ("One execution of each shows no spread between executions" in done.output) is (executions == 1)
-    assert ("take iterations as independent, if they are: --levels iteration." in done.output) is (executions == 1)
+    assert ("Run several processes: `" in done.output) is (executions == 1)
+    assert "--levels" not in done.output
     for words in proposed:
         if words[0] in ("components", "compare", "plan", "counts") and executions > 1:
             run(*(word.replace("SECONDS", "1").replace("OTHER", "runs.csv") for word in words), code=0)
@@ -99,3 +101,41 @@ def test_a_store_is_described_and_not_a_side(tmp_path):
     error = refused("compare", store, store)
     assert "was written by perfarray convert" in error
     assert "--dim NAME" in error
+
+
+def test_an_archive_of_commits_is_a_history(tmp_path, monkeypatch):
+    """One value of each commit will do for a history, which comes first; then nothing is missing."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(8):
+        content = {
+            "commit_hash": f"{number}" * 40,
+            "date": 10**12 + number,
+            "params": {"machine": "m"},
+            "results": {"time_a": 1 + number / 9},
+        }
+        write(tmp_path / "results" / f"{number}.json", content)
+    done, proposed = about("results")
+    assert proposed[0] == ["history", "results"]
+    assert "no verdict" not in done.output
+    run(*proposed[0])
+    (tmp_path / "results" / "7.json").unlink()
+    assert "history" not in about("results")[0].output
+
+
+@pytest.mark.parametrize("unique", [{}, {"id": "{n}{kind}"}])
+def test_parameters_are_named(tmp_path, unique):
+    """Settings that several benchmarks share can be a dim; those of one benchmark each cannot."""
+    rows = [
+        {
+            "fullname": f"t::sort[{n}-{kind}]",
+            "params": {"n": n, "kind": kind} | {name: text.format(n=n, kind=kind) for name, text in unique.items()},
+            "stats": {"data": [1.0, 2.0]},
+        }
+        for n in (1, 10)
+        for kind in ("up", "down")
+    ]
+    path = write(tmp_path / "params.json", {"machine_info": {}, "benchmarks": rows})
+    lines = [line.strip() for line in about(path)[0].output.splitlines() if line.startswith("  parameter ")]
+    assert lines == ["parameter n: 1, 10 (--dims n=n makes it a dim)", "parameter kind: 'up', 'down' (--dims kind=kind makes it a dim)"]
+    if not unique:
+        assert "(no interval)" in run("compare", path, "--dims", "kind=kind", "--dim", "kind", "--baseline", "up").stdout

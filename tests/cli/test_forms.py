@@ -62,7 +62,7 @@ def test_csv(sides):
 def test_notes_and_warnings():
     """JSON holds notes as data beside the warnings; Markdown quotes the warnings, since readers of a comment do not see stderr."""
     sides = write_sides(*[{"a": OLD, "b": OLD[:1]}] * 2)
-    assert "\n> 'b' rests on one execution on a side: " in run("compare", *sides, "--output", "markdown").stdout
+    assert "\n> 1 of 2 cells ('b, new') rest on one execution: " in run("compare", *sides, "--output", "markdown").stdout
     notes = json.loads(run("compare", *sides, "--output", "json").stdout)["notes"]
     assert [(note["code"], note["values"].get("cells"), note.get("aside", False)) for note in notes] == [
         ("one_session", None, True), ("single_unit", 1, False)
@@ -203,9 +203,9 @@ def test_a_label_commands_no_terminal(monkeypatch, capsys):
             "only in new: 'Encode/format=json', \"B/threshold=5\"; the file's --metric 'time' and --threshold 2% aren't, say --metric",
         ),
         (  # of the ways that a message names, the one that is an option
-            "merge_level(\"execution\") or levels=('iteration',) take the repetitions inside it",
+            "merge_level(\"session\") or levels=('execution',) take the repetitions inside it",
             ("levels",),
-            "--levels iteration takes the repetitions inside it",
+            "--levels execution takes the repetitions inside it",
         ),
         ("autocorrelation(dim='execution') shows how far", ("dim",), "perfarray plot run-sequence shows how far"),
         ('of two suites; times.groupby("suite") or by="suite" gives each its own', ("by",), "of two suites; --by suite gives each its own"),

@@ -108,6 +108,82 @@ def test_order_of_a_list(results, tmp_path):
     assert "may be" in run("history", results, "--order", order).stderr
 
 
+def dated_rows(name, header, labels, stored):
+    """Write rows of 20 labels, slower by 10 % from the 11th on, in the order stored; return the path."""
+    rng = np.random.default_rng(1)
+    values = np.where(np.arange(20) < 10, 1.0, 1.1) * rng.normal(1, 0.005, 20)
+    return write_rows(name, header, [f"{labels[place]},{values[place]}" for place in stored])
+
+
+NEWEST_FIRST = range(19, -1, -1)
+MIXED = [7 * place % 20 for place in range(20)]
+
+
+def test_rows_that_are_not_stored_oldest_first():
+    """Dates and numbers of builds sort the rows, a column of dates the commits; the legend says the first, the last and what sorts them."""
+    days = [f"{day:02}" for day in range(1, 21)]
+    cases = {
+        "date": ([f"2024-01-{day}" for day in days], "2024-01-11", ""),
+        "build": ([str(95 + place) for place in range(20)], "105", ""),
+        "commit,when": ([f"{HASHES[place][:8]},{day}.01.2024" for place, day in enumerate(days)], HASHES[10][:8], "when"),
+        "commit,pushed": (
+            [f"{HASHES[place][:8]},Jan {day} 2024 09:00:00 +0100" for place, day in enumerate(days)],
+            HASHES[10][:8],
+            "pushed",
+        ),
+    }
+    for header, (labels, label, by) in cases.items():
+        dim = header.split(",")[0]
+        for stored in (NEWEST_FIRST, MIXED):
+            path = dated_rows("rows.csv", f"{header},time_ms", labels, stored)
+            assert [(str(row[dim]), row["verdict"]) for row in history(path, code=1)["changes"]] == [(label, "slower")]
+            ends = f"from {labels[0].split(',')[0]} to {labels[-1].split(',')[0]}, the oldest first."
+            assert (ends + (f" Their order is that of {by}." if by else "")) in one_line(run("history", path, code=1).stdout)
+
+
+def test_the_date_of_commits_has_any_name():
+    """`--dims commit_date=COLUMN` names the dates, and `--order COLUMN` what sorts the commits."""
+    labels = [f"{HASHES[place][:8]},2024-01-{place + 1:02},{20 - place}" for place in range(20)]
+    path = dated_rows("rows.csv", "commit,when,lane,time", labels, NEWEST_FIRST)
+    for words in (("--dims", "commit_date=when"), ("--dims", "commit=commit,commit_date=when"), ("--order", "when"), ()):
+        assert [(row["commit"], row["verdict"]) for row in history(path, *words, code=1)["changes"]] == [(HASHES[10][:8], "slower")]
+    assert "'when'" in one_line(run("history", path, "--order", "whenever", code=2).stderr)
+
+
+def test_an_order_that_nothing_says():
+    """Commits without dates are refused; `--order` says how they are stored."""
+    path = dated_rows("rows.csv", "commit,time", [commit[:8] for commit in HASHES[:20]], MIXED)
+    refused = run("history", path, code=2).stderr
+    assert "the order of the 20 commits is not known" in one_line(refused)
+    assert (refused.count("--order 'stored'"), "warning" in refused) == (1, False)
+    path = dated_rows("rows.csv", "commit,time", [commit[:8] for commit in HASHES[:20]], NEWEST_FIRST)
+    assert [row["verdict"] for row in history(path, "--order", "reversed", code=1)["changes"]] == ["slower"]
+    shown = one_line(run("history", path, "--order", "stored", code=0).stdout)
+    assert ("1 faster" in shown, "in the order stored" in shown, "the oldest first" in shown) == (True, True, False)
+
+
+def test_files_of_one_date_each(nights):
+    """Along files, the date of each sorts them."""
+    names = [f"{5 * night % NIGHTS:02}.json" for night in range(NIGHTS)]
+    assert [(row["file"], row["verdict"]) for row in history(nights, "--dim", "file", code=1)["changes"]] == [(names[6], "slower")]
+
+
+def test_branches_in_one_history():
+    """Branches that alternate are named with their means, and are series of their own once they are a dim."""
+    rng = np.random.default_rng(1)
+    rows = [
+        f"2024-01-{day:02}T00:00:00+01:00,c{day:03}a,{branch},{level * rng.normal(1, 0.005)}"
+        for day in range(1, 25)
+        for branch, level in [("main", 10 + (day > 12)) if day % 3 else ("topic", 14)]
+    ]
+    path = write_rows("branches.csv", "time,commit,branch,latency_ms", rows)
+    (warning,) = history(path, "--dims", "date=time,metric=latency_ms", code=0)["warnings"]
+    assert warning.startswith("'branch' alternates along the dates, which are one series: main (16, mean 10.5)")
+    assert "--dims branch=branch" in warning
+    answer = history(path, "--dims", "date=time,metric=latency_ms,branch=branch", code=1)
+    assert [(row["branch"], row["verdict"]) for row in answer["changes"]] == [("main", "slower")]
+
+
 def test_hashes_without_dates(tmp_path):
     """The order of hashes is no order in time: there is no answer without a list. One benchmark that changed is named."""
     for place, commit in enumerate(HASHES[:12]):

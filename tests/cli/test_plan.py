@@ -180,11 +180,12 @@ class TestErrors:
         path = write_rows("single.csv", "benchmark,execution,iteration,time", rows[:2])
         result = plan(path, "--cost", "execution=1", "--budget", "100", code=2)
         assert "rest on one execution" in result.stderr
-        assert "name the levels inside it with --levels\n" in result.stderr
+        assert "Run several processes: `" in result.stderr
+        assert "--levels" not in result.stderr
         assert result.stdout.startswith("No plan: the pilot has one unit")
         asked = plan(path, code=2).stderr
         assert "What does" not in asked
-        assert "error: no plan: the pilot has one execution of each" in asked
+        assert "error: no plan from this pilot. One execution of each shows no spread" in asked
         write_rows(path, "benchmark,execution,iteration,time", rows)
         assert "no answer to: What does starting and warming up one more execution cost" in plan(path, code=2).stderr
 

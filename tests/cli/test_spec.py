@@ -24,16 +24,16 @@ def test_rates_are_compared_by_what_spec_publishes(tmp_path, machine):
     new = report(tmp_path / "new.csv", 24, slower=1.2, machine=machine)
     answer = as_json("compare", old, new, code=0)
     told = run("compare", old, new).stderr
-    assert "warning: the sides ran different numbers of copies: 24 against 2 in the baseline, of 2 cells" in told
+    assert "(candidate against baseline): copies 24 against 2. " in told
     assert [row["verdict"] for row in answer["benchmarks"]] == ["faster", "faster"]
     assert [row["estimate"] for row in answer["benchmarks"]] == pytest.approx([10.0, 10.0])
     assert answer["suites"][0]["estimate"] == pytest.approx(10.0)
     sides = [perfarray.read(path).squeeze("machine", drop=True) for path in (old, new)]
-    with pytest.warns(perfarray.PerfarrayWarning, match="different numbers of copies"):
+    with pytest.warns(perfarray.PerfarrayWarning, match="copies 24 against 2"):
         found = sides[1].perf.compare(sides[0])
     assert found["suite_estimate"].item() == pytest.approx(10.0)
     by_time = run("compare", old, new, "--metric", "time", code=1)
-    assert "a time does not count them, a rate does (--metric 'ratio'" in by_time.stderr
+    assert "A time does not count copies, a rate does (--metric 'ratio'" in by_time.stderr
     run("report", old, new, "--output", "markdown", "-o", "page.md", code=0)
     assert "10.0" in (tmp_path / "page.md").read_text()
 

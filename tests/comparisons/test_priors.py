@@ -9,10 +9,10 @@ from scipy import stats
 
 import perfarray
 from comparisons.arrays import in_seconds
-from perfarray.numerics.moderated import fit_prior, moderate, moderate_components
+from perfarray.numerics.moderated import fit_prior, fit_robust_prior, moderate, moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 
-LEARNED = ["prior_df", "prior_standard_deviation", "standard_error", "unmoderated_standard_error"]
+LEARNED = ["prior_df", "prior_standard_deviation", "prior_pvalue", "standard_error", "unmoderated_standard_error"]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_compare_and_ratio_interval_agree_and_hold_what_was_learned(times):
     assert verdicts["prior_df"].dims == ("version",)
     assert verdicts.attrs["prior"] == ratios.attrs["prior"] == "suite"
     logs = np.log(times)
-    priors = fit_prior(*((logs.sel(version=side).var("execution", ddof=1).values, np.full(12, 2.0)) for side in ("new", "old")))
+    priors = fit_robust_prior(*((logs.sel(version=side).var("execution", ddof=1).values, np.full(12, 2.0)) for side in ("new", "old")))
     assert verdicts["prior_df"].sel(version="new").item() == pytest.approx(float(priors.df))
     assert verdicts["prior_standard_deviation"].sel(version="new").item() == pytest.approx(np.sqrt(np.mean(priors.variances)))
 
@@ -47,10 +47,11 @@ def test_estimates_and_the_suite_row_are_those_without(times):
 def test_means(times):
     interval = times.perf.mean_interval(prior="suite")
     logs = np.log(times.sel(version="new")).var("execution", ddof=1).values
-    prior = fit_prior((logs, np.full(12, 2.0)))
+    prior = fit_robust_prior((logs, np.full(12, 2.0)))
     new = interval.sel(version="new")
     assert new["prior_df"].item() == pytest.approx(float(prior.df))
-    share = float(prior.df / (prior.df + 2))
+    share = prior.df / (prior.df + 2) * np.where(prior.pvalue < 0.3, 0.0, prior.pvalue)
+    np.testing.assert_allclose(new["prior_pvalue"], prior.pvalue)
     expected = np.sqrt((logs + share * (prior.variances[0] - logs)) / 3) * times.sel(version="new").mean("execution")
     np.testing.assert_allclose(new["standard_error"], expected)
     np.testing.assert_allclose(new["unmoderated_standard_error"], times.perf.mean_interval().sel(version="new")["standard_error"])
@@ -96,6 +97,36 @@ def test_little_to_learn_is_said(times):
     assert [note.code for note in caught[0].message.notes] == ["weak_prior"]
     assert result["prior_df"].item() == 0
     assert set(result.dims) == {"version"}
+
+
+def test_noisy_benchmarks_are_named_and_keep_the_limits_of_their_own_runs():
+    """One that only its candidate makes noisy too; the others gain as they do without it, and other cells have priors of their own."""
+    noise = np.full((12, 3, 1), 0.01)
+    noise[3, 1:], noise[7, 2] = 0.2, 0.2
+    values = 1 + noise * np.random.default_rng(2).standard_normal((12, 3, 5))
+    coords = {"benchmark": [f"b{number}" for number in range(12)], "version": ["old", "new", "next"]}
+    times = in_seconds(values, "benchmark", "version", "execution", **coords)
+    result, alone = times.perf.compare("old", prior="suite"), times.perf.compare("old")
+    (note,) = (note for note in result.perf.notes() if note.code == "left_out_of_prior")
+    assert note.aside
+    assert {"b3, new", "b3, next", "b7, next"} <= set(note.values["names"])
+    assert "their own runs" in note.message
+    np.testing.assert_allclose(*(answer["df"].sel(benchmark="b3") for answer in (result, alone)), rtol=0.2)
+    np.testing.assert_allclose(*(result[name].sel(benchmark="b3") for name in ("standard_error", "unmoderated_standard_error")), rtol=0.2)
+    without = times.drop_sel(benchmark="b3").perf.compare("old", prior="suite")
+    np.testing.assert_allclose(result["prior_standard_deviation"], without["prior_standard_deviation"], rtol=0.1)
+    named = {name for note in times.perf.mean_interval(prior="suite").perf.notes() for name in note.values["names"]}
+    assert {"b3, new", "b3, next", "b7, next"} <= named
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_two_or_three_benchmarks_share_nothing(times, number):
+    """Their variances say nearly nothing of what they have in common: limits are those without a prior, and a note says so."""
+    few = times.isel(benchmark=slice(number))
+    with pytest.warns(perfarray.PerfarrayWarning, match="fewer than 4 benchmarks"):
+        result = few.perf.compare("old", prior="suite", method="log_delta")
+    assert (result["prior_df"] == 0).all()
+    np.testing.assert_allclose(result["df"], few.perf.compare("old", method="log_delta")["df"], rtol=0.05)
 
 
 ANSWERS = ("compare", "ratio_interval")

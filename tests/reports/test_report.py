@@ -314,6 +314,9 @@ def test_history_has_the_order_given():
     section = section_of(times.perf.report(format="json"), "Since when")
     assert section["result"]["coords"]["commit"]["values"] == order
     assert [row["text"]["made by"] for row in section["rows"]] == [order[12]]
+    summary = "Changes along the commits{}: 1 {}."
+    assert summary.format(", if the first is the oldest", "slower") in times.perf.report(format="markdown")
+    assert summary.format("", "faster") in times.perf.report(format="markdown", order="reversed")
 
 
 def test_without_matplotlib_it_is_said(times, monkeypatch):

@@ -64,7 +64,8 @@ def test_what_is_known_of_labels_stays(times):
     """Descriptors along the compared dim, which the ratio knows of the candidate alone, are those of the data."""
     known = {"python": np.array(["3.6", "3.7"], dtype=object), "debug": [True, False], "year": [1, 2]}
     times = times.assign_coords({name: ("version", values) for name, values in known.items()})
-    both = perfarray.combine({"ratio": times.perf.compare("old"), "mean": times.perf.mean_interval()})
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"python 3\.7 against 3\.6; debug False against True"):
+        both = perfarray.combine({"ratio": times.perf.compare("old"), "mean": times.perf.mean_interval()})
     for name, values in known.items():
         assert both[name].sel(version=["old", "new"]).values.tolist() == list(values)
     assert both["debug"].dtype == bool

@@ -187,11 +187,14 @@ def test_a_level_that_few_runs_just_reach():
 
 
 def test_one_value_per_unit():
-    """Executions are the sample unless iterations are asked for; the attrs say which."""
+    """Executions are the sample unless iterations are asked for; the attrs say which, and a note what that does."""
     times = perfarray.simulate(
         sizes={"execution": 6, "iteration": 50}, variances={"execution": 1e-4, "iteration": 1e-4}, dims={"version": ["old", "new"]}, rng=1
     )
-    units, pooled = times.perf.speedup_test("old"), times.perf.speedup_test("old", unit="iteration")
+    units = times.perf.speedup_test("old")
+    with pytest.warns(perfarray.PerfarrayWarning, match="Iterations are taken as independent"):
+        pooled = times.perf.speedup_test("old", unit="iteration")
+    assert [note.code for note in pooled.perf.notes()] == ["one_process"]
     flat = times.mean("iteration").perf.speedup_test("old")
     assert (units["n"].item(), pooled["n"].item()) == (6, 300)
     assert (units.attrs["unit"], pooled.attrs["unit"]) == ("execution", "iteration")
@@ -228,7 +231,7 @@ def test_a_missing_sample_and_a_slower_benchmark(suite):
 
 def test_one_unit():
     """A single execution shows no spread; the warning names the remedy."""
-    with pytest.warns(UserWarning, match="1 of 1 cells rest on one execution.*measure more of them"):
+    with pytest.warns(UserWarning, match="1 of 1 cells rest on one execution.*Measure several executions"):
         perfarray.from_samples({"old": [1.0], "new": [1.0, 2.0, 4.0]}).perf.speedup_test("old")
 
 

@@ -58,6 +58,7 @@ def test_tables_hold(script):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Iterations are taken as independent:perfarray.PerfarrayWarning")
 def test_pooled_iterations_raise_false_alarms(script):
     """Executions keep the level, pooled iterations do not, as printed."""
     (nested,) = printed(HOW_TO, "| executions x iterations")

@@ -136,7 +136,7 @@ def test_suites_are_matched(machines):
 
 def test_single_runs_have_no_spread():
     """One run: NaN, n = 1, and one warning."""
-    with pytest.warns(UserWarning, match="1 of 1 cells rest on one execution: their variation is NaN.*; measure more of them"):
+    with pytest.warns(UserWarning, match="1 of 1 cells rest on one execution: their variation is NaN.*. Measure several executions"):
         found = suite([[1.0], [2.0]]).perf.relative_variation()
     assert np.isnan(found["standard_deviation"])
     assert found["n"] == 1

@@ -34,13 +34,14 @@ def test_effects_that_cancel_are_not_seen_and_the_result_says_so():
 
 
 def test_units_are_exchanged_and_never_iterations():
-    """Two executions a side have 6 exchanges, whatever their iterations; unit= makes the iterations the units."""
+    """Two executions a side have 6 exchanges, whatever their iterations; unit= makes the iterations the units, with a warning."""
     times = timings([1.1], runs=2)
     found = times.perf.randomization_test("old", method="exact")
     assert found["n_exchanges"].item() == 6
     assert found["n"].item() == 2
     assert found.attrs["unit"] == "execution"
-    assert times.perf.randomization_test("old", method="exact", unit="iteration")["n_exchanges"].item() == 924
+    with pytest.warns(perfarray.PerfarrayWarning, match="Iterations are taken as independent"):
+        assert times.perf.randomization_test("old", method="exact", unit="iteration")["n_exchanges"].item() == 924
 
 
 @pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")

@@ -406,9 +406,9 @@ def test_the_unit_is_named_where_there_is_one():
     assert times.perf.score_ratio_interval("old", unit="execution")["lower"].notnull().all()
     with pytest.warns(UserWarning, match='measure 4 sessions a side.*unit="execution"'):
         times.perf.hierarchical_performance_test("old")
-    with pytest.raises(ValueError, match=r'the data have 1 units \(session\) a side; lower start=, or merge_level.*unit="execution"'):
+    with pytest.raises(ValueError, match=r'1 units \(session\) a side. Measure several sessions. merge_level.*unit="execution"'):
         times.isel(session=[0]).perf.required_runs("old", width=0.1)
-    with pytest.warns(UserWarning, match='rest on one session: it shows no spread; merge_level.*unit="execution"'):
+    with pytest.warns(UserWarning, match='it shows no spread. Measure several sessions. merge_level.*unit="execution"'):
         times.perf.speedup_test("old", confidence_level=0.95)
 
 

@@ -109,7 +109,7 @@ def calibrate(
     result.attrs = (
         data.describe() | {"result": "calibrate", "confidence_level": level, "threshold": tau, "power": POWER} | describe_key(key)
     )
-    return with_notes(result, *data.notes, data.selected, *_notes(result, data))
+    return with_notes(result, *data.notes, *data.unit_notes, *_notes(result, data))
 
 
 def _count_alarms(

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.compare import MORE
 from perfarray.cli.console import program, show
 from perfarray.cli.prices import without_price
-from perfarray.cli.problems import counted, quoted, reporting
+from perfarray.cli.problems import counted, in_line, quoted, reporting
 from perfarray.cli.reading import STORES, read_archive
-from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, EXECUTION, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
+from perfarray.conventions import BENCHMARK, BETTER, ESTIMATED, HISTORY, LEVELS, METRIC, SUITE, UNKNOWN, VALID, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 MOST: Final = 12  # descriptors that are shown
 
 FEW: Final = 9  # benchmarks that may be alternatives of each other
+
+SHORTEST: Final = 8  # commits in which a change can be found
+
+UNNAMED: Final = ("benchmark_name", "group", SUITE)  # coordinates along benchmarks that are no parameters of these
 
 LONGEST: Final = 90  # characters of the longest command that the texts are aligned with
 
@@ -45,6 +48,8 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     for dim in (str(dim) for dim in times.dims if dim not in LEVELS):
         labels = quoted(times[dim].values.tolist(), 4) if dim in times.coords else ""
         yield f"  {counted(times.sizes[dim], dim)}: {labels}"
+    for name, values in _parameters(times).items():
+        yield f"  parameter {name}: {quoted(values, 4)} (--dims {name}={name} makes it a dim)"
     nest = [counted(times.sizes[dim], dim) for dim in LEVELS if dim in times.sizes]
     yield f"  repetitions: at most {' x '.join(nest)}" if nest else "  no repetitions"
     if SUITE in times.coords and times.coords[SUITE].size > 1:
@@ -64,25 +69,37 @@ def _content(archive: str, times: "xr.Dataset") -> Iterator[str]:
     yield from (f"  {note.message}" for note in perfarray.notes(times) if note.aside)
 
 
+def _parameters(times: "xr.Dataset") -> dict[str, list[Any]]:
+    """Return the settings that several benchmarks share and others have otherwise, with their values."""
+    values = {
+        str(name): list(dict.fromkeys(coordinate.values.tolist()))
+        for name, coordinate in times.coords.items()
+        if coordinate.dims == (BENCHMARK,) and name not in (BENCHMARK, *UNNAMED)
+    }
+    return {name: labels for name, labels in values.items() if 1 < len(labels) < times.sizes[BENCHMARK]}
+
+
 def _questions(archive: str, times: "xr.Dataset", reading: dict[str, Any]) -> Iterator[str]:
     """Yield commands that have an answer for these timings; where nothing is repeated, what is missing."""
-    units = _units(times)
+    counts = _counts(times)
+    units = None if counts is None else counts["total"].isel(level=0)
     several_files = times.sizes.get("file", 1) > 1
     commands = _commands(archive, times, units, reading, several_files=several_files)
     width = max((len(command) for command in commands if len(command) <= LONGEST), default=0)
     yield from (f"  {program()} {command:<{width}}  {text}" for command, text in commands.items())
     arguments = ", ".join([repr(archive), *(f"{argument}={value!r}" for argument, value in reading.items())])
     yield f"  in Python: times = perfarray.read_archive({arguments}); times.perf.<TAB>"
-    if units is None or int(units.max()) != 1:
+    if counts is None or _has_history(times):
         return
-    unit = str(units["level"].item())
-    more = f" ({MORE[str(times.attrs['format'])]})" if unit == EXECUTION and times.attrs.get("format") in MORE else ""
-    inside = [dim for dim in LEVELS[LEVELS.index(unit) + 1 :] if times.sizes.get(dim, 1) > 1] if unit in LEVELS else []
-    alternative = f", or take {plural(inside[0])} as independent, if they are: --levels {','.join(inside)}" if inside else ""
-    missing = f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict"
-    yield f"{missing}; measure several{more}{alternative}."
-    if several_files:
+    remedies = [f"{in_line(note.message, options.SPOKEN)}." for note in perfarray.notes(counts) if note.aside]
+    yield from remedies
+    if remedies and several_files:
         yield "Where each file is a run of the same thing, --files-are session makes the files the repetitions."
+
+
+def _has_history(times: "xr.Dataset") -> bool:
+    """Return whether there are commits enough for a change to be found, of which one value each will do."""
+    return any(times.sizes.get(dim, 1) >= SHORTEST for dim in HISTORY)
 
 
 def _commands(
@@ -96,6 +113,8 @@ def _commands(
         read_as += f" {option}" if value is True else f" {option} {shlex.quote(text)}"
     repeated = units is not None and int(units.max()) > 1
     commands = {}
+    if units is not None and _has_history(times):
+        commands[f"history {path}{read_as}"] = "at which commits performance changed"
     if units is not None and repeated:
         commands[f"components {path}{read_as}"] = "where the variation comes from"
         for dim, label in _comparisons(units):
@@ -114,12 +133,12 @@ def _commands(
     return commands
 
 
-def _units(times: "xr.Dataset") -> "xr.DataArray | None":
-    """Return how many independent units each cell has; None where nothing is repeated, or several metrics leave open what is meant."""
+def _counts(times: "xr.Dataset") -> "xr.Dataset | None":
+    """Count what each cell repeats; None where nothing is repeated, or several metrics leave open what is meant."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", perfarray.PerfarrayWarning)  # each command says itself what it leaves out
         try:
-            return perfarray.counts(times)["total"].isel(level=0)
+            return perfarray.counts(times)
         except ValueError:
             return None
 

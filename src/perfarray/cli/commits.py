@@ -11,6 +11,7 @@ from perfarray.conventions import BENCHMARK, HISTORY, LEVELS, MACHINE, plural
 if TYPE_CHECKING:
     import xarray as xr
 
+STORED = "stored"  # what sorts commits that lie in the order of time
 SHORTEST_HASH = 4  # characters of an abbreviated hash
 
 
@@ -34,10 +35,16 @@ def history_dim(times: "xr.Dataset", dim: str | None) -> str:
     )
 
 
-def in_order(times: "xr.Dataset", dim: str, order: str | None, sentences: list[str]) -> "xr.Dataset":
-    """Order commits by a list (a file, or - for stdin) that begins with the newest; those that are not in it are left out, and named."""
-    if order is None:
-        return times
+def in_order(times: "xr.Dataset", dim: str, order: str | None, sentences: list[str]) -> "tuple[xr.Dataset, str | None]":
+    """Return commits and what sorts them: `stored`, `reversed`, a coordinate, or a list that begins with the newest (a file, - for stdin).
+
+    Commits that are not in the list are left out, and named.
+    """
+    along = [str(name) for name, coord in times.coords.items() if coord.dims == (dim,)]
+    if order is None or order in (STORED, "reversed", *along):
+        return times, order
+    if order != "-" and not Path(order).exists():
+        raise ValueError(f"--order {order}: there is no such file, and no coordinate along {dim!r} of that name ({quoted(along)})")
     if dim not in times.coords:
         raise ValueError(f"--order {order}: {dim!r} has no labels to look for")
     text = sys.stdin.read() if order == "-" else Path(order).read_text(encoding="utf-8")
@@ -50,15 +57,16 @@ def in_order(times: "xr.Dataset", dim: str, order: str | None, sentences: list[s
     if missing:
         sentences.append(f"{len(missing)} of {len(labels)} {plural(dim)} are not in {order!r} and left out: {quoted(missing, 5)}")
     ranked = sorted((rank, position) for position, rank in enumerate(ranks) if rank is not None)
-    ordered = times.isel({dim: [position for _, position in ranked]})
-    for stamp in (f"{dim}_date", "date"):
-        dates = [str(date) for date in ordered[stamp].values] if stamp in ordered.coords and ordered[stamp].dims == (dim,) else []
-        if dates and dates[0] > dates[-1]:
-            sentences.append(
-                f"{order!r} begins with the oldest, by the dates of the {plural(dim)}, and not, as git log does, with the newest: what is "
-                "called slower has become faster"
-            )
-    return ordered
+    return times.isel({dim: [position for _, position in ranked]}), STORED
+
+
+def in_words(changes: "xr.Dataset", dim: str) -> str:
+    """Write what orders the labels of a history, which lie in time."""
+    by = str(changes.attrs["order"])
+    ends = f"{plural(dim).capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}"
+    if by in (STORED, "reversed"):
+        return f"{ends}, in the order {'stored or given' if by == STORED else 'opposite to that stored'}."
+    return f"{ends}, the oldest first." + ("" if by == dim else f" Their order is that of {by}.")
 
 
 def commit_index(times: "xr.Dataset", dim: str, commit: str) -> int:

@@ -1,8 +1,9 @@
 """`perfarray compare`: whether each benchmark is faster or slower; the exit code says whether anything is slower."""
 
 import math
+from collections.abc import Sequence
 from itertools import product, takewhile
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,13 +17,18 @@ from perfarray.cli.reading import paths_read, read_sessions, read_sides
 from perfarray.cli.tails import percentiles, share_of
 from perfarray.conventions import BENCHMARK, TUNING, plural
 
+if TYPE_CHECKING:
+    from perfarray.timings.notes import Note
+
 MOST = 30  # rows that are shown where none has an answer
 
 MOST_NAMES = 10  # names that are shown of the benchmarks that one side alone has
 
-SEED = 1  # the same files give the same answer
+MOST_SETTINGS = 6  # settings that the heading names
 
-MORE = {"jmh": "JMH: more forks, -f 10", "pyperf": "pyperf: more processes, -p 20"}  # how a harness repeats its outermost level
+SETTINGS = ("different_machines", "settings_differ")  # codes of the notes on what sides differ in
+
+SEED = 1  # the same files give the same answer
 
 OPTIONS = options.spoken("threshold correction statistic value method prior between shared paired by")
 
@@ -62,6 +68,9 @@ def compare(
     paired: options.Paired = None,
     by: Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: a suite row for each of its values.")] = None,
     sort: options.Sort = None,
+    same_machine: Annotated[
+        bool, typer.Option("--same-machine", help="Give no verdict, exit code 2, where the sides were measured on different machines.")
+    ] = False,
     only_changes: Annotated[bool, typer.Option("--only-changes", help="Leave out what is equivalent or inconclusive.")] = False,
     target: Target,
 ) -> None:
@@ -72,7 +81,8 @@ def compare(
 
     Exit code 0: nothing is slower.
     Exit code 1: a benchmark or the suite is slower.
-    Exit code 2: no answer; a file cannot be read, no benchmark is on both sides, a single execution shows no spread, a wrong option.
+    Exit code 2: no answer; a file cannot be read, no benchmark is on both sides, a single execution shows no spread, a wrong option,
+    or different machines where --same-machine was given.
 
     Example: perfarray compare old.json new.json --threshold 2% --correction holm
     """
@@ -94,7 +104,9 @@ def compare(
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
         compared = comparison(result)
         _check_both_sides(compared)
-        sentences += _single_units(compared, str(sides.times.attrs.get("format", "several")))
+        notes = perfarray.notes(result)
+        if same_machine and (machines := _differing(notes, "different_machines")):
+            raise ValueError(f"no verdict: the sides are of different machines ({machines}), and --same-machine was given")
     table = perfarray.table(result, sort=sort or ("effect" if target.kind == "markdown" else None))
     code, outcome = _outcome(compared, verdict_counts(compared, table))
     lines, explanation = _one_sided(compared), legend(compared)
@@ -111,11 +123,11 @@ def compare(
         content={**paths, "benchmarks": compared.rows, "suites": compared.suites, **described(result)},
         outcome=outcome,
         code=code,
-        heading=sides.heading,
+        heading=[*sides.heading, *(f"The sides differ in {settings}." for settings in [_differing(notes, *SETTINGS)] if settings)],
         lines=lines,
         legend=explanation,
     )
-    give(answer, target, sentences)
+    give(answer, target, sentences, OPTIONS)
 
 
 def _check_both_sides(compared: Comparison) -> None:
@@ -128,6 +140,14 @@ def _check_both_sides(compared: Comparison) -> None:
         raise ValueError(
             f"no benchmark has {compared.attrs['metric']!r} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}"
         )
+
+
+def _differing(notes: "Sequence[Note]", *codes: str) -> str:
+    """Write the recorded settings in which the sides differ, with both values: those of the notes of some codes."""
+    values = [note.values for note in notes if note.code in codes]
+    columns = [[text for of_note in values for text in of_note[key]] for key in ("settings", "baseline", "candidate")]
+    texts = [f"{name} {old} -> {new}" for name, old, new in zip(*columns, strict=True)]
+    return "; ".join([*texts[:MOST_SETTINGS], *([f"and {len(texts) - MOST_SETTINGS} more"] if len(texts) > MOST_SETTINGS else [])])
 
 
 def _beginnings(old: list[str], new: list[str]) -> str:
@@ -145,25 +165,6 @@ def _beginnings(old: list[str], new: list[str]) -> str:
                 "Run both from folders of one name, or replace one beginning by the other in its file"
             )
     return ""
-
-
-def _single_units(compared: Comparison, format: str) -> list[str]:
-    """Name the benchmarks that show no spread, and what can be done."""
-    rows, unit = compared.named(), compared.unit
-    single = [name for name, row in rows.items() if row["n"] == 1]
-    if not single:
-        return []
-    subject = f"{'all ' if len(single) == len(rows) else ''}{len(single)} benchmarks rest" if len(single) > 1 else f"{single[0]!r} rests"
-    subject = subject if len(single) in (1, len(rows)) else f"{subject} ({quoted(single, 4)})"
-    more = MORE.get(format, "") if unit == "execution" else ""
-    lower = str(compared.attrs["levels"]).split()[1:]
-    alternative = (
-        f"; or, if {plural(lower[0])} are independent of each other (they seldom are), --levels {','.join(lower)}" if lower else ""
-    )
-    return [
-        f"{subject} on one {unit} on a side: one {unit} shows no spread between {plural(unit)}, so there is no interval "
-        f"and no verdict; measure several{f' ({more})' if more else ''}{alternative}"
-    ]
 
 
 def _outcome(compared: Comparison, counts: str) -> tuple[int, str]:

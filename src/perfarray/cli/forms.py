@@ -27,7 +27,8 @@ Row = dict[str, Any]
 TABLE: Final = "table"
 SUFFIXES: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
 
-OF_MARKS: Final = ("by_pvalue",)  # codes of notes that say what a mark in a table means
+# Codes of notes that stand below a table whatever is explained: on a mark in it, on its suite row, on an option that pays
+OF_MARKS: Final = ("by_pvalue", "common_shift", "rows_differ", "measured_in_rounds")
 
 MOST_REMARKS: Final = 2  # lines of the legend that are shown without --explain
 
@@ -140,12 +141,12 @@ def described(result: "xr.Dataset") -> dict[str, Any]:
     return {"attrs": attrs, "notes": [note_as_dict(note) for note in perfarray.notes(result)]}
 
 
-def give(answer: Answer, target: Form, warned: Sequence[str]) -> None:
+def give(answer: Answer, target: Form, warned: Sequence[str], options: Mapping[str, str] = SPOKEN) -> None:
     """Print an answer, or write it to a file and print its outcome; exit with its code.
 
     Notes that are no warnings stand below the legend; without any answer there is no legend.
     """
-    asides = [(note["code"], in_line(note["message"], SPOKEN)) for note in answer.content.get("notes", ()) if note.get("aside")]
+    asides = [(note["code"], in_line(note["message"], options)) for note in answer.content.get("notes", ()) if note.get("aside")]
     # What a mark in the table means stands below it whatever is explained.
     marks = [text for code, text in asides if code in OF_MARKS]
     legend = (*answer.legend, *(text for code, text in asides if code not in OF_MARKS))

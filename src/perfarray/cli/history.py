@@ -6,7 +6,7 @@ import typer
 
 import perfarray
 from perfarray.cli import options
-from perfarray.cli.commits import commit_index, history_dim, in_order
+from perfarray.cli.commits import commit_index, history_dim, in_order, in_words
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.options import percent
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, counted
@@ -20,7 +20,7 @@ CODE = "code"  # the cause of a change that is not another host's
 
 SHOWN = ("change", "estimate", "lower", "upper", "pvalue", "verdict", "earliest", "latest", "cause", "common")
 
-OPTIONS = options.spoken("threshold alpha correction")
+OPTIONS = options.spoken("threshold alpha correction order")
 
 
 def history(
@@ -56,12 +56,19 @@ def history(
     choices = options.given(
         alpha=alpha, threshold=threshold, confidence_level=confidence, correction=correction, online=True if online else None
     )
-    with answering(target, {"archive": archive}, "changes", "attrs", "notes", options=OPTIONS) as sentences:
+    with answering(target, {"archive": archive}, "changes", "attrs", "notes", own_words=("assumed_order",), options=OPTIONS) as sentences:
         times = read_archive(archive, reading)
         along = history_dim(times, dim)
-        times = in_order(times, along, order, sentences)
-        start = 0 if from_commit is None else commit_index(times, along, from_commit)
-        changes = perfarray.change_points(times, dim=along, **nest, **choices)
+        times, by = in_order(times, along, order, sentences)
+        changes = perfarray.change_points(times, dim=along, order=by, **nest, **choices).sortby("position")
+        if any(note.code == "assumed_order" for note in changes.perf.notes()):
+            # The order of rows and files says less than that of an array somebody built.
+            raise ValueError(
+                f"the order of the {times.sizes[along]} {plural(along)} is not known: nothing in {archive!r} dates them. Say "
+                f"order='stored' if the oldest is the first and order='reversed' if it is the last, or give a list such as that of git "
+                f"log with --order FILE"
+            )
+        start = 0 if from_commit is None else commit_index(changes, along, from_commit)
         recent = changes.isel({along: slice(start, None)})
         table = perfarray.table(recent, sort=sort)
     dims = [*(str(name) for name in recent["change"].dims if name != along), along]
@@ -103,7 +110,7 @@ def _legend(changes: "xr.Dataset", dim: str) -> list[str]:
         f"interval; found at {chance} a stable history{corrected}.",
         f"The {dim} named is the most likely; the range holds it at 95 %. What {commits} differ by though nothing changed is taken from "
         "the history itself.",
-        f"{commits.capitalize()} from {changes[dim].values[0]} to {changes[dim].values[-1]}, the oldest first.",
+        in_words(changes, dim),
     ]
     if (changes["cause"] == "host").any():
         lines.append("cause: host where another host measured from there on: such a change is not judged.")

@@ -93,7 +93,9 @@ HalfWidth = Annotated[float | None, share("The relative half-width to reach: 1% 
 Order = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Default: by date, else by name."
+        metavar="FILE",
+        help="Commits, the newest first, as git log --format=%H prints them; - is stdin. Or the name of what sorts them (commit_date), or "
+        "stored or reversed: as rows and files lie. Default: by their dates, numbers or versions.",
     ),
 ]
 Paired = Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")]

@@ -116,9 +116,8 @@ def _ask(
     priced = [level for level in levels[:-1] if price_of(level) not in times.coords]
     has_goal = "budget" in choices or "half_width" in choices
     if float(counts["total"].isel(level=0).max()) < 2 and not (has_goal and {*priced} <= {*costs}):
-        more = f", or leave that level out: --levels {','.join(levels[1:])}" if levels[1:] else ""
-        unit, several = levels[0], plural(levels[0])
-        raise ValueError(f"no plan: the pilot has one {unit} of each, which shows nothing of several {several}; measure two or more{more}")
+        reasons = [note.message for note in perfarray.notes(counts) if note.code == "single_unit"] or ["Nothing was measured"]
+        raise ValueError(f"no plan from this pilot. {reasons[0]}")
     costs = with_answers(costs, priced, units)
     if not has_goal:
         choices = choices | {"budget": ask(f"What may the experiment cost ({'a number, or 8h' if units == SECONDS else units})?", units)}

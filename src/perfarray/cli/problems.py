@@ -19,8 +19,8 @@ NO_ANSWER: Final = 2
 
 PROBLEMS: Final = (ValueError, OSError, ImportError)  # what the library raises when data or arguments are at fault
 
-# Notes on cells without an answer, for commands that name those cells themselves: the library's remedies are written in Python.
-WITHOUT_ANSWER: Final = ("single_unit", "no_value", "copied")
+# Notes on cells without an answer, for commands that name those cells themselves
+WITHOUT_ANSWER: Final = ("no_value", "copied")
 
 SHARES: Final = ("threshold", "confidence_level", "half_width", "precision", "assurance")  # arguments that options give as percentages
 
@@ -75,6 +75,7 @@ def in_line(text: object, options: Mapping[str, str] = MappingProxyType({})) -> 
             r"\bdims=\{([^{}]*)\}", lambda match: "dims=" + re.sub("['\"]", "", match[1]).replace(": ", "=").replace(", ", ","), line
         )
     line = re.sub(r"autocorrelation\(dim='\w+'\)", f"{program()} plot run-sequence", line)
+    line = line.replace('rename(file="session")', "--files-are session")
     line = line.replace('on_error="warn"', f"{program()} convert --on-error warn")
     if "select" in options:  # .sel(benchmark='fft', version='old') becomes --select 'benchmark=fft' --select 'version=old'
         line = SELECTING.sub(lambda match: re.sub(r"\b(\w+)='([^']*)',?", r"--select '\1=\2'", match[1]), line)

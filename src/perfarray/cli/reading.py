@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
-from perfarray.conventions import BENCHMARK, LEVELS, MARKS, SESSION, VERSION, plural
+from perfarray.conventions import BENCHMARK, EXECUTION, LEVELS, MARKS, N_FILES, SESSION, VERSION, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -175,7 +175,9 @@ def read_sessions(text: str, reading: dict[str, Any]) -> "xr.Dataset | tuple[flo
         except ValueError:
             raise ValueError(f"--between {text!r}: write a place, or a standard deviation and its degrees of freedom, as in 1%,5") from None
     times = read_archive(text, reading)
-    return times.rename(file=SESSION) if "file" in times.dims else times
+    # Some formats number their files as executions
+    files = "file" if "file" in times.dims else EXECUTION if times.sizes.get(EXECUTION) == times.attrs.get(N_FILES, 1) > 1 else None
+    return times.rename({files: SESSION}) if files and SESSION not in times.dims else times
 
 
 def _compared_dim(times: "xr.Dataset", baseline: str | None) -> str:

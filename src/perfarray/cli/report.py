@@ -17,7 +17,7 @@ from perfarray.conventions import SECONDS
 
 FORMS = ("html", "markdown", "json")
 
-OPTIONS = options.spoken("threshold correction", costs="--cost", cost_units="--units")
+OPTIONS = options.spoken("threshold correction order", costs="--cost", cost_units="--units")
 
 
 def report(
@@ -56,14 +56,14 @@ def report(
             raise ValueError(f"-o {file}: the suffix says the form, and {Path(file or '').suffix!r} is none of {suffixes}; or say --output")
         prices = given_costs(costs or (), units, named_levels(nest.get("levels"), selected.reading))
         sides = read(places, selected, sentences)
-        times = sides.times if order is None else in_order(sides.times, history_dim(sides.times, None), order, sentences)
+        times, by = (sides.times, None) if order is None else in_order(sides.times, history_dim(sides.times, None), order, sentences)
         prices = costs_by_level(prices, str(times.attrs.get("format", "")))
         missing = [level for level in without_price(times, nest.get("levels")) if level not in prices]
         if units == SECONDS and missing:
             flags = " ".join(f"--cost {level}=SECONDS" for level in missing)
             sentences.append(f"the report has no plan of the next experiment: what one more {missing[0]} costs is not known; say {flags}")
         text = perfarray.report(
-            times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction), **nest,
+            times, **options.given(baseline=sides.baseline, dim=sides.dim, threshold=threshold, correction=correction, order=by), **nest,
             costs=prices or None, cost_units=units, path=target.file, format=target.kind, redact=redact,
         )  # fmt: skip
     size = len(text.encode(errors="backslashreplace"))

@@ -43,7 +43,7 @@ def speedup_test(
 
     choices = options.given(confidence_level=conf_level, weights=weight, precision=precision, correction=correction, output=prefix)
     keys = ("rows", "suites", "attrs", "notes")
-    with answering(target, {"config": config}, *keys, own_words=WITHOUT_ANSWER, options=OPTIONS) as warned:
+    with answering(target, {"config": config}, *keys, own_words=("single_unit", *WITHOUT_ANSWER), options=OPTIONS) as warned:
         if prefix is not None and not Path(prefix).parent.is_dir():
             raise ValueError(f"--prefix {prefix}: there is no folder {str(Path(prefix).parent)!r} to write to")
         result = perfarray.speedup_report(config, **choices)

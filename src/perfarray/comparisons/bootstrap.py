@@ -280,7 +280,7 @@ def bootstrap_interval(
         result = _widest_limits(data, redrawn_limits(with_unknown_at_best(data)), redrawn_limits(with_worst_case(data)))
     else:
         result = redrawn_limits(data)
-    notes = (*data.notes, slow_end_note([statistic], data.better), data.selected, data.stopped_note(STOPPED))
+    notes = (*data.notes, slow_end_note([statistic], data.better), *data.unit_notes, data.stopped_note(STOPPED))
     return with_notes(result, *notes, checks=(UNITS, "surrounded", "resampling"))
 
 

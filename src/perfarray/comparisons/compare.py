@@ -94,7 +94,8 @@ def compare(
         The dim the suite row averages over.
     prior : {None, "suite"}
         With "suite" the variance of each benchmark is shrunk towards what the benchmarks of the suite have in common (along `across`),
-        which adds degrees of freedom: for 3 to 5 runs of some 8 benchmarks or more. For formulas of means; the suite row is without.
+        which adds degrees of freedom: for 3 to 5 runs of some 8 benchmarks or more. A benchmark that is noisier than the others keeps its
+        own variance, and a note names it. For formulas of means; the suite row is without.
     between : DataArray, Dataset or tuple of two numbers, optional
         What sessions (or builds) vary by, where each side is one of them: timings of two or more (`session`, `binary`, or a history along
         `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
@@ -120,9 +121,10 @@ def compare(
         `difference_lower` and `difference_upper`, in the units of the data. For every candidate, over the benchmarks measured on both
         sides: `suite_estimate` (geometric mean ratio), `suite_lower`, `suite_upper`, `suite_df`, `suite_n`, `suite_benchmarks`,
         `suite_kind`, `suite_pvalue`, `suite_verdict`, and `suite_correlation` (the mean correlation between benchmarks of their units)
-        with `suite_correlation_pvalue`. With a prior `prior_df` and `prior_standard_deviation` (of units, relative), and relative standard
-        errors with it, `standard_error`, and without, `unmoderated_standard_error`. With `between`, `session_standard_deviation`
-        (relative) and `session_df`, and the limits that lack it, `within_lower` and `within_upper` (uncorrected).
+        with `suite_correlation_pvalue`. With a prior `prior_df` and `prior_standard_deviation` (of units, relative), `prior_pvalue`
+        (small: noisier than the others), and relative standard errors with it, `standard_error`, and without,
+        `unmoderated_standard_error`. With `between`, `session_standard_deviation` (relative) and `session_df`, and the limits that lack
+        it, `within_lower` and `within_upper` (uncorrected).
 
     Raises
     ------
@@ -147,6 +149,7 @@ def compare(
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12.
     G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression", 2004 (prior).
+    B. Phipson et al., "Robust hyperparameter estimation protects against hypervariable genes", 2016 (a noisy benchmark).
     S. Holm 1979; Y. Benjamini, Y. Hochberg 1995; Y. Benjamini, D. Yekutieli 2005 (intervals after selection).
 
     Examples

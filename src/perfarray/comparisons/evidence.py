@@ -11,7 +11,9 @@ import xarray as xr
 from perfarray.comparisons.engines import CompareOptions, Engine, along_suite, choose_engine
 from perfarray.comparisons.medians import MEDIAN, STOPPED, check_runs
 from perfarray.comparisons.noise import ADJUSTED, NOISE_OUTPUTS
+from perfarray.comparisons.rounds import rounds_note
 from perfarray.comparisons.sessions import Sessions, noise_between, single_session
+from perfarray.comparisons.spread import spread_note
 from perfarray.comparisons.thresholds import SUITE_THRESHOLD, THRESHOLD, thresholds_of
 from perfarray.comparisons.turns import sequence_note
 from perfarray.conventions import COPIED, SUITE
@@ -27,17 +29,13 @@ from perfarray.timings.across import SUITES, UNMATCHED, check_across, several_su
 from perfarray.timings.apply import Labels, Output, apply, apply_to_variables, is_chunked
 from perfarray.timings.censored import ONLY_WORSE
 from perfarray.timings.dependence import ORDER_OUTPUTS
+from perfarray.timings.movement import MOVES
 from perfarray.timings.notes import Note, first_of_each_code
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resolve import Data, Timings
+from perfarray.timings.units import ONE_PROCESS
 
 UNITS_DIM = "_unit"  # a dim that no result has
-
-# The correlation of the unit means of different benchmarks (of pairs, their ratios), and its p-value.
-MOVES = {
-    "suite_correlation": Output((), "1", long_name="mean correlation between benchmarks of their units"),
-    "suite_correlation_pvalue": Output((), "1", long_name="p-value of units of benchmarks that move together"),
-}
 
 # The units of each side, of which `n` is the smaller number.
 UNITS_OF_SIDES = {f"n_{side}": Output((), "1", long_name=f"independent units of the {side}") for side in ("candidate", "baseline")}
@@ -95,7 +93,7 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
     if options.between is not None:
         sessions = noise_between(options.between, pair, options.metric, options.across, learn=rules.prior is not None)
         rules = rules._replace(between=True)
-        pair = pair._replace(notes=(*(note for note in pair.notes if note.code != "one_session"), *sessions.notes))
+        pair = pair._replace(notes=(*(note for note in pair.notes if note.code not in ("one_session", ONE_PROCESS)), *sessions.notes))
     whole = resolve(with_copies=True) if copies.has_copies(pair) else pair
     options = options if whole is pair and options.thresholds is None else options.seeded()
     rules, engine, evidence, labels, checks = _gather_by_band(pair, options, rules, depth, sessions)
@@ -106,7 +104,8 @@ def measure(times: Data, baseline: object, options: CompareOptions) -> Measured:
         pair_notes = (*(note for note in pair.notes if note.code != COPIED), copies.copies_note(whole))
         whole = whole._replace(attrs=pair.attrs, notes=tuple(note for note in pair_notes if note))
     attrs, notes = _describe(whole, options, rules, evidence | {"_estimate": estimate})
-    notes.append(sequence_note(times, baseline, pair) if options.paired is None else None)
+    notes += [sequence_note(times, baseline, pair), rounds_note(pair)] if options.paired is None else []
+    notes.append(spread_note(pair))
     notes = list[Note | None](first_of_each_code([note for note in notes if note]))
     return Measured(
         pair=pair,
@@ -240,7 +239,7 @@ def _describe(
     attrs |= {"paired": options.paired} if options.paired else {}
     attrs |= {"equivalence_risk": rules.equivalence_risk} if rules.equivalence_risk is not None else {}
     consequence = STOPPED if options.medians and not options.drawn else ONLY_WORSE
-    notes = [*pair.notes, pair.candidate.selected, pair.stopped_note(consequence)]
+    notes = [*pair.notes, *pair.unit_notes, pair.stopped_note(consequence)]
     lazy = is_chunked(estimate)
     if across in array.dims:
         estimate = estimate.where(~pair.itself.variable, 1.0) if pair.baselines else estimate

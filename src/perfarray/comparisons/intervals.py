@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, bounded_median_ratio, check_ratio_method, check_runs, of_runs
 from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
-from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, check_prior, learned_outputs
+from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, PVALUE, check_prior, learned_outputs
 from perfarray.conventions import BENCHMARK
 from perfarray.numerics.bootstrap_samples import mean_by_draws, ratio_by_draws
 from perfarray.numerics.dependence import dependence_pvalue
@@ -26,7 +26,7 @@ from perfarray.timings.apply import Kernel, Output, apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
 from perfarray.timings.dependence import DEPENDENCE, ORDER_OUTPUTS
 from perfarray.timings.metrics import for_each_metric
-from perfarray.timings.notes import with_notes
+from perfarray.timings.notes import Note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
 from perfarray.timings.resolve import Data, Timings, resolve
@@ -88,8 +88,8 @@ def mean_interval(
         `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units),
         `dependence_pvalue` (from 10 units on: whether their order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's,
         below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 10 units on). Notes name the cells where these
-        say that limits cover too little. With a prior `prior_df`, `prior_standard_deviation` (of units, relative) and
-        `unmoderated_standard_error`.
+        say that limits cover too little. With a prior `prior_df`, `prior_standard_deviation` (of units, relative), `prior_pvalue`
+        (small: the benchmark is noisier than the others) and `unmoderated_standard_error`.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def mean_interval(
         return [*interval, *(unit_shape(means, units) if shaped else ()), dependence_pvalue(means)]
 
     variables = outputs(data.units, estimate="", lower="", upper="", standard_error="") | outputs(df="", n="independent units")
-    variables |= (PRIOR_OUTPUTS | outputs(data.units, unmoderated_standard_error="")) if prior else {}
+    variables |= (PRIOR_OUTPUTS | outputs(prior_pvalue=PVALUE) | outputs(data.units, unmoderated_standard_error="")) if prior else {}
     variables |= (SHAPE_OUTPUTS if shaped else {}) | ORDER_OUTPUTS
     if prior:
         attrs["prior"] = prior
@@ -146,7 +146,7 @@ def mean_interval(
         )
     else:
         result = apply(kernel, data.array, *keys, core=[data.levels, *[()] * len(keys)], outputs=variables, attrs=attrs)
-    notes = [*data.notes, data.selected]
+    notes: list[Note | None] = [*data.notes, *data.unit_notes]
     if data.bounded:
         result = bound_interval(result, data.bounds)
         notes.append(data.stopped_note("the limit of the mean towards what they would have been is open, and the estimate a bound"))
@@ -220,7 +220,8 @@ def ratio_interval(
         limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Formulas of means without pairs also
         give `candidate_share` of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
         `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a prior `prior_df`,
-        `prior_standard_deviation`, `standard_error` and `unmoderated_standard_error`, all relative.
+        `prior_standard_deviation`, `standard_error` and `unmoderated_standard_error`, all relative, and `prior_pvalue` (small: the
+        benchmark is noisier than the others).
 
     Raises
     ------
@@ -299,7 +300,7 @@ def ratio_interval(
         return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables, attrs=attrs)
 
     result = bounded_median_ratio(pair, interval) if pair.bounded and medians else interval(pair.candidate, pair.baseline)
-    notes = [*pair.notes, pair.candidate.selected]
+    notes: list[Note | None] = [*pair.notes, *pair.unit_notes]
     if pair.bounded:
         result = result if medians else _bound_ratio(result, pair)
         notes.append(pair.stopped_note(STOPPED if medians else ONLY_WORSE))

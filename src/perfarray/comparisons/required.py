@@ -10,7 +10,7 @@ import xarray as xr
 from perfarray.conventions import BENCHMARK, plural
 from perfarray.numerics.intervals import ratio_df, ratio_of, welch_df
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.moderated import moderated_ratio
+from perfarray.numerics.moderated import fit_prior, moderated_ratio
 from perfarray.numerics.power import Spread, beyond, distance_seen, fewest_units
 from perfarray.numerics.types import Floats
 from perfarray.timings.across import PRIORS, apply_over_suite
@@ -196,13 +196,14 @@ def _required_of_metric(
         coords={UNITS_DIM: list(GRID)},
         attrs={**pair.attrs, **attrs},
     )
-    return with_notes(result, *pair.notes, pair.candidate.selected, checks=("required_units",))
+    return with_notes(result, *pair.notes, *pair.unit_notes, checks=("required_units",))
 
 
 def _plan(new: Floats, old: Floats, paired: bool, decision: Decision, *, learn: bool) -> tuple[Floats, ...]:
     from scipy.special import chdtri
 
-    ratio = moderated_ratio(new, old, paired=paired, df_rule="satterthwaite")[0] if learn else ratio_of(new, old, paired)
+    moderated = partial(moderated_ratio, paired=paired, df_rule="satterthwaite", fit=fit_prior)
+    ratio = moderated(new, old)[0] if learn else ratio_of(new, old, paired)
     n, m = ratio.numerator.n, ratio.denominator.n
     with np.errstate(divide="ignore", invalid="ignore"):
         if paired:

@@ -128,10 +128,10 @@ def stopping(
             if value is not None:
                 raise ValueError(f"{name}={value!r} is about two systems; name the baseline too")
         new = resolve(times, metric, levels, positive=positive)
-        sides, attrs, notes, units = [new], new.describe(), new.notes, new.units
+        sides, attrs, notes, units = [new], new.describe(), (*new.notes, *new.unit_notes), new.units
     else:
         pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive)
-        sides, attrs, notes, units = [pair.candidate, pair.baseline], dict(pair.attrs), pair.notes, "1"
+        sides, attrs, notes, units = [pair.candidate, pair.baseline], dict(pair.attrs), (*pair.notes, *pair.unit_notes), "1"
     nest = sides[0].levels
 
     def kernel(*values: Floats) -> Path:
@@ -148,7 +148,7 @@ def stopping(
     coords = {RUNS: range(1, min(side.array.sizes[nest[0]] for side in sides) + 1)}
     run = partial(apply_over_suite, across=across) if prior else apply
     result = run(kernel, *(side.array for side in sides), core=[nest] * len(sides), outputs=variables, coords=coords, attrs=attrs)
-    return with_notes(result, *notes, sides[0].selected, dependence_note(sides, paired is not None), checks=("stopping",))
+    return with_notes(result, *notes, dependence_note(sides, paired is not None), checks=("stopping",))
 
 
 @check("stopping")
@@ -166,7 +166,7 @@ def stopping_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     return (
         _coverage_note(rule, start),
         cells_note("no_value", NOT_MEASURED, like, n == 0),
-        cells_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread; {more_units(result.attrs)}", like, n == 1),
+        cells_note("single_unit", f"{{cells}} rest on one {unit}, which shows no spread. {more_units(result.attrs)}", like, n == 1),
         cells_note("fewer_than_start", f"{{cells}} have fewer than start={start} {units}; measure more, or lower start=", like, short),
         cells_note("not_narrow", missing, like, wide),
         cells_note("no_spread", constant, like, lower == upper),

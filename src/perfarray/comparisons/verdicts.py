@@ -15,13 +15,14 @@ from perfarray.comparisons.intervals import RATIO_OUTPUTS
 from perfarray.comparisons.medians import BEYOND, MEDIAN
 from perfarray.comparisons.noise import NOISE
 from perfarray.comparisons.priors import PRIOR
+from perfarray.comparisons.suite_rows import SUITE_ROW
 from perfarray.comparisons.thresholds import THRESHOLD
 from perfarray.conventions import BY_PVALUE, CENSORED, LOWER, METRIC
 from perfarray.numerics.verdicts import Adjusted, Evidence, Rules, Suite, Tests, adjust_pairs, adjust_tests, judge
-from perfarray.timings.across import MOVEMENT
 from perfarray.timings.apply import Labels, Output, compute_variables, cut, in_order, is_chunked, outputs
 from perfarray.timings.dependence import DEPENDENCE
 from perfarray.timings.metrics import concat_metrics
+from perfarray.timings.movement import MOVEMENT
 from perfarray.timings.notes import Note, check, collecting_notes, count_note, with_notes
 from perfarray.timings.resolve import check_names
 from perfarray.timings.units import UNITS
@@ -85,6 +86,7 @@ def conclude(measurements: Sequence[Measured], options: CompareOptions) -> xr.Da
                 specific,
                 DECIDING,
                 ZERO_MEANS,
+                SUITE_ROW,
                 *((PRIOR,) if options.rules.prior else ()),
                 *(() if declared else (MOVEMENT,)),
             )

@@ -36,7 +36,7 @@ def next_measurement(
     changes : Dataset
         The result of `change_points`.
     commits : sequence of label, optional
-        All commits of the history, the oldest first, including those that were never measured. Default: those of the timings.
+        All commits of the history, the oldest first, including those that were never measured. Default: those of the timings, in time.
     change : label, optional
         The change in question, by its commit in `changes`. Default: the last change of each series.
     probability : float
@@ -81,10 +81,10 @@ def next_measurement(
     >>> result["next"].item(), result["runs"].item(), round(result["posterior"].sel(commit=92).item(), 3)
     (92.0, 1.0, 0.125)
     """
-    missing = [name for name in (*SERIES, "noise", "within") if not isinstance(changes, xr.Dataset) or name not in changes]
+    missing = [name for name in (*SERIES, "noise", "within", "position") if not isinstance(changes, xr.Dataset) or name not in changes]
     if missing:
         raise ValueError(f"next_measurement needs the result of change_points; the input has no {listed(missing)}")
-    dim = str(changes.attrs["dim"])
+    dim, changes = str(changes.attrs["dim"]), changes.sortby("position")
     threshold, cost = check_share(probability, "probability", "0.95"), check_number(commit_cost, "commit_cost")
     if cost < 0:
         raise ValueError(f"commit_cost={commit_cost!r}: give the cost of a commit in runs, 0 or more")

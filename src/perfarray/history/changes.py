@@ -9,10 +9,11 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
+from perfarray.history.alternation import alternation_notes
 from perfarray.history.numerics.law import fewest
 from perfarray.history.numerics.results import Search, chances, common_changes, describe
 from perfarray.history.numerics.watch import KNOWN, RATES
-from perfarray.history.order import history_labels
+from perfarray.history.order import as_history, history_labels, time_order
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import adjust
 from perfarray.timings.apply import Output, apply, is_chunked, outputs
@@ -55,6 +56,7 @@ def change_points(
     across: str = BENCHMARK,
     online: bool = False,
     false_alarms: float = 1.0,
+    order: Any = None,
     confidence_level: float = 0.95,
     levels: str | tuple[str, ...] | None = None,
     censored: str = "bound",
@@ -67,7 +69,8 @@ def change_points(
     times : DataArray or Dataset
         Timings. The repetitions of one commit are averaged (logs, where all values are positive); every other dim broadcasts.
     dim : str
-        The dim of the history, in the order stored: commits, dates, builds. Labels are unique; NaN is a commit that was not measured.
+        The dim of the history: commits, dates, builds. Labels are unique; NaN is a commit that was not measured. Labels may be stored in
+        any order: see `order`.
     alpha : float
         The chance of any change in a stable history of one benchmark.
     threshold : float
@@ -86,6 +89,10 @@ def change_points(
         was seen.
     false_alarms : float
         With `online`, in place of `alpha` and `correction`: the alarms per 1,000 commits in a stable history of one benchmark.
+    order : str or array, optional
+        What sorts the labels, the oldest first: the name of a coordinate along `dim`, numbers or dates (one for each label), `"stored"` or
+        `"reversed"`. Default: labels that are dates; dates along `dim` (`commit_date` or `date`, else any); labels that are numbers or
+        versions; else as stored, with a warning.
     confidence_level : float
         Of the limits of a change; 1 minus it is the error rate of its verdict.
     levels, metric : str or sequence of str, optional
@@ -97,19 +104,21 @@ def change_points(
     Returns
     -------
     Dataset
-        Along `dim`: `value` of the commit with `value_lower` and `value_upper`; `segment_mean`; `n_units`, the independent units;
-        `relative_noise`, the spread relative to that of the history; `segment`, its number from 0; `change`, True at the first commit of a
-        new segment; `probability` of a change. Where `change`, else NaN, "" or False: `estimate` (after / before), `lower`, `upper`;
-        `pvalue`, the chance of such a step anywhere in a stable history; `verdict` (`faster`, `slower`, `equivalent` or `inconclusive`);
-        `earliest` and `latest` commit that may have made it (95 %); `cause` (`code` or `host`); `common`, whether many benchmarks changed
-        with it. By series: `n` commits; `pvalue_any` of the largest change; `noise`, the relative standard deviation of a commit, and
-        `within`, the part that its repetitions explain; `correlation` of neighbours; `drifting`, whether a line describes the series
-        better than steps. By commit: `n_common`, how many benchmarks changed together. With `online`, also `alarm` along `dim`.
+        Labels lie as stored; the coordinate `position` is their place in time, from 0. Along `dim`: `value` of the commit with
+        `value_lower` and `value_upper`; `segment_mean`; `n_units`, the independent units; `relative_noise`, the spread relative to that of
+        the history; `segment`, its number from 0; `change`, True at the first commit of a new segment; `probability` of a change. Where
+        `change`, else NaN, "" or False: `estimate` (after / before), `lower`, `upper`; `pvalue`, the chance of such a step anywhere in a
+        stable history; `verdict` (`faster`, `slower`, `equivalent` or `inconclusive`); `earliest` and `latest` commit that may have made it
+        (95 %); `cause` (`code` or `host`); `common`, whether many benchmarks changed with it. By series: `n` commits; `pvalue_any` of the
+        largest change; `noise`, the relative standard deviation of a commit, and `within`, the part that its repetitions explain;
+        `correlation` of neighbours; `drifting`, whether a line describes the series better than steps. By commit: `n_common`, how many
+        benchmarks changed together. With `online`, also `alarm` along `dim`.
 
     Raises
     ------
     ValueError
-        Unknown dims, coordinates or levels; labels that repeat, or sorted hashes without dates; numbers out of range.
+        Unknown dims, coordinates or levels; labels that repeat, or whose order is not known (sorted hashes without dates); numbers out
+        of range.
 
     See Also
     --------
@@ -149,14 +158,17 @@ def change_points(
     rate, (low, high) = check_number(false_alarms, "false_alarms") / 1000 if online else 0.0, (RATES[-1], RATES[0])
     if online and not low <= rate <= high:
         raise ValueError(f"false_alarms={false_alarms!r} per 1,000 commits: give a number from {1000 * low:.2g} to {1000 * high:.2g}")
-    data = resolve(times, metric, levels, censored=censored)
-    array = data.array
-    labels = history_labels(array, dim, data.levels)
+    data = resolve(as_history(times, dim, levels), metric, levels, censored=censored)
+    labels = history_labels(data.array, dim, data.levels)
+    in_time = time_order(data.array, dim, order)
+    data = data._replace(array=data.array.isel({dim: in_time.positions}))
+    array, labels = data.array, labels[in_time.positions]
+    alternating = alternation_notes(array, dim, data.levels)
     hosts = _hosts(array, dim, host, data.levels)
     search = Search(len(data.levels), least, margin, confidence_level, data.verdict_direction(), labels, rate)
     attrs = data.describe() | {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "threshold": margin}
     attrs |= {"false_alarms": 1000 * rate} if online else {"alpha": level, "correction": correction or "none"}
-    attrs |= {"min_size": least, "across": across, "confidence_level": confidence_level}
+    attrs |= {"order": in_time.by, "min_size": least, "across": across, "confidence_level": confidence_level}
     core = [dim, *data.levels]
     pvalues = apply(partial(chances, search=search), array, core=[core], outputs={"pvalue_any": Output()})["pvalue_any"]
     no_bound = xr.zeros_like(array.isel(dict.fromkeys(data.levels, 0), drop=True), dtype=bool)
@@ -176,9 +188,11 @@ def change_points(
         result = result.drop_vars(dim)
     result = result.assign({"pvalue_any": pvalues} | _common(result, dim, across))
     result = result.drop_vars(["_first", "_last"] if online else ["_first", "_last", "alarm"])
+    position = xr.Variable(dim, np.arange(len(labels)), {"long_name": f"place of the {dim} in time"})
+    result = result.assign_coords(position=position).isel({dim: in_time.ranks})
     consequence = "no change in favour of the stopped side is called one, and the limit towards the unknown is open"
     limit_note = data.stopped_note(consequence) if data.n_stopped else None
-    return with_notes(result, *data.notes, limit_note, checks=("changes",))
+    return with_notes(result, *data.notes, in_time.note, *alternating, limit_note, checks=("changes",))
 
 
 def _hosts(array: xr.DataArray, dim: str, host: str | None, levels: tuple[str, ...]) -> xr.DataArray:
@@ -256,6 +270,7 @@ def _more_than_chance(where: Mask, share: float) -> bool:
 @check("changes")
 def change_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count series that are too short for a change, whose noise depends on the commit before, and that drift."""
+    result = result.sortby("position")
     dim, alpha = str(result.attrs["dim"]), float(result.attrs.get("alpha", 0.0))
     least, n = int(result.attrs["min_size"]), result["n"].values
     needed = fewest(alpha) if alpha else max(KNOWN, least) + least

@@ -1,18 +1,27 @@
-"""The labels of a history, and whether they are in the order of time."""
+"""The order of a history in time: by the dates or numbers of its labels, or as the caller says."""
 
-from pathlib import Path
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import plural
+from perfarray.conventions import EXECUTION, LEVELS, plural
 from perfarray.history.numerics.law import LENGTHS
-from perfarray.timings.dates import earliest_dates
-from perfarray.timings.resolve import check_dim
+from perfarray.numerics.types import Integers
+from perfarray.timings.dates import dates_of, earliest_dates
+from perfarray.timings.notes import Note
+from perfarray.timings.quantities import is_moment
+from perfarray.timings.resolve import Data, check_dim
 from perfarray.timings.validation import listed
+
+# What `order=` takes beside a coordinate or values
+STORED, REVERSED = "stored", "reversed"
+
+# The order was given as values
+GIVEN = "given"
 
 # Characters of a hash as git abbreviates it by default.
 LEAST = 7
@@ -22,9 +31,37 @@ SHORTEST = 4
 
 HEXADECIMAL = frozenset("0123456789abcdef")
 
+# Versions, perhaps with a word before them: 1.2.10, v1.2rc1, jdk-21.0.1
+EARLY = r"(?:dev|alpha|beta|a|b|rc|pre|preview|m|snapshot)[-._]?\d*"
+VERSION = re.compile(rf"\D*\d+(?:\.\d+)*(?:[-._]?{EARLY})?(?:[-.]?(?:post|p|r)?\d+)?", re.I)
+
+# What `git describe` adds to the last tag: the commits since, and the hash
+SINCE_TAG = re.compile(r"-(\d+)-g[0-9a-f]{4,40}(?:-dirty)?$")
+
+
+class Order(NamedTuple):
+    """The stored position of each label, the oldest first, and what says so: a coordinate, or how the caller gave the order."""
+
+    positions: Integers
+    by: str
+    note: Note | None = None
+
+    @property
+    def ranks(self) -> Integers:
+        """The place in time of each label as stored, from 0."""
+        return np.argsort(self.positions)
+
+
+def as_history(times: Data, dim: str, levels: str | tuple[str, ...] | None) -> Data:
+    """Return timings with a repetition: a history of one value for each label needs none."""
+    is_xarray = isinstance(times, xr.DataArray | xr.Dataset)
+    if levels is not None or not is_xarray or dim not in times.dims or dim in LEVELS or any(level in times.dims for level in LEVELS):
+        return times
+    return times.expand_dims(EXECUTION, axis=-1) if isinstance(times, xr.DataArray) else times.expand_dims(EXECUTION)
+
 
 def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> npt.NDArray[Any]:
-    """Return the labels of a history; raise where labels repeat or where their order is unknown."""
+    """Return the labels of a history as stored; raise where they repeat."""
     check_dim(array, dim)
     if dim in levels:
         raise ValueError(f"dim={dim!r} is one of the levels {levels}; a history runs along a dim whose labels are not repetitions")
@@ -36,24 +73,168 @@ def history_labels(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> np
             f"{dim!r} holds {listed(names, 5)} more than once; measurements of one {dim} are repetitions of it: put them along a level "
             f"such as 'session' (in a table: .perf.to_timings(level='session')), or give each its own label"
         )
-    if not _has_order(array, dim):
-        raise ValueError(
-            f"the order of the {len(labels)} {plural(dim)} is not known: they are sorted by hash, not by date. Put them in the order "
-            f"of git log, the oldest first (times.sel({dim}=[...]); --order FILE of the command line), or give each its date, a "
-            f"coordinate {dim}_date or date along {dim!r}, and sort by it (times.sortby)"
-        )
     return np.asarray(labels.astype(object) if labels.dtype.kind in "UST" else labels)
 
 
-def _has_order(array: xr.DataArray, dim: str) -> bool:
-    """Return whether a history has an order: sorted hashes have none, unless their dates ascend."""
+def time_order(array: xr.DataArray, dim: str, order: Any = None) -> Order:
+    """Return the order of a history: the one given, else by dates, else by numbers; raise where none is known.
+
+    Labels that nothing sorts are taken as stored, with a note, unless they are sorted by name.
+    """
+    stored = np.arange(array.sizes[dim])
+    if order is not None:
+        return _checked(_given(array, dim, order), array, dim)
     if dim not in array.coords:
-        return True
-    labels = [str(label) for label in array[dim].values.tolist()]
-    # Fewer hashes may be sorted by chance, and cannot show a change.
-    if len(labels) < LENGTHS[0] or labels != sorted(labels) or not are_hashes([Path(label).stem for label in labels]):
-        return True
-    return any(stamp in array.coords and earliest_dates(array[stamp], dim).is_monotonic_increasing for stamp in (f"{dim}_date", "date"))
+        return Order(stored, STORED)
+    dated = _by_dates(array, dim)
+    if isinstance(dated, Order):
+        return dated
+    labels = array[dim].values
+    positions = None if dim in dated else _by_numbers(labels, is_date=is_moment(dim))
+    if positions is not None:
+        return Order(positions, dim)
+    many, names = plural(dim), stems(labels)
+    if not dated and len(names) < LENGTHS[0]:  # too few to show a change
+        return Order(stored, STORED)
+    by_name = "hash" if are_hashes(names) else "name"
+    if is_moment(dim):
+        dated.setdefault(dim, f"{str(labels[0])!r} is read as no date; write it as in 2024-01-20")
+    if dated or names in (sorted(names), sorted(names, reverse=True)):
+        reason = "; ".join(dated.values()) or f"they are sorted by {by_name}, not by date"
+        raise ValueError(
+            f"the order of the {len(names)} {many} is not known: {reason}. Say order='stored' if they lie in the order of time "
+            f"(times.sel({dim}=[...]); --order FILE of the command line), order='reversed', or the coordinate along {dim!r} that sorts "
+            f"them. Or give each its date, a coordinate {dim}_date"
+        )
+    text = (
+        f"nothing says in which order the {len(names)} {many} came: they are taken as stored, the oldest first. If they are not, slower "
+        f"and faster are exchanged. Say order='stored' or order='reversed', or give each its date, a coordinate {dim}_date"
+    )
+    return Order(stored, STORED, Note("assumed_order", text, {"dim": dim, "labels": len(names)}))
+
+
+def _given(array: xr.DataArray, dim: str, order: Any) -> Order:
+    """Return the order that the caller gives: as stored or reversed, or by the values of a coordinate or an array."""
+    stored = np.arange(array.sizes[dim])
+    if isinstance(order, str) and order in (STORED, REVERSED):
+        return Order(stored if order == STORED else stored[::-1], order)
+    along = [str(name) for name, coord in array.coords.items() if coord.dims == (dim,)]
+    if isinstance(order, str) and order not in along:
+        raise ValueError(f"order={order!r} is no coordinate along {dim!r} alone; there is {listed((STORED, REVERSED, *along))}")
+    name = order if isinstance(order, str) else GIVEN
+    values = np.asarray(array.coords[order].values if isinstance(order, str) else order)
+    if values.shape != stored.shape:
+        raise ValueError(f"order= has the shape {values.shape}; give one number or date for each of the {len(stored)} {plural(dim)}")
+    positions = None
+    if values.dtype.kind not in "iuf":
+        positions = _sorted(dates_of(values))
+    positions = _by_numbers(values, is_date=False) if positions is None else positions
+    if positions is None:
+        raise ValueError(f"order={name!r} cannot be sorted: it holds no dates, numbers or versions, or lacks some")
+    return Order(positions, name)
+
+
+def _checked(order: Order, array: xr.DataArray, dim: str) -> Order:
+    """Return an order that was given, with a note where dates say the opposite."""
+    dated = _by_dates(array, dim)
+    if not isinstance(dated, Order) or dated.ranks[order.positions[0]] <= dated.ranks[order.positions[-1]]:
+        return order
+    text = (
+        f"in the order given the dates of {dated.by!r} descend. If they are right, slower and faster are exchanged: the list of --order "
+        "FILE begins with the oldest, or order= is to be reversed"
+    )
+    return order._replace(note=Note("order_against_dates", text, {"dim": dim, "dates": dated.by}))
+
+
+def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
+    """Return the order by dates: of the labels, of a coordinate that is called after the dim or `date`, else of any other.
+
+    Where there is none, return why dates by name of the coordinate do not give it.
+    """
+    along = {str(name): coord.dims for name, coord in array.coords.items() if dim in coord.dims}
+    names = [name for name, dims in along.items() if dims == (dim,) or is_moment(name)]
+    usual = [name for name in (dim, f"{dim}_date", "date", *(name for name in names if name.startswith(dim))) if name in names]
+    others = [name for name in names if name not in usual]
+    orders: dict[str, Integers] = {}
+    reasons: dict[str, str] = {}
+    for name in (*usual, *others):
+        try:
+            dates = dates_along(array, name, dim)
+        except ValueError as error:
+            reasons[name] = f"in {name!r}, {error}"
+            continue
+        # One date of all is that of the measurement, and few dates are those of releases.
+        if dates.nunique() < 2 or 2 * dates.count() < len(dates):
+            continue
+        positions = _sorted(dates)
+        if positions is None:
+            reasons[name] = f"{name!r} has no date for {int(dates.isna().sum())} of them"
+            continue
+        orders[name] = positions
+        if name in usual:
+            return Order(positions, name)
+    if not orders:
+        return reasons
+    first, *rest = orders
+    for name in rest:
+        if (orders[name] != orders[first]).any():
+            return {first: f"{first!r} and {name!r} hold dates in different orders"}
+    return Order(orders[first], first)
+
+
+def dates_along(array: xr.DataArray, name: str, dim: str) -> "pd.Series[Any]":
+    """Return the date of each label of a dim by a coordinate, which may be its labels; NaT where it has none."""
+    coord = array.coords[name] if name in array.coords else array[dim]
+    is_number = coord.dtype.kind in "iuf" or str(coord.values.flat[0]).isdigit()
+    # Numbers that are not called dates count something else.
+    return pd.Series(pd.NaT, index=range(array.sizes[dim])) if is_number and not is_moment(name) else earliest_dates(coord, dim)
+
+
+def _sorted(dates: "pd.Series[Any]") -> Integers | None:
+    """Return the positions of dates from the earliest on; None where some are missing, and the others do not say the order."""
+    stored, present = np.arange(len(dates)), dates.dropna()
+    if present.is_monotonic_increasing and len(present):
+        return stored
+    if present.is_monotonic_decreasing and len(present):  # so that what is of one day stays in order, too
+        return stored[::-1]
+    return None if len(present) < len(dates) else np.argsort(dates.to_numpy(), kind="stable")
+
+
+def _by_numbers(labels: npt.NDArray[Any], *, is_date: bool) -> Integers | None:
+    """Return the positions of numbers, versions, or texts that differ in numbers, in ascending order; None for other labels."""
+    if labels.dtype.kind in "iuf":
+        return None if np.isnan(labels).any() else np.argsort(labels, kind="stable")
+    names = [SINCE_TAG.sub(r"-\1", name) for name in stems(labels)]
+    begins = {re.match(r"\D*", name)[0] for name in names if re.search(r"\d", name)}  # type: ignore[index]
+    numbered = len(begins) == 1 and all(re.search(r"\d", name) for name in names)
+    if not numbered or (is_date and not all(re.match(r"\d{4}", name) for name in names)):
+        return None
+    from natsort import natsort_keygen  # it takes as long to load as two small files to read
+
+    keys = [*map(natsort_keygen(key=_comparable), names)]
+    positions = np.array(sorted(range(len(names)), key=keys.__getitem__), dtype=int)
+    have_one_form = all(map(VERSION.fullmatch, names)) or len({re.sub(r"\d+", "0", name) for name in names}) == 1
+    if have_one_form and not (HEXADECIMAL.issuperset("".join(names)) and not all(map(str.isdigit, names))):
+        return positions
+    # Names such as c12, c0a and 2024b may be hashes, or number commits if they are sorted already.
+    by_name = np.argsort(np.array(names), kind="stable") if len({*map(len, names)}) == 1 else positions
+    for ascending in (positions, by_name):
+        if not are_hashes(names) and (np.abs(np.diff(ascending)) == 1).all():
+            return ascending
+    return None
+
+
+def stems(labels: npt.NDArray[Any]) -> list[str]:
+    """Return labels as texts, without the ending of a file's name that all have."""
+    names = [str(label) for label in labels.tolist()]
+    ending = re.search(r"\.[a-z]\w*$", names[0], re.I)
+    return [name.removesuffix(ending[0]) for name in names] if ending and all(name.endswith(ending[0]) for name in names) else names
+
+
+def _comparable(name: str) -> str:
+    """Return a version so that 1.2rc1 comes before 1.2, then 1.2-3 (three commits later), then 1.2.1."""
+    early = re.sub(rf"[-._](?={EARLY}\b)", "", name.lower())
+    return re.sub(r"-(?=\d)", "z", early).replace(".", "~") + "z"
 
 
 def are_hashes(labels: list[str]) -> bool:

@@ -1,14 +1,16 @@
 """The slow drift of a metric along a history, separated from its steps."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import plural
+from perfarray.history.alternation import alternation_notes
 from perfarray.history.numerics.trends import log_slopes
-from perfarray.history.order import history_labels
+from perfarray.history.order import as_history, dates_along, history_labels, time_order
 from perfarray.numerics.types import Floats
 from perfarray.numerics.verdicts import INCONCLUSIVE
 from perfarray.timings.apply import Output, apply, outputs
@@ -19,9 +21,6 @@ from perfarray.timings.validation import check_confidence_level, check_threshold
 from perfarray.timings.zeros import Positive
 
 SECONDS_PER_YEAR = 365.2425 * 86400
-
-# The beginning of labels that are dates.
-DAY = r"\d{4}-\d{2}-\d{2}"
 
 # With fewer commits, a line shows no noise.
 NEEDED = 3
@@ -36,6 +35,7 @@ def trend(
     *,
     dim: str = "commit",
     changes: xr.Dataset | None = None,
+    order: Any = None,
     threshold: float = 0.0,
     confidence_level: float = 0.95,
     levels: str | tuple[str, ...] | None = None,
@@ -48,10 +48,12 @@ def trend(
     times : DataArray or Dataset
         Positive timings. The repetitions of a commit are averaged; every other dim broadcasts.
     dim : str
-        The dim of the history, in the order stored: commits, builds, or dates (datetime64, or texts such as 2026-03-01).
+        The dim of the history: commits, builds, or dates (datetime64, or texts such as 2026-03-01).
     changes : Dataset, optional
         The result of `change_points` of the same timings: each of its segments has a mean of its own. Default: steps are estimated
         together with the slope.
+    order : str or array, optional
+        What sorts the labels, the oldest first, as in `change_points`.
     threshold : float
         A relative slope, a commit or a year, that does not matter: 0.001 for 0.1 %.
     confidence_level : float
@@ -99,11 +101,14 @@ def trend(
     (1.002, 'slower', 1)
     """
     level, margin = check_confidence_level(confidence_level), check_threshold(threshold)
-    data = resolve(times, metric, levels, censored="bound")
+    data = resolve(as_history(times, dim, levels), metric, levels, censored="bound")
     labels = history_labels(data.array, dim, data.levels)
+    in_time = time_order(data.array, dim, order)
+    segments = [] if changes is None else [_segments(changes, data.array, dim).isel({dim: in_time.positions})]
+    data = data._replace(array=data.array.isel({dim: in_time.positions}))
+    alternating = alternation_notes(data.array, dim, data.levels)
     data = decline_zeros(data, Positive("a slope of logs", level=1), (dim,))
     positions, per = _positions(data.array, dim)
-    segments = [] if changes is None else [_segments(changes, data.array, dim)]
     kernel = partial(
         log_slopes,
         levels=len(data.levels),
@@ -121,29 +126,29 @@ def trend(
         | {"verdict": Output((), "", object)}
         | outputs("1", total="last / first by the slope", n=f"{plural(dim)} measured", correlation="of neighbours")
         | {"segment": Output((dim,), "", float, "number of the segment")},
-        coords={dim: labels},
+        coords={dim: labels[in_time.positions]},
         attrs=data.describe()
         | {"result": "trend", "dim": dim, "per": per, "better": data.better, "threshold": margin, "confidence_level": level}
-        | {"steps": "given" if segments else "found"},
+        | {"order": in_time.by, "steps": "given" if segments else "found"},
     )
-    result = result if dim in data.array.coords else result.drop_vars(dim)
+    result = (result if dim in data.array.coords else result.drop_vars(dim)).isel({dim: in_time.ranks})
     if data.bounded:
         bounded = (data.bounds.at_least | data.bounds.at_most).any(dim)
         for name, unknown in (("lower", np.nan), ("upper", np.nan), ("pvalue", np.nan), ("verdict", INCONCLUSIVE)):
             result[name] = result[name].where(~bounded, unknown).assign_attrs(result[name].attrs)
     limit_note = data.stopped_note("slopes of these series have no limits and no verdict") if data.n_stopped else None
-    return with_notes(result, *data.notes, limit_note, checks=("trend",))
+    return with_notes(result, *data.notes, in_time.note, *alternating, limit_note, checks=("trend",))
 
 
 def _positions(array: xr.DataArray, dim: str) -> tuple[Floats, str]:
     """Return the positions of the labels of a dim, in years where they are dates, and the unit of the slope."""
-    labels = array[dim].values if dim in array.coords else np.arange(array.sizes[dim])
-    if labels.dtype.kind in "OUT" and labels.size and pd.Series(labels.astype(str)).str.match(DAY).all():
-        labels = pd.to_datetime(pd.Series(labels.astype(str)), utc=True, format="ISO8601").dt.tz_localize(None).to_numpy()
-    if labels.dtype.kind != "M":
+    try:
+        dates = dates_along(array, dim, dim)
+    except ValueError:  # of dates that can be read in two ways, order= may say the order
+        dates = pd.Series([pd.NaT])
+    if dates.isna().any():
         return np.arange(array.sizes[dim], dtype=float), dim
-    seconds = labels.astype("datetime64[ms]").astype(np.int64) / 1000
-    return np.asarray((seconds - seconds.min(initial=np.inf)) / SECONDS_PER_YEAR), "year"
+    return ((dates - dates.min()).dt.total_seconds() / SECONDS_PER_YEAR).to_numpy(), "year"
 
 
 def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArray:
@@ -151,7 +156,7 @@ def _segments(changes: xr.Dataset, array: xr.DataArray, dim: str) -> xr.DataArra
         raise ValueError(f"changes= has no segments along {dim!r}; give the result of change_points(times, dim={dim!r})")
     segment = changes["segment"]
     labelled = dim in array.coords
-    if segment.sizes[dim] != array.sizes[dim] or (labelled and not segment[dim].equals(array[dim].reset_coords(drop=True))):
+    if segment.sizes[dim] != array.sizes[dim] or (labelled and not segment.indexes[dim].equals(array.indexes[dim])):
         raise ValueError(f"changes= has other labels along {dim!r} than the timings; find them in the same timings")
     return segment.reset_coords(drop=True).astype(float)
 

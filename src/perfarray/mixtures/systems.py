@@ -234,7 +234,7 @@ def unit_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name the cells without limits, of no unit or one; and limits that are the extreme replicates."""
     n, number, placed = result["n"].values, int(result.attrs.get("n_resamples", 0)), "limits" in result.attrs
     text = f"{{cells}} rest on one {result.attrs.get('unit', 'run')}: their limits are NaN, since one unit shows no spread"
-    text += f"; {more_units(result.attrs)}" if "levels" in result.attrs else ""
+    text += f". {more_units(result.attrs)}" if "levels" in result.attrs else ""
     return (
         cells_note("no_value", "{cells} have no measured value on one side; their answers are NaN", result["n"], n == 0),
         cells_note("single_unit", text, result["n"], n == 1) if number or placed else None,

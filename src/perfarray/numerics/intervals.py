@@ -40,7 +40,7 @@ class Ratio(NamedTuple):
 
     `estimate` is candidate over baseline, NaN where the baseline is zero; `residual` the squared standard error of new - ratio * old,
     `overlap` its covariance with the mean of old, and `skewness` the part of its skewness that counts (`skew_adjusted`). `prior_df` are
-    degrees of freedom learned from other benchmarks, and `likeness` how far both sides have one variance (`moderated.Prior`).
+    degrees of freedom learned from other benchmarks, which have `prior_shares` of the variances of the sides (`moderated.Prior`).
     """
 
     estimate: Floats
@@ -51,7 +51,7 @@ class Ratio(NamedTuple):
     paired: bool
     skewness: Floats | float = 0.0
     prior_df: Floats | None = None
-    likeness: Floats | None = None
+    prior_shares: tuple[Floats, ...] = ()
 
     @property
     def n(self) -> Floats:
@@ -205,25 +205,32 @@ def ratio_df(ratio: Ratio, rule: str) -> Floats:
     """Return the degrees of freedom of a ratio; those of pairs are units - 1.
 
     `satterthwaite` is Welch-Satterthwaite with the estimated ratio plugged in, `conservative` the smaller number of units less one (the
-    paper's n - 1), `normal` infinite. A prior adds its own. What it tells of one side it tells of the other where both have one variance;
-    where they have their own, the mean of both sides' counts (Cochran and Cox) instead of Welch and Satterthwaite's.
+    paper's n - 1), `normal` infinite. A prior has its share of the variances, and its own.
     """
     new, old = ratio.numerator, ratio.denominator
-    learned = 0.0 if ratio.prior_df is None else ratio.prior_df
+    # Without a baseline the candidate's mean has all the error.
+    variances = [new.variance, np.where(without_baseline(ratio), 0.0, ratio.estimate) ** 2 * old.variance]
+    numbers = [new.n - 1, old.n - 1]
+    if ratio.paired or rule == "conservative":
+        variances, numbers = [sum(variances, start=np.zeros(()))] if not ratio.paired else [ratio.residual], [ratio.n - 1]
     if rule == "normal":
         df = np.full(ratio.n.shape, np.inf)
-    elif ratio.paired or rule == "conservative":
-        df = ratio.n - 1 + learned
+    elif ratio.prior_df is not None:
+        shares = ratio.prior_shares if len(ratio.prior_shares) == len(numbers) else [np.minimum(*ratio.prior_shares)]
+        df = df_with_prior(variances, shares, numbers, ratio.prior_df)
     else:
-        # Without a baseline the candidate's mean has all the error.
-        variances = new.variance, np.where(without_baseline(ratio), 0.0, ratio.estimate) ** 2 * old.variance
-        counted = welch_df(*variances, new.n - 1, old.n - 1)
-        if ratio.likeness is not None:
-            with np.errstate(invalid="ignore"):
-                mean = (variances[0] * (new.n - 1) + variances[1] * (old.n - 1)) / (variances[0] + variances[1])
-                counted = ratio.likeness * counted + (1 - ratio.likeness) * np.where(np.isnan(mean), counted, mean)
-        df = learned + counted
+        df = numbers[0] if len(numbers) == 1 else welch_df(*variances, *numbers)
     return np.where(ratio.n > 1, df, np.nan)
+
+
+def df_with_prior(variances: Sequence[Floats], shares: Sequence[Floats], df: Sequence[Floats], prior_df: Floats) -> Floats:
+    """Return Satterthwaite's degrees of freedom of a sum of variances, of which a prior has some shares, and `prior_df`."""
+    pairs = list(zip(variances, shares, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = sum(((1 - share) * variance) ** 2 / count for (variance, share), count in zip(pairs, df, strict=True))
+        learned = sum(np.where(share > 0, (share * variance) ** 2 / prior_df, 0.0) for variance, share in pairs)
+        satterthwaite = sum(variances) ** 2 / (own + learned)
+    return np.asarray(np.where(sum(variances) == 0, sum(df), satterthwaite))
 
 
 def welch_df(variance: Floats, variance_2: Floats, df: Floats, df_2: Floats) -> Floats:

@@ -1,10 +1,14 @@
-"""Variances learned over a suite: the variance of each benchmark is shrunk towards what the suite's have in common (Smyth 2004).
+"""Variances learned over a suite: the variance of each benchmark is drawn towards what the suite's have in common (Smyth 2004).
 
 With variances s_g^2 on d_g degrees of freedom, sigma_g^2 is taken as d0 s0^2 / chi^2(d0), and the posterior variance
 (d0 s0^2 + d_g s_g^2) / (d0 + d_g) has d0 + d_g degrees of freedom. Variances are those of the logs of unit means, so that benchmarks of
 microseconds and of minutes have a prior in common. The last axis of variances is the benchmarks.
+
+A benchmark that is noisier than the others needs its own variance (Phipson et al. 2016): the share of the prior, d0 / (d0 + d_g), is
+multiplied by the p-value of an F test of s_g^2 against the prior of the others. Plans, which judge nothing, have the plain prior.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +17,7 @@ import numpy.typing as npt
 from perfarray.numerics.intervals import (
     LOG_DELTA,
     Ratio,
+    df_with_prior,
     quotient,
     ratio_df,
     ratio_from,
@@ -23,36 +28,53 @@ from perfarray.numerics.intervals import (
 )
 from perfarray.numerics.levels import summarise_units, unit_means
 from perfarray.numerics.nested_anova import Components
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats
 
 # Smaller variances are raised to this share of the suite's median, as limma does: their logs would decide everything.
 LEAST = 1e-5
 
-# Standard errors that are added to the spread of log variances before the degrees of freedom of intervals are read from it, where there is
-# one side; half of it where there are two. One estimate serves all benchmarks, and intervals are too narrow where it is too small
-# (docs/scripts/moderated.py has the levels from which this number comes).
+# Standard errors that are added to the spread of log variances before the degrees of freedom of plans are read from it, where there is
+# one side; half of it where there are two. One estimate serves all benchmarks, and plans are too small where it is too small.
 CAUTION = 1.0
+
+# A variance is drawn to the prior as far as its benchmark agrees with the others, by the p-value, and not at all below DOUBTED: a noisy
+# benchmark whose few runs happen to agree is what makes false verdicts (docs/scripts/moderated.py has the levels of the noisy row).
+DOUBTED = 0.3
+
+# Benchmarks below this p-value are no part of the prior. Leaving out all that are doubted would make what remains look too quiet.
+LEFT_OUT = 0.01
+
+# A noisy benchmark hides a second one from the test until it is left out.
+PASSES = 2
+
+# Two or three variances say nearly nothing of what they have in common.
+FEWEST = 4
 
 
 class Prior(NamedTuple):
     """What the variances of a suite have in common, one number per suite (...).
 
     `df` is d0 of all sides together: infinite where variances are no more unlike than chance makes them, 0 where fewer than two benchmarks
-    have one. `cautious_df` is its lower limit, from which intervals have their degrees of freedom. `variances` holds s0^2 of each side.
-    `likeness` is the correlation over the benchmarks of both sides' variances, beyond chance: 1 where the noise is the benchmark's.
+    have one. `cautious_df` is its lower limit. `variances` holds s0^2 of each side. `pvalue` (..., benchmarks) is that of a benchmark whose
+    variances are no larger than those of the others.
     """
 
     df: Floats
     cautious_df: Floats
-    likeness: Floats
     variances: tuple[Floats, ...]
+    pvalue: Floats
+
+    def share(self, df: Floats) -> Floats:
+        """Return the share of s0^2 in the variances of the benchmarks, which have `df` degrees of freedom of their own."""
+        d0 = self.df[..., None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(np.isposinf(d0), 1.0, np.where(d0 > 0, d0 / (d0 + df), 0.0))
+        return np.asarray(share * np.where(self.pvalue < DOUBTED, 0.0, self.pvalue))
 
 
 class _Spread(NamedTuple):
     """Of one side: log variances less what chance adds to their mean, their mean and variance, and the moments of chance."""
 
-    centred: Floats
-    measured: Mask
     number: Floats
     mean: Floats
     variance: Floats
@@ -67,10 +89,45 @@ def fit_prior(*sides: tuple[Floats, Floats]) -> Prior:
     With e = log s^2 - digamma(d / 2) + log(d / 2), d0 solves trigamma(d0 / 2) = var(e) - mean of trigamma(d / 2), averaged over the sides:
     of one side this is limma's `fitFDist`.
     """
+    sides = _broadcast(sides)
+    df, cautious, variances = _fitted([_spread(*side) for side in sides])
+    return Prior(df, cautious, variances, np.ones(sides[0][0].shape))
+
+
+def fit_robust_prior(*sides: tuple[Floats, Floats]) -> Prior:
+    """Return the same with the p-value of every benchmark: the F test of its variances against the prior of all others.
+
+    Of two sides it is twice the smaller. Benchmarks below LEFT_OUT are not in the prior, and suites of few have none.
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    sides = _broadcast(sides)
+    remaining = sides
+    for _ in range(PASSES):
+        df, _, variances = _fitted([_spread(*side, without_each=True) for side in remaining])
+        pvalue, finite = np.ones(df.shape), np.where(np.isfinite(df) & (df > 0), df, 1.0)
+        for (variance, freedom), expected in zip(sides, variances, strict=True):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                excess = variance / expected
+                tail = np.where(np.isposinf(df), chdtrc(freedom, freedom * excess), fdtrc(freedom, finite, excess))
+            pvalue = np.fmin(pvalue, np.where(df > 0, len(sides) * tail, 1.0))
+        remaining = tuple((np.where(pvalue < LEFT_OUT, np.nan, variance), freedom) for variance, freedom in sides)
+    prior = fit_prior(*remaining)
+    few = np.min([_spread(*side).number for side in sides], axis=0) < FEWEST
+    df = np.where(few, 0.0, prior.df)
+    # Noisy benchmarks have errors of their own, so that a d0 that is too large by chance does no harm.
+    return prior._replace(df=df, cautious_df=df, pvalue=np.where(few[..., None], 1.0, pvalue))
+
+
+def _broadcast(sides: Sequence[tuple[Floats, Floats]]) -> tuple[tuple[Floats, Floats], ...]:
+    arrays = np.broadcast_arrays(*(array for side in sides for array in side))
+    return tuple(zip(arrays[::2], arrays[1::2], strict=True))
+
+
+def _fitted(spreads: list[_Spread]) -> tuple[Floats, Floats, tuple[Floats, ...]]:
+    """Return d0, its lower limit, and s0^2 of each side."""
     from scipy.special import digamma
 
-    arrays = np.broadcast_arrays(*(array for side in sides for array in side))
-    spreads = [_spread(*arrays[start : start + 2]) for start in range(0, len(arrays), 2)]
     number = np.min([spread.number for spread in spreads], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         chance, total = (np.mean([getattr(spread, name) for spread in spreads], axis=0) for name in ("chance", "variance"))
@@ -80,29 +137,27 @@ def fit_prior(*sides: tuple[Floats, Floats]) -> Prior:
         error = np.sqrt(2 * np.maximum(total, chance) ** 2 / (number - 1) + fourth / number)
         df, cautious = (
             np.where(number > 1, np.where(each > 0, 2 * inverse_trigamma(each), np.inf), 0.0)
-            for each in (excess, excess + CAUTION / len(sides) * error)
+            for each in (excess, excess + CAUTION / len(spreads) * error)
         )
-        half = np.where(np.isfinite(df), df, 1.0) / 2
+        half = np.where(np.isfinite(df) & (df > 0), df, 1.0) / 2
         shift = digamma(half) - np.log(half)
         variances = tuple(np.where(np.isposinf(df), spread.average, np.exp(spread.mean + shift)) for spread in spreads)
-        both = np.logical_and.reduce([spread.measured for spread in spreads])
-        common = np.where(both, np.prod([spread.centred for spread in spreads], axis=0), 0.0).sum(axis=-1) / (both.sum(axis=-1) - 1)
-        likeness = np.where(number > 1, np.nan_to_num(np.clip(common / np.maximum(excess, 1e-12), 0.0, 1.0)), 1.0)
-    return Prior(df, cautious, likeness, variances)
+    return df, cautious, variances
 
 
 def moderate(variance: Floats, df: Floats, prior: Prior, side: int = 0) -> Floats:
-    """Return the posterior variances of a side, (d0 s0^2 + d s^2) / (d0 + d)."""
-    prior_df = prior.df[..., None]
+    """Return the posterior variances of a side: (d0 s0^2 + d s^2) / (d0 + d) where the benchmark agrees with the prior."""
+    share = prior.share(df)
     with np.errstate(invalid="ignore"):
-        share = np.where(np.isposinf(prior_df), 1.0, prior_df / (prior_df + df))
-        return np.where(prior_df > 0, variance + share * (prior.variances[side][..., None] - variance), variance)
+        return np.where(share > 0, variance + share * (prior.variances[side][..., None] - variance), variance)
 
 
-def moderated_ratio(new: Floats, old: Floats, *, paired: bool, df_rule: str) -> tuple[Ratio, Floats, Prior]:
+def moderated_ratio(
+    new: Floats, old: Floats, *, paired: bool, df_rule: str, fit: Callable[..., Prior] | None = None
+) -> tuple[Ratio, Floats, Prior]:
     """Return the ratio of unit means (..., benchmarks, units) with moderated errors, its degrees of freedom, and the prior.
 
-    The errors are those of the logs of the unit means; of pairs, of the logs of their ratios.
+    The errors are those of the logs of the unit means; of pairs, of the logs of their ratios. `fit` is `fit_robust_prior` by default.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(new), np.log(old)
@@ -113,7 +168,8 @@ def moderated_ratio(new: Floats, old: Floats, *, paired: bool, df_rule: str) -> 
     else:
         means, units = [summarise_units(side) for side in (new, old)], [summarise_units(side) for side in logs]
     variances = [(side.variance * side.n, side.n - 1) for side in units]
-    prior = fit_prior(*variances)
+    prior = (fit or fit_robust_prior)(*variances)
+    shares = tuple(prior.share(df) for _, df in variances)
     # Squared standard errors of the logs, after moderation
     errors = [moderate(*each, prior, index) / side.n for index, (each, side) in enumerate(zip(variances, units, strict=True))]
     if paired:
@@ -123,7 +179,7 @@ def moderated_ratio(new: Floats, old: Floats, *, paired: bool, df_rule: str) -> 
         ratio = Ratio(quotient(numerator.mean, denominator.mean), numerator, denominator, residual, zero, True)
     else:
         ratio = ratio_from(*(side._replace(variance=side.mean**2 * error) for side, error in zip(means, errors, strict=True)))
-    ratio = ratio._replace(prior_df=prior.cautious_df[..., None], likeness=prior.likeness[..., None])
+    ratio = ratio._replace(prior_df=prior.cautious_df[..., None], prior_shares=shares)
     return ratio, ratio_df(ratio, df_rule), prior
 
 
@@ -156,8 +212,8 @@ def moderate_components(components: Components, *, of_suite: bool = False) -> tu
 
 
 def learned(prior: Prior, ratio: Ratio, unmoderated: Ratio) -> tuple[Floats, ...]:
-    """Return d0, the standard deviation of units that benchmarks have in common, and the errors of log ratios with and without both."""
-    return prior.df, _deviation(prior), standard_error(ratio, LOG_DELTA), standard_error(unmoderated, LOG_DELTA)
+    """Return d0, the standard deviation that benchmarks have in common, their p-values, and the errors of log ratios with and without."""
+    return prior.df, _deviation(prior), prior.pvalue, standard_error(ratio, LOG_DELTA), standard_error(unmoderated, LOG_DELTA)
 
 
 def ratio_by_suite(
@@ -171,15 +227,16 @@ def ratio_by_suite(
 
 
 def mean_by_suite(means: Floats, *, level: float) -> tuple[Floats, ...]:
-    """Return `intervals.mean_by_units` of unit means (..., benchmarks, units) with moderated errors, d0, s0, and the errors without."""
+    """Return `intervals.mean_by_units` of unit means (..., benchmarks, units) with moderated errors, what is learned, errors without."""
     with np.errstate(divide="ignore", invalid="ignore"):
         units, logs = summarise_units(means), summarise_units(np.log(means))
         variance, df = logs.variance * logs.n, logs.n - 1
-        prior = fit_prior((variance, df))
+        prior = fit_robust_prior((variance, df))
         error = units.mean * np.sqrt(moderate(variance, df, prior) / units.n)
-    df = np.where(units.n > 1, df + prior.cautious_df[..., None], np.nan)
+        df = np.where(units.n > 1, df_with_prior([np.ones(df.shape)], [prior.share(df)], [df], prior.df[..., None]), np.nan)
     half = t_quantile((1 + level) / 2, df) * error
-    return units.mean, units.mean - half, units.mean + half, error, df, units.n, prior.df, _deviation(prior), np.sqrt(units.variance)
+    learned_of_suite = prior.df, _deviation(prior), prior.pvalue
+    return units.mean, units.mean - half, units.mean + half, error, df, units.n, *learned_of_suite, np.sqrt(units.variance)
 
 
 def _deviation(prior: Prior) -> Floats:
@@ -187,8 +244,8 @@ def _deviation(prior: Prior) -> Floats:
     return np.asarray(np.sqrt(np.mean(prior.variances, axis=0)))
 
 
-def _spread(variance: Floats, df: Floats) -> _Spread:
-    """Return the moments of the log variances of one side.
+def _spread(variance: Floats, df: Floats, *, without_each: bool = False) -> _Spread:
+    """Return the moments of the log variances of one side; for every benchmark, those of the others.
 
     Runs that are all equal show that they vary by less than values are rounded to, and not by how much: they teach nothing.
     """
@@ -198,18 +255,21 @@ def _spread(variance: Floats, df: Floats) -> _Spread:
     filled = np.where(measured | ~measured.any(axis=-1, keepdims=True), np.where(measured, variance, 1.0), np.nan)
     median = np.nanmedian(filled, axis=-1, keepdims=True) if variance.shape[-1] else np.ones((*variance.shape[:-1], 1))
     variance, df = np.where(measured, np.maximum(variance, LEAST * median), 1.0), np.where(measured, df, 1.0)
-    number = measured.sum(axis=-1).astype(float)
+    number = measured.sum(axis=-1, keepdims=True).astype(float)
+    counted = number - measured if without_each else number
 
     def average(values: Floats) -> Floats:
-        return np.asarray(np.where(measured, values, 0.0).sum(axis=-1) / number)
+        values = np.where(measured, values, 0.0)
+        total = values.sum(axis=-1, keepdims=True)
+        return np.asarray((total - values if without_each else total) / counted)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(variance) - digamma(df / 2) + np.log(df / 2)
-        mean = average(logs)
-        centred = np.where(measured, logs - mean[..., None], 0.0)
-        spread = (centred**2).sum(axis=-1) / (number - 1)
+        mean = np.where(measured, logs, 0.0).sum(axis=-1, keepdims=True) / number
+        squares = average((logs - mean) ** 2) - (average(logs) - mean) ** 2
         chance, fourth = (average(polygamma(order, df / 2)) for order in (1, 3))
-        return _Spread(centred, measured, number, mean, spread, chance, fourth, average=average(variance))
+        moments = average(logs), squares * counted / (counted - 1), chance, fourth, average(variance)
+    return _Spread(*(values if without_each else values[..., 0] for values in (counted, *moments)))
 
 
 def inverse_trigamma(value: Floats) -> Floats:

@@ -48,7 +48,7 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     Returns
     -------
     Axes
-        Horizontal axis: commits, in their order. A single series has a vertical axis with units. Several stand under each other on one
+        Horizontal axis: commits in time. A single series has a vertical axis with units. Several stand under each other on one
         relative scale, which the label of the axis gives; a series that changes far more than most has its own, written beside its latest
         mean. Lines through values are their limits. A change is a dashed line with its size, orange where it is slower, green
         where faster; dotted where another host made it. Of more series than there is room for, those with the smallest `pvalue_any` are
@@ -69,7 +69,7 @@ def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = 
     >>> [text.get_text() for text in ax.texts if text.get_gid() == "change"]
     ['c25: 1.060x slower']
     """
-    dim, metric = str(result.attrs["dim"]), str(result.attrs["metric"])
+    dim, metric, result = str(result.attrs["dim"]), str(result.attrs["metric"]), result.sortby("position")
     rows, left_out = _rows(result, dim, only_changes)
     is_single = len(rows) == 1
     frame = None if is_single else RowFrame(ax, rows, left_out, inches=LANE, extra=(WIDTH - 5.5, 0.0))

@@ -3,7 +3,7 @@
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from os import PathLike
 from os.path import isdir, isfile
@@ -308,9 +308,10 @@ def _by_date(dataset: xr.Dataset) -> xr.Dataset:
     for dim in HISTORY:
         for stamp in (f"{dim}_date", "date"):
             if dim != stamp and stamp in dataset.coords:
-                dates = earliest_dates(dataset.coords[stamp], dim)
-                if not dates.isna().any():
-                    return dataset.isel({dim: dates.argsort(kind="stable").to_numpy()})
+                with suppress(ValueError):  # dates that can be read in two ways sort nothing
+                    dates = earliest_dates(dataset.coords[stamp], dim)
+                    if not dates.isna().any():
+                        return dataset.isel({dim: dates.argsort(kind="stable").to_numpy()})
     return dataset
 
 

@@ -26,7 +26,7 @@ COLUMNS = {
 }
 # Attributes of a file to our coordinates
 RESULT = {"tool": "tool", "version": "tool_version", "options": "options", "name": "run_definition", "timelimit": "timelimit",
-          "memlimit": "memlimit", "date": "date", "error": "error"}  # fmt: skip
+          "memlimit": "memlimit", "cpuCores": "cpu_cores_limit", "date": "date", "error": "error"}  # fmt: skip
 TIMEOUT = "TIMEOUT"
 AMOUNT = re.compile(r"([-+.\deE]*\d\.?|[-+]?(?i:nan|inf))[ ]?([a-zA-Z]*)", re.A)  # A number and its unit, as in `2.169189428s`
 
@@ -92,7 +92,9 @@ def _machine(systems: list[Any]) -> dict[str, Any]:
     cpu, ram, system = (systems[0].find(tag) for tag in ("cpu", "ram", "os"))
     about: dict[str, Any] = {"machine": systems[0].get("hostname"), "os": system.get("name") if system is not None else None}
     if cpu is not None:
-        about |= {"cpu": cpu.get("model"), "logical_cores": whole(cpu.get("cores", ""), 8)}
+        about |= {"cpu": cpu.get("model"), "logical_cores": whole(cpu.get("cores", ""), 8), "turbo_boost": cpu.get("turboboostActive")}
+        clock = whole(cpu.get("frequency", "").removesuffix("Hz").strip(), 15)
+        about |= {"cpu_max_mhz": None if clock is None else clock / 1e6}
     size = AMOUNT.fullmatch(ram.get("size", "")) if ram is not None else None
     n_bytes = whole(size[1], 19) if size is not None and size[2] in ("", "B") else None
     return about if n_bytes is None else about | {"memory_gb": n_bytes / 2**30}

@@ -35,11 +35,14 @@ HOST = {
     "PhysicalCoreCount": "cores",
     "LogicalCoreCount": "logical_cores",
     "ProcessorCount": "logical_cores",
+    "PhysicalProcessorCount": "chips",
     "OsVersion": "os",
     "Architecture": "architecture",
     "RuntimeVersion": "runtime",
     "ClrVersion": "runtime",
     "Configuration": "configuration",
+    "HasAttachedDebugger": "debugger_attached",
+    "DotNetCliVersion": "dotnet_cli_version",
     "BenchmarkDotNetVersion": "benchmarkdotnet_version",
 }
 # Mode and stage of the measurements that are read, and of results with outliers

@@ -33,10 +33,11 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> Table:
     """Read the means: benchmark x execution x iteration."""
-    cases = [(case.get("name", ""), case) for case in source.rewritten(_document(source)).xml().iter("TestCase")]
+    root = source.rewritten(_document(source)).xml()
+    cases = [(case.get("name", ""), case) for case in root.iter("TestCase")]
     entries = [_entry(source, name, sections, node) for name, case in cases for sections, node in _benchmarks(case, ())]
     note_means(source, sum(entry.runs[0] is not FAILED for entry in entries), REMEDY)
-    return table_of_entries(source, entries)
+    return table_of_entries(source, entries, about={"catch2_version": root.get("catch2-version")})
 
 
 def _document(source: Source) -> str:

@@ -5,13 +5,15 @@ each side. A unit of time is `time`, another one `throughput` or a variable of i
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfarray.conventions import HIGHER, LOWER, SECONDS, THROUGHPUT, TIME, seconds_factor
 from perfarray.readers.entries import Entry, Run, amounts, note_means, renamed, table_along, times
-from perfarray.readers.labels import variable_name
+from perfarray.readers.labels import RESERVED, number_or_text, variable_name
+from perfarray.readers.numbers import parsed_number
 from perfarray.readers.opening import Source
 from perfarray.readers.shapes import ANY, NULL, Either, has_keys
 from perfarray.tables.columns import Table
@@ -22,9 +24,19 @@ RUN = "run"  # The dim of what conbench compares
 SIDES = ("baseline", "contender")
 RATES = {"i/s": "items/s", "b/s": "B/s"}  # Units that we write in another way
 HARDWARE = {"name": "machine", "cpu_model_name": "cpu", "cpu_core_count": "cores", "cpu_thread_count": "logical_cores", "os_name": "os",
-            "os_version": "os_release", "architecture_name": "architecture"}  # fmt: skip
+            "os_version": "os_release", "architecture_name": "architecture", "kernel_name": "kernel"}  # fmt: skip
+AMOUNTS = {"cpu_frequency_max_hz": ("cpu_max_mhz", 1e6), "memory_bytes": ("memory_gb", 2**30)}  # Of the hardware, and their units
+SOFTWARE = ("info", "context")  # Fields with versions, compilers and flags, under the names that the user gave them
 STATS = {"data?": [ANY], "times?": [ANY]}
-RESULT = {"stats": Either(STATS, NULL), "tags": Either({}, NULL), "run_id": ANY, "commit?": {}, "hardware?": {}}
+RESULT = {
+    "stats": Either(STATS, NULL),
+    "tags": Either({}, NULL),
+    "run_id": ANY,
+    "commit?": {},
+    "hardware?": {},
+    "info?": Either({}, NULL),
+    "context?": Either({}, NULL),
+}
 SIDE = Either({"tags?": {}}, NULL)
 ROW = Either(RESULT, {"baseline": SIDE, "contender": SIDE})
 SHAPE = Either([ROW], {"data": Either([ROW], {"data": [ROW]})}, RESULT)  # With or without the object of an answer of the API around
@@ -135,9 +147,17 @@ def _run(source: Source, result: Result, variables: Mapping[str, str]) -> Run:
 
 
 def _about(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return by run its date, commit and machine; of several results of a run the last counts."""
+    """Return by run its date, commit, machine and software; of several results of a run the last counts."""
     about: dict[str, dict[str, Any]] = {}
+    used_names = {*RESERVED, *HARDWARE.values(), *(name for name, _ in AMOUNTS.values()), "date", "commit", RUN}
     for row in filter(_is_result, rows):
-        fields = ((row.get("hardware") or {}, HARDWARE), (row, {"timestamp": "date"}), (row.get("commit") or {}, {"sha": "commit"}))
-        about.setdefault(str(row["run_id"]), {}).update(renamed(*fields, (row, {"run_reason": "run_reason"}), missing=(None,)))
+        hardware, tags = row.get("hardware") or {}, row.get("tags") or {}
+        fields = ((hardware, HARDWARE), (row, {"timestamp": "date"}), (row.get("commit") or {}, {"sha": "commit"}))
+        described = about.setdefault(str(row["run_id"]), {})
+        described |= renamed(*fields, (row, {"run_reason": "run_reason"}), missing=(None,))
+        amounts_in_row = ((name, parsed_number(hardware.get(key)), unit) for key, (name, unit) in AMOUNTS.items())
+        described |= {name: amount / unit for name, amount, unit in amounts_in_row if amount is not None}
+        for key, value in chain.from_iterable((row.get(field) or {}).items() for field in SOFTWARE):
+            if key not in (*tags, "id") and isinstance(value, str | int | float):
+                described[variable_name(key, "context_", used_names)] = number_or_text(value)
     return about

@@ -13,6 +13,8 @@ from perfarray.readers.labels import OCCURRENCE, PLAIN_NAME
 from perfarray.readers.opening import Source
 from perfarray.readers.recognising import formats
 from perfarray.tables.columns import Column, Descriptor, Table, column_of, level_order, number_within, objects
+from perfarray.tables.roles import level_labels
+from perfarray.timings.crossed import label_name
 from perfarray.timings.validation import listed
 
 
@@ -27,7 +29,7 @@ def with_dims(source: Source, table: Table) -> Table:
     repeated = next((dim for dim in named if dim in table.labels), None)
     if repeated is not None:
         raise source.error(f"has a dim {repeated!r} of its own; give {named[repeated]!r} another name in dims=")
-    table = _without_settings_in_labels(source, table, named)
+    table, names = _without_settings_in_labels(source, table, named), dict[str, Column]()
     for dim, name in named.items():
         column = column_of(_values(source, table, name))
         descriptors = {key: value for key, value in table.descriptors.items() if key != name}
@@ -42,8 +44,10 @@ def with_dims(source: Source, table: Table) -> Table:
             # Numbers come before texts.
             ranks = {label: rank for rank, label in enumerate(sorted(column.labels, key=lambda label: (isinstance(label, str), label)))}
             positions = np.array([ranks[label] for label in column.labels], dtype=np.intp)[column.codes]
-            table = replace(table, levels=table.levels | {dim: positions})
-    return _numbered(table)
+            table, names[dim] = replace(table, levels=table.levels | {dim: positions}), column
+    table = _numbered(table)
+    placed = {label_name(name): level_labels(column, name, table.labels, table.levels) for name, column in names.items()}
+    return replace(table, columns=table.columns | {name: labels for name, labels in placed.items() if labels})
 
 
 def _values(source: Source, table: Table, name: str) -> Texts:

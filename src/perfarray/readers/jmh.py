@@ -43,6 +43,11 @@ DESCRIPTORS = {
     "vmName": "vm",
     "vmVersion": "vm_version",
     "forks": "forks",
+    "warmupIterations": "warmup_iterations",
+    "warmupTime": "warmup_time",
+    "warmupBatchSize": "warmup_batch_size",
+    "measurementTime": "measurement_time",
+    "measurementBatchSize": "measurement_batch_size",
 }
 TAKEN = RESERVED | {PLAIN_NAME, "mode", "threads", *DESCRIPTORS.values()}  # Names that params and secondary metrics may not take
 TIME_MODES = ("avgt", "sample", "ss")  # Modes whose score is a time

@@ -15,6 +15,7 @@ from perfarray.readers.recognising import formats
 from perfarray.tables.columns import Column, Descriptor, Table, column_of, constant_column, joint_codes, number_within
 from perfarray.tables.concatenation import join_tables
 from perfarray.tables.harmonise import collide, finished, promoted, rename_labels, without_clashes
+from perfarray.timings.crossed import label_name
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 
@@ -185,9 +186,15 @@ def _n_distinct(columns: Sequence[Integers]) -> int:
 
 def _level_labels(files: Sequence[InputFile], positions: Sequence[Mapping[str, int]]) -> list[dict[str, Descriptor]]:
     pairs = zip(files, positions, strict=True)
-    names = {name for file, numbers in pairs for name, number in numbers.items() if file.labels.get(name) != str(number)}
+    # The label of an outermost unit that equals its number tells nothing.
+    names = {
+        name
+        for file, numbers in pairs
+        for rank, (name, number) in enumerate(numbers.items())
+        if (rank and name in file.labels) or file.labels.get(name) != str(number)
+    }
     return [
-        {f"{name}_label": Descriptor(dims=(), values={(): file.labels.get(name)}, keep=(name,)) for name in LEVELS if name in names}
+        {label_name(name): Descriptor(dims=(), values={(): file.labels.get(name)}, keep=(name,)) for name in LEVELS if name in names}
         for file in files
     ]
 

@@ -24,8 +24,10 @@ ENDS = {".exec": "execution_time", ".compile": "compile_time", ".score": "score"
         ".hash.status": "hash_status"}  # fmt: skip
 STATUSES = ("execution_status", "compile_status")
 FAILURES = (1, "1", "FAIL")
-MACHINE = {"name": "machine", "Name": "machine", "hardware": "hardware", "os": "os"}
-RUN = {"start_time": "date", "Start Time": "date", "llvm_project_revision": "commit", "git_sha": "commit", "run_order": "commit"}
+MACHINE = {"name": "machine", "Name": "machine", "hardware": "hardware", "os": "os", "cpu": "cpu", "kernel": "kernel"}
+RUN = {"start_time": "date", "Start Time": "date", "llvm_project_revision": "commit", "git_sha": "commit", "run_order": "commit",
+       "cc_name": "cc_name", "cc_version_number": "cc_version", "cc_target": "cc_target", "OPTFLAGS": "opt_flags",
+       "TARGET_FLAGS": "target_flags"}  # fmt: skip
 FIRST = {"Machine": {"Name": TEXT, "Info?": {}}, "Run": {"Info?": {}}, "Tests": [{"Name": TEXT, "Data": [ANY]}]}
 SHAPE = Either({"format_version": ANY, "machine": {}, "run": {}, "tests": [{"name": TEXT}]}, FIRST)
 

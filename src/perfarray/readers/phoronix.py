@@ -22,11 +22,15 @@ SYSTEM = "system"  # The dim of what the suite compares: a machine, a configurat
 # Components of the texts about a system to our coordinates
 DESCRIPTIONS = {
     "Processor": "cpu",
+    "Motherboard": "motherboard",
     "Memory": "memory",
+    "Disk": "disk",
+    "Graphics": "graphics",
     "OS": "os",
     "Kernel": "kernel",
     "Compiler": "compiler",
     "File-System": "file_system",
+    "System Layer": "system_layer",
     "TimeStamp": "date",
 }
 INSTALLATION = ("Test Install Time", "Test Install Size")

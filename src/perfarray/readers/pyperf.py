@@ -33,6 +33,12 @@ DESCRIPTORS = {
     "platform": "os",
     "python_implementation": "python_implementation",
     "python_version": "python_version",
+    "python_compiler": "python_compiler",
+    "python_cflags": "python_cflags",
+    "perf_version": "pyperf_version",
+    "cpu_affinity": "cpu_affinity",
+    "cpu_config": "cpu_config",
+    "aslr": "aslr",
     "commit_id": "commit",
     "tags": "tags",
 }

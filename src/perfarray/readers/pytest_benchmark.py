@@ -10,7 +10,7 @@ import numpy as np
 from perfarray.conventions import LOOPS, TIME
 from perfarray.readers.entries import NOTHING, Entry, Run, amounts, note_means, renamed, table_of_entries, times
 from perfarray.readers.opening import Source
-from perfarray.readers.shapes import ANY, has_keys, rows_with
+from perfarray.readers.shapes import ANY, NULL, Either, has_keys, rows_with
 from perfarray.tables.columns import Table
 
 NAME = "pytest_benchmark"
@@ -22,12 +22,19 @@ MACHINE = {
     "release": "os_release",
     "python_implementation": "python_implementation",
     "python_version": "python_version",
+    "python_implementation_version": "python_implementation_version",
     "python_compiler": "python_compiler",
 }
 CPU = {"brand_raw": "cpu", "brand": "cpu", "count": "logical_cores", "hz_advertised_friendly": "cpu_speed"}
 COMMIT = {"id": "commit", "branch": "branch", "time": "commit_date", "dirty": "dirty"}
+CONTENT = {"datetime": "date", "version": "pytest_benchmark_version"}
+OPTIONS = {"timer": "timer", "disable_gc": "disable_gc"}
 STATS = {"data?": [ANY], "data|mean": ANY}
-SHAPE = {"benchmarks": [{"fullname": ANY, "stats": STATS, "params?": {}}], "machine_info?": {"cpu?": {}}, "commit_info?": {}}
+SHAPE = {
+    "benchmarks": [{"fullname": ANY, "stats": STATS, "params?": {}, "options?": Either({}, NULL)}],
+    "machine_info?": {"cpu?": {}},
+    "commit_info?": {},
+}
 
 started = has_keys("machine_info|commit_info")
 
@@ -41,11 +48,11 @@ def read(source: Source) -> Table:
     """Read the rounds: benchmark x execution x iteration."""
     content = source.json
     benchmarks = content["benchmarks"]
-    note_means(source, sum(not bench["stats"].get("data") for bench in benchmarks))
+    note_means(source, sum(not bench["stats"].get("data") for bench in benchmarks), "--benchmark-json writes all rounds")
     entries = [_entry(source, f"benchmarks[{index}]", bench) for index, bench in enumerate(benchmarks)]
     machine = content.get("machine_info") or {}
     commit = content.get("commit_info") or {}
-    about = renamed((machine, MACHINE), (machine.get("cpu") or {}, CPU), (commit, COMMIT), (content, {"datetime": "date"}))
+    about = renamed((machine, MACHINE), (machine.get("cpu") or {}, CPU), (commit, COMMIT), (content, CONTENT))
     return table_of_entries(source, entries, about=about)
 
 
@@ -62,4 +69,5 @@ def _entry(source: Source, location: str, bench: dict[str, Any]) -> Entry:
     name = str(bench["fullname"])
     run = Run({TIME: times(source, f"{location}: 'data'", rounds, benchmark=name)}, {LOOPS: np.repeat(loops, len(rounds))})
     metadata = {"benchmark_name": name.partition("[")[0]} | ({"group": str(bench["group"])} if bench.get("group") else {})
+    metadata |= renamed((bench.get("options") or {}, OPTIONS))
     return Entry(name, [run], bench.get("params") or NOTHING, metadata)

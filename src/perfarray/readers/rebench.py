@@ -31,6 +31,8 @@ OLD = re.compile(r"^\[\d{4}-\d\d-\d\dT[\d:]+\]\t[^\t\n]+\t[^\t\n]+\t", re.M)
 NEW = re.compile(r"^\d+\t\d+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t", re.M)
 # Descriptions of machine, commit and experiment to our coordinates
 ENVIRONMENT = {"hostName": "machine", "cpu": "cpu", "osType": "os"}
+SOFTWARE = {"kernel-release": "kernel", "architecture": "architecture"}
+DENOISE = {"scaling_governor": "scaling_governor", "no_turbo": "no_turbo"}
 SOURCE = {"commitId": "commit", "branchOrTag": "branch"}
 EXPERIMENT = {"startTime": "date", "projectName": "project", "experimentName": "experiment"}
 SUITE = {"name": SCALAR, "executor": {"name": SCALAR}}
@@ -39,7 +41,7 @@ POINT = {"in": SCALAR, "it?": NUMBER, "m": [Either({"c": SCALAR, "v": ANY}, [ANY
 SHAPE = {
     "data": [{"runId": RUN, "d?": [POINT]}],
     "criteria?": [{"i": SCALAR, "c": TEXT, "u": TEXT}],
-    "env?": {"memory?": NUMBER, "clockSpeed?": NUMBER},
+    "env?": {"memory?": NUMBER, "clockSpeed?": NUMBER, "software?": Either([ANY], NULL), "denoise?": Either({}, NULL)},
     "source?": {},
 }
 
@@ -131,6 +133,8 @@ def _described(line: str) -> dict[str, Any]:
 
 def _environment(content: dict[str, Any]) -> dict[str, Any]:
     metadata = renamed((content, ENVIRONMENT), missing=(None,))
+    software = {str(row.get("name")): row.get("version") for row in content.get("software") or () if isinstance(row, dict)}
+    metadata |= renamed((software, SOFTWARE), (content.get("denoise") or {}, DENOISE), missing=(None,))
     for key, name, unit in (("memory", "memory_gb", 2**30), ("clockSpeed", "cpu_mhz", 10**6)):
         if isinstance(content.get(key), int | float):
             metadata[name] = content[key] / unit

@@ -65,17 +65,18 @@ def content_of(
     nest: Mapping[str, Any],
     judged: Mapping[str, Any],
     priced: Mapping[str, Any],
+    order: Mapping[str, Any],
     dim: str | None,
     pictures: bool,
 ) -> Content:
     """Ask all questions of timings; warnings of a method become notes of its section.
 
-    Without a baseline nothing is compared. `nest`, `judged` and `priced` are the options of every method, of verdicts, and of plans, as far
-    as they were given.
+    Without a baseline nothing is compared. `nest`, `judged`, `priced` and `order` are the options of every method, of verdicts,
+    of plans, and of histories, as far as they were given.
     """
     pair = () if baseline is None else (baseline,)
     compared = dict(nest) if dim is None else {**nest, "dim": dim}
-    questions = list(_questions(times, pair, nest, compared, judged, priced))
+    questions = list(_questions(times, pair, nest, compared, judged, priced, order))
     sections = [_section(times, question, pictures) for question in questions]
     judging = [section for question, section in zip(questions, sections, strict=True) if question.method in ("compare", "change_points")]
     verdicts = [_verdicts(section) for section in judging if section.result is not None]
@@ -94,6 +95,7 @@ def _questions(
     compared: Mapping[str, Any],
     judged: Mapping[str, Any],
     priced: Mapping[str, Any],
+    order: Mapping[str, Any],
 ) -> Iterator[Question]:
     """Yield the questions in the order of the report: the outcome, then how it was measured and whether to trust it."""
     bound = {name: value for name, value in judged.items() if name == "threshold"}
@@ -108,7 +110,7 @@ def _questions(
         if times.sizes.get(dim, 0) >= FEWEST and dim not in nest.get("levels", ()):
             causes = f"with the set of {plural(dim)} that may have made it; what these differ by anyway is no change"
             about = f"Where a benchmark became slower or faster, {causes}."
-            yield Question("Since when", about, "change_points", {**nest, **judged, "dim": dim})
+            yield Question("Since when", about, "change_points", {**nest, **judged, **order, "dim": dim})
     yield Question("How much was measured", "Repetitions that answers rest on, of each level inside the one above.", "counts", nest)
     if pair:
         about = "The same question asked of every method of the papers: where they disagree, look at the runs."
@@ -201,7 +203,9 @@ def _verdicts(section: Section) -> str:
     if not end:
         return section.notes[-1] if is_history else _sentence(ONE_SIDED.removesuffix("."))
     counts = ", ".join(f"{number} {verdict}" for verdict, number in table["verdict"].iloc[:end].value_counts(sort=False).items())
-    counts = f"Changes along the {plural(str(result.attrs['dim']))}: {counts}" if is_history else counts
+    if is_history:
+        assumed = any(note.code == "assumed_order" for note in perfarray.notes(result))
+        counts = f"Changes along the {plural(str(result.attrs['dim']))}{', if the first is the oldest' if assumed else ''}: {counts}"
     labels = [" ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in table.index[end:]]
     suites = [f"{label} together {change}" for label, change in zip(labels, table["change"].iloc[end:], strict=True)]
     return "; ".join([counts, *suites]) + "."

@@ -55,6 +55,7 @@ def report(
     metric: str | None = None,
     threshold: float | None = None,
     correction: str | None = None,
+    order: Any = None,
     costs: Mapping[str, float] | None = None,
     cost_units: str | None = None,
     path: str | Path | None = None,
@@ -79,6 +80,8 @@ def report(
         The largest relative change that does not matter, as for `compare`.
     correction : {"holm", "bh"}, optional
         Correction of the verdicts on many benchmarks, as for `compare`.
+    order : str or array, optional
+        What sorts the commits of a history, as for `change_points`; default: their dates, numbers or versions.
     costs : mapping of str to float, optional
         The cost of starting one more repetition of a level, as for `plan_repetitions`; default: from the data.
     cost_units : {"iterations", "s"}, optional
@@ -124,6 +127,7 @@ def report(
         nest=_given(levels=levels, metric=metric),
         judged=_given(threshold=threshold, correction=correction),
         priced=_given(costs=None if costs is None else dict(costs), cost_units=cost_units),
+        order=_given(order=order),
         dim=dim,
         pictures=format == "html",
     )

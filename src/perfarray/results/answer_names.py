@@ -8,7 +8,7 @@ from typing import Final
 
 LIMITS: Final = "estimate lower upper n "
 TOGETHER: Final = "suite_correlation suite_correlation_pvalue "
-LEARNED: Final = "prior_df prior_standard_deviation standard_error unmoderated_standard_error "
+LEARNED: Final = "prior_df prior_standard_deviation prior_pvalue standard_error unmoderated_standard_error "
 SESSIONS: Final = "session_standard_deviation session_df within_lower within_upper "
 CHECKS: Final = "normality_pvalue skewness_pvalue skewness dependence_pvalue "
 RATIO: Final = (
@@ -52,7 +52,7 @@ ANSWER_NAMES: Final = {
     "bootstrap_interval": LIMITS + "standard_error",
     "calibrate": COMPARED + "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule split half",
     "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper "
-    "segment_mean n_units noise relative_noise within correlation drifting pvalue_any common n_common alarm code level",
+    "segment_mean n_units noise relative_noise within correlation drifting pvalue_any common n_common alarm position code level",
     "cluster_machines": "cluster score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component value",
     "compare": COMPARED,

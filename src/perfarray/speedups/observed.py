@@ -22,7 +22,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair, with_worst_case, without_zeros_of_both
 from perfarray.timings.resolve import Data, check_dim
-from perfarray.timings.units import unit_depth
+from perfarray.timings.units import more_units, unit_depth
 from perfarray.timings.validation import check_choice, check_confidence_level, listed
 from perfarray.timings.zeros import Positive, cell_names
 
@@ -102,7 +102,7 @@ def speedup(
     level = None if confidence_level is None else check_confidence_level(confidence_level)
     if level is not None and statistic not in LIMITS:
         raise ValueError(f"statistic={statistic!r} has no limits: a minimum depends on the number of runs; choose 'mean' or 'median'")
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound")
     depth = unit_depth(pair.candidate, unit)
     pair = without_zeros_of_both(pair, Positive("a speedup", resolve_best(statistic, pair.candidate.better), depth))
     result = _summaries(pair, statistic, unit)
@@ -144,7 +144,7 @@ def speedup_limits_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without limits, or with one alone."""
     n, lower, upper = (result[name].transpose(*result["n"].dims).values for name in ("n", "lower", "upper"))
     level, unit = 100 * float(result.attrs["confidence_level"]), str(result.attrs["unit"])
-    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one unit shows no spread; measure more of them"
+    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {more_units(result.attrs)}"
     median = result.attrs["statistic"] == "median"
     needed = f"{units_with_limits(level / 100)} {plural(unit)} a side have them" if median else f"measure more {plural(unit)}"
     open_ended = f"{{cells}} have a limit at {level:.4g} % that is 0 or infinite: {needed}"
@@ -246,7 +246,7 @@ def overall_speedup(
     (0.0478, 1.05)
     """
     check_choice(statistic, "statistic", STATISTICS)
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored="bound")
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored="bound")
     if pair.candidate.better != LOWER:
         raise ValueError("overall_speedup adds up times, and here higher is better: rates do not add up; give times")
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)

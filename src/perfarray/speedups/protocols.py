@@ -122,7 +122,7 @@ def speedup_test(
     >>> times.perf.speedup_test("old")["confidence_level"].item()
     0.98
     """
-    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, censored=censored)
+    pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, unit=unit, censored=censored)
     check_correction(correction, confidence_level, pair.candidate.array)
     pair = without_zeros_of_both(pair, Positive("a speedup", statistic, unit_depth(pair.candidate, unit)))
     # Ranks can take the candidate's stopped runs at their worst; a mean of those is not a number.

@@ -12,10 +12,11 @@ from perfarray.suites.matching import REPLICATE, count_empty, describe_one, over
 from perfarray.suites.numerics.distributions import Suite, central_score, draw_scores, summarise_scores, units_of
 from perfarray.suites.numerics.exact_quantiles import exact_numbers
 from perfarray.suites.numerics.relative_variation import AIM, FEW, drawn_spread, exact_spread, filled_spread, performance_of
-from perfarray.timings.across import Weights, for_each_suite, movement_notes
+from perfarray.timings.across import Weights, for_each_suite
 from perfarray.timings.apply import Output, is_chunked, outputs
 from perfarray.timings.best import SUMMARIES, resolve_best
 from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.movement import movement_notes
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.progress import cells_bar
 from perfarray.timings.resolve import Data, decline_zeros
@@ -312,7 +313,7 @@ def relative_variation(
     attrs = runs.describe(random=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
     attrs = _describe_drawn(attrs, result, named=n_resamples is not None)
     checks = (MEASURED, "suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.checks)
-    return describe_one(result.drop_vars("_draws"), runs.system, attrs, data.selected, checks=checks)
+    return describe_one(result.drop_vars("_draws"), runs.system, attrs, *data.unit_notes, checks=checks)
 
 
 def _describe_drawn(attrs: dict[str, Hashable], result: xr.Dataset, *, named: bool) -> dict[str, Hashable]:

@@ -130,7 +130,7 @@ def too_few_for_ranks(result: xr.Dataset) -> tuple[Note | None, ...]:
     text = f"{{cells}} have no benchmark with runs enough for a rank-sum p of {alpha:g}: confidence and speedup are NaN; "
     text += f"measure {needed[sides]} {plural(str(attrs['unit']))} a side"
     text += f", or give sides='one': {needed['one']} do" if needed["one"] < needed[sides] else ""
-    text += f"; {more_units(attrs, unit=True)}" if (result["n"] == 1).any() and " " in str(attrs["levels"]) else ""
+    text += f". {more_units(attrs, unit=True)}" if (result["n"] == 1).any() else ""
     least = ceil(-log2(1 - level))
     few = f"{{cells}} have fewer than {least} benchmarks with enough runs; a confidence of {level:g} needs them: the speedup is NaN"
     return (

@@ -13,12 +13,13 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, run_statistic, suite_units
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.suites.numerics.distributions import Drawing, Suite, arrange
-from perfarray.timings.across import MOVEMENT, UNMATCHED, Weights, check_across, name_suites, suites_hint
+from perfarray.timings.across import UNMATCHED, Weights, check_across, name_suites, suites_hint
 from perfarray.timings.apply import Labels, Output, apply, is_chunked, outputs
 from perfarray.timings.best import slow_end_note
 from perfarray.timings.censored import ONLY_WORSE, Bounds, bound_interval
 from perfarray.timings.chunks import evenly_chunked, read_again
 from perfarray.timings.copies import copies_note, same_runs
+from perfarray.timings.movement import MOVEMENT, MOVES
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import Pair, label_values, resolve_pair
 from perfarray.timings.resolve import Data, Timings, check_dim, decline_zeros, resolve
@@ -141,7 +142,7 @@ def resolve_systems(
     """Choose metric, nest, weights and units, and match both systems."""
     weighing = weigh(times, across, weights)
     pair = resolve_pair(
-        weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared,
+        weighing.select(times), weighing.select(baseline), dim=dim, metric=metric, levels=levels, paired=paired, shared=shared, unit=unit,
         positive=Positive("a ratio of suite scores", positive_of, unit or 0), censored=censored, with_copies=with_copies,
     )  # fmt: skip
     check_across(across, pair.candidate.array, pair.candidate.levels, pair.dim)
@@ -168,7 +169,7 @@ def over_suites(
     order = order_of_labels(labels) if in_key_order else np.arange(len(labels))
     original_order = np.argsort(order)
     variables = variables | outputs(suite_benchmarks="benchmarks measured on both sides", _incomplete="")
-    variables |= {"_matched": Output((across,), "", bool)} | (movement_outputs() if tested else {})
+    variables |= {"_matched": Output((across,), "", bool)} | (MOVES if tested else {})
     by_label = [across in output.dims for output in variables.values()]
     same = same_runs(systems.pair)
     copies = [] if same is None else [same if across in same.dims else same.expand_dims({across: 1})]
@@ -189,12 +190,6 @@ def over_suites(
     core = [[across, *levels], [across, *levels], [], *([across] for _ in copies)]
     names = (coords or {}) | {across: labels.tolist()}
     return apply(unfolded, *arrays, cell_keys(arrays, levels, across), *copies, core=core, outputs=variables, coords=names)
-
-
-def movement_outputs() -> dict[str, Output]:
-    """Return the variables of how the units of different benchmarks move together."""
-    correlation, pvalue = "mean correlation between benchmarks of their units", "p-value of units of benchmarks that move together"
-    return outputs(suite_correlation=correlation, suite_correlation_pvalue=pvalue)
 
 
 def bounded_result(result: xr.Dataset, systems: TwoSystems, alternative: str) -> xr.Dataset:
@@ -241,7 +236,7 @@ def describe_two(
         text += f"; each ratio is over the benchmarks measured on both sides{suites_hint(array, across) if suites is None else ''}"
         missing = Note("unmatched", text, {"labels": [str(label) for label in lacking], "dim": across})
     slow = slow_end_note([attrs.get("statistic")], systems.better)
-    remarks = (*pair.notes, copies_note(pair), slow, pair.candidate.selected, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
+    remarks = (*pair.notes, copies_note(pair), slow, *pair.unit_notes, pair.stopped_note(ONLY_WORSE), suites, missing, incomplete)
     return with_notes(result, *remarks, *notes, *systems.weighing.notes, checks=checks)
 
 
@@ -351,4 +346,4 @@ def over_cells(
         waiting = map_blocks(lambda number, _: number, chunked_keys, first.data, dtype=keys.dtype)  # type: ignore[no-untyped-call]
         keys = keys.copy(data=waiting)
     core = [(across, *data.levels), (), (across,)]
-    return apply(arranged, array, keys, runs.system.complete, core=core, outputs=outputs | movement_outputs(), coords=coords)
+    return apply(arranged, array, keys, runs.system.complete, core=core, outputs=outputs | MOVES, coords=coords)

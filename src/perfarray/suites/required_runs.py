@@ -21,7 +21,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note
 from perfarray.timings.resolve import Data
 from perfarray.timings.streams import Rng, describe_key, key_of
-from perfarray.timings.units import more_units
+from perfarray.timings.units import describe_unit, more_units
 from perfarray.timings.validation import check_choice, check_confidence_level, check_count, check_number
 
 RUNS = "runs"
@@ -139,8 +139,9 @@ def _most(systems: matching.TwoSystems, start: int) -> int:
     sides = (systems.pair.candidate, systems.pair.baseline)
     most = min(int(np.prod([side.array.sizes[name] for name in nest[: depth + 1]])) for side in sides)
     if most < start:
-        remedy = more_units(systems.pair.candidate.describe(), unit=True) if most == 1 and not depth else "measure more"
-        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[depth]}) a side; lower start=, or {remedy}")
+        attrs = describe_unit(systems.pair.candidate, depth)
+        remedy = f". {more_units(attrs, unit=True)}" if most == 1 else "; lower start=, or measure more"
+        raise ValueError(f"start={start} runs, and the data have {most} units ({nest[depth]}) a side{remedy}")
     return most
 
 
@@ -189,7 +190,7 @@ def fewer_than_start(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells with too few runs to begin with."""
     fewest, start = np.minimum(result["n_candidate"], result["n_baseline"]), int(result.attrs["start"])
     text = f"{{cells}} have fewer than start={start} runs of some benchmark ({result.attrs['unit']}s); their answers are NaN"
-    text += f"; {more_units(result.attrs, unit=True)}" if (fewest == 1).any() and " " in str(result.attrs["levels"]) else ""
+    text += f". {more_units(result.attrs, unit=True)}" if (fewest == 1).any() else ""
     return (count_note("fewer_than_start", text, (fewest > 0) & (fewest < start), start=start),)
 
 

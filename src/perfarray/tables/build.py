@@ -13,7 +13,7 @@ import xarray as xr
 
 from perfarray.conventions import FORMAT, METRIC, UNKNOWN
 from perfarray.numerics.types import Floats, Integers, same_text
-from perfarray.tables.columns import Descriptor, Metric, Table, are_distinct, level_order, objects
+from perfarray.tables.columns import EXACT, Descriptor, Metric, Table, are_distinct, level_order, objects
 from perfarray.timings.apply import Labels, kept_labels, labels_of_dim
 from perfarray.timings.options import options
 
@@ -25,9 +25,6 @@ LARGE_PAGE = 2**21
 
 # Numbered repetitions of a level up to which its index is kept for the next file
 FEW = 100
-
-# Integers below this are exact as floats; larger descriptors are kept as text
-EXACT = 2**53
 
 
 def build(table: Table) -> xr.Dataset:

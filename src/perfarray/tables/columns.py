@@ -12,6 +12,9 @@ from perfarray.conventions import LEVELS, LOWER, SECONDS, seconds_factor
 from perfarray.numerics.types import Floats, Integers, Mask, Texts
 from perfarray.timings.notes import Note
 
+# Integers below this are exact as floats; larger descriptors are kept as text
+EXACT = 2**53
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:

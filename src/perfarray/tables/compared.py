@@ -5,6 +5,7 @@ a word.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from perfarray.tables.cells import ColumnCells, cut_into_cells
 from perfarray.tables.columns import Column, are_distinct, joint_codes
 from perfarray.tables.number_texts import parse_numbers
 from perfarray.tables.roles import are_whole, depends_only_on
+from perfarray.timings.dates import dates_of
 from perfarray.timings.notes import Note
 from perfarray.timings.quantities import is_benchmark, is_counter, is_measured, is_remark, is_setting
 from perfarray.timings.validation import listed
@@ -328,11 +330,14 @@ def _are_whole(series: pd.Series) -> bool:
 
 
 def _moments(series: pd.Series) -> pd.Series | None:
-    """Return texts as time stamps where all are written in ISO 8601, else None."""
-    if not all(isinstance(label, str) and label[:4].isdigit() for label in series.dropna().head(3)):
+    """Return texts as time stamps where all are written as dates, else None."""
+    if not all(isinstance(label, str) for label in series.dropna().head(3)):
         return None
-    moments = pd.to_datetime(series, format="ISO8601", errors="coerce", utc=True)
-    return None if moments.isna().any() else moments
+    with suppress(ValueError):  # of dates that can be read in two ways
+        # What is no date mostly shows among the first.
+        moments = dates_of(series) if dates_of(series.dropna().head(3)).notna().all() else None
+        return None if moments is None or moments.isna().any() else moments
+    return None
 
 
 def _n_combinations(columns: Sequence[Integers]) -> int:

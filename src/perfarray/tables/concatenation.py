@@ -13,7 +13,8 @@ from perfarray.conventions import UNKNOWN
 from perfarray.numerics.types import Integers, Mask, same_text
 from perfarray.tables.build import completed
 from perfarray.tables.columns import Column, Descriptor, Metric, Table, level_order, objects
-from perfarray.tables.roles import depends_only_on
+from perfarray.tables.roles import depends_only_on, level_labels
+from perfarray.timings.crossed import label_name
 from perfarray.timings.validation import listed
 
 # The descriptor of a table that lacks it
@@ -46,14 +47,15 @@ def join_tables(tables: Sequence[Table], extra: Sequence[Mapping[str, Any]], lev
     rows = [len(table) for table in tables]
     labels = {name: _joined_label(name, tables, extra, rows) for name in _names((table.labels for table in tables), extra)}
     level_names = sorted(_names((table.levels for table in tables), levels), key=level_order)
+    positions = {name: _joined_level(name, tables, levels, rows) for name in level_names}
     formats = {table.format for table in tables}
     return Table(
         labels=labels,
-        levels={name: _joined_level(name, tables, levels, rows) for name in level_names},
+        levels=positions,
         metrics={name: _joined_metric(name, tables, rows) for name in _names(table.metrics for table in tables)},
         metric=tables[0].metric,
         marks={name: _joined_mark(name, tables, rows) for name in _names(table.marks for table in tables)},
-        columns=_joined_columns(tables, rows, labels, level_names),
+        columns=_joined_columns(tables, rows, labels, positions),
         descriptors=_joined_descriptors(tables, extra, levels),
         format=formats.pop() if len(formats) == 1 else "",
         counts={name: sum(table.counts.get(name, 0) for table in tables) for name in _names(table.counts for table in tables)},
@@ -106,10 +108,11 @@ def _joined_mark(name: str, tables: Sequence[Table], rows: Sequence[int]) -> Mas
 
 
 def _joined_columns(
-    tables: Sequence[Table], rows: Sequence[int], labels: Mapping[str, Column], levels: Sequence[str]
+    tables: Sequence[Table], rows: Sequence[int], labels: Mapping[str, Column], levels: Mapping[str, Integers]
 ) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
     """Return columns known per row: on all dims for several tables, but texts that describe labels of one dim stay there."""
     joined: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
+    names_of_units = {label_name(level): level for level in levels}
     for name in _names(table.columns for table in tables):
         having = [table.columns[name][1] for table in tables if name in table.columns]
         numeric = all(values.dtype.kind in "iuf" for values in having)
@@ -122,6 +125,11 @@ def _joined_columns(
         dims = dim_sets.pop() if len(dim_sets) == 1 else ()
         single = not numeric and len(dims) == 1 and dims[0] in labels
         same_dims = len(tables) == 1 or (single and depends_only_on(pd.factorize(values)[0], [labels[dims[0]].codes]))
+        if name in names_of_units and len(tables) > 1:
+            codes, names = pd.factorize(values, use_na_sentinel=False)
+            placed = level_labels(Column(codes=codes, labels=names.tolist()), names_of_units[name], labels, levels)
+            joined |= {name: placed} if placed else {}
+            continue
         joined[name] = (dims if same_dims else (*labels, *levels), values)
     return joined
 

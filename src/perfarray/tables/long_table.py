@@ -15,6 +15,7 @@ from perfarray.tables.roles import (
     depends_only_on,
     failed_by_exit_code,
     label_column,
+    level_labels,
     limit_column,
     mark_column,
     metric_column,
@@ -22,6 +23,7 @@ from perfarray.tables.roles import (
     placed_column,
 )
 from perfarray.tables.texts import without_blanks
+from perfarray.timings.crossed import label_name
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
@@ -69,6 +71,10 @@ def table_of(
         rest, n_copies = frame[~copies].reset_index(drop=True), int(copies.sum())
         return table_of(rest, value=value, units=units, better=better, level=level, shared=shared, dims=dims, n_copies=n_copies)
     levels = numbered_levels(arranged.labels, arranged.repetitions, level, len(frame), common)
+    columns = {name: placed_column(series, arranged.labels, levels) for name, series in arranged.beside.items()}
+    for name in levels.keys() & arranged.names.keys():
+        if names := level_labels(arranged.names[name], name, arranged.labels, levels):
+            columns[label_name(name)] = names
     failed, failure_note = failed_by_exit_code(arranged.beside, marks)
     notes = [
         roles_note(arranged.roles, arranged.numbered, n_copies),
@@ -82,7 +88,7 @@ def table_of(
         levels=levels,
         metrics={name: in_seconds(metric) for name, metric in measured.items()},
         marks=marks | failed,
-        columns={name: placed_column(series, arranged.labels, levels) for name, series in arranged.beside.items()},
+        columns=columns,
         metric=next(iter(value)),
         shared=tuple(name for name in common if name in levels),
         notes=tuple(note for note in notes if note is not None),
@@ -98,10 +104,11 @@ def _determines_files(frame: pd.DataFrame, named: Mapping[str, str], level: str)
 
 
 class Arranged(NamedTuple):
-    """The columns that are not measured: labels, repetitions by level, and what stays beside the values."""
+    """The columns that are not measured: labels, repetitions by level with their names, and what stays beside the values."""
 
     labels: dict[str, Column]
     repetitions: dict[str, pd.Series]
+    names: dict[str, Column]
     beside: dict[str, pd.Series]
     roles: ColumnRoles
     numbered: str  # the level that rows are numbered along
@@ -111,6 +118,9 @@ def _arranged(named: Mapping[str, pd.Series], beside: Mapping[str, pd.Series], l
     """Return columns by their roles: those that were named, and those that were not."""
     nest = {name: column for name, column in named.items() if name in LEVELS or name == level}
     repetitions = dict(sorted(nest.items(), key=lambda item: level_order(item[0])))
+    # A table that perfarray wrote has the names of units beside their numbers.
+    names = {name: label_column(beside.get(label_name(name), column)) for name, column in repetitions.items() if name != ITERATION}
+    beside = {name: column for name, column in beside.items() if name not in map(label_name, names)}
     numbered = next((name for name in (level, ITERATION) if name not in repetitions), level)
     descriptors = {name: column for name, column in named.items() if name in DESCRIPTORS and name not in nest}
     labels = {name: label_column(column) for name, column in named.items() if name not in (*nest, *descriptors)}
@@ -118,7 +128,7 @@ def _arranged(named: Mapping[str, pd.Series], beside: Mapping[str, pd.Series], l
     labels |= {name: label_column(beside[name]) for name in roles.dims}
     described = {name: column for name, column in descriptors.items() if describes(column, labels, repetitions)}
     labels |= {name: label_column(column) for name, column in descriptors.items() if name not in described}
-    return Arranged(labels, repetitions, {name: beside[name] for name in beside if name not in labels} | described, roles, numbered)
+    return Arranged(labels, repetitions, names, {name: beside[name] for name in beside if name not in labels} | described, roles, numbered)
 
 
 def _metric_name(column: str, units: str | Mapping[str, str], frame: pd.DataFrame) -> str:

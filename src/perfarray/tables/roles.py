@@ -11,7 +11,7 @@ import pandas as pd
 
 from perfarray.conventions import DIRECTIONS, FAILED, ITERATION, SECONDS, THROUGHPUT, TIME, UNKNOWN, seconds_factor
 from perfarray.numerics.types import Floats, Integers, Mask
-from perfarray.tables.columns import Column, Metric, joint_codes, level_order, number_within, row_in_parent
+from perfarray.tables.columns import EXACT, Column, Metric, joint_codes, level_order, number_within, objects, row_in_parent
 from perfarray.tables.number_texts import are_no_numbers, parse_numbers
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed, number_of
@@ -219,6 +219,29 @@ def placed_column(
     codes, distinct = pd.factorize(series, use_na_sentinel=False)
     texts = np.array([UNKNOWN if pd.isna(label) else str(label) for label in distinct], dtype=object)
     return fewest_dims(codes, labels, levels), texts[codes]
+
+
+def level_labels(
+    column: Column, level: str, labels: Mapping[str, Column], levels: Mapping[str, Integers]
+) -> tuple[tuple[str, ...], npt.NDArray[Any]] | None:
+    """Return what a file calls the units of a level, and the fewest dims that depends on; None where that tells nothing.
+
+    Names of units inside others that no two of these have in common make neither a crossing nor a pair; those of the outermost units
+    that equal their numbers are known.
+    """
+    outer = sorted((name for name in levels if level_order(name) < level_order(level)), key=level_order)
+    codes = {name: labels[name].codes for name in labels} | {name: levels[name] for name in (*outer, level)}
+    dims = list(codes)
+    for name in dims[:-1]:
+        fewer = [dim for dim in dims if dim != name]
+        dims = fewer if depends_only_on(column.codes, [codes[dim] for dim in fewer]) else dims
+    n_units = len(pd.unique(joint_codes([codes[dim] for dim in (*outer, level)])[0]))
+    if outer and len(dims) > 1 and n_units == len(column.labels):
+        return None
+    numeric = all(isinstance(label, int | float) and abs(label) < EXACT for label in column.labels)
+    names = np.array(column.labels, dtype=float) if numeric else objects([str(label) for label in column.labels])
+    values = names[column.codes]
+    return None if not outer and numeric and np.array_equal(values, levels[level]) else (tuple(dims), values)
 
 
 def fewest_dims(values: pd.Series | npt.NDArray[Any], labels: Mapping[str, Column], levels: Mapping[str, Integers]) -> tuple[str, ...]:

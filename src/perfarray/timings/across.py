@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN, plural
+from perfarray.conventions import BENCHMARK, MARKS, SUITE, UNKNOWN
 from perfarray.timings.apply import Kernel, Output, apply, is_chunked
 from perfarray.timings.metrics import concat_results
-from perfarray.timings.notes import NOTES, Note, check, collecting_notes, significant_in_all, with_notes
+from perfarray.timings.notes import NOTES, Note, collecting_notes, with_notes
 from perfarray.timings.resolve import Data, as_mark, check_dim
 from perfarray.timings.streams import one_key
 from perfarray.timings.validation import listed
@@ -204,7 +204,7 @@ TAGS = "tags"
 OF_SUITE = "suite_"
 
 # Codes of the notes on suite rows
-SUITE_NOTES = ("move_together", "incomplete_units", "several_suites")
+SUITE_NOTES = ("move_together", "incomplete_units", "several_suites", "common_shift", "rows_differ")
 
 
 def _results_by_suite(
@@ -368,23 +368,3 @@ def several_suites(array: xr.DataArray, counted: xr.DataArray | xr.Variable, acr
         return None
     text = f"one mean is taken over the benchmarks of {len(mixed)} suites ({listed(mixed)}); {suites_remedy(by)}"
     return Note("several_suites", text, {"suites": mixed})
-
-
-# The check of benchmarks that are assumed to be independent
-MOVEMENT = "movement"
-
-
-@check(MOVEMENT)
-def movement_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Return a note that names `shared=` where units of different benchmarks are correlated, at a family-wise error rate of 5 %."""
-    pvalue, correlation = (result.variables[f"suite_correlation{suffix}"].values.ravel() for suffix in ("_pvalue", ""))
-    if not significant_in_all(pvalue).any():
-        return ()
-    strongest, tested = int(np.nanargmin(pvalue)), int(np.count_nonzero(~np.isnan(pvalue)))
-    mean, least = float(correlation[strongest]), float(pvalue[strongest])
-    unit, units = str(result.attrs["unit"]), plural(str(result.attrs["unit"]))
-    text = (
-        f"benchmarks are taken for independent, but their {units} move together (mean correlation {mean:.2g}, p {least:.2g}): the suite's "
-        f"limits are too narrow; if one {unit} serves all benchmarks, say shared={unit!r}; shared=() says that none does"
-    )
-    return (Note("move_together", text, {"correlation": mean, "pvalue": least, "suites": tested, "unit": unit}),)

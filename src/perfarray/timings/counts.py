@@ -3,13 +3,14 @@
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS, SESSION, SEVERAL_SESSIONS
+from perfarray.conventions import CENSORED, CENSORED_AT, ITERATION, LEVELS, MARKS, SESSION, SEVERAL_SESSIONS, plural
 from perfarray.numerics.levels import count_repetitions
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.chunks import storable
 from perfarray.timings.metrics import for_each_metric
-from perfarray.timings.notes import with_notes
+from perfarray.timings.notes import Note, check, with_notes
 from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, resolve
+from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_count
 
 
@@ -58,7 +59,18 @@ def counts(
         coords={LEVEL: list(data.levels)},
         attrs=data.describe() | {"result": "counts"},
     )
-    return with_notes(result, *(note for note in data.notes if note.code != CENSORED))  # it counts, and flatters nobody
+    notes = (note for note in data.notes if note.code != CENSORED)  # it counts, and flatters nobody
+    return with_notes(result, *notes, checks=("unit_of_each",))
+
+
+@check("unit_of_each")
+def unit_of_each_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
+    """Return a note where no cell has two units, so that nothing can be compared or planned, with the remedy."""
+    if result["total"].isel({LEVEL: 0}).max() != 1:
+        return ()
+    unit = str(result.attrs["unit"])
+    text = f"One {unit} of each shows no spread between {plural(unit)}: there is no interval and no verdict. {more_units(result.attrs)}"
+    return (Note("single_unit", text, {"unit": unit}, aside=True),)
 
 
 def merge_level(times: Data, level: str) -> Data:

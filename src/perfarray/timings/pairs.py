@@ -16,9 +16,11 @@ from perfarray.conventions import BENCHMARK, CENSORED, COPIED, FORMAT, LEVELS, L
 from perfarray.timings.apply import Labels, is_chunked, take
 from perfarray.timings.censored import Bounds, ratio_bounds, stopped_note, without_limit
 from perfarray.timings.chunks import chunk_lengths, evenly_chunked
-from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, different_labels
+from perfarray.timings.comparable import align_sides, check_label, check_sides, check_systems, never_together
+from perfarray.timings.crossed import crossed_notes, label_name, paired_units, unit_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.resolve import Data, Timings, decline_zeros, resolve
+from perfarray.timings.units import one_process_note
 from perfarray.timings.validation import listed
 from perfarray.timings.validity import validity_notes
 from perfarray.timings.zeros import Positive, joined_notes
@@ -67,6 +69,20 @@ class Pair(NamedTuple):
         return self._replace(candidate=sides[0], baseline=sides[1], baselines=None)
 
     @property
+    def crossed(self) -> tuple[Note, ...]:
+        """Notes on levels that are crossed on either side."""
+        new, old = self.candidate.array, self.baseline.array
+        if self.baselines:  # all labels are on both sides: each is looked at beside the next
+            turned = np.roll(np.arange(new.sizes[self.dim]), 1)
+            old = new.isel({self.dim: turned}).assign_coords({self.dim: new.coords[str(self.dim)]})
+        return crossed_notes([new, old], self.candidate.levels)
+
+    @property
+    def unit_notes(self) -> tuple[Note, ...]:
+        """What is to be said of units that are taken as independent."""
+        return (*((self.candidate.selected,) if self.candidate.selected else ()), *self.crossed)
+
+    @property
     def shared(self) -> tuple[str, ...]:
         """The levels whose units are the same for every benchmark."""
         return self.candidate.shared
@@ -104,6 +120,7 @@ def resolve_pair(
     levels: str | Sequence[str] | None,
     paired: str | None = None,
     shared: str | Sequence[str] | None = None,
+    unit: str | None = None,
     positive: Positive | None = None,
     censored: str = "drop",
     keep: Sequence[str] = (),
@@ -112,8 +129,9 @@ def resolve_pair(
 ) -> Pair:
     """Split `times` at the label `baseline`, or match it with another timings object, by label on dims that are not levels.
 
-    `paired` matches the units of the outermost level; `keep` names coordinates of the baseline to keep besides its labels and the marks of
-    stopped runs and of copies that count. The other arguments are those of `resolve`.
+    `paired` matches the units of the outermost level; `unit` is the level whose repetitions are the sample, if not that. `keep` names
+    coordinates of the baseline to keep besides its labels and the marks of stopped runs and of copies that count. The other arguments are
+    those of `resolve`.
     """
     choose = partial(resolve, positive=positive, censored=censored, with_copies=with_copies, measured=measured)
     candidate = choose(times, metric, levels, shared=shared)
@@ -123,15 +141,23 @@ def resolve_pair(
     else:
         pair = _each_with_each(candidate, str(dim)) if baseline is EVERY else _split(candidate, baseline, dim)
     marks = (*((CENSORED,) if pair.baseline.bounded else ()), *((COPIED,) if with_copies else ()))
-    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks}
+    unit_names = map(label_name, pair.baseline.levels)
+    array, kept = pair.baseline.array, {*pair.baseline.array.dims, *keep, *marks, *unit_names}
     if dropped := [name for name in array.coords if name not in kept]:
         pair = pair._replace(baseline=pair.baseline._replace(array=array.reset_coords(dropped, drop=True)))
+    paired_by: dict[str, Hashable] = {}
     if paired is not None:
-        pair = match_units(pair, paired)
+        if paired != pair.candidate.levels[0]:
+            raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
+        (new, old), partners = paired_units(pair.candidate.array, pair.baseline.array, paired)
+        sides = pair.candidate._replace(array=new), pair.baseline._replace(array=old)
+        pair = pair._replace(candidate=sides[0], baseline=sides[1], notes=(*pair.notes, *partners))
+        paired_by = {"paired_by": "number" if unit_labels(pair.candidate.array, paired) is None else "label"}
     if is_chunked(pair.candidate.array) or is_chunked(pair.baseline.array):
         pair = _evenly_chunked(pair)
-    notes = (*pair.notes, *_without_sessions(times, pair)) if paired is None else pair.notes
-    return pair._replace(attrs=_describe(pair, baseline), notes=notes)
+    one_process = one_process_note(candidate, unit, pair.dim)
+    notes = (*pair.notes, *((one_process,) if one_process else ()), *(_without_sessions(times, pair) if paired is None else ()))
+    return pair._replace(attrs=_describe(pair, baseline) | paired_by, notes=notes)
 
 
 def _without_sessions(times: Data, pair: Pair) -> tuple[Note, ...]:
@@ -174,14 +200,14 @@ def _split(candidate: Timings, baseline: object, dim: str | None) -> Pair:
         raise ValueError(f"label {baseline!r} occurs {len(positions)} times along {dim!r}; labels must be unique")
     if len(labels) == 1:
         raise ValueError(f"nothing to compare with: {baseline!r} is the only label along {dim!r}")
-    array, differing = align_sides(array, nest, dim)
+    array, aligned = align_sides(array, nest, dim)
     rest_positions = np.array([position for position in range(len(labels)) if position != positions[0]])
     # Where the rest is one block, it is not copied.
     block = array.dims[0] == dim and positions[0] in (0, len(labels) - 1)
     rest = slice(rest_positions[0], rest_positions[-1] + 1) if block else rest_positions
     old, new = take(array, dim, positions[0]), take(array, dim, rest)
-    notes = (*candidate.notes, *differing, *check_label(array, positions[0], rest_positions, nest, dim))
-    notes = (*notes, *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
+    notes = (*check_label(array, positions[0], rest_positions, nest, dim, aligned), *candidate.notes)
+    notes = (*notes, *never_together(new, old, nest), *validity_notes(new, array.isel({dim: positions[0]}), dim, str(baseline)))
     return Pair(candidate._replace(array=new), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes)
 
 
@@ -190,11 +216,11 @@ def _each_with_each(candidate: Timings, dim: str) -> Pair:
     nest, labels = candidate.levels, _labels_compared(candidate.array, dim, candidate.levels)
     if len(labels) < 2:
         raise ValueError(f"nothing to compare: dim {dim!r} has the labels {listed(labels)}")
-    array, differing = align_sides(candidate.array, nest, dim)
+    array, aligned = align_sides(candidate.array, nest, dim)
     array = array if dim in array.coords else _relabelled(array, dim, dim, labels)
     names = np.array([str(label) if isinstance(label, str) else label for label in labels], dtype=object)
     old = _relabelled(array, dim, BASELINE, names)
-    notes = (*candidate.notes, *differing, *check_systems(array, nest, dim), *validity_notes(array, array, dim))
+    notes = (*check_systems(array, nest, dim, aligned), *candidate.notes, *validity_notes(array, array, dim))
     return Pair(candidate._replace(array=array), Timings(old, nest, {}, bounded=candidate.bounded), dim, (), notes, baselines=BASELINE)
 
 
@@ -290,7 +316,7 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
         several, label = listed(labels_along(old, name)), new.coords[name].values
         selection = f"of one of them ({label.item()!r})" if label.ndim == 0 else f"named by it along {listed(new.coords[name].dims)}"
         raise ValueError(f"the baseline has the labels {several} along {name!r} and the data are {selection}; select one of the baseline's")
-    new, old, differing = _of_one_label_each(new, old, candidate.levels)
+    new, old, aligned = _of_one_label_each(new, old, candidate.levels)
     unmatched: list[tuple[str, str]] = []
     for name in [name for name in new.dims if name in old.dims and name not in candidate.levels]:
         new_labels, old_labels = labels_along(new, name), labels_along(old, name)
@@ -307,8 +333,9 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
             new, old = new.sel({name: common}), old.sel({name: common})
         elif new_labels != old_labels:
             old = old.sel({name: new_labels})
-    checks = (*check_sides(new, old, candidate.levels, dim), *validity_notes(new, old, dim))
-    notes = (*joined_notes(candidate.notes, baseline.notes), *differing, *checks)
+    differing = check_sides(new, old, candidate.levels, dim, aligned)
+    differing = (*differing, *never_together(new, old, candidate.levels))
+    notes = (*differing, *joined_notes(candidate.notes, baseline.notes), *validity_notes(new, old, dim))
     if unmatched:
         names_with_side = listed(f"{label} ({side})" for label, side in unmatched)
         text = f"{len(unmatched)} labels are on one side only and are left out: {names_with_side}"
@@ -317,15 +344,12 @@ def _pair_of_objects(candidate: Timings, baseline: Timings, dim: str | None) -> 
     return Pair(candidate._replace(array=new), baseline._replace(array=old), dim, names, notes)
 
 
-def _of_one_label_each(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray, tuple[Note, ...]]:
-    """Remove the dims of which each side has one label, another one, as two reports of two machines have."""
+def _of_one_label_each(new: xr.DataArray, old: xr.DataArray, levels: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
+    """Remove the dims of which each side has one label, another one, as two reports of two machines have; name them."""
     names = [str(name) for name in new.dims if name in old.dims and name not in (*levels, BENCHMARK)]
     names = [name for name in names if new.sizes[name] == old.sizes[name] == 1 and labels_along(new, name) != labels_along(old, name)]
-    if not names:
-        return new, old, ()
-    sides = [(side, [labels_along(array, name)[0] for name in names]) for side, array in (("data", new), ("baseline", old))]
     first = dict.fromkeys(names, 0)
-    return new.isel(first), old.isel(first), (different_labels(names, sides),)
+    return new.isel(first), old.isel(first), names
 
 
 def _evenly_chunked(pair: Pair) -> Pair:
@@ -333,25 +357,6 @@ def _evenly_chunked(pair: Pair) -> Pair:
     new, old = evenly_chunked(pair.candidate.array), pair.baseline.array
     lengths = {dim: length for dim, length in chunk_lengths(new).items() if dim in old.dims and dim not in pair.candidate.levels}
     return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=evenly_chunked(old, lengths)))
-
-
-def match_units(pair: Pair, paired: str) -> Pair:
-    """Match the outermost units of both systems by label, or by position where there are no labels."""
-    if paired != pair.candidate.levels[0]:
-        raise ValueError(f"paired={paired!r} is not known; choose one of {listed(pair.candidate.levels[:1])}")
-    new, old = pair.candidate.array, pair.baseline.array
-    new_labels, old_labels = labels_along(new, paired), labels_along(old, paired)
-    if new_labels != old_labels:
-        old_set = set(old_labels)
-        common = [label for label in new_labels if label in old_set]
-        if not common:
-            raise ValueError(f"paired={paired!r}: the two systems have no {paired} in common")
-        alone = len(new_labels) + len(old_labels) - 2 * len(common)
-        new, old = new.sel({paired: common}), old.sel({paired: common})
-        if alone:
-            text = f"paired={paired!r}: {alone} units of one system have no partner and are left out"
-            pair = pair._replace(notes=(*pair.notes, Note("no_partner", text, {"level": paired, "units": alone})))
-    return pair._replace(candidate=pair.candidate._replace(array=new), baseline=pair.baseline._replace(array=old))
 
 
 def without_zeros_of_both(pair: Pair, positive: Positive) -> Pair:

@@ -54,6 +54,10 @@ BENCHMARKS = _words_in("benchmark bench program programme test workload kernel q
 # Words of names of remarks
 REMARKS = _words_in("comment comments note notes remark remarks message msg log description info warning warnings error errors output")
 
+# Words of names of moments; a `commit_time` is one, a `cpu_time` is none
+MOMENTS = _words_in("date datetime timestamp stamp when day epoch unix committed authored created started")
+OF_MOMENTS = _words_in("commit committer author start")
+
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zµμ]+|\d+|%")
 
 
@@ -118,6 +122,18 @@ def is_remark(name: str) -> bool:
     [True, True, False]
     """
     return not REMARKS.isdisjoint(_words(name))
+
+
+def is_moment(name: str) -> bool:
+    """Return whether a name is that of dates.
+
+    Examples
+    --------
+    >>> [is_moment(name) for name in ("date", "commitDate", "commit_time", "time", "cpu_time", "candidate")]
+    [True, True, True, True, False, False]
+    """
+    words = _words(name)
+    return not MOMENTS.isdisjoint(words) or words == ["time"] or ("time" in words and not OF_MOMENTS.isdisjoint(words))
 
 
 def _words(name: str) -> list[str]:

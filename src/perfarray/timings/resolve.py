@@ -1,15 +1,32 @@
 """What a timings object is: the metric it is asked about, its levels, its marked values."""
 
 from collections.abc import Hashable, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BETTER, CENSORED, CENSORED_AT, COPIED, LEVELS, LOWER, MARKS, METRIC, TIME, plural
+from perfarray.conventions import (
+    BETTER,
+    BINARY,
+    CENSORED,
+    CENSORED_AT,
+    COPIED,
+    FORMAT,
+    ITERATION,
+    LEVELS,
+    LOWER,
+    MARKS,
+    METRIC,
+    SESSION,
+    TIME,
+    plural,
+)
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.censored import CHOICES, Bounds, bounds_of, left_out_note, no_bounds, stopped_note, with_limits, without_limit
 from perfarray.timings.chunks import evenly_chunked
+from perfarray.timings.crossed import by_label, crossed_notes, unit_labels
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.values import check_direction, check_limits, direction_by_name, measurable
@@ -53,6 +70,16 @@ class Timings(NamedTuple):
         return stopped_note({"runs": self.n_stopped}, without_limit(self.array), self.better, consequence) if self.bounded else None
 
     @property
+    def crossed(self) -> tuple[Note, ...]:
+        """Notes on levels that are crossed, so that the outer units are not independent."""
+        return crossed_notes([self.array], self.levels)
+
+    @property
+    def unit_notes(self) -> tuple[Note, ...]:
+        """What is to be said of units that are taken as independent: one of an outer level was selected, or levels are crossed."""
+        return (*((self.selected,) if self.selected else ()), *self.crossed)
+
+    @property
     def units(self) -> str:
         """The unit of the values."""
         return str(self.array.attrs.get("units", "1"))
@@ -76,6 +103,7 @@ class Timings(NamedTuple):
         """Return the attrs of every result: the metric, the levels, the sampling unit, the numbers of values left out."""
         attrs: dict[str, Hashable] = {"metric": str(self.array.name or TIME), "levels": " ".join(self.levels), "unit": self.levels[0]}
         attrs |= {f"n_{mark}": number for mark, number in self.left_out.items()}
+        attrs |= {FORMAT: self.array.attrs[FORMAT]} if FORMAT in self.array.attrs else {}
         attrs |= {CENSORED: "bound"} if self.bounded else {CENSORED: "drop"} if CENSORED in self.left_out else {}
         return attrs | ({"left_out": " ".join(self.uncounted)} if self.uncounted else {})
 
@@ -121,8 +149,8 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
     elif metric not in times.data_vars:
         raise ValueError(f"metric {metric!r} not found; the Dataset has {listed(times.data_vars)}")
     array = times[metric]
-    if "shared_levels" in times.attrs and "shared_levels" not in array.attrs:
-        array = array.assign_attrs(shared_levels=times.attrs["shared_levels"])
+    of_dataset = {name: times.attrs[name] for name in ("shared_levels", FORMAT) if name in times.attrs}
+    array = array.assign_attrs(of_dataset | array.attrs) if of_dataset else array
     return _with_limit(times, array)
 
 
@@ -199,6 +227,9 @@ def resolve(
     selected = _selected_unit_note(outer[0], nest[0]) if outer else None
     marks = [mark for mark in (CENSORED, *(mark for mark in MARKS if mark != CENSORED)) if mark in array.coords]
     timings = _without_marks(array, nest, marks, censored, with_copies) if marks else Timings(array, nest, {})
+    if [level for level in LEVELS if level in nest] != [level for level in nest if level in LEVELS]:
+        # One number is one unit in all of the levels that now lie inside it.
+        timings = timings._replace(array=reduce(by_label, nest, timings.array))
     notes = (*hidden, *check_direction(array), *timings.notes)
     values = measurable(timings.array, any_size=any_size) if measured else timings.array
     notes = (*notes, *zeros_note(values, of_times=True)) if measured else notes
@@ -330,8 +361,11 @@ def check_levels(array: xr.DataArray | xr.Dataset, levels: str | Sequence[str] |
     names = check_names(levels, "levels")
     for level in names:
         check_dim(array, level, "level")
-    usual = [level for level in LEVELS if level in names]
-    if usual != [level for level in names if level in LEVELS]:
+    usual: list[str] = [level for level in LEVELS if level in names]
+    # Levels that are crossed may lie inside each other: sessions and binaries, and those whose units have labels.
+    crossed = [level for level in usual if level != ITERATION and (level in (BINARY, SESSION) or unit_labels(array, level) is not None)]
+    ranks = [0 if level in crossed else usual.index(level) for level in names if level in LEVELS]
+    if ranks != sorted(ranks):
         raise ValueError(f"levels={names} turns the nest inside out: levels go from the outside in, {tuple(usual)}")
     return names
 

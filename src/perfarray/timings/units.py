@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import EXECUTION
+from perfarray.conventions import EXECUTION, FORMAT, ITERATION, plural
 from perfarray.numerics.types import Mask
 from perfarray.timings.notes import Note, check, count_note
+from perfarray.timings.processes import several_processes
 from perfarray.timings.resolve import Timings
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.zeros import cell_names
@@ -60,22 +61,51 @@ def pool_above_unit(data: Timings, unit: str | None) -> Timings:
 
 
 def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
-    """Write what to do where cells rest on one unit; `unit` says whether the method has an argument `unit=`."""
-    outermost, *inner = str(attrs["levels"]).split()
-    if not inner:
-        return "measure more of them"
-    ways = [f'merge_level("{outermost}")', f"levels={tuple(inner)!r}", *([f'unit="{inner[0]}"'] if unit else [])]
-    return f"{', '.join(ways[:-1])} or {ways[-1]} take the repetitions inside it as independent, if they are"
+    """Write what to do where cells of a result rest on one unit, without a full stop at the end.
+
+    `unit` says whether the method has an argument `unit=`. Iterations of one execution are not proposed as units: where executions vary,
+    most of such verdicts on equal programs are false.
+    """
+    nest = str(attrs["levels"]).split()
+    outer = str(attrs.get("unit", nest[0]))
+    inner = tuple(nest[nest.index(outer) + 1 :])
+    is_process = outer in (EXECUTION, ITERATION) and FORMAT in attrs
+    ways = [several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"]
+    # `between=` is for formulas of means of two independent sides.
+    if attrs.get("result") == "compare" and attrs["method"] == "fieller" and not {"paired", "between"} & set(attrs):
+        ways.append("Or name earlier runs of these benchmarks: between=EARLIER")
+    if inner and inner[0] != ITERATION:
+        arguments = [f'merge_level("{outer}")', f"levels={inner!r}", *([f'unit="{inner[0]}"'] if unit else [])]
+        insides = f"{', '.join(arguments[:-1])} or {arguments[-1]} take the repetitions inside it as independent"
+        ways.append(f"{insides}: what {plural(outer)} vary by is then not in the answer")
+    return ". ".join(ways)
 
 
 def single_unit_note(result: xr.Dataset, consequence: str, where: Mask | None = None) -> Note | None:
-    """Return the note on cells that rest on one unit, the consequence and the remedy, for methods with an argument `unit=`."""
-    unit, outermost = str(result.attrs["unit"]), str(result.attrs["levels"]).split()[0]
-    remedy = more_units(result.attrs, unit=True) if unit == outermost else "measure more of them"
+    """Return the note on cells that rest on one unit, the consequence and the remedy."""
     single = result.variables["n"].values == 1 if where is None else where
     if not single.any():
         return None
-    return cells_note("single_unit", f"{{cells}} rest on one {unit}: {consequence}; {remedy}", result["n"], single)
+    text = f"{{cells}} rest on one {result.attrs['unit']}: {consequence}. {more_units(result.attrs, unit=True)}"
+    return cells_note("single_unit", text, result["n"], single)
+
+
+# Code of the note on iterations that are taken as independent although the data tell their executions
+ONE_PROCESS = "one_process"
+
+
+def one_process_note(data: Timings, unit: str | None, compared: str | None) -> Note | None:
+    """Return the note on verdicts that rest on iterations of one execution, or of several that are not told apart."""
+    array = data.array
+    if (unit or data.levels[0]) != ITERATION or array.sizes.get(ITERATION, 1) == 1:
+        return None
+    if EXECUTION not in array.dims or compared == EXECUTION:
+        return None
+    text = (
+        "Iterations are taken as independent, and those of one execution are not. What executions vary by is in no interval: "
+        f"equal programs then get verdicts in most cases. {several_processes(str(array.attrs.get(FORMAT)))}"
+    )
+    return Note(ONE_PROCESS, text, {"executions": array.sizes[EXECUTION]})
 
 
 # The checks of the number of units, and of cells without values
@@ -90,8 +120,7 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     single_unit, no_value, no_spread = (n == 1) & np.isnan(lower), n == 0, (lower == upper) & (n > 1)
     if not (single_unit | no_value | no_spread).any():
         return ()
-    outermost = str(result.attrs["levels"]).split()[0]
-    single = f"{{cells}} rest on one {outermost}: their limits are NaN, since one unit shows no spread; {more_units(result.attrs)}"
+    single = f"{{cells}} rest on one {result.attrs['unit']}: their limits are NaN, since one shows no spread. {more_units(result.attrs)}"
     constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
     cases = (
         ("single_unit", single, single_unit),

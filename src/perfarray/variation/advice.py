@@ -9,6 +9,7 @@ from perfarray.numerics.types import Floats
 from perfarray.timings.validation import listed
 
 NO_PLAN = "no plan: the pilot has one unit, or no variation at any level"
+NO_GOAL = "no plan: {level} is the only level, and nothing lies inside it. Give half_width= or budget="
 # Where equation 14 has no finite count.
 NO_OUTER = "the pilot shows no variation between {level}s beyond that inside them: the more in each the better; give budget= or half_width="
 FEW = 5  # counts below this are small, says section 6.1

@@ -14,7 +14,7 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.pairs import labels_along
 from perfarray.timings.resolve import Data, resolve
-from perfarray.timings.units import NOT_MEASURED
+from perfarray.timings.units import NOT_MEASURED, more_units
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import cell_names
 from perfarray.variation.numerics.carriers import carriers
@@ -144,7 +144,7 @@ def variance_components(
         | {"result": "variance_components", "method": method, "negative": negative, "limits": limits}
         | {"confidence_level": confidence, "interval_method": JACKKNIFE if limits == "jackknife" else INTERVALS[method]},
     )
-    return with_notes(result, *data.notes, checks=("components",))
+    return with_notes(result, *data.notes, *data.crossed, checks=("components",))
 
 
 @lru_cache(maxsize=32)
@@ -223,7 +223,7 @@ def component_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     counts, squares, variance = (result.variables[name].values for name in ("repetitions", "level_variance", "variance"))
     single, empty = counts[..., 0] == 1, np.isnan(counts[..., -1])
     outermost = str(result.attrs["levels"]).split()[0]
-    alone = f"{{cells}} rest on one {outermost}: its component and the standard error are NaN; measure more of them"
+    alone = f"{{cells}} rest on one {outermost}: its component and the standard error are NaN. {more_units(result.attrs)}"
     cases = count_note("single_unit", alone, single), count_note("no_value", NOT_MEASURED, empty), _carriers_note(result, outermost)
     if result.attrs["method"] == "anova":
         two = f"{{cells}} rest on two {plural(outermost)}: leaving out one leaves no variance, and limits are those of normal effects"

@@ -12,15 +12,16 @@ from perfarray.conventions import BENCHMARK
 from perfarray.numerics.levels import count_repetitions, reduced, unit_means
 from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
-from perfarray.numerics.types import Floats, Mask, Texts
+from perfarray.numerics.types import Floats, Mask, Texts, same_text
 from perfarray.timings.across import PRIORS, apply_over_suite
 from perfarray.timings.apply import LEVEL, Output, apply, by_blocks, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data
+from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_choice
-from perfarray.variation.advice import CHEAP, FEW, MANY, NO_OUTER, NO_PLAN, advice_on_nest
+from perfarray.variation.advice import CHEAP, FEW, MANY, NO_GOAL, NO_OUTER, NO_PLAN, advice_on_nest
 from perfarray.variation.components import LIMITS
 from perfarray.variation.costs import ITERATIONS, PRICE
 from perfarray.variation.numerics.allocation import ROUNDING, Goal, price, so_far, variance_of_mean
@@ -269,7 +270,7 @@ def _plan_cells(pilot: _Pilot, goal: Goal, levels: tuple[str, ...]) -> tuple[np.
     return (
         plan.repetitions, plan.unrounded, merged, already, more, plan.cost, np.where(pilot.n == 0, np.nan, plan.least_budget), half_width,
         *half_width_limits(top, below, evidence, goal), np.where(np.isnan(units), np.nan, with_pilot), plan.default_half_width,
-        best, default, pilot.n, _advice(plan, pilot, already, merged, levels),
+        best, default, pilot.n, _advice(plan, pilot, already, merged, levels, goal),
     )  # fmt: skip
 
 
@@ -340,8 +341,10 @@ def _of_ratio(new: _Pilot, old: _Pilot) -> _Pilot:
     return _Pilot(variance, candidate, new.cost + old.cost, total, n, unit_variance, df)
 
 
-def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...]) -> Texts:
+def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tuple[str, ...], goal: Goal) -> Texts:
     lower, no_outer = len(levels) - 1, NO_OUTER.format(level=levels[0])
+    if not lower and goal.budget is None and goal.half_width is None:
+        return same_text(NO_GOAL.format(level=levels[0]), plan.cost.shape)
     inside = so_far(np.multiply, inside_unit(plan.repetitions)) * pilot.cost
     share = inside[..., -1] / reduced(np.add, inside) if lower else np.ones(plan.cost.shape)
     unplanned = np.isnan(plan.repetitions[..., 1:] if lower else plan.cost[..., None]).any(axis=-1)
@@ -365,8 +368,9 @@ def _advice(plan: Plan, pilot: _Pilot, already: Floats, merged: Mask, levels: tu
 def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Count the cells without a plan, by reason."""
     n, outermost = result.variables["n"].values, str(result.attrs["levels"]).split()[0]
-    remedy = "which shows no spread; measure a few, or name the levels inside it with levels="
+    remedy = f"which shows no spread. {more_units(result.attrs)}"
     nothing = "{cells} have no plan: no variation at any level (look at the clock's resolution)"
+    no_goal = len(str(result.attrs["levels"]).split()) == 1 and {"budget", "half_width_wanted"}.isdisjoint(result.attrs)
     counts, unrounded = (result.variables[name].transpose(..., LEVEL).values for name in ("repetitions", "unrounded"))
     planned = ~np.isnan(counts).all(axis=-1)
     endless = ~planned & np.isinf(unrounded).any(axis=-1)
@@ -374,5 +378,6 @@ def plan_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         count_note("no_value", "{cells} have no plan: nothing was measured", n == 0),
         count_note("single_unit", f"{{cells}} have no plan: they rest on one {outermost}, {remedy}", n == 1),
         count_note("no_outer_variation", f"{{cells}} have no best counts: {NO_OUTER.format(level=outermost)}", endless),
-        count_note("no_variation", nothing, ~planned & (n > 1) & ~endless),
+        count_note("no_goal", f"{{cells}} have {NO_GOAL.format(level=outermost)}", (n > 1) & no_goal),
+        count_note("no_variation", nothing, ~planned & (n > 1) & ~endless & (not no_goal)),
     )

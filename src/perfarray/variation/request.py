@@ -90,7 +90,7 @@ def systems(
         if paired is not None:
             raise ValueError(f"paired={paired!r} matches the units of two systems; name the baseline too")
         timings = resolve(times, metric, levels, positive=positive)
-        return Systems((timings,), timings.describe(), timings.notes, {})
+        return Systems((timings,), timings.describe(), (*timings.notes, *timings.crossed), {})
     if levels is None and isinstance(baseline, xr.DataArray | xr.Dataset):
         nests = [resolve(side, metric, None).levels for side in (times, baseline)]
         if nests[0] != nests[1]:
@@ -101,7 +101,9 @@ def systems(
     stated = (LOOPS, price_of(ITERATION), *(price_of(str(name)) for name in times.dims))
     pair = resolve_pair(times, baseline, dim=dim, metric=metric, levels=levels, paired=paired, positive=positive, keep=stated)
     by_label = pair.dim is not None and not isinstance(baseline, xr.DataArray | xr.Dataset)
-    return Systems((pair.candidate, pair.baseline), dict(pair.attrs), pair.notes, {str(pair.dim): baseline} if by_label else {})
+    return Systems(
+        (pair.candidate, pair.baseline), dict(pair.attrs), (*pair.notes, *pair.crossed), {str(pair.dim): baseline} if by_label else {}
+    )
 
 
 def check_affordable(least: xr.DataArray, budget: float, min_units: int, outermost: str, cost_units: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, SECONDS
+from perfarray.conventions import BENCHMARK, BINARY, SECONDS
 from perfarray.numerics.moderated import moderate_components
 from perfarray.numerics.nested_anova import nested_anova
 from perfarray.numerics.types import Floats
@@ -15,6 +15,7 @@ from perfarray.timings.across import PRIORS, Weights, name_suites
 from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.dependence import dependence_note
 from perfarray.timings.metrics import for_each_metric
+from perfarray.timings.movement import together_notes
 from perfarray.timings.notes import Note, check, count_note, with_notes
 from perfarray.timings.resolve import Data, Timings, check_dim, check_names, shared_levels
 from perfarray.timings.units import cells_note
@@ -37,7 +38,7 @@ from perfarray.variation.numerics.suite_pilot import (
 )
 from perfarray.variation.request import BUDGET_FACTOR, FACTORS, check_affordable, check_goal, describe_goal, systems
 
-BINARY = "binary"  # the level whose units serve every benchmark unless something else is said
+AUTO = "auto"  # builds, where there are any
 NO_PLAN = "no plan: the pilot has one unit, no variation at any level, or too little to spend"
 
 
@@ -55,7 +56,7 @@ def plan_suite(
     assurance: float | None = 0.5,
     across: str = BENCHMARK,
     weights: Weights | None = None,
-    shared: str | tuple[str, ...] | None = BINARY,
+    shared: str | tuple[str, ...] | None = AUTO,
     correlation: float | None = None,
     paired: str | None = None,
     min_units: int = 5,
@@ -87,12 +88,13 @@ def plan_suite(
         The weight of each benchmark in the geometric mean, not negative, by label of `across` or in their order. Only ratios matter; 0
         leaves a benchmark out. Default: equal weights.
     shared : str or tuple of str, optional
-        The outermost level, whose units serve every benchmark, or several from the outside in: with `("binary", "session")` a session also
-        runs all benchmarks, and its price is paid once. None, or timings without the level `binary` (pyperf, JMH): benchmarks share
-        nothing but the budget, and each has a number of executions of its own.
+        The outermost level, whose units serve every benchmark, in the pilot too, or several from the outside in: with
+        `("binary", "session")` a session also runs all benchmarks, and its price is paid once. None: benchmarks share nothing but the
+        budget, and each has a number of executions of its own. "auto": builds will be shared, and those of the pilot were where
+        `attrs["shared_levels"]` says so; without the level `binary` (pyperf, JMH) nothing is.
     correlation : float, optional
-        Of a unit's effects between benchmarks, 0 to 1. Default: what the pilot shows, where its units are shared by the benchmarks
-        (`attrs["shared_levels"]`); else 0, and the attr `benchmarks` of the result says that independence was assumed.
+        Of a unit's effects between benchmarks, 0 to 1. Default: what the pilot shows, where its units are shared by the benchmarks; else
+        0, the attr `benchmarks` of the result says that independence was assumed, and a note says where units move together.
     paired : str, optional
         The outermost level, where unit j of the candidate and unit j of the baseline are a pair (built or run side by side): both
         systems get the same units, planned by the variance of the pairs' difference. A pair costs what both its units cost.
@@ -154,7 +156,8 @@ def plan_suite(
     prices, stated = system.prices(costs, baseline_costs, SECONDS)
     arrays = [side.array for side in sides]
     prices = [_over_benchmarks(price, array[across], served) for price, array in zip(prices, arrays, strict=True)]
-    in_pilot = [len(list(takewhile(shared_levels(side, None).__contains__, served))) for side in sides]
+    declared = None if shared == AUTO or correlation is not None else served
+    in_pilot = [len(list(takewhile(shared_levels(side, declared).__contains__, served))) for side in sides]
     sharing = tuple(Sharing(len(served), number, correlation) for number in in_pilot)
     labels = arrays[0][across].values
     shares = weighing.shares_of(labels)
@@ -178,7 +181,8 @@ def plan_suite(
     if goal.budget is not None and not any(map(is_chunked, arrays)):
         check_affordable(result["least_budget"], goal.budget, goal.min_units, nest[0], SECONDS)
     mixed = name_suites(result, arrays[0], arrays[0].notnull().any(nest), across)
-    all_notes = (*system.notes, *weighing.notes, stated, mixed, dependence_note(sides, paired is not None))
+    assumed = () if correlation is not None or shared == () or min(in_pilot) else together_notes(sides, across, paired is not None)
+    all_notes = (*system.notes, *weighing.notes, stated, mixed, *assumed, dependence_note(sides, paired is not None))
     return with_notes(result, *all_notes, checks=("suite_plans",))
 
 
@@ -187,7 +191,7 @@ def _check_shared(data: Timings, across: str, shared: str | tuple[str, ...] | No
     check_dim(data.array, across)
     if across in data.levels:
         raise ValueError(f"across={across!r} is a level of the nest {data.levels}; benchmarks lie along a dim that is not")
-    named = () if shared == BINARY and BINARY not in data.levels else shared
+    named = () if shared in (AUTO, BINARY) and BINARY not in data.levels else BINARY if shared == AUTO else shared
     if named is None or len(named) == 0:
         for name, value in of_shared.items():
             if value is not None:

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from perfarray.numerics.intervals import ONE_PIECE, Ratio, cut_to_positive, fieller, quotient, ratio_df, ratio_of, t_quantile, welch_df
 from perfarray.numerics.levels import UnitSummary, mean_of_measured
-from perfarray.numerics.moderated import moderated_ratio
+from perfarray.numerics.moderated import fit_prior, moderated_ratio
 from perfarray.numerics.searching import first_reached
 from perfarray.numerics.types import Floats, Mask
 
@@ -163,7 +163,7 @@ def grown(new: Floats, old: Floats, paired: bool, rule: Rule) -> Growing:
 def _grown_of_suite(new: Floats, old: Floats, means: tuple[Floats, Floats], paired: bool, start: int) -> Growing:
     """Return the same by Stein's rule, the errors of all pilots moderated together."""
     counts = np.arange(1.0, new.shape[-1] + 1)
-    pilot, df, _ = moderated_ratio(new[..., :start], old[..., :start], paired=paired, df_rule="satterthwaite")
+    pilot, df, _ = moderated_ratio(new[..., :start], old[..., :start], paired=paired, df_rule="satterthwaite", fit=fit_prior)
     share = np.where((counts >= start) & (pilot.n == start)[..., None] & ~np.isnan(means[0] + means[1]), start / counts, np.nan)
     numerator, denominator = (
         UnitSummary(mean, side.variance[..., None] * share, counts * share / share)

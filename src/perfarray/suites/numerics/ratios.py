@@ -13,7 +13,7 @@ from perfarray.numerics.bootstrap import Draws
 from perfarray.numerics.bootstrap_limits import influence_of, limits_of, one_sided, percentile_family
 from perfarray.numerics.intervals import t_probability, t_quantile
 from perfarray.numerics.levels import UnitSummary, summarise_units
-from perfarray.numerics.moderated import fit_prior, moderate
+from perfarray.numerics.moderated import fit_robust_prior, moderate
 from perfarray.numerics.random import BENCHMARKS, Streams
 from perfarray.numerics.suite import (
     Sides,
@@ -121,7 +121,7 @@ def _moderated(contributions: UnitSummary) -> Floats:
     """
     n = contributions.n
     sides = list(zip(np.split(contributions.variance * n, 2, axis=-1), np.split(n - 1, 2, axis=-1), strict=True))
-    prior = fit_prior(*sides)
+    prior = fit_robust_prior(*sides)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.concatenate([moderate(*side, prior, index) for index, side in enumerate(sides)], axis=-1) / n
 
