@@ -204,7 +204,7 @@ def explain_variation(
     (2.0, 1.0)
     """
     generator = np.random.default_rng(list(key_of(rng)))
-    check_choice(model, "model", MODELS)
+    choice = _choice(model, formula, groups, random, reml, int(generator.integers(2**31)))
     check_confidence_level(confidence_level)
     check_share(test_size, "test_size", example="0.3")
     if splits is not None and folds is not None:
@@ -221,7 +221,9 @@ def explain_variation(
     columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
     columns += [] if parsed is None else names_in(parsed.codes())
     groups, group_notes = _groups(table, groups, columns, responses)
-    choice = _choice(model, formula, groups, random, reml, int(generator.integers(2**31)))
+    choice = choice._replace(groups=groups)
+    if model == "mixed" and groups is None and not choice.effects:
+        raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
     effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
     check_columns(table, effects)
     _check_rows(table, [*effects, *columns])
@@ -252,11 +254,10 @@ def explain_variation(
 
 
 def _choice(model: str, formula: str | None, groups: str | None, random: str | Sequence[str], reml: bool, seed: int) -> ModelChoice:
+    check_choice(model, "model", MODELS)
     effects = check_names(random, "random") if random else ()
     if formula is not None and model == "boosting":
         raise ValueError("a formula is for model='ols', 'gamma' or 'mixed'; boosting takes predictors=")
-    if model == "mixed" and groups is None and not effects:
-        raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
     if effects and model != "mixed":
         raise ValueError(f"random={listed(effects)} is for model='mixed'")
     return ModelChoice(model, groups, effects, reml, seed)
