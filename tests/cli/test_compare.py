@@ -1,6 +1,7 @@
 """`perfarray compare` and `perfarray demo`: what they print, exit codes, errors of one line."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -247,7 +248,26 @@ class TestOptions:
 
     def test_notes_name_options(self):
         path = write_rows("old.csv", "benchmark,time,energy", [row for time in OLD for row in (f"a,{time},", f"b,,{time}")])
-        assert "have 'energy' (choose it with --metric)" in run("compare", path, path).stderr
+        assert "have 'energy' (choose it with --metric)" in run("compare", path, path, "--metric", "time").stderr
+
+    def test_every_benchmark_is_judged_in_its_metric(self):
+        """What has no time is judged by what it has on both sides; --metric chooses one, or several; a name may hold a comma."""
+        sides = []
+        for side, factor in (("old", 1.0), ("new", 1.5)):
+            rows = [row for time in OLD for row in (f"a,{time},,", f"b,,{factor * time},", f"c,{time},{factor * time},")]
+            rows += [f"d,,,{time}" for time in OLD if side == "old"]
+            sides.append(write_rows(f"{side}.csv", 'benchmark,time,energy,"heat, W"', rows))
+        judged = json.loads(run("compare", *sides, "--output", "json", code=1).stdout)["benchmarks"]
+        assert [(row["metric"], row["benchmark"]) for row in judged if row["n"] > 0] == [("time", "a"), ("time", "c"), ("energy", "b")]
+        assert [row["verdict"] for row in judged if row["n"] > 0][-1] == "slower"
+        told = run("compare", *sides, code=1)
+        assert "choose it with" not in told.stderr
+        assert re.search(r"energy +b .* slower", told.stdout)
+        assert run("compare", *sides, "--metric", "time").stdout.count("slower")
+        both = json.loads(run("compare", *sides, "--metric", "time,energy", "--output", "json", code=1).stdout)["benchmarks"]
+        assert [row["verdict"] for row in both if row["metric"] == "energy" and row["n"] > 0] == ["slower", "slower"]
+        assert "metric 'heat, W' not found" in run("compare", *sides, "--metric", '"heat, W"', code=2).stderr
+        assert "metric 'heat' not found" in run("compare", *sides, "--metric", "heat,time", code=2).stderr
 
     def test_version_and_help(self):
         """The version is the package's; the help states the exit codes."""

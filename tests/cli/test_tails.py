@@ -42,11 +42,28 @@ def test_the_answer_says_what_was_compared_and_that_iterations_are_few():
 
 
 @pytest.mark.usefixtures("sides")
-@pytest.mark.parametrize("statistic", ["p0", "p100", "p", "max", "99"])
+@pytest.mark.parametrize("statistic", ["p0", "p100", "p", "maxi", "99"])
 def test_other_statistics_are_refused(statistic):
     told = run(*COMMAND, statistic, code=2).stderr
     assert statistic in told
     assert "p99" in told
+
+
+@pytest.mark.parametrize(("statistic", "share"), [("min", 0.0), ("minimum", 0.0), ("max", 1.0), ("maximum", 1.0)])
+def test_extremes_of_the_iterations(sides, statistic, share):
+    """The smallest or largest iteration of each execution is its value; executions are compared as means are."""
+    extremes = {name: np.quantile(values, share, axis=1).mean() for name, values in sides.items()}
+    (row,) = as_json(*COMMAND, statistic)["benchmarks"]
+    assert row["estimate"] == pytest.approx(extremes["new"] / extremes["old"])
+
+
+def test_extremes_of_unequal_numbers_are_named():
+    """More iterations have an extreme that lies farther out: the heading says so where their numbers differ."""
+    for name, iterations in (("old.csv", 4), ("new.csv", 9)):
+        rows = [f"{process},{n},{10 + process + n}" for process in range(3) for n in range(iterations)]
+        write_rows(name, "execution,iteration,time", rows)
+    told = one_line(run("compare", "old.csv", "new.csv", "--statistic", "min").stdout)
+    assert "executions have 4 to 9 iterations" in told
 
 
 def test_one_level_has_no_percentile():

@@ -228,6 +228,97 @@ def test_limits_know_groups():
     assert width[2] < 0.5 * width[1]
 
 
+class TestMachines:
+    """Rows of one machine are on one side of every split, unless the caller says so."""
+
+    @staticmethod
+    def runs(seed: int, machines: int = 30, settings: int = 4) -> pd.DataFrame:
+        """Return several rows a machine, with a number of each machine as the response that nothing explains."""
+        chance = np.random.default_rng(seed)
+        row = np.repeat(np.arange(machines), settings)
+        columns = {"machine": [f"host{n}" for n in row], "setting": np.tile([f"s{n}" for n in range(settings)], machines)}
+        columns |= {"clock": chance.uniform(1, 4, machines)[row], "memory": chance.uniform(8, 64, machines)[row]}
+        return pd.DataFrame(columns | {"speed": np.exp(chance.standard_normal(machines))[row]})
+
+    @pytest.mark.parametrize("keywords", [{}, {"folds": 6}, {"model": "ols"}, {"model": "mixed"}])
+    def test_noise_of_machines_explains_nothing(self, keywords):
+        """Nothing predicts a machine that the fit did not see; rows of machines on both sides say that all is explained."""
+        tables = [self.runs(seed) for seed in range(3)]
+        if keywords == {"model": "mixed"}:
+            with pytest.raises(ValueError, match=r"model='mixed' cannot be fitted to \d+ rows \(Singular matrix\)"):
+                tables[0].perf.explain_variation(response="speed", rng=1, **keywords)
+            chance = np.random.default_rng(9)
+            tables = [table.assign(speed=table["speed"] * np.exp(0.01 * chance.standard_normal(120))) for table in tables]
+        results = [table.perf.explain_variation(response="speed", rng=1, **keywords).to_dataset() for table in tables]
+        assert [result.attrs["better_than_mean"] for result in results] == [0, 0, 0]
+        assert results[0].attrs["groups"] == "machine"
+        assert results[0].attrs["n_test_units"] <= 30
+        by_row = tables[0].perf.explain_variation(response="speed", groups=None, rng=1).to_dataset()
+        assert (by_row.attrs["better_than_mean"], by_row.attrs["groups"]) == (1, "none")
+
+    def test_machines_in_the_index(self):
+        """The index names machines by its name, also among others, or as texts without a name."""
+        table = self.runs(1)
+        expected = table.perf.explain_variation(response="speed", rng=1).to_dataset()
+        without = table.drop(columns="machine")
+        for index in (["machine"], ["machine", "setting"]):
+            indexed = table.set_index(index, drop=index == ["machine"])
+            xr.testing.assert_identical(indexed.perf.explain_variation(response="speed", rng=1).to_dataset(), expected)
+        unnamed = without.set_axis(table["machine"].tolist())
+        xr.testing.assert_identical(unnamed.perf.explain_variation(response="speed", rng=1).to_dataset(), expected)
+
+    def test_one_row_a_machine_stands_alone(self):
+        """Where no machine is repeated, or where machines explain, rows are units."""
+        table = made(40, 7)
+        assert least_squares(table).to_dataset().attrs["groups"] == "none"
+        result = self.runs(2).perf.explain_variation(response="speed", model="ols", predictors=["machine"], rng=1)
+        assert (result.to_dataset().attrs["groups"], result.correlation) == ("none", pytest.approx(1))
+
+    def test_machines_that_nobody_names(self):
+        """Without names of machines, rows that repeat the hardware get a note, as do machines with several labels of a group."""
+        table = self.runs(3)
+        with pytest.warns(perfarray.PerfarrayWarning, match=r"120 of 120 rows have the hardware of another row \('clock', 'memory'\)"):
+            table.drop(columns="machine").perf.explain_variation(response="speed", rng=1)
+        with pytest.warns(UserWarning, match="30 machines have rows with several labels of 'setting'") as caught:
+            least_squares(table, response="speed", predictors=["clock"], groups="setting")
+        assert caught[0].message.notes[0].code == "machines_on_both_sides"
+        table.drop(columns="machine").perf.explain_variation(response="speed", groups=None, rng=1)
+
+    def test_too_few_machines(self):
+        """A split needs two machines, a fold each one; fewer than six tested give no limits of the influence."""
+        with pytest.raises(ValueError, match="'machine' has 1 label in 8 rows; a test needs 2 or more.*groups=None"):
+            self.runs(4, 1, 8).assign(speed=range(1, 9), n=range(8)).perf.explain_variation(response="speed", predictors=["n"])
+        with pytest.raises(ValueError, match="'machine' has 3 labels in 12 rows; a test needs 5 or more.*Give fewer folds="):
+            least_squares(self.runs(5, 3), response="speed", predictors=["clock"], folds=5)
+        with pytest.warns(UserWarning, match="4 machines were tested, too few"):
+            least_squares(self.runs(6, 4), response="speed", predictors=["clock"], folds=2)
+
+
+def test_the_table_has_every_predictor_and_the_correlation_once():
+    """A row a predictor, also without influence, with standardised coefficients; the correlation and what is left out stand below."""
+    table = made(80, 33).assign(constant=1.0)
+    table["flag -O3"] = table["cores"] > 8
+    model = least_squares(table, predictors=["cores", "os", "cpu_mhz", "constant", "flag -O3"], splits=1)
+    shown = model.table()
+    assert shown.index.tolist() == model.to_dataset()["predictor"].values.tolist() == ["cores", "os", "cpu_mhz", "flag -O3"]
+    assert shown.columns.tolist() == ["influence", "permuting adds", "standardised coefficient"]
+    assert repr(shown).count("correlation") == 1
+    assert "left out (constant, empty, copies, or labels of rows): constant" in repr(shown)
+    result = model.to_dataset()
+    spread = np.log(table["relative_variation"]).std()
+    scale = table["cores"].std() / spread
+    for end in ("", "_lower", "_upper"):
+        expected = scale * result[f"coefficient{end}"].sel(term="cores").item()
+        name = f"standardized{end or '_coefficient'}"
+        assert result[name].sel(predictor="cores").item() == pytest.approx(expected)
+    systems = pd.get_dummies(table["os"])[["linux", "windows"]].to_numpy(dtype=float)
+    weights = result["coefficient"].sel(term=["os = linux", "os = windows"]).values
+    of_systems = result["standardized_coefficient"].sel(predictor="os").item()
+    assert of_systems == pytest.approx((systems @ weights).std(ddof=1) / spread)
+    levels = TestLevels.explained(TestLevels.nested(40, 2), formula="levels ~ C(cores)", predictors=None).table()
+    assert levels.index.get_level_values("term").unique().tolist() == ["Intercept", *(f"cores = {n}.0" for n in (1, 2, 3))]
+
+
 def test_mixed_model_knows_families():
     """Where every family has the same cores, REML is nested analysis of variance of the residuals from the slope inside families."""
     chance = np.random.default_rng(3)
@@ -257,7 +348,8 @@ def test_mixed_model_knows_families():
 )
 def test_crossed_effects_agree_with_lme4(golden, name, formula, random):
     case = next(case for case in golden("varcomp_crossed")["cases"] if case["name"] == name)
-    model = pd.DataFrame(case["input"]).perf.explain_variation(model="mixed", formula=formula, random=random, splits=1, rng=1)
+    options = {"model": "mixed", "formula": formula, "random": random, "groups": None}
+    model = pd.DataFrame(case["input"]).perf.explain_variation(**options, splits=1, rng=1)
     expected = case["output"]["lme4_REML"]
     variances = model.to_dataset()["variance"].to_series()
     assert variances["residual"] == pytest.approx(expected["variances"]["Residual"], rel=1e-4)
@@ -274,7 +366,7 @@ def test_near_copies_inflate_the_correlation():
     variation = np.exp(chance.standard_normal(40)[family] + 0.1 * chance.standard_normal(320))
     clocks = chance.uniform(2000, 4000, 40)[family]
     table = pd.DataFrame({"relative_variation": variation, "cpu_mhz": clocks, "family": [f"f{n}" for n in family]})
-    at_random = table.perf.explain_variation(predictors=["cpu_mhz"], splits=1, rng=1)
+    at_random = table.perf.explain_variation(predictors=["cpu_mhz"], groups=None, splits=1, rng=1)
     apart = table.perf.explain_variation(predictors=["cpu_mhz"], groups="family", folds=5, rng=1).to_dataset()
     assert at_random.to_dataset().attrs["n_test_copies"] == at_random.to_dataset().attrs["n_test"]
     # Between families the variance is 1, within them 0.01: no prediction is better than sqrt(1 / 1.01). A leaf holds 11 rows, of two
@@ -319,7 +411,8 @@ def test_the_log_of_a_column_is_not_its_name():
     table["log_variation"] = np.log(table["relative_variation"])
     zero = int((table["logical_cores"] == 0).sum())
     assert least_squares(table, "log_variation ~ logical_cores", splits=1).to_dataset().attrs["n"] == 60
-    attrs = least_squares(table, "log_variation ~ np.log(logical_cores)", splits=1).to_dataset().attrs
+    with pytest.warns(UserWarning, match=rf"{zero} of 60 rows lack a predictor.*'logical_cores' \({zero} of 60\)"):
+        attrs = least_squares(table, "log_variation ~ np.log(logical_cores)", splits=1).to_dataset().attrs
     assert (attrs["n"], attrs["n_incomplete"]) == (60 - zero, zero)
 
 
@@ -328,11 +421,13 @@ def test_columns_without_information_are_left_out():
     table = made(80, 6).assign(constant=1.0, empty=np.nan, copied=lambda t: t["cores"], half=lambda t: t["cores"] / 2)
     table["flag -a"] = table["cores"] > 8
     table["flag -b"] = table["cores"] <= 8
-    linear = least_squares(table, predictors=None, splits=1).to_dataset()
+    with pytest.warns(UserWarning, match="rows lack a predictor.*'memory_gb'"):
+        linear = least_squares(table, predictors=None, splits=1).to_dataset()
     assert set(linear.attrs["left_out"].split(", ")) >= {"constant", "empty", "copied", "half", "flag -b"}
     trees = table.perf.explain_variation(splits=1, rng=1).to_dataset()
     assert set(trees.attrs["left_out"].split(", ")) == {"constant", "empty", "copied"}
-    assert "flag -a" not in least_squares(table, predictors="environment", splits=1).influence
+    with pytest.warns(UserWarning, match="rows lack a predictor.*'memory_gb'"):
+        assert "flag -a" not in least_squares(table, predictors="environment", splits=1).influence
     assert least_squares(table, predictors="flags", splits=1).influence.index.tolist() == ["flag -a"]
 
 
@@ -340,7 +435,11 @@ def test_gaps_are_considered_before_copies():
     """A column that is constant in the rows without gaps is left out, as it is from a table of these rows."""
     table = made(40, 28).assign(half=lambda t: np.where(np.arange(40) < 25, t["cpu_mhz"], np.nan))
     table["late"] = np.where(np.arange(40) < 25, 1.0, 2.0)
-    result = least_squares(table, predictors=["half", "late"], splits=1).to_dataset()
+    with pytest.warns(perfarray.PerfarrayWarning) as caught:
+        result = least_squares(table, predictors=["half", "late"], splits=1).to_dataset()
+    (note,) = caught[0].message.notes
+    values = {"rows": 15, "of": 40, "predictors": ["half"], "lacking": [15]}
+    assert (note.code, dict(note.values)) == ("incomplete_predictors", values)
     assert result["predictor"].values.tolist() == ["half"]
     assert (result.attrs["left_out"], result.attrs["n"]) == ("late", 25)
 
@@ -391,9 +490,10 @@ def test_collinear_terms_have_no_coefficients():
 
 
 def test_terms_are_written_by_the_names_of_columns():
+    """A term is the name of its column, with a label beside it; not the code of the formula."""
     table = made(40, 27).rename(columns={"cpu_mhz": 'flag -DN="x y"'})
     model = least_squares(table, predictors=["cores", "os", 'flag -DN="x y"'], splits=1)
-    assert model.to_dataset()["term"].values.tolist()[:4] == ["Intercept", "C(os)[T.linux]", "C(os)[T.windows]", "cores"]
+    assert model.to_dataset()["term"].values.tolist()[:4] == ["Intercept", "os = linux", "os = windows", "cores"]
     assert 'flag -DN="x y"' in model.influence
 
 

@@ -62,7 +62,7 @@ def test_influence_is_of_all_terms_of_a_variable(table):
 def test_the_reference_of_labels(table):
     """Coefficients are against linux; where a split lacks the reference, the message names the term."""
     terms = explained(table, "np.log(y) ~ C(os, Treatment(reference='linux'))").to_dataset()["term"].values.tolist()
-    assert terms == ["Intercept", *(f"C(os, Treatment(reference='linux'))[T.{name}]" for name in ("aix", "windows"))]
+    assert terms == ["Intercept", "os = aix", "os = windows"]
     rare = table.assign(os=["plan9", *table["os"].iloc[1:]])
     with pytest.raises(ValueError, match=r"the terms .*plan9.* cannot be computed of \d+ of the rows alone"):
         explained(rare, "np.log(y) ~ C(os, Treatment('plan9'))", folds=5)

@@ -207,6 +207,27 @@ def test_parts_that_contradict_each_other(tmp_path, metadata, message):
             read(folder)
 
 
+@pytest.mark.parametrize("damage", [lambda content: content[:99], lambda content: b"", lambda content: b"no table"])
+def test_a_broken_part_is_left_out_and_named(tmp_path, damage):
+    """The other parts are read where the caller asks for it; the count is of parts, and without that the table is refused."""
+    folder = parts(tmp_path / "runs", *({"benchmark": ["a"], "execution": [n], "time": [1.0 + n]} for n in range(3)))
+    part = folder / "part-1.parquet"
+    part.write_bytes(damage(part.read_bytes()))
+    with pytest.raises(ValueError, match=r"part-1\.parquet: is"):
+        perfarray.read_archive(folder)
+    with pytest.warns(perfarray.PerfarrayWarning, match=r"of 3 files, 1 is broken and left out: .*part-1\.parquet") as caught:
+        times = perfarray.read_archive(folder, on_error="warn")
+    assert dict(caught[0].message.notes[0].values)["files"] == 1
+    skipped = perfarray.read_archive(folder, on_error="skip")
+    for found in (times, skipped):
+        assert found["time"].values.ravel().tolist() == [1.0, 3.0]
+        assert found.attrs["n_files_broken"] == 1
+    for path in folder.iterdir():
+        path.write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match="none of the 1 files"):
+        perfarray.read_archive(folder, on_error="skip")
+
+
 def test_parts_without_rows_are_counted(tmp_path):
     """A part without rows adds nothing, whatever types and units it has; a table that has only such parts is refused."""
     full = {"benchmark": ["a", "b"], "time_ms": [1.0, 2.0]}

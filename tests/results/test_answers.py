@@ -35,9 +35,11 @@ ASKED = CALLS | {
 }  # fmt: skip
 NEST = {"sizes": {"execution": [3, 4]}, "variances": {"execution": 1e-4}, "n_experiments": 9, "rng": 1}
 STEP = xr.DataArray(np.tile([10.0, 10.1, 9.9], (2, 10, 1)), dims=("benchmark", "commit", "execution"), name="time")
+MACHINES = pd.DataFrame({"score": [3.0, 4.0, 6.0, 5.0, 9.0, 8.0, 7.0], "cores": [1, 2, 4, 2, 8, 8, 4], "cpu_mhz": range(7)}) + 1
 SIMULATED = {
     "change_points": lambda: perfarray.change_points(STEP * xr.where(STEP["commit"] < 5, 1, 1.2) * (1 + STEP["commit"] % 2 / 999)),
     "coverage": lambda: perfarray.coverage("ratio_interval", **NEST),
+    "explain_variation": lambda: perfarray.explain_variation(MACHINES, response="score", model="ols", rng=1),
     "false_alarm_rate": lambda: perfarray.false_alarm_rate("compare", threshold=0.5, **NEST),
     "trend": lambda: perfarray.trend(STEP * (1 + STEP["commit"] % 2 / 999)),
     "next_measurement": lambda: SIMULATED["change_points"]().perf.next_measurement(),

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 from functools import cache
 from itertools import cycle, islice
 
@@ -93,6 +94,34 @@ def test_dims_called_as_a_variable_of_the_answer(name):
             assert {f"data_{dim}" for dim in dims} & {*found.dims}
         if "result" in plain.attrs and not isinstance(plain, pd.DataFrame):
             perfarray.table(found)
+
+
+@pytest.mark.parametrize("dim", [{}, {"dim": "version"}])
+def test_a_dim_called_as_what_a_method_reads(dim):
+    """A coordinate `confidence_level` says at which level each benchmark is tested; a dim of that name has labels like any other."""
+    times = timings().isel(machine=slice(3))
+    plain = times.perf.speedup_test("old", **dim)
+    renamed = times.rename(machine="confidence_level").perf.speedup_test("old", **dim)
+    assert renamed["data_confidence_level"].values.tolist() == ["m0", "m1", "m2"]
+    np.testing.assert_array_equal(renamed["confidence_level"].values, plain["confidence_level"].values)
+    levels = times.assign_coords(confidence_level=("benchmark", [0.6, 0.8, 0.9])).perf.speedup_test("old", **dim)
+    assert levels["confidence_level"].isel(machine=0, version=0).values.tolist() == [0.6, 0.8, 0.9]
+    compared = times.rename(version="confidence_level").perf.speedup_test("old", dim="confidence_level")
+    np.testing.assert_array_equal(compared["pvalue"].values, plain["pvalue"].values)
+
+
+@each
+@pytest.mark.parametrize("levels", [("execution",), ("execution", "iteration")])
+def test_a_dim_without_labels(name, levels):
+    """Every method answers about timings without labels along some dim, or raises an error that names the dim."""
+    times = given(name)
+    times = times.expand_dims(iteration=2, axis=-1) if "iteration" in levels and "iteration" not in times.dims else times
+    for dim in times.dims:
+        try:
+            with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
+                getattr(times.isel({dim: slice(0)}).perf, name)(**CALLS[name])
+        except ValueError as error:
+            assert repr(dim) in str(error) or "lowest level" in str(error), (dim, str(error))
 
 
 @pytest.mark.parametrize("name", ["estimate", "n", "lower", "pvalue", "verdict", "change", "candidate", "required", "gain"])

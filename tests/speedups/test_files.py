@@ -272,3 +272,23 @@ def test_command_line(config, tmp_path):
     assert {path.suffix for path in tmp_path.glob("x.*")} == {".out", ".report", ".warning", ".error"}
     answer = CliRunner().invoke(app, ["speedup-test", str(tmp_path / "none.cfg")])
     assert (answer.exit_code, answer.stderr[:7], answer.stderr.count("\n")) == (2, "error: ", 1)
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "level", "weight"),
+    [
+        ("Name,Sample1,Sample2", "fast,fast.old,fast.new", None, 1.0),
+        ("Name,Sample1,Sample2,Coef", "fast,fast.old,fast.new,3", None, 3.0),
+        ("Name,Sample1,Sample2,ConfLevel", "fast,fast.old,fast.new,0.7", 0.7, 1.0),
+        ('"Coef","Sample1","Sample2","Name"', "2.5,fast.old,fast.new,fast", None, 2.5),
+    ],
+)
+def test_fields_that_may_be_left_out(config, head, row, level, weight):
+    """ConfLevel and Coef may be absent, in any order: then levels are searched for, and weights are equal."""
+    with_all = config.with_name("all.cfg")
+    with_all.write_text(f"{HEAD}\nfast,fast.old,fast.new,{level or ''},{weight}\n")
+    config.write_text(f"{head}\n{row}\n")
+    with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
+        found, expected = perfarray.speedup_report(config), perfarray.speedup_report(with_all)
+    for name in ("speedup", "confidence_level", "pvalue", "weight"):
+        np.testing.assert_array_equal(found[name], expected[name])

@@ -138,3 +138,13 @@ def test_to_frame_has_a_row_per_measurement():
     assert list(frame.columns) == ["binary", "execution", "iteration", "failed", "flags", "time"]
     assert frame["time"].notna().all()
     assert frame.attrs == {"n_failed": 4}
+
+
+@pytest.mark.parametrize("level", ["binary", "session", "execution"])
+@pytest.mark.parametrize("empty", ["benchmark", "binary", "session", "execution", "iteration"])
+def test_a_dim_without_labels_is_named(level, empty):
+    """Nothing can be merged where a selection left nothing: the message names the dim."""
+    dims = ("benchmark", "binary", "session", "execution", "iteration")
+    times = xr.DataArray(np.ones((2, 2, 2, 2, 3)), dims=dims, name="time")
+    with pytest.raises(ValueError, match=f"there are no timings: '{empty}' has no labels"):
+        times.isel({empty: slice(0)}).perf.merge_level(level)

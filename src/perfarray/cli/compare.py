@@ -13,9 +13,9 @@ from perfarray.cli.comparison import Comparison, comparison, legend, verdict_cou
 from perfarray.cli.forms import Answer, Target, answering, described, give
 from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
-from perfarray.cli.reading import paths_read, read_sessions, read_sides
+from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import percentiles, share_of
-from perfarray.conventions import BENCHMARK, TUNING, plural
+from perfarray.conventions import BENCHMARK, METRIC, TUNING, plural
 
 if TYPE_CHECKING:
     from perfarray.timings.notes import Note
@@ -41,7 +41,8 @@ def compare(
     confidence: options.Confidence = None,
     correction: options.Correction = None,
     statistic: Annotated[
-        str, typer.Option(help="What is compared: mean, median, or a percentile of the iterations of each execution, as in p99.")
+        str,
+        typer.Option(help="What is compared: mean, median, or of the iterations of each execution min, max, or a percentile, as in p99."),
     ] = "mean",
     value: Annotated[str | None, typer.Option(help="The level whose repetitions are the runs of a median; default: execution.")] = None,
     method: Annotated[
@@ -101,6 +102,9 @@ def compare(
             sides = sides._replace(times=times, heading=[*sides.heading, *about])
         if between is not None:
             choices["between"] = read_sessions(between, selected.reading)
+        if METRIC not in nest:
+            sides, metrics = with_metrics(sides)
+            nest = nest | metrics
         result = perfarray.compare(sides.times, sides.baseline, dim=sides.dim, **nest, **choices)
         compared = comparison(result)
         _check_both_sides(compared)
@@ -138,7 +142,7 @@ def _check_both_sides(compared: Comparison) -> None:
         old, new = (quoted(of_side, 3) or "nothing" for of_side in names)
         first, second = compared.labels
         raise ValueError(
-            f"no benchmark has {compared.attrs['metric']!r} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}"
+            f"no benchmark has {compared.attrs.get(METRIC, 'one of the metrics')!r} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}"
         )
 
 
@@ -194,5 +198,6 @@ def _one_sided(compared: Comparison) -> list[str]:
     for text, names in groups.items():
         lines += [f"{text}, {len(names)}:", *(f"    {name}" for name in names[:MOST_NAMES])] if names else []
         lines += [f"    and {len(names) - MOST_NAMES} more (--output json names all)"] if len(names) > MOST_NAMES else []
-    neither = len(compared.named(old=False, new=False))
-    return lines + ([f"no {compared.attrs['metric']} on either side: {neither}"] if neither else [])
+    # In one of several metrics, a benchmark without it has another.
+    neither = len(compared.named(old=False, new=False)) if METRIC in compared.attrs else 0
+    return lines + ([f"no {compared.attrs[METRIC]} on either side: {neither}"] if neither else [])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfarray.cli.forms import Row
 from perfarray.cli.options import percent
 from perfarray.cli.reading import PROGRAM
-from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, level_of_intervals, plural
+from perfarray.conventions import BENCHMARK, CENSORED, HIGHER, MARKS, METRIC, level_of_intervals, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +26,7 @@ class Comparison(NamedTuple):
     attrs: dict[Hashable, Any]
     labels: tuple[str, str]  # of the baseline and of the candidate
     level: str  # at which the intervals hold
+    metrics: str  # and of which of them more is faster
 
     def named(self, old: bool = True, new: bool = True) -> dict[str, Row]:
         """Return the rows measured on both sides, or on those sides only, by name; copies have a name of their own."""
@@ -69,7 +70,10 @@ def comparison(result: "xr.Dataset") -> Comparison:
     for row in (*rows[0], *rows[1]):
         row.update({name: int(row[name]) for name in ("n", "n_old", "n_new", "benchmarks") if row.get(name, math.nan) >= 0})
     candidate = str(candidates[0]) if len(candidates) == 1 else dim
-    return Comparison(rows[0], rows[1], dict(result.attrs), (baseline, candidate), level_of_intervals(result))
+    several = METRIC in result.dims
+    directions = result["better"].to_series().to_dict() if several else {result.attrs[METRIC]: result.attrs["better"]}
+    metrics = " or ".join(f"{name}, of which {'more' if better == HIGHER else 'less'} is faster" for name, better in directions.items())
+    return Comparison(rows[0], rows[1], dict(result.attrs), (baseline, candidate), level_of_intervals(result), metrics)
 
 
 def row_names(rows: Sequence[Row]) -> list[str]:
@@ -102,7 +106,7 @@ def legend(compared: Comparison) -> list[str]:
     threshold, method = float(attrs["threshold"]), str(attrs["method"])
     varies = any("threshold" in row for row in compared.rows)
     method_text = "" if method in ("fieller", "order_statistics") else f" (method {method})"
-    statistic, better = attrs.get("statistic", "mean"), "more" if attrs["better"] == HIGHER else "less"
+    statistic = attrs.get("statistic", "mean")
     band = " beyond its threshold" if varies else f" beyond {percent(threshold)}" if threshold else ""
     judged = f"the interval lies wholly{band or ' on one side of no change'}"
     judged = judged if attrs["correction"] == "none" else f"by its corrected p-value it is{band or ' changed'}"
@@ -117,7 +121,7 @@ def legend(compared: Comparison) -> list[str]:
         *_correction_legend(compared),
         *_prior_legend(compared),
         *_sessions_legend(compared),
-        f"change: of the {statistic} {attrs['metric']}, of which {better} is faster{averaged}.",
+        f"change: of the {statistic} {compared.metrics}{averaged}.",
         f"faster, slower: {judged}{smaller}; inconclusive: neither.",
     ]
     if any(row["benchmarks"] > 1 for row in compared.suites):
@@ -188,7 +192,7 @@ def verdict_counts(compared: Comparison, frame: "pd.DataFrame") -> str:
     verdicts = [row["verdict"] for row in compared.named().values()]
     medians = " by their medians" if compared.attrs.get("statistic") == "median" else ""
     text = f"{len(verdicts)} compared{medians}: {', '.join(f'{verdicts.count(verdict)} {verdict}' for verdict in VERDICTS)}"
-    if frame.attrs["suites"] != 1:
+    if frame.attrs["suites"] != 1 or METRIC not in compared.attrs:  # a suite is of one metric
         return text
     change, verdict = str(frame["change"].iloc[-1]), str(frame["verdict"].iloc[-1])
     return f"{text}; all together {change}{'' if f'x {verdict} (' in change else f', {verdict}'}"

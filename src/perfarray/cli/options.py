@@ -1,5 +1,6 @@
 """The options of the commands: each is declared here once; several that belong together are one argument of a command."""
 
+import csv
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -191,9 +192,13 @@ Reading = Annotated[dict[str, Any], Group(_reading)]
 
 def _nest(
     levels: Annotated[str | None, typer.Option(help="The nest of repetitions from the outside in, as in execution,iteration.")] = None,
-    metric: Annotated[str | None, typer.Option(help="The variable compared, where files hold several (time, throughput, ...).")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="The variables compared, where files hold several: throughput, or time,throughput. Quote a comma in a name."),
+    ] = None,
 ) -> dict[str, Any]:
-    return given(levels=names(levels), metric=metric)
+    metrics = None if metric is None else [name.strip() for name in next(csv.reader([metric], skipinitialspace=True), [])]
+    return given(levels=names(levels), metric=metrics[0] if metrics is not None and len(metrics) == 1 else metrics)
 
 
 Nest = Annotated[dict[str, Any], Group(_nest)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import perfarray
 from perfarray.cli.options import FilesAre, Selection, fraction
 from perfarray.cli.problems import quoted
-from perfarray.conventions import BENCHMARK, EXECUTION, LEVELS, MARKS, N_FILES, SESSION, VERSION, plural
+from perfarray.conventions import BENCHMARK, EXECUTION, LEVELS, MARKS, METRIC, N_FILES, SESSION, TIME, VERSION, plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -127,6 +127,34 @@ def read_sides(places: Sequence[str], selected: Selection, sentences: list[str])
         return Sides(times, SIDE, baseline, heading)
     recorded = {VERSION: f"{VERSION}_recorded"} if VERSION in times.coords else {}
     return Sides(times.rename(recorded).rename({SIDE: VERSION}), VERSION, baseline, heading)
+
+
+def with_metrics(sides: Sides) -> tuple[Sides, dict[str, Any]]:
+    """Return the sides, and the metrics in which each benchmark that was measured on both of them is judged, where they are several.
+
+    A further metric holds only what the main one has on neither side, as the throughput of a file of times and throughputs.
+    """
+    times, dim = sides.times, str(sides.dim)
+    main = next((name for name in (times.attrs.get(METRIC), TIME) if name in times.data_vars), None)
+    if main is None or dim not in times[main].dims:
+        return sides, {}
+
+    def measured(name: str) -> "xr.DataArray":
+        array = times[name]
+        return array.notnull().any([level for level in LEVELS if level in array.dims])
+
+    lacking, further = ~measured(main).any(dim), {}
+    for name, array in times.data_vars.items():
+        if name == main or array.dtype.kind not in "iuf" or dim not in array.dims or {*LEVELS}.isdisjoint(array.dims):
+            continue
+        present = measured(str(name))
+        both = present.sel({dim: sides.baseline}, drop=True) & (present.sum(dim) > 1)
+        if (lacking & both).any():
+            further[str(name)] = array.where(lacking).transpose(*array.dims)
+            lacking = lacking & ~both
+    if not further:
+        return sides, {}
+    return sides._replace(times=times.assign(further)), {METRIC: [main, *further]}
 
 
 def _labels_compared(archive: str, selected: Selection, sentences: list[str]) -> Sides:

@@ -1,6 +1,7 @@
 """Percentiles of the lowest level, as `--statistic p99` compares them."""
 
 import re
+import warnings
 from typing import TYPE_CHECKING, cast
 
 import perfarray
@@ -9,21 +10,28 @@ from perfarray.conventions import LEVELS, MARKS, plural
 if TYPE_CHECKING:
     import xarray as xr
 
+# The extremes, as shares below them
+EXTREMES = {"min": 0.0, "minimum": 0.0, "max": 1.0, "maximum": 1.0}
+
 ENOUGH = 10.0  # values that should lie beyond a percentile
 
 
 def share_of(statistic: str) -> float | None:
-    """Return the share below a percentile such as `p99` or `p99.9`; None for other statistics."""
+    """Return the share below a percentile such as `p99` or `p99.9`, or an extreme; None for other statistics."""
     if statistic in ("mean", "median"):
         return None
+    if statistic in EXTREMES:
+        return EXTREMES[statistic]
     match = re.fullmatch(r"p(\d{1,2}(?:\.\d+)?)", statistic)
     if match is None or float(match[1]) == 0:
-        raise ValueError(f"--statistic {statistic}: choose mean, median, or a percentile of the iterations, as in p99")
+        raise ValueError(f"--statistic {statistic}: choose mean, median, or of the iterations min, max, or a percentile, as in p99")
     return float(match[1]) / 100
 
 
 def percentiles(times: "xr.Dataset", share: float, statistic: str) -> "tuple[xr.Dataset, list[str]]":
     """Return a percentile of the lowest level in each repetition above it, and the sentences that say so."""
+    import numpy as np
+
     levels = [level for level in LEVELS if level in times.dims]
     if len(levels) < 2:
         names = plural(levels[0]) if levels else "none"
@@ -40,8 +48,17 @@ def percentiles(times: "xr.Dataset", share: float, statistic: str) -> "tuple[xr.
     size = measured.sizes[level]
     without = f", without those marked ({left_out})" if left_out else ""
     sentences = [f"{statistic}: of the {plural(level)} of each {above}, up to {size} of them{without}"]
-    if size * (1 - share) < ENOUGH:
+    if statistic in EXTREMES:
+        numbers_inside = measured.count(level)
+        inside = {int(number) for array in numbers_inside.data_vars.values() for number in np.unique(array.values) if number}
+        if len(inside) > 1:
+            sentences.append(
+                f"{statistic}: {above}s have {min(inside)} to {max(inside)} {plural(level)}. The extreme of more {plural(level)} lies "
+                "farther out. Compare sides with equally many"
+            )
+    elif size * (1 - share) < ENOUGH:
         sentences.append(
             f"{size} {plural(level)} are few for {statistic}: a change of the tail alone is underestimated below {ENOUGH / (1 - share):.0f}"
         )
-    return measured.quantile(share, level, keep_attrs=True).drop_vars("quantile"), sentences
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # a cell without values has no percentile
+        return measured.quantile(share, level, keep_attrs=True).drop_vars("quantile"), sentences

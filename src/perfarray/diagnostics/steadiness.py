@@ -97,7 +97,7 @@ def steady_state(
     along, rules = (*outer, dim), SteadyRules(least, least_share, cost, data.better == HIGHER)
     result = apply(
         partial(_describe, inner=len(series.inner), outer=len(outer), rules=rules, labels=labels),
-        data.array,
+        data.array.drop_vars("warmup", errors="ignore"),  # the answer has a mark of this name
         core=[data.levels],
         outputs={
             "kind": Output(outer, "", object, "how repetitions become steady"),

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from perfarray.conventions import LEVELS, MACHINE, UNKNOWN
+from perfarray.conventions import COMPARED, DESCRIPTORS, LEVELS, MACHINE, UNKNOWN
 from perfarray.machines.descriptors import FLAG, UNPARSED
+from perfarray.tables.descriptions import software
 from perfarray.tables.descriptions.readings import READINGS
 from perfarray.timings.resolve import check_names
 from perfarray.timings.validation import listed
@@ -27,6 +28,9 @@ LABELS: Final = (MACHINE, "file", *LEVELS)
 
 # Sets of predictors, and the roles of their columns.
 SETS: Final = {"environment": (None,), "flags": ("flag",)}
+
+# Descriptors that are not of hardware
+SOFTWARE: Final = ("commit_date", "suite", "python_version", "python_implementation", "jdk_version", "loops")
 
 # Names with another meaning in a formula.
 RESERVED: Final = frozenset({"C", "I", "Q", "np"})
@@ -64,6 +68,13 @@ def roles_of(table: pd.DataFrame) -> dict[str, str]:
         roles |= {f"{name}{UNPARSED}": "unparsed" for name in READINGS}
         roles |= {name: "flag" for name in map(str, table) if name.startswith(FLAG)}
     return {str(name): roles[name] for name in table if name in roles}
+
+
+def hardware_columns(table: pd.DataFrame) -> list[str]:
+    """Return the columns that describe hardware: numbers and texts about it, without flags, software, dates and what is compared."""
+    of_software = {name for name, reading in READINGS.items() if reading.parse.__module__ == software.__name__}
+    other = {*of_software, *(f"{name}_version" for name in of_software), *COMPARED, *SOFTWARE, *roles_of(table)}
+    return [str(name) for name in table if name not in other and (name in DESCRIPTORS or is_number(table[name]))]
 
 
 def is_number(column: pd.Series) -> bool:

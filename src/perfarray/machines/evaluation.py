@@ -14,7 +14,7 @@ from perfarray.machines.numerics.noise_ceiling import noise_ceiling
 from perfarray.machines.problem import Problem
 from perfarray.numerics.types import Floats
 from perfarray.timings.notes import Note
-from perfarray.timings.validation import check_count, listed
+from perfarray.timings.validation import check_count, listed, number_of
 
 # Permutations of each predictor over all splits, and the rows permuted in all: with many rows tested, one permutation is enough.
 REPEATS, ROWS_PERMUTED = 5, 10_000
@@ -74,7 +74,7 @@ def evaluate(
     }
     notes = []
     if predictors and number < LEAST_UNITS:
-        noun = "rows" if groups is None else "groups"
+        noun = "rows" if groups is None else "machines" if problem.choice.groups == MACHINE else "groups"
         text = f"{number} {noun} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
         notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
     constant = [name for name, increase in zip(predictors, influence.increase, strict=True) if not np.isfinite(increase)]
@@ -93,8 +93,12 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
     rows, target, predictors, groups = problem.rows, problem.target, problem.predictors, problem.groups
     if folds is not None and check_count(folds, "folds", 2) > len(rows):
         raise ValueError(f"folds={folds} of {len(rows)} rows: give {len(rows)} or fewer")
-    if groups is not None and problem.units < (folds or 2):
-        raise ValueError(f"groups= has {problem.units} labels in {len(rows)} rows; a test needs {folds or 2} or more")
+    if groups is not None and predictors and problem.units < (folds or 2):
+        fewer = " Give fewer folds=," if folds is not None and problem.units > 1 else " Give"
+        raise ValueError(
+            f"{problem.choice.groups!r} has {number_of(problem.units, 'label')} in {len(rows)} rows; a test needs {folds or 2} or more, "
+            f"since rows of one label stay together.{fewer} another column as groups=, or groups=None, which tests each row by itself"
+        )
     no_rows = np.empty(0, dtype=np.intp)
     marks = pd.util.hash_pandas_object(rows[predictors].astype(str), index=False).to_numpy() if predictors else no_rows
     tests: list[tuple[Any, ...]] = [(no_rows, no_rows, np.empty(0), np.empty((len(predictors), 0)), no_rows, no_rows)]

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import SUITE
-from perfarray.machines.columns import check_columns, computable_responses, level_columns, roles_of
+from perfarray.conventions import MACHINE, SUITE
+from perfarray.machines.columns import check_columns, computable_responses, hardware_columns, level_columns, roles_of
 from perfarray.machines.evaluation import evaluate
 from perfarray.machines.formulas import names_in, read_formula
 from perfarray.machines.models import ModelChoice, Predict, coefficients
@@ -117,7 +117,7 @@ def explain_variation(
     test_size: float = 0.3,
     splits: int | None = None,
     folds: int | None = None,
-    groups: str | None = None,
+    groups: str | None = MACHINE,
     random: str | Sequence[str] = (),
     reml: bool = True,
     confidence_level: float = 0.95,
@@ -146,9 +146,10 @@ def explain_variation(
         The share of the rows to test on, and how often it is drawn. Default: 5 times, above 2,000 rows less; 1 as in the paper.
     folds : int, optional
         Cross-validation instead of random splits.
-    groups : str, optional
+    groups : str or None
         Column whose labels stay together in fit or test (vendor, family, year), since near-copies on both sides flatter; and the random
-        effect of a mixed model.
+        effect of a mixed model. Default: the machine (column or index), where rows repeat it and no predictor names it. None: each row
+        stands alone, even if several are of one machine.
     random : str or sequence of str, optional
         Several crossed random effects of a mixed model: columns, or `machine:benchmark` for their combinations.
     reml : bool
@@ -167,7 +168,8 @@ def explain_variation(
         `.to_dataset()`, by `predictor`: `influence` (percent) and `permutation_influence`, the squared error that permuting adds on test
         rows over the variance of the response, with `lower` and `upper`; by `row`: `measured`, `predicted`; `correlation` with
         `correlation_lower` and `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the partial `dependence` `at` values;
-        by `term`: `coefficient` with limits and `pvalue`; by `effect`: `variance` of mixed models. Attrs count what was left out;
+        by `term`: `coefficient` with limits and `pvalue`; by predictor: `standardized_coefficient` with limits, the change of the response
+        in its standard deviations for one of the predictor (of several terms: of their sum, without sign); by `effect`: `variance` of mixed models. Attrs count what was left out;
         `better_than_mean` is 1 where the correlation is surely positive. `response="levels"`: coefficients and `n` by `response`.
 
     Raises
@@ -185,7 +187,7 @@ def explain_variation(
     -----
     Look at `better_than_mean` and the limits of `permutation_influence` first: without predictive power, percentages divide up noise.
     Predictors that say the same replace each other and look unimportant. Copies of predicted rows in the fit (attr `n_test_copies`)
-    flatter: give `groups`. Limits take rows, or groups, as independent units; fewer than 6 give no limits of the influence. See
+    flatter: give `groups`. Rows of one machine are never on both sides of a split, unless `groups` or `predictors` say so. Limits take rows, or groups, as independent units; fewer than 6 give no limits of the influence. See
     docs/how-to/explain_variation.md for how they are computed.
 
     References
@@ -216,17 +218,23 @@ def explain_variation(
         raise ValueError(f"response='levels' needs model='gamma', which takes variances of zero or less; model={model!r} came")
     with collecting_notes() as table_notes:
         table = _table(table_or_times, responses, metric)
+    columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
+    columns += [] if parsed is None else names_in(parsed.codes())
+    groups, group_notes = _groups(table, groups, columns, responses)
+    choice = choice._replace(groups=groups)
+    if model == "mixed" and groups is None and not choice.effects:
+        raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
     effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
     check_columns(table, effects)
-    columns = [predictors] if isinstance(predictors, str) else list(predictors or ())
-    _check_rows(table, [*effects, *columns, *([] if parsed is None else names_in(parsed.codes()))])
+    _check_rows(table, [*effects, *columns])
 
     def problem_of(name: str) -> Problem:
         if parsed is not None:
             return by_formula(table, parsed._replace(response=name) if all_levels else parsed, choice)
         return by_columns(table, name, predictors, log and model != "gamma", choice)
 
-    attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level}
+    attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level, "groups": groups or "none"}
+    table_notes += group_notes
     if all_levels:
         dataset, results = _levels(table, problem_of, choice, confidence_level, table_notes)
         dataset.attrs = attrs | {RESPONSE: EVERY_LEVEL, "log": 0}
@@ -239,7 +247,7 @@ def explain_variation(
     variables, counts, test_notes = evaluate(
         problem, fit, test_size=test_size, folds=folds, splits=splits, confidence_level=confidence_level, rng=generator
     )
-    variables |= coefficients(fit.result, choice, problem.groups, confidence_level)
+    variables |= coefficients(fit.result, choice, problem.predictors, problem.groups, confidence_level)
     dataset = xr.Dataset(variables, attrs=attrs | problem.attrs | counts)
     with_notes(dataset, *table_notes, *problem.notes, *fit.notes, *test_notes)
     return VariabilityModel(dataset=dataset, result=fit.result, answer=fit.predict)
@@ -250,8 +258,6 @@ def _choice(model: str, formula: str | None, groups: str | None, random: str | S
     effects = check_names(random, "random") if random else ()
     if formula is not None and model == "boosting":
         raise ValueError("a formula is for model='ols', 'gamma' or 'mixed'; boosting takes predictors=")
-    if model == "mixed" and groups is None and not effects:
-        raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
     if effects and model != "mixed":
         raise ValueError(f"random={listed(effects)} is for model='mixed'")
     return ModelChoice(model, groups, effects, reml, seed)
@@ -261,7 +267,7 @@ def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         if metric is not None:
             raise ValueError(f"metric={metric!r} was given for a table; it chooses a variable of a Dataset")
-        table = data.reset_index(drop=True).rename(columns=str)
+        table = _with_machines(data).rename(columns=str)
         if not table.columns.is_unique:
             repeated = listed(table.columns[table.columns.duplicated()].unique())
             raise ValueError(f"columns {repeated} occur twice; give each a name of its own")
@@ -272,6 +278,43 @@ def _table(data: Any, responses: list[str], metric: str | None) -> pd.DataFrame:
         computed = [name for name in names if name in computable_responses(levels)]
         return machine_table(data, response=tuple(dict.fromkeys(["performance", *computed])), metric=metric)
     raise TypeError(f"expected a table of machines or timings, got {type(data).__name__}")
+
+
+def _with_machines(data: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with machines as a column, where they are its index: by name, or as texts without a name."""
+    position = next((number for number, name in enumerate(data.index.names) if name == MACHINE), None)
+    if position is None and data.index.names == [None] and pd.api.types.infer_dtype(data.index) == "string":
+        position = 0
+    table = data.reset_index(drop=True)
+    if position is not None and MACHINE not in table:
+        table.insert(0, MACHINE, data.index.get_level_values(position))
+    return table
+
+
+def _groups(table: pd.DataFrame, groups: str | None, predictors: Sequence[str], responses: Sequence[str]) -> tuple[str | None, list[Note]]:
+    """Return the column whose labels stay on one side of a split, and a note where machines may be on both."""
+    if groups is None or (groups == MACHINE and MACHINE in predictors):
+        return None, []
+    if groups != MACHINE:
+        if MACHINE not in table or groups not in table:
+            return groups, []
+        labels = table.groupby(MACHINE, observed=True)[groups].nunique(dropna=False)
+        divided = [str(name) for name in labels.index[labels > 1]]
+        text = (
+            f"{len(divided)} machines have rows with several labels of {groups!r}: {listed(divided, 5)}. "
+            "They may be on both sides of a split, which flatters the model. groups='machine' keeps each on one"
+        )
+        return groups, [Note("machines_on_both_sides", text, {"machines": divided})] if divided else []
+    if MACHINE in table:
+        return (MACHINE if table[MACHINE].duplicated().any() else None), []
+    hardware = [name for name in hardware_columns(table) if name not in responses]
+    repeated = int(table.duplicated(hardware, keep=False).sum()) if hardware else 0
+    text = (
+        f"{repeated} of {len(table)} rows have the hardware of another row ({listed(hardware, 5)}), and no column 'machine' says "
+        "whether they are one machine. Such a machine may be on both sides of a split, which flatters the model. "
+        "Name the column of machines with groups=, or give groups=None where each row is a machine"
+    )
+    return None, [Note("machines_on_both_sides", text, {"rows": repeated, "columns": hardware})] if repeated else []
 
 
 def _check_rows(table: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -320,8 +363,9 @@ def _levels(
             continue
         notes += [Note(note.code, f"{name}: {note.message}", {**note.values, "response": name}) for note in (*problem.notes, *fit.notes)]
         results[name] = fit.result
-        variables = coefficients(fit.result, choice, problem.groups, confidence_level)
-        datasets.append(xr.Dataset(variables | {"n": ((), problem.units, {"units": "1"})}).assign_coords({RESPONSE: name}))
+        variables = coefficients(fit.result, choice, problem.predictors, problem.groups, confidence_level)
+        variables |= {"predictor": np.array(problem.predictors, dtype=object), "n": ((), problem.units, {"units": "1"})}
+        datasets.append(xr.Dataset(variables).assign_coords({RESPONSE: name}))
     if not datasets:
         raise ValueError("\n".join(note.message for note in notes))
     return xr.concat(datasets, RESPONSE, join="outer").reindex({RESPONSE: np.array(responses, dtype=object)}), results

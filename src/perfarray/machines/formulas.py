@@ -2,7 +2,8 @@
 
 import ast
 import builtins
-from collections.abc import Container, Iterable, Iterator
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,9 @@ from perfarray.numerics.types import Floats
 
 # Functions that need values above zero.
 LOGS: Final = ("log", "log2", "log10")
+
+# The end of the name of a column of a design: a label, with the letter of its coding
+LABEL: Final = re.compile(r"\[(?:[TSHD]\.)?(.*)\]", re.DOTALL)
 
 
 class Formula(NamedTuple):
@@ -50,6 +54,43 @@ def read_formula(text: str) -> Formula:
     if not response:
         raise ValueError(f"formula={text!r} names no response left of '~'")
     return formula
+
+
+class Columns(NamedTuple):
+    """The columns of a design: their names for people, and the names that each is computed from."""
+
+    titles: list[str]
+    names: list[list[str]]
+
+
+def design_columns(design: Any) -> Columns:
+    """Name the columns of a design of patsy: `os = linux` for `C(os)[T.linux]`, `flag -O3` for `Q("flag -O3")[T.True]`."""
+    titles: list[str] = []
+    names: list[list[str]] = []
+    for term, columns in design.term_slices.items():
+        codes = [str(factor.name()) for factor in term.factors]
+        classes = [design.factor_infos[factor].type == "categorical" for factor in term.factors]
+        names += [names_in(codes)] * (columns.stop - columns.start)
+        titles += [_title(name, codes, classes) for name in design.column_names[columns]]
+    return Columns(titles, names)
+
+
+def _title(column: str, codes: Sequence[str], classes: Sequence[bool]) -> str:
+    titles = []
+    for number, (code, is_class) in enumerate(zip(codes, classes, strict=True)):
+        column = column.removeprefix(code)
+        end = len(column) if number + 1 == len(codes) else column.index(f":{codes[number + 1]}")
+        label, column = LABEL.fullmatch(column[:end]), column[end + 1 :]
+        call: Any = ast.parse(code, mode="eval").body
+        is_coded = isinstance(call, ast.Call) and ast.unparse(call.func) == "C" and bool(call.args)
+        title = _name(call.args[0] if is_coded else call) or code
+        if label is None:
+            titles.append(title)
+        elif is_class:
+            titles.append(title if label[1] == "True" else f"{title} = {label[1]}")
+        else:
+            titles.append(f"{title}[{label[1]}]")
+    return ":".join(titles) or column
 
 
 def _codes_of(terms: Iterable[Any]) -> list[str]:

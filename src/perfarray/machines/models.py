@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from perfarray.machines.columns import is_number, is_text
+from perfarray.machines.formulas import design_columns
 from perfarray.machines.numerics.variance_models import jackknife_covariance, log_linear
 from perfarray.numerics.types import Floats, Integers, Mask
 from perfarray.timings.notes import Note
@@ -109,10 +110,14 @@ def linear(
                 result = _gamma(models, formula, rows, noise)
         except import_module("patsy").PatsyError as error:
             raise ValueError(f"the terms {right!r} cannot be computed of {len(rows)} of the rows alone: {error}") from error
+        except np.linalg.LinAlgError as error:  # as where rows of one label have equal responses
+            reason = "The variances of its random effects cannot be told apart. Take a row for each label, or model='ols'"
+            raise ValueError(f"model={choice.model!r} cannot be fitted to {len(rows)} rows ({error}). {reason}") from error
     notes = []
     if choice.model == "mixed" and not result.converged and caught:
         notes.append(Note("not_converged", f"statsmodels says: {caught[-1].message}", {"message": str(caught[-1].message)}))
-    aliased = [name for name, lost in zip(result.model.exog_names, _aliased(result.model.exog), strict=True) if lost]
+    titles = design_columns(_design_of(result)).titles
+    aliased = [title for title, lost in zip(titles, _aliased(result.model.exog), strict=True) if lost]
     if aliased:
         text = f"the terms {listed(aliased)} are linear combinations of each other: they have no coefficients of their own (NaN), and "
         notes.append(Note("aliased_terms", f"{text}influence divides between them at will", {"terms": aliased}))
@@ -134,14 +139,19 @@ def linear(
     return Fit(result, predict, tuple(notes))
 
 
+def _design_of(result: Any) -> Any:
+    """Return what patsy knows of the columns of a fitted design."""
+    data = result.model.data
+    return data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
+
+
 def _design(result: Any, rows: pd.DataFrame, arrays: bool) -> Floats:
     """Return the design matrix of rows, from columns of a table or from arrays."""
-    patsy, data = import_module("patsy"), result.model.data
+    patsy = import_module("patsy")
     columns: dict[str, Any] = {}
     for name, column in rows.items():
         columns[str(name)] = column.to_numpy() if arrays and isinstance(column.dtype, np.dtype | pd.StringDtype) else column
-    terms = data.model_spec if hasattr(data, "model_spec") else data.design_info  # the latter before statsmodels 0.15
-    return np.asarray(patsy.build_design_matrices([terms], columns, NA_action=patsy.NAAction(NA_types=[]))[0])
+    return np.asarray(patsy.build_design_matrices([_design_of(result)], columns, NA_action=patsy.NAAction(NA_types=[]))[0])
 
 
 def _same_for_arrays(result: Any, rows: pd.DataFrame) -> bool:
@@ -223,7 +233,9 @@ def _aliased(design: Floats) -> Mask:
     return np.asarray((np.abs(directions[free]) > ALIASED).any(axis=0))
 
 
-def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, confidence_level: float) -> dict[str, Any]:
+def coefficients(
+    result: Any, choice: ModelChoice, predictors: list[str], groups: Integers | None, confidence_level: float
+) -> dict[str, Any]:
     """Return coefficients with limits and p-values, from leaving out rows or groups; those of a mixed model are from statsmodels."""
     if choice.model == "boosting":
         return {}
@@ -241,12 +253,27 @@ def coefficients(result: Any, choice: ModelChoice, groups: Integers | None, conf
     half = stdtrit(df, (1 + confidence_level) / 2) * error
     with np.errstate(invalid="ignore", divide="ignore"):
         pvalue = 2 * stdtr(df, -np.abs(estimate) / error)
+    titles, names = design_columns(_design_of(result))
+    # A gamma model explains a logarithm, which has no unit to be rid of.
+    spread = 1.0 if choice.model == "gamma" else float(np.std(result.model.endog))
+    standardized, half_standardized = np.full((2, len(predictors)), np.nan)
+    for number, predictor in enumerate(predictors):
+        columns = [column for column, of_column in enumerate(names) if predictor in of_column]
+        scale = float(np.std(design[:, columns] @ estimate[columns])) / spread
+        # Several terms have no sign in common.
+        is_single = len(columns) == 1
+        standardized[number] = np.copysign(scale, estimate[columns[0]]) if is_single else scale
+        if is_single:
+            half_standardized[number] = float(np.std(design[:, columns[0]])) / spread * half[columns[0]]
     return {
-        "term": ("term", np.array(list(result.model.exog_names), dtype=object)),
+        "term": ("term", np.array(titles, dtype=object)),
         "coefficient": ("term", estimate),
         "coefficient_lower": ("term", estimate - half),
         "coefficient_upper": ("term", estimate + half),
         "pvalue": ("term", pvalue),
+        "standardized_coefficient": ("predictor", standardized, {"units": "1"}),
+        "standardized_lower": ("predictor", standardized - half_standardized, {"units": "1"}),
+        "standardized_upper": ("predictor", standardized + half_standardized, {"units": "1"}),
     }
 
 

@@ -69,14 +69,15 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     names = [name for name in names if name != response]
     check_columns(table, [response])
     usable, attrs, notes = _with_response(table, response, log)
+    lacking = pd.DataFrame()
     rows = _enough(table[usable].reset_index(drop=True), response)
     trees = choice.model == "boosting"
     useful = useful_columns(rows, names, trees=trees)
     if not trees and useful:
-        complete = rows[useful].notna().all(axis=1)
-        attrs["n_incomplete"] = int((~complete).sum())
-        rows = _enough(rows[complete].reset_index(drop=True), response, rows[useful])
+        lacking = rows[useful].isna()
+        rows = _enough(rows[~lacking.any(axis=1)].reset_index(drop=True), response, lacking)
         useful = useful_columns(rows, useful, trees=trees)
+        attrs["n_incomplete"] = int(lacking.any(axis=1).sum())
     left_out = [name for name in names if name not in useful]
     attrs.update(response=response, log=int(log), left_out=", ".join(left_out))
     if not useful and not choice.effects:
@@ -86,7 +87,7 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     target = _varied(np.log(measured) if log else measured, response, log)
     terms = " + ".join(term_of(rows, name) for name in useful) or "1"
     classes = {name for name in useful if not is_number(rows[name])}
-    return Problem(rows, target, useful, terms, classes, choice=choice, attrs=attrs, notes=notes)
+    return Problem(rows, target, useful, terms, classes, choice, attrs, (*notes, *_incomplete(lacking)))
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -104,20 +105,21 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
     predictors = columns_in(codes, table)
     logged = arguments_of([formula.response], LOGS)
     measured, attrs, notes = _with_response(table, response, response in logged)
-    usable = np.ones(len(table), dtype=bool)
-    for name in (*further_names, *predictors):
-        usable &= table[name].notna().to_numpy()
+    described = table[measured]
+    lacking = described[list(dict.fromkeys((*further_names, *predictors)))].isna()
+    for name in lacking:
         if name != response and name in logged | arguments_of(codes, LOGS) and is_number(table[name]):
-            usable &= table[name].to_numpy(dtype=float, na_value=np.nan) > 0
-    attrs |= {"n_incomplete": int((measured & ~usable).sum()), "formula": f"{formula.response} ~ {formula.right()}"}
+            lacking[name] |= ~(described[name].to_numpy(dtype=float, na_value=np.nan) > 0)
+    incomplete = lacking.any(axis=1).to_numpy(dtype=bool)
+    attrs |= {"n_incomplete": int(incomplete.sum()), "formula": f"{formula.response} ~ {formula.right()}"}
     attrs.update(response=response, log=0, left_out=", ".join(empty))
-    rows = _enough(table[measured & usable].reset_index(drop=True), response, table.loc[measured, predictors])
+    rows = _enough(described[~incomplete].reset_index(drop=True), response, lacking)
     target = _varied(evaluate_formula(formula, rows), formula.response, bool(logged))
     if empty:
         text = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"
         notes = (Note("constant_terms", text, {"columns": empty}), *notes)
     terms, classes = formula.right(), arguments_of(codes, ("C",))
-    return Problem(rows, target, predictors, terms, classes, choice=choice, attrs=attrs, notes=notes)
+    return Problem(rows, target, predictors, terms, classes, choice, attrs, (*notes, *_incomplete(lacking)))
 
 
 def _with_response(table: pd.DataFrame, response: str, log: bool) -> tuple[Mask, dict[Hashable, Any], tuple[Note, ...]]:
@@ -144,13 +146,38 @@ def _varied(target: Floats, response: str, log: bool) -> Floats:
     return target
 
 
-def _enough(rows: pd.DataFrame, response: str, described: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return the rows; raise if they are too few. `described` are the predictors of all rows with a response."""
+def _enough(rows: pd.DataFrame, response: str, lacking: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the rows; raise if they are too few. `lacking` says which predictors each row with a response lacks."""
     if len(rows) >= LEAST:
         return rows
-    if described is None:
+    if lacking is None:
         raise ValueError(f"{len(rows)} rows have a {response!r} that can be explained; a model needs {LEAST} or more")
-    gaps = described.isna().sum().sort_values(ascending=False, kind="stable")
-    most = ", ".join(f"{name!r} ({count} of {len(described)})" for name, count in gaps[gaps > 0].head(5).items())
-    remedy = f": leave out predictors with gaps, {most}" if most else ""
+    gaps = _gaps(lacking)
+    remedy = f": leave out predictors with gaps, {_counted(gaps, len(lacking))}" if gaps else ""
     raise ValueError(f"{len(rows)} rows have a {response!r} and all that the model needs; it needs {LEAST} or more{remedy}")
+
+
+def _incomplete(lacking: pd.DataFrame) -> tuple[Note, ...]:
+    """Say how many rows lack which predictors."""
+    gaps = _gaps(lacking)
+    if not gaps:
+        return ()
+    rows = int(lacking.any(axis=1).sum())
+    text = (
+        f"{rows} of {len(lacking)} rows lack a predictor that the model needs, and are left out: {_counted(gaps, len(lacking))}. "
+        "The answer is that of the other rows. Leave out these predictors, or use model='boosting', which takes gaps"
+    )
+    values = {"rows": rows, "of": len(lacking), "predictors": list(gaps), "lacking": list(gaps.values())}
+    return (Note("incomplete_predictors", text, values),)
+
+
+def _gaps(lacking: pd.DataFrame) -> dict[str, int]:
+    """Return the number of rows that lack each predictor, the largest first."""
+    gaps = lacking.sum().sort_values(ascending=False, kind="stable")
+    return {str(name): int(number) for name, number in gaps.items() if number}
+
+
+def _counted(gaps: dict[str, int], rows: int) -> str:
+    """Write the predictors with the most gaps."""
+    more = f" and {len(gaps) - 5} more" if len(gaps) > 5 else ""
+    return ", ".join(f"{name!r} ({number} of {rows})" for name, number in list(gaps.items())[:5]) + more

@@ -11,7 +11,7 @@ ORDER_STATISTICS = ("median", "min", "max")
 
 # Of more values than `LISTED`, not all pairs are listed: the two middle draws lie within so many standard deviations (half the root of the
 # number) of the middle, and at most so far apart; all others together have a probability below 1e-16.
-LISTED, STANDARD_DEVIATIONS, APART = 1 << 10, 10, 40
+LISTED, STANDARD_DEVIATIONS, APART = 1 << 8, 10, 40
 
 
 class OrderLaw(NamedTuple):

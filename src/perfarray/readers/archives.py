@@ -247,9 +247,10 @@ def read_archive(
     if (lazy := _lazy(place, read_archive, about_files, chunks)) is not None:
         return lazy
     with _collector_paused():
-        with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress)) as attempts:
+        all_parts = on_error == "raise"
+        with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress, all_parts=all_parts)) as attempts:
             tables, files, skipped, broken = _outcomes(attempts, paths, on_error)
-        n_files = len(tables) + len(skipped) + len(broken)
+        n_files = sum(len(file.parts) or 1 for file in files) + len(skipped) + len(broken)
         companions = companion_paths(skipped, tables)
         unknown = [file.label for file in skipped if file.path not in companions]
         packed = {file.problem: f"{file.label!r} {file.problem}" for file in skipped if file.problem}
@@ -286,10 +287,11 @@ def _collector_paused() -> Iterator[None]:
 def _outcomes(attempts: Iterable[Attempt], paths: Any, on_error: str) -> tuple[list[Table], list[InputFile], list[InputFile], list[str]]:
     """Return the tables, their files, the files that were skipped, and the errors of broken ones; raise the first of these if asked to."""
     tables, files, skipped, broken = [], [], [], []
-    for file, table, skip_reason, error in attempts:
+    for file, table, skip_reason, error, broken_parts in attempts:
         if table is not None:
             tables.append(table)
-            files.append(file)
+            files.append(file._replace(parts=file.parts[len(broken_parts) :]))  # how many were read
+            broken += map(str, broken_parts)
         elif error is None:
             skipped.append(file if skip_reason in NOT_READ else file._replace(problem=skip_reason))
         elif on_error != "raise":

@@ -38,12 +38,13 @@ NESTED = "is an archive inside an archive, which is not read; unpack it first"
 
 
 class Attempt(NamedTuple):
-    """A file with its table, the reason to skip it, or the error."""
+    """A file with its table, the reason to skip it, or the error; of a table in parts also the errors of those that are left out."""
 
     file: InputFile
     table: Table | None = None
     skip_reason: str = ""
     error: FileError | None = None
+    broken_parts: tuple[FileError, ...] = ()
 
 
 class ReadSettings(NamedTuple):
@@ -53,13 +54,21 @@ class ReadSettings(NamedTuple):
     dim: str
     file_options: FileOptions
     options: Options
+    all_parts: bool  # whether a table in parts is read whole or not at all
 
 
 def iter_attempts(
-    paths: Any, layout: str | None, dim: str, file_options: FileOptions, *, parallel: bool | int, progress: bool | None
+    paths: Any,
+    layout: str | None,
+    dim: str,
+    file_options: FileOptions,
+    *,
+    parallel: bool | int,
+    progress: bool | None,
+    all_parts: bool = True,
 ) -> Generator[Attempt, None, None]:
     """Yield an attempt for each file, in the order of paths; the files of a mapping label by label."""
-    settings = ReadSettings(None if layout is None else read_layout(layout), dim, file_options, options())
+    settings = ReadSettings(None if layout is None else read_layout(layout), dim, file_options, options(), all_parts)
     files = find_files(paths, dim, layout)
     files = [file for _, group in groupby(files, attrgetter("labels")) for file in sorted(group, key=attrgetter("path.parts"))]
     files = one_table_each(files) if layout is None else files
@@ -137,9 +146,11 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
     try:
         with source.within_memory():
             table: Table | str
+            broken: list[FileError] = []
             if file.parts:
-                sources = [source.at(path) for path in file.parts]
-                table = with_dims(source, read_table(source, formats()[parquet.NAME], lambda root: parquet.read_parts(root, sources)))
+                sources, errors = [source.at(path) for path in file.parts], None if settings.all_parts else broken
+                table = read_table(source, formats()[parquet.NAME], lambda root: parquet.read_parts(root, sources, errors))
+                table = with_dims(source, table)
             elif file.pack and is_pack(source):
                 table = NESTED
             else:
@@ -150,7 +161,7 @@ def _attempt(file: InputFile, source: Source, settings: ReadSettings) -> Attempt
             check_location(table, file)
     except FileError as error:
         return Attempt(file, error=error)
-    return Attempt(file, table)
+    return Attempt(file, table, broken_parts=tuple(broken))
 
 
 def table_or_reason(source: Source, explicit: bool) -> Table | str:

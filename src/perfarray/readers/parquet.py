@@ -20,7 +20,7 @@ from perfarray.conventions import UNKNOWN, seconds_factor
 from perfarray.readers import custom, tidy_csv
 from perfarray.readers.arrow_sizes import TEXTS, Size, arrow_size, in_memory, parquet_size, text_bytes
 from perfarray.readers.finding import InputFile
-from perfarray.readers.opening import Source, text_of_path
+from perfarray.readers.opening import FileError, Source, text_of_path
 from perfarray.readers.parquet_footer import chunks_in_footer
 from perfarray.tables.columns import Table
 from perfarray.tables.measured import MEASURED, value_column
@@ -61,11 +61,20 @@ def read(source: Source) -> Table:
     return _table(source, _frame(source, table), stated_in(table.schema))
 
 
-def read_parts(source: Source, parts: Sequence[Source]) -> Table:
-    """Read the files of a partitioned table below the path of `source`; the keys in their paths are columns."""
+def read_parts(source: Source, parts: Sequence[Source], broken: list[FileError] | None) -> Table:
+    """Read the files of a partitioned table below the path of `source`; the keys in their paths are columns.
+
+    The errors of parts that cannot be read go to `broken`, and the other parts are the table; without a list the first is raised.
+    """
     tables, empty, n_cells = dict[str, Any](), [], 0
     for part in parts:
-        table, name = _rows(part), part.path.relative_to(source.path).as_posix()
+        try:
+            table, name = _rows(part), part.path.relative_to(source.path).as_posix()
+        except FileError as error:
+            if broken is None:
+                raise
+            broken.append(error)
+            continue
         if not table.num_rows:
             empty.append(name)
             continue
@@ -75,6 +84,8 @@ def read_parts(source: Source, parts: Sequence[Source]) -> Table:
         n_cells += table.num_rows * table.num_columns
         if n_cells > options().max_cells:
             raise source.error(f"holds more than {options().max_cells} cells; set_options(max_cells=...) sets another limit")
+    if broken and not tables:
+        raise broken[0]
     if not tables:
         raise source.error("has columns and no rows")
     if empty:

@@ -27,7 +27,7 @@ from perfarray.timings.options import options
 from perfarray.timings.validation import listed
 
 NAME = "speedup_test"
-COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")  # The last two may be empty or NA
+COLUMNS = ("name", "sample1", "sample2", "conflevel", "coef")  # The last two may be absent, empty or NA
 REQUIRED = 3  # columns that are always there
 SAMPLES = ("Sample1", "Sample2")  # Baseline and candidate
 PLAIN = ("sample1", "sample2")  # The same in a file of two columns
@@ -49,17 +49,20 @@ class Entry(NamedTuple):
 
 def started(head: str) -> bool:
     """Return whether a file begins with the header of a configuration."""
-    return "\n" in head and _is_header(head.partition("\n")[0])
+    return "\n" in head and bool(_columns(head.partition("\n")[0]))
 
 
 def recognise(source: Source) -> bool:
-    """Return whether the first line holds the five fields."""
-    return _is_header(source.head.partition("\n")[0])
+    """Return whether the first line names the fields."""
+    return bool(_columns(source.head.partition("\n")[0]))
 
 
-def _is_header(line: str) -> bool:
+def _columns(line: str) -> tuple[str, ...]:
+    """Return the fields that a header names, in its order; none where it is not one."""
     names = tuple(name.strip().strip('"').strip().lower() for name in line.split(","))
-    return len(names) >= REQUIRED and names == COLUMNS[: len(names)]
+    if not {*COLUMNS[:REQUIRED]} <= {*names} <= {*COLUMNS} or len({*names}) < len(names):
+        return ()
+    return COLUMNS if names == COLUMNS[: len(names)] else names  # rows may have fields that a header leaves out at its end
 
 
 def read(source: Source) -> Table:
@@ -100,9 +103,10 @@ def entries(source: Source) -> list[Entry]:
     """Read the configuration and the files it names."""
     if not recognise(source):
         raise source.error(
-            "its first line must be Name,Sample1,Sample2,ConfLevel,Coef, without the last one or two at most; it is "
+            "its first line must be Name,Sample1,Sample2,ConfLevel,Coef, of which ConfLevel and Coef may be left out; it is "
             f"{source.text.partition(chr(10))[0][:80]!r}"
         )
+    columns = _columns(source.head.partition("\n")[0])
     rows = [row for row in csv.reader(io.StringIO(source.text), skipinitialspace=True) if any(cell.strip() for cell in row)][1:]
     if not rows:
         raise source.error("has a header and no benchmark")
@@ -110,9 +114,10 @@ def entries(source: Source) -> list[Entry]:
     parent = source.path.parent
     in_both_folders: list[str] = []
     for position, row in enumerate(rows, 1):
-        if not REQUIRED <= len(row) <= len(COLUMNS):
-            raise source.error(f"benchmark {position} has {len(row)} fields, not {len(COLUMNS)}: {','.join(row)!r}")
-        name, file1, file2, level, weight = (*(cell.strip() for cell in row), "", "")[: len(COLUMNS)]
+        fields = dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(str.strip, row), strict=False))
+        if not REQUIRED <= len(row) <= len(columns) or not all(fields[name] for name in COLUMNS[:REQUIRED]):
+            raise source.error(f"benchmark {position} has {len(row)} fields, not {len(columns)}: {','.join(row)!r}")
+        name, file1, file2, level, weight = fields.values()
         if any(entry.name == name for entry in config_entries):
             raise source.error(f"benchmark {position} is called {name!r}, as another one is")
         unreadable: dict[str, str] = {}

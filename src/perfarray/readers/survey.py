@@ -70,7 +70,7 @@ def archive_table(
     repeats_of = {id(tables[repeat]): f"holds the measurement of {files[first].label}" for repeat, first in dropped.items()}
     companions = companion_paths([attempt.file for attempt in attempts if attempt.skip_reason], tables)
     rows = []
-    for file, table, skip_reason, error in attempts:
+    for file, table, skip_reason, error, _ in attempts:
         status, reason = "read", ""
         if error is not None:
             status, reason = "broken", str(error)

@@ -43,7 +43,7 @@ STEADY: Final = "kind start steady_mean n_segments warmup segment segment_mean k
 # By function, public ones and those that compute the curves of a picture
 ANSWER_NAMES: Final = {
     "against": "value beside",
-    "agreement": COMPARED + "better_benchmarks worse_benchmarks "
+    "agreement": COMPARED + "_suite better_benchmarks worse_benchmarks "
     "outcome remark suite_outcome suite_remark title question agree differences suite_agree suite_differences "
     "method speedup significant confidence_level confidence test warnings n_baseline n_candidate searched judged_level protocol "
     "statistic standard_error smallest_pvalue n_exchanges step_outcome step_pvalue required",
@@ -61,7 +61,7 @@ ANSWER_NAMES: Final = {
     "load",
     "explain_variation": TABLE + "influence permutation_influence lower upper measured predicted correlation correlation_lower "
     "correlation_upper noise_ceiling at at_value dependence dependent predictor n point effect coefficient coefficient_lower "
-    "coefficient_upper better_than_mean pvalue term response n_test_units variance",
+    "coefficient_upper standardized_coefficient standardized_lower standardized_upper better_than_mean pvalue term response n_test_units variance",
     "fit_mixture": MIXTURE,
     "five_number_summary": TOGETHER + "minimum q1 median q3 maximum range interquartile_range standard_deviation n number q1_lower "
     "q1_upper median_lower median_upper q3_lower q3_upper",
@@ -79,7 +79,7 @@ ANSWER_NAMES: Final = {
     "overlaid": "place x density q1 median q3 run reached",
     "pairwise": COMPARED + "baseline",
     "plan_repetitions": PLAN,
-    "plan_suite": PLAN + "suite_correlation suite_correlation_pvalue suite_benchmarks",
+    "plan_suite": PLAN + TOGETHER + "suite_benchmarks",
     "principal_components": "score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component apart_pvalue distance loading_lower loading_upper region_radius score_covariance score_lower "
     "score_upper n_imputed value benchmark_2 machine_2 principal_component_2",
@@ -99,7 +99,7 @@ ANSWER_NAMES: Final = {
     "distribution replicate",
     "sequence": STEADY + "value counted mean",
     "speedup": RATIO + "baseline candidate",
-    "speedup_test": "speedup significant pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
+    "speedup_test": "speedup significant confidence_level pvalue pvalue_adjusted test warnings n_baseline n_candidate n searched "
     "judged_level protocol step_pvalue step_outcome required step",
     "steady_state": STEADY,
     "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop remaining runs dependence_pvalue",

@@ -118,7 +118,7 @@ def _rows(data: xr.Dataset, sort: str | None, most: int | None, *, all_cells: bo
     cells = _cells(data, main, layout.inner)
     positions = np.flatnonzero(_shown(cells, data) & (all_cells or _measured(cells, main, layout.zero)))[:most]
     if sort == "effect":
-        values = cells.values[layout.effect or layout.main]
+        values = cells.values[layout.effect or main]
         if values.dtype.kind in "OUS":
             raise ValueError(f"sort='effect': the answers of {data.attrs['result']} are texts, and none is larger; use sort='name'")
         effects = [_effect(value, ratio=layout.ratio) for value in values[positions]]

@@ -33,8 +33,8 @@ NAMING = frozenset({
     "paired", "predictors", "random", "resample", "response", "samples", "shared", "unit", "value",
 })  # fmt: skip
 
-# Coordinates that methods compute with, which keep their names
-INPUTS = frozenset({*MARKS, CENSORED_AT, LOOPS, *map(price_of, LEVELS)})
+# Coordinates that methods compute with, which keep their names; a dim of such a name has labels like any other
+INPUTS = frozenset({*MARKS, CENSORED_AT, LOOPS, "confidence_level", *map(price_of, LEVELS)})
 
 # Separates the parts of a label of a stacked dim
 SEPARATOR = ", "
@@ -189,12 +189,13 @@ def new_names(function: str, arguments: Mapping[str, Any]) -> dict[Hashable, str
         return {}  # an answer of bootstrap_distribution without its attrs
     coords = [value.coords.variables for value in data]  # many times as fast as value.coords
     present = {name for value, variables in zip(data, coords, strict=True) for name in (*value.dims, *variables)}
+    inputs = INPUTS.difference(*(value.dims for value in data))
     of_variables = {name for value in data if isinstance(value, xr.Dataset) for name in value.data_vars}
     not_text = [name for name in {*present, *of_variables} if not isinstance(name, str)]
     # A suite without a dim `benchmark` is given one, with which a coordinate of that name along other dims would collide.
     crossing = any(variables[BENCHMARK].dims not in ((), (BENCHMARK,)) for variables in coords if BENCHMARK in variables)
     names: dict[Hashable, str] = {name: str(name) for name in not_text}
-    names |= {name: f"data_{name}" for name in sorted((reserved & present - INPUTS) | ({BENCHMARK} if crossing else set()))}
+    names |= {name: f"data_{name}" for name in sorted((reserved & present - inputs) | ({BENCHMARK} if crossing else set()))}
     for old, new in names.items():
         while new in present:
             new = f"data_{new}"

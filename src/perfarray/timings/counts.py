@@ -9,7 +9,7 @@ from perfarray.timings.apply import LEVEL, Output, apply, is_chunked, outputs
 from perfarray.timings.chunks import storable
 from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, check, with_notes
-from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, resolve
+from perfarray.timings.resolve import Data, as_mark, check_dim, check_levels, check_not_empty, resolve
 from perfarray.timings.units import more_units
 from perfarray.timings.validation import check_count
 
@@ -94,7 +94,7 @@ def merge_level(times: Data, level: str) -> Data:
     Raises
     ------
     ValueError
-        When `level` is not a dim, or no level lies below it.
+        When `level` is not a dim, no level lies below it, or a dim has no labels.
 
     Examples
     --------
@@ -104,6 +104,7 @@ def merge_level(times: Data, level: str) -> Data:
     Frozen({'execution': 30})
     """
     check_dim(times, level, "level")
+    check_not_empty(times)
     nest = check_levels(times, None if level in LEVELS else (level, *(name for name in LEVELS if name in times.dims)))
     lower = nest[nest.index(level) + 1 :]
     if not lower:

@@ -154,6 +154,13 @@ def choose_metric(times: Data, metric: str | Sequence[str] | None, levels: Seque
     return _with_limit(times, array)
 
 
+def check_not_empty(times: Data) -> None:
+    """Raise where a dim has no labels, as after a selection that leaves out everything."""
+    empty = [str(dim) for dim, size in times.sizes.items() if not size]
+    if empty:
+        raise ValueError(f"there are no timings: {listed(empty, 5)} has no labels; was everything left out by a selection?")
+
+
 def _with_limit(times: xr.Dataset, array: xr.DataArray) -> xr.DataArray:
     """Return a metric with the limits at which runs were stopped; only the main metric has these."""
     main = next((name for name in (times.attrs.get(METRIC), TIME) if name in times.data_vars), array.name)
@@ -216,9 +223,7 @@ def resolve(
     if array.dtype != np.float64:
         array = array.astype(float)
     nest = check_levels(array, levels)
-    if 0 in array.sizes.values():
-        empty = [str(dim) for dim, size in array.sizes.items() if not size]
-        raise ValueError(f"there are no timings: {listed(empty, 5)} has no labels; was everything left out by a selection?")
+    check_not_empty(array)
     if is_chunked(array):
         array = evenly_chunked(array)
     hidden = _hidden_cells(times, array) if isinstance(times, xr.Dataset) else ()

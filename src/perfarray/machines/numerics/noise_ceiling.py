@@ -19,7 +19,7 @@ INEQUALITY = np.linspace(0.0, 4.0, 17)
 SEED = 20180
 
 # The largest number of runs simulated, and of values in memory at once, which does not change the numbers.
-DRAWN, BLOCK = 1 << 27, 1 << 18
+DRAWN, BLOCK = 1 << 24, 1 << 18
 
 # From so many runs of a benchmark on, the noise follows its asymptotic rate.
 ENOUGH = 50
@@ -79,16 +79,22 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[
     from scipy.special import ndtri
 
     rng = np.random.default_rng(SEED)
-    simulated = min(runs, max(ENOUGH, DRAWN // (DRAWS * benchmarks)))
-    draws = min(DRAWS, max(FEWEST, DRAWN // (simulated * benchmarks)))
-    size = max(1, BLOCK // (benchmarks * simulated))
-    blocks = (min(size, draws - start) for start in range(0, draws, size))
-    variances = np.concatenate([spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks])
-    scores = ndtri((np.arange(benchmarks) + 0.5) / benchmarks)
-    weighted = np.exp(INEQUALITY[:, None] * scores)[:, None, :] * variances
-    noise = (0.5 * np.log(weighted.sum(axis=-1))).std(axis=-1, ddof=1)
+    if statistic in ORDER_STATISTICS:
+        simulated = min(runs, max(ENOUGH, DRAWN // (DRAWS * benchmarks)))
+        draws = min(DRAWS, max(FEWEST, DRAWN // (simulated * benchmarks)))
+        size = max(1, BLOCK // (benchmarks * simulated))
+        blocks = (min(size, draws - start) for start in range(0, draws, size))
+        variances = np.concatenate(
+            [spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks]
+        )
+    else:  # the variance of a mean of normal runs is chi-square: no runs need be drawn
+        simulated, draws = runs, min(DRAWS, max(FEWEST, DRAWN // (ENOUGH * benchmarks)))
+        variances = rng.chisquare(runs - 1, (draws, benchmarks)) / runs**2
+    weights = np.exp(INEQUALITY * ndtri((np.arange(benchmarks) + 0.5) / benchmarks)[:, None])
+    total = variances @ weights
+    noise = (0.5 * np.log(total)).std(axis=0, ddof=1)
     scale = 1.0 if simulated == runs else ((simulated - 1) / (runs - 1)) ** RATES.get(statistic, 0.5)
-    return concentration(weighted).mean(axis=-1), noise * scale
+    return (variances**2 @ weights**2 / total**2).mean(axis=0), noise * scale
 
 
 def log_spread_noise(concentrations: Floats, benchmarks: int, runs: int, statistic: str = "median") -> float:

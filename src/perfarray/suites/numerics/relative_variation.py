@@ -32,6 +32,8 @@ BLOCK = 1 << 20  # values looked at together, which bounds the memory; it change
 PIECE = 1 << 15  # scores that are drawn at once from tables: they stay in the cache
 AIM, MOST = 0.02, 10_000  # the Monte Carlo error, as a share of the standard deviation, that is drawn for by default; and the most draws
 
+REMAINDER = 1e-3  # of a series for the variance of a root, as a share of it: a twentieth of the Monte Carlo error that is aimed at
+
 SAME_SCALE = (("geometric", "geometric"), ("mean", "arithmetic"))  # statistic and mean that average on one scale
 
 
@@ -107,8 +109,10 @@ def _redrawn_moments(units: Floats, statistic: str, mean: str, benchmarks: float
     """Return mean and variance of what one benchmark contributes when its units (units, runs) are redrawn; NaN where not known."""
     if (statistic, mean) in SAME_SCALE:
         return _averaged_moments(statistic_of(units[:, None], statistic), mean, benchmarks)
+    if statistic == "mean" and benchmarks == 1:  # the mean of a single benchmark is itself, on any scale
+        return _averaged_moments(statistic_of(units[:, None], statistic), "arithmetic", benchmarks)
     if len(units) > FEW:
-        return np.nan, np.nan
+        return _root_moments(statistic_of(units[:, None], statistic), benchmarks) if statistic == "mean" else (np.nan, np.nan)
     ways_to_redraw, probability = redraws(len(units))
     expected, variance = _weighted(contribution(statistic_of(units[ways_to_redraw], statistic), mean, benchmarks), probability)
     return float(expected), float(variance)
@@ -122,6 +126,26 @@ def _averaged_moments(units: Floats, mean: str, benchmarks: float) -> tuple[floa
     factors = contribution(units, mean, benchmarks * number)
     expected = float(factors.mean() ** number)
     return expected, float(expected**2 * np.expm1(number * np.log1p((_spread_of(factors) / factors.mean()) ** 2)))
+
+
+def _root_moments(units: Floats, benchmarks: float) -> tuple[float, float]:
+    """Return mean and variance of a root of the mean of redrawn units, by a series; NaN where its remainder might be seen.
+
+    With d the relative deviation of the mean of n units, (1 + d)^p is expanded to the fourth power of d. The moments of d follow from
+    those of the units: E[d^2] = m2 / n, E[d^3] = m3 / n^2, E[d^4] = 3 E[d^2]^2 + (m4 - 3 m2^2) / n^3.
+    """
+    number, power, level = len(units), 1 / benchmarks, float(units.mean())
+    deviations = (units - units[0]) / level
+    deviations -= deviations.mean()
+    second, third, fourth = (float((deviations**order).mean()) for order in (2, 3, 4))
+    two, three, four = second / number, third / number**2, 3 * (second / number) ** 2 + (fourth - 3 * second**2) / number**3
+    farthest = float(np.abs(deviations).max()) / number
+    if not 15 * two**2 + 10 * two * farthest + farthest**3 <= REMAINDER:
+        return np.nan, np.nan
+    once, twice = power * (power - 1) / 2, power * (power - 1) * (power - 2) / 6
+    expected = level**power * (1 + once * two + twice * three)
+    variance = level ** (2 * power) * (power**2 * two + 2 * power * once * three + (2 * power * twice + once**2) * four - (once * two) ** 2)
+    return expected, variance
 
 
 def _spread_of(values: Floats) -> float:
