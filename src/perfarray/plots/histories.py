@@ -154,7 +154,7 @@ def _draw_series(ax: Axes, series: xr.Dataset, lane: tuple[float, float, float] 
     for number in np.unique(segment).tolist():
         positions = measured[segment == number]
         ends = positions[[0, -1]]
-        ax.plot(ends + [-0.4, 0.4], scaled(mean[ends]), color=DARK, linewidth=1.6, gid="segment")
+        ax.plot([ends[0] - 0.4, ends[1] + 0.4], scaled(mean[ends]), color=DARK, linewidth=1.6, gid="segment")
     _draw_changes(ax, series, None if lane is None else lane[0], labels)
 
 

@@ -61,7 +61,7 @@ def describe(
     units = unit_means(values, search.levels)
     shape, size = units.shape[:-2], units.shape[-2]
     units, levels = units.reshape(-1, *units.shape[-2:]), np.broadcast_to(level, shape).ravel()
-    hosts, at_least, at_most = (np.broadcast_to(array, (*shape, size)).reshape(-1, size) for array in (hosts, at_least, at_most))
+    by_commit: list[npt.NDArray[Any]] = [np.broadcast_to(array, (*shape, size)).reshape(-1, size) for array in (hosts, at_least, at_most)]
     result = _blanks((len(units), size), search.labels)
     for rows, commits in stacks(units):
         pvalues, alarms = _changes(commits, levels[rows], search)
@@ -71,8 +71,8 @@ def describe(
         result["alarm"][cells], result["probability"][cells] = alarms, probability
         _add_levels(result, rows, commits, fit, search.confidence_level)
         if len(steps.series):
-            _add_steps(result, rows, commits, fit, steps, (hosts[rows], at_least[rows], at_most[rows]), search)
-        _add_segments(result, rows, commits, fit, (at_least | at_most)[rows], search)
+            _add_steps(result, rows, commits, fit, steps, [array[rows] for array in by_commit], search)
+        _add_segments(result, rows, commits, fit, (by_commit[1] | by_commit[2])[rows], search)
     result["segment"] = np.cumsum(result["change"], axis=-1)
     return tuple(array.reshape((*shape, *array.shape[1:])) for array in result.values())
 
@@ -123,7 +123,7 @@ def _add_levels(result: Variables, rows: Integers, commits: Commits, fit: Fit, c
 
 
 def _add_steps(
-    result: Variables, rows: Integers, commits: Commits, fit: Fit, steps: Steps, by_commit: tuple[Integers, Mask, Mask], search: Search
+    result: Variables, rows: Integers, commits: Commits, fit: Fit, steps: Steps, by_commit: list[npt.NDArray[Any]], search: Search
 ) -> None:
     """Add the variables of steps; `by_commit` are the hosts of the series (series, size), and where runs were stopped."""
     hosts, at_least, at_most = by_commit
@@ -191,14 +191,14 @@ def _ratios_of_slopes(slopes: Floats, level: float | None, x: Floats) -> Floats:
         return np.asarray(np.exp(slopes * (x[-1] - x[0])))
     first, last = level + slopes * x[0], level + slopes * x[-1]
     ratios = np.divide(last, first, out=np.full(len(slopes), np.inf), where=first > 0)
-    return np.maximum(ratios, 0.0) if level > 0 else np.full(len(slopes), np.nan)
+    return np.asarray(np.maximum(ratios, 0.0) if level > 0 else np.full(len(slopes), np.nan))
 
 
 def _slopes_of_ratios(ratios: Floats, level: float | None, x: Floats) -> Floats:
     """Return the slopes of lines with these ratios of the last value to the first; 0 where a level that is not positive has none."""
     if level is None:
         return np.asarray(np.log(ratios) / (x[-1] - x[0]))
-    return max(level, 0.0) * (ratios - 1) / (x[-1] - ratios * x[0])
+    return np.asarray(max(level, 0.0) * (ratios - 1) / (x[-1] - ratios * x[0]))
 
 
 def blank(labels: npt.NDArray[Any]) -> Any:
