@@ -16,7 +16,7 @@ from perfarray.numerics.types import Floats, Integers
 LEVEL, SLOPE, STEP = 1.0, 1.0, 0.85
 
 # What a slope beside steps must explain, in the same logs: without a slope one segment in 500 or fewer has one by chance.
-CLEAR = 3.0
+CLEAR = 4.0
 
 # The smallest variance of noise, as a share of that of the series: sums of values without noise have rounding errors.
 EXACT = 1e-12
@@ -88,7 +88,7 @@ def straighten(commits: Commits, pvalues: Floats, least: int) -> tuple[Commits, 
         starts, x = np.flatnonzero(~np.isnan(pvalues[row])), commits.positions[row].astype(float)
         errors = commits.errors[row] * np.sqrt(max(variance, EXACT * np.var(values)))
         cost, ends, slopes = _partition(x, values, errors, starts, least)
-        if commits.logs[row]:
+        if commits.logs[row] and (slopes.any() or len(slopes) > 2):  # one step of a level is one on either scale
             values, errors = np.exp(values), errors * np.exp(near)
             raw_cost, raw_ends, raw_slopes = _partition(x, values, errors, starts, least)
             if raw_cost < cost and raw_slopes.any():

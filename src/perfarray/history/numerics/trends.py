@@ -16,8 +16,9 @@ from perfarray.numerics.verdicts import FASTER, INCONCLUSIVE, SLOWER
 NEARLY = 0.15
 
 
-# So many steps may stand in place of a slope.
-STEPS_IN_PLACE = 2
+# What a slope, one step and two steps count as in AIC. A step has a level and, between those, a position, which counts half: with these, at
+# most 8 % of series with one or two steps seem to have a slope (docs/scripts/trend.py).
+PARAMETERS = np.array([[1.0], [1.5], [3.0]])
 
 
 def log_slopes(
@@ -100,18 +101,19 @@ def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Mask, Mask]:
 
 
 def _steps_suffice(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mask:
-    """Return where two more steps, and no slope, describe a series as well as the slope does."""
-    if y.shape[-1] <= SHORT:
+    """Return where one or two more steps, and no slope, describe a series as well as the slope does, by AIC."""
+    n = y.shape[-1]
+    if n <= SHORT:
         return np.zeros(len(y), dtype=bool)
     around, excess = outlying(y / spread)
     values, level, rows = np.where(excess > 1, around * spread, y), np.zeros_like(x), np.arange(len(y))
-    squares = [np.sum((line(values, x, spread, starts)[0] / spread) ** 2, axis=-1)]
-    more = starts.copy()
-    for _ in range(STEPS_IN_PLACE):
+    more, squares = starts.copy(), [np.sum((line(values, x, spread, starts)[0] / spread) ** 2, axis=-1)]
+    for _ in PARAMETERS[1:]:
         more[rows, _best_start(values, level, spread, more, rows)[0]] = True
-    _settle(values, level, spread, more, rows, np.zeros(len(y)))
-    squares.append(np.sum((line(values, level, spread, more)[0] / spread) ** 2, axis=-1))
-    return np.asarray(squares[1] <= squares[0])
+        _settle(values, level, spread, more, rows, np.zeros(len(y)))
+        squares.append(np.sum((line(values, level, spread, more)[0] / spread) ** 2, axis=-1))
+    costs = np.log(np.maximum(squares, 1e-300)) + 2 * PARAMETERS / n
+    return np.asarray(costs[1:].min(axis=0) <= costs[0])
 
 
 def _settle(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers, penalty: Floats) -> None:
