@@ -187,7 +187,7 @@ def read_archive(
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
         cannot be opened, and with links that lead to themselves.
     progress : bool, optional
-        Show a progress bar. Default: in a terminal or a notebook, after two seconds.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
     parallel : bool or int
         Read the files in so many processes; True starts one for each core if there are 32 MB or more. A program that asks for
         this must start under `if __name__ == "__main__":`, since each process loads it anew.
@@ -248,9 +248,7 @@ def read_archive(
         return lazy
     with _collector_paused():
         all_parts = on_error == "raise"
-        with closing(
-            iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress, all_parts=all_parts)
-        ) as attempts:
+        with closing(iter_attempts(paths, layout, dim, about_files, parallel=parallel, progress=progress, all_parts=all_parts)) as attempts:
             tables, files, skipped, broken = _outcomes(attempts, paths, on_error)
         n_files = sum(len(file.parts) or 1 for file in files) + len(skipped) + len(broken)
         companions = companion_paths(skipped, tables)

@@ -87,9 +87,7 @@ KINDS: Final = {
     "against": Kind(picture="against"),
     "bootstrap_distribution": Kind(picture="distribution", curves="comparisons.curves.histograms"),
     "distribution": Kind(picture="ratio_distributions", curves="suites.curves.ratio_histograms"),
-    "explain_variation": Kind(
-        Layout(axes.explained, "influence", zero=True), picture="explained", remarks=axes.explained_remarks
-    ),
+    "explain_variation": Kind(Layout(axes.explained, "influence", zero=True), picture="explained", remarks=axes.explained_remarks),
     "lag": Kind(picture="lag"),
     "mixture": Kind(picture="mixture", curves="mixtures.curves.mixture_curves"),
     "null_distance": Kind(picture="distances", curves="mixtures.curves.distance_histograms"),

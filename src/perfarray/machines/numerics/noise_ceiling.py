@@ -84,7 +84,9 @@ def noise_table(benchmarks: int, runs: int, statistic: str = "median") -> tuple[
         draws = min(DRAWS, max(FEWEST, DRAWN // (simulated * benchmarks)))
         size = max(1, BLOCK // (benchmarks * simulated))
         blocks = (min(size, draws - start) for start in range(0, draws, size))
-        variances = np.concatenate([spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks])
+        variances = np.concatenate(
+            [spread_of_redrawn(rng.standard_normal((number, benchmarks, simulated)), statistic) for number in blocks]
+        )
     else:  # the variance of a mean of normal runs is chi-square: no runs need be drawn
         simulated, draws = runs, min(DRAWS, max(FEWEST, DRAWN // (ENOUGH * benchmarks)))
         variances = rng.chisquare(runs - 1, (draws, benchmarks)) / runs**2
