@@ -1,6 +1,8 @@
 """Sides that are one session each, with what varies between sessions from elsewhere: `compare(between=)`."""
 
+import importlib.util
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import xarray as xr
 import perfarray
 from perfarray.numerics.sessions import noise_of_sessions
 
+SCRIPT = Path(__file__).parents[2] / "docs" / "scripts" / "sessions.py"
 NAMES = [f"b{i}" for i in range(6)]
 ADDED = ["session_standard_deviation", "session_df", "within_lower", "within_upper"]
 
@@ -249,3 +252,93 @@ def test_noise_of_benchmarks_for_sides_that_name_none(sides, history):
     assert result["session_standard_deviation"].item() ** 2 == pytest.approx(noise_of_sessions(history.values, 2).variance.mean())
     with pytest.raises(ValueError, match="none of the benchmarks compared; it has 'b0', 'b1'"):
         alone.assign_coords(benchmark="other").perf.compare("old", between=history)
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("sessions_script", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("form", ["timings", "components", "(sd, df)"])
+@pytest.mark.parametrize("sides", [(1, 1), (1, 10), (3, 3), (10, 3)], ids=str)
+@pytest.mark.parametrize(("sessions", "executions"), [(5, 3), (20, 10), (10, 1)])
+@pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
+def test_designs_of_one_session_a_side(script, form, sides, sessions, executions, spread):
+    """700 suites of eight benchmarks: at most 6 % of rows and suites are false but for chance, or there are no limits."""
+    rng = np.random.default_rng([sessions, *sides])
+    row, suite = script.of_design(rng, 700, script.Design(8, sessions, executions, sides, spread), [form])[form]
+    if form == "(sd, df)" and (spread == 0 or 1 in sides):
+        assert np.isnan([row, suite]).all()
+    else:
+        assert row <= 7
+        assert suite <= 8
+
+
+def test_one_execution_of_which_nothing_is_known_has_no_limits(sides, history):
+    """A stated noise of sessions does not hold what executions vary by: no limits, of rows and of the suite, and a note that says why."""
+    single = sides.isel(execution=[0])
+    components = history.perf.variance_components()
+    for between in ((0.01, 8), perfarray.from_components({"session": 1e-4})):
+        with pytest.warns(perfarray.PerfarrayWarning, match="does not say how the executions of one session vary"):
+            result = single.perf.compare("old", between=between)
+        assert result["lower"].isnull().all()
+        assert result["suite_lower"].isnull().all()
+        assert (result["verdict"] == "inconclusive").all()
+    for between in (history, components, perfarray.from_components({"session": 1e-4, "execution": 1e-4})):
+        with warnings.catch_warnings(action="error"):
+            result = single.perf.compare("old", between=between)
+        assert result["lower"].notnull().all()
+        assert result["suite_lower"].notnull().all()
+    one_side = sides.sel(version="new").isel(execution=[0])
+    with pytest.warns(perfarray.PerfarrayWarning, match="rest on one execution on a side"):
+        mixed = one_side.perf.compare(sides.sel(version="old", drop=True), between=(0.01, 8))
+    assert mixed["lower"].isnull().all()
+
+
+def test_components_of_merged_levels_are_refused(sides, history):
+    """Merged levels do not show how executions vary."""
+    agreeing = history.isel(execution=0, drop=True) * xr.DataArray([1, 1.001, 0.999, 1], dims="execution")
+    nested = agreeing.expand_dims(iteration=3, axis=-1) * xr.DataArray([1, 1.1, 0.9], dims="iteration")
+    with pytest.raises(ValueError, match="merged levels"):
+        sides.perf.compare("old", between=nested.perf.variance_components(negative="merge"))
+
+
+def test_pooled_components_are_those_of_their_pilots(sides, history):
+    """Two halves of a history have half as many degrees of freedom each, and the same variances of means and runs."""
+    pilots = [half.perf.variance_components() for half in (history, history)]
+    pooled = sides.perf.compare("old", between=perfarray.from_components(pilots))
+    whole = sides.perf.compare("old", between=pilots[0])
+    np.testing.assert_allclose(pooled["session_standard_deviation"], whole["session_standard_deviation"], rtol=1e-9)
+    np.testing.assert_allclose(pooled["session_df"], 16)
+
+
+def test_benchmarks_without_labels_and_other_dims_take_components(sides, history):
+    bare = sides.drop_vars("benchmark").expand_dims(experiment=2)
+    result = bare.perf.compare("old", between=history.drop_vars("benchmark").expand_dims(experiment=2).perf.variance_components())
+    expected = sides.perf.compare("old", between=history.perf.variance_components())
+    np.testing.assert_allclose(result["lower"].isel(experiment=1), expected["lower"])
+
+
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+@pytest.mark.parametrize("form", ["timings", "components", "given"])
+def test_sides_of_one_build_and_one_session(form):
+    """Builds and sessions inside them vary by 2 % each: a side that is one of each has both (11 to 17 % false without the session)."""
+    rng, count = np.random.default_rng(9), 1500
+
+    def draw_builds(builds, sessions, runs):
+        effects = ((count, builds, 1, 1), (count, builds, sessions, 1))
+        logs = sum(0.02 * rng.standard_normal(shape) for shape in effects) + 0.005 * rng.standard_normal((count, builds, sessions, runs))
+        return xr.DataArray(np.exp(logs), dims=("benchmark", "binary", "session", "execution"), name="time")
+
+    new, old, earlier = draw_builds(1, 1, 4), draw_builds(1, 1, 4), draw_builds(8, 5, 4)
+    between = {
+        "timings": earlier,
+        "components": earlier.perf.variance_components(),
+        "given": perfarray.from_components({"binary": 0.02**2, "session": 0.02**2, "execution": 0.005**2}),
+    }[form]
+    result = new.perf.compare(old, between=between)
+    assert 0.03 <= float((result["verdict"] != "inconclusive").mean()) <= 0.07

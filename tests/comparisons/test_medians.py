@@ -368,3 +368,34 @@ def test_stopped_runs_widen_what_ranks_say():
     assert bound["lower"].item() == pytest.approx(as_is["lower"].item())
     assert bound["upper"].item() >= as_is["upper"].item()
     assert bound["verdict"].item() == longer["verdict"].item() == "slower"
+
+
+@pytest.mark.parametrize("function", ["compare", "ratio_interval"])
+def test_ranks_of_sides_that_vary_differently_are_named(function):
+    """Six noisy against twenty quiet runs, of which ranks cover 85 %: a note; none of sides that vary alike, or of other methods."""
+    rng = np.random.default_rng(2)
+    noisy, quiet, alike = (
+        xr.DataArray(rng.normal(10, sd, (2, number)), dims=("benchmark", "execution")) for sd, number in ((0.4, 6), (0.1, 20), (0.1, 6))
+    )
+
+    def codes(new, method):
+        with collecting_notes() as notes:
+            getattr(perfarray, function)(new, quiet, statistic="median", method=method)
+        return [note.code for note in notes]
+
+    assert "unequal_spreads" in codes(noisy, "rank")
+    assert "unequal_spreads" not in codes(alike, "rank") + codes(noisy, "order_statistics")
+
+
+def test_rounded_runs_are_compared_by_their_mean_ranks():
+    """Of runs of whole nanoseconds the p-value is that of all exchanges of their mean ranks, as of benchstat, and the limits agree."""
+    times = perfarray.from_samples({"old": [2.0, 1.0, 3.0, 5.0], "new": [2.0, 2.0, 2.0, 2.0]})
+    with pytest.warns(perfarray.PerfarrayWarning, match="vary differently"):
+        result = times.perf.compare("old", statistic="median", method="rank")
+    assert result["pvalue"].item() == pytest.approx(0.7142857142857143)
+    assert result["verdict"].item() == "inconclusive"
+    apart = perfarray.from_samples({"old": [100.0, 101, 102, 101, 101, 100], "new": [102.0, 103, 102, 103, 103, 104]})
+    result = apart.perf.compare("old", statistic="median", method="rank")
+    assert result["verdict"].item() == "slower"
+    assert result["lower"].item() > 1
+    assert result["interval_agrees"].item()

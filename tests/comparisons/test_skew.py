@@ -6,6 +6,7 @@ import xarray as xr
 
 import perfarray
 from comparisons.arrays import in_seconds
+from perfarray.timings.notes import collecting_notes
 
 SKEWED = {"method": "skew_adjusted"}
 
@@ -122,3 +123,23 @@ def test_the_suite_row_covers_as_much_as_its_benchmarks():
     held, suite = (((found[f"{row}lower"] <= 1) & (found[f"{row}upper"] >= 1)).mean().item() for row in ("", "suite_"))
     assert 0.91 < held < 0.94
     assert suite > held - 3 * np.sqrt(0.06 / 1500)
+
+
+@pytest.mark.parametrize(("units", "least"), [(3, 0.2), (5, 0.7), (9, 0.9)])
+def test_benchmarks_of_few_skewed_units_are_named_together(units, least):
+    """Of 20 benchmarks of 3 to 9 lognormal units none shows that it is skewed, and all together do; normal units seldom, alone or alike."""
+    rng, suites, benchmarks = np.random.default_rng(5), 60, 20
+
+    def rate(draw):
+        named = 0
+        for _ in range(suites):
+            new, old = (xr.DataArray(1 + spread * draw(), dims=("benchmark", "execution")) for spread in (0.08, 0.02))
+            with collecting_notes() as notes:
+                perfarray.compare(new, old)
+            named += any(note.code == "few_noisy_units" and note.values["cells"] > benchmarks / 2 for note in notes)
+        return named / suites
+
+    shape = (benchmarks, units)
+    assert rate(lambda: rng.lognormal(0, 1, shape) - np.exp(0.5)) > least
+    assert rate(lambda: rng.standard_normal(shape)) <= 0.1
+    assert rate(lambda: np.sqrt(0.8) * rng.standard_normal((1, units)) + np.sqrt(0.2) * rng.standard_normal(shape)) <= 0.1

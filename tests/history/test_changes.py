@@ -235,6 +235,86 @@ def test_a_drift_is_noted():
         assert times.perf.change_points()["drifting"]
 
 
+def test_a_drift_is_one_row():
+    """A slope of values, or of their logs, is one drift from the first to the last commit, judged by `better`, and no change."""
+    rng, place = np.random.default_rng(2), np.arange(150)
+    levels = np.array([1 + 0.4 * place / 149, 2.0 ** (place / 149), 1 - 0.25 * place / 149])
+    times = series((levels * np.exp(0.004 * rng.normal(size=levels.shape)))[..., None], better="lower")
+    for better, verdicts in (("lower", ["slower", "slower", "faster"]), ("higher", ["faster", "faster", "slower"])):
+        result = quietly(times.assign_attrs(better=better))
+        drifts = result.isel(commit=-1)
+        assert not result["change"].any()
+        assert result["drifting"].all()
+        assert (result["cause"].isel(commit=slice(-1)) == "").all()
+        assert drifts["verdict"].values.tolist() == verdicts
+        np.testing.assert_allclose(drifts["estimate"], [1.4, 2.0, 0.75], rtol=0.01)
+        assert ((drifts["lower"] < [1.4, 2.0, 0.75]) & (drifts["upper"] > [1.4, 2.0, 0.75])).all()
+        assert (drifts["n_segment"] == 150).all()
+        assert (drifts["earliest"].values == 0).all()
+    texts = result.perf.table()["change"].tolist()
+    assert [text.partition(" (")[0] for text in texts] == [f"drifts by {size} % over 150 commits" for size in (40, 100, -25)]
+
+
+def test_values_on_a_line_drift_exactly():
+    """Without noise the limits are the drift."""
+    for values in (3 + np.arange(60) / 20, 1.01 ** np.arange(60)):
+        last = quietly(series(values[:, None])).isel(commit=-1)
+        assert last["cause"] == "drift"
+        for name in ("estimate", "lower", "upper"):
+            assert last[name] == pytest.approx(values[-1] / values[0], rel=1e-6)
+
+
+def test_steps_on_a_drift_are_named():
+    """The size of a step on a slope is that at its commit, and both parts drift."""
+    rng, place = np.random.default_rng(4), np.arange(120)
+    values = (1 + 0.002 * place) * np.where(place >= 70, 1.06, 1.0) * np.exp(0.003 * rng.normal(size=120))
+    result = quietly(series(values[:, None]))
+    assert positions(result) == [70]
+    assert result["lower"][70] < 1.06 < result["upper"][70]
+    assert np.flatnonzero(result["cause"] == "drift").tolist() == [69, 119]
+    assert result["n_segment"].values[[0, 119]].tolist() == [70, 50]
+
+
+def test_a_stopped_run_leaves_a_drift_open():
+    values = (1 + 0.004 * np.arange(80)) * np.exp(0.003 * np.random.default_rng(5).normal(size=80))
+    times = series(values[:, None]).to_dataset(name="time")
+    times["censored"] = ("commit", np.arange(80) == 79)
+    last = quietly(times).isel(commit=-1)
+    assert (last["cause"].item(), last["verdict"].item()) == ("drift", "inconclusive")
+    assert np.isnan(last["upper"])
+
+
+def test_a_plain_step_is_no_correlation():
+    """A step in a short history is found: its two levels are not taken for dependence of neighbours."""
+    count = experiments(1000)
+    for size, missed in ((16, 0.05), (20, 0.03), (30, 0.02)):
+        logs = 0.015 * np.random.default_rng(size).normal(size=(count, size)) + np.log(1.08) * (np.arange(size) >= size // 2)
+        rate = 1 - quietly(series(np.exp(logs)[..., None]), correction=None)["change"].any("commit").mean()
+        assert rate <= missed + 3 * (missed * (1 - missed) / count) ** 0.5
+    values = [0.991, 1.012, 0.984, 1.004, 1.021, 0.975, 1.008, 0.996, 1.051, 1.084, 1.102, 1.079, 1.09, 1.042, 1.035, 1.066]
+    assert positions(quietly(series(np.array(values)[:, None]))) == [8]
+
+
+def test_slopes_are_not_cut_into_steps():
+    """At most 22 % of slopes (but for 3 standard errors) have a change; of those without a change nearly all are a drift."""
+    count = experiments(300)
+    for size in (20, 60):
+        logs = 0.015 * np.random.default_rng(size).normal(size=(count, size)) + 0.06 * np.linspace(0, 1, size)
+        result = quietly(series(np.exp(logs)[..., None]), correction=None)
+        assert result["change"].any("commit").mean() <= 0.22 + 3 * (0.22 * 0.78 / count) ** 0.5
+        assert (result["drifting"] | result["change"].any("commit")).mean() > 0.9
+
+
+def test_a_level_that_comes_and_goes_has_no_changes():
+    """Many short stretches about one level are noise that lasts, which the note on dependence says."""
+    rng = np.random.default_rng(6)
+    levels = np.repeat(0.1 * rng.normal(size=30), 8)
+    with pytest.warns(PerfarrayWarning, match="like that of the one before"):
+        result = series(np.exp(levels + 0.002 * rng.normal(size=240))[:, None]).perf.change_points()
+    assert not result["change"].any()
+    assert result["correlation"] > 0.5
+
+
 def test_short_histories(history):
     """Few commits, one, or none measured show no change; a note says how many are needed, and that alpha may be too small."""
     for number in (1, 2, 7):

@@ -87,9 +87,10 @@ def test_labels_stand_beside_the_numbers(tmp_path):
 
 
 def test_names_of_units_that_recur_nowhere_take_no_room():
-    """Inner units whose names belong to one outer unit each make neither a crossing nor a pair."""
+    """Inner units whose names belong to one outer unit each make neither a crossing nor a pair; outer ones counted from 1 are known."""
     frame = pd.DataFrame({"session": [1, 1, 2, 2], "execution": ["p", "q", "r", "s"], "time": [1.0, 2.0, 3.0, 4.0]})
-    assert [*frame.perf.to_timings().coords] == ["session", "execution", "session_label"]
+    assert [*frame.perf.to_timings().coords] == ["session", "execution"]
+    assert [*frame.assign(session=frame["session"] + 1).perf.to_timings().coords] == ["session", "execution", "session_label"]
 
 
 @pytest.mark.parametrize("apart", [False, True])

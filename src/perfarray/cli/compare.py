@@ -42,7 +42,7 @@ def compare(
     correction: options.Correction = None,
     statistic: Annotated[
         str,
-        typer.Option(help="What is compared: mean, median; of the iterations of each execution min, max, or a percentile: p99."),
+        typer.Option(help="What is compared: mean, median, or of the iterations of each execution min, max, or a percentile, as in p99."),
     ] = "mean",
     value: Annotated[str | None, typer.Option(help="The level whose repetitions are the runs of a median; default: execution.")] = None,
     method: Annotated[
@@ -141,8 +141,9 @@ def _check_both_sides(compared: Comparison) -> None:
         names = list(compared.named(new=False)), list(compared.named(old=False))
         old, new = (quoted(of_side, 3) or "nothing" for of_side in names)
         first, second = compared.labels
-        metric = repr(compared.attrs[METRIC]) if METRIC in compared.attrs else "one of the metrics"
-        raise ValueError(f"no benchmark has {metric} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}")
+        raise ValueError(
+            f"no benchmark has {compared.attrs.get(METRIC, 'one of the metrics')!r} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}"
+        )
 
 
 def _differing(notes: "Sequence[Note]", *codes: str) -> str:

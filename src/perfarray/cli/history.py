@@ -16,9 +16,9 @@ from perfarray.conventions import BENCHMARK, HIGHER, plural
 if TYPE_CHECKING:
     import xarray as xr
 
-CODE = "code"  # the cause of a change that is not another host's
+HOST, DRIFT = "host", "drift"  # the causes of what is not one change of the code
 
-SHOWN = ("change", "estimate", "lower", "upper", "pvalue", "verdict", "earliest", "latest", "cause", "common")
+SHOWN = ("estimate", "lower", "upper", "pvalue", "verdict", "earliest", "latest", "n_segment", "cause", "common")
 
 OPTIONS = options.spoken("threshold alpha correction order")
 
@@ -46,7 +46,7 @@ def history(
     """Say since when a benchmark is slower or faster: at which commits it changed, by how much, and how sure that is.
 
     Exit code 0: no benchmark became slower (since a commit: --since).
-    Exit code 1: one did.
+    Exit code 1: one did, at a commit or in a drift.
     Exit code 2: no answer; a file cannot be read, too few commits, a wrong option.
 
     Example: git log --format=%H | perfarray history results/ --order - --since v2.1
@@ -72,7 +72,7 @@ def history(
         recent = changes.isel({along: slice(start, None)})
         table = perfarray.table(recent, sort=sort)
     dims = [*(str(name) for name in recent["change"].dims if name != along), along]
-    rows = [row for row in records(recent[list(SHOWN)], dims) if row.pop("change")]
+    rows = [row for row in records(recent[list(SHOWN)], dims) if row["cause"]]
     code, outcome = _outcome(changes, rows, along)
     answer = Answer(
         table=table,
@@ -90,8 +90,10 @@ def _outcome(changes: "xr.Dataset", rows: list[Row], dim: str) -> tuple[int, str
     n_series = int(changes["pvalue_any"].notnull().sum())
     if not n_series:
         return NO_ANSWER, f"no answer: too few {plural(dim)}, or nothing was measured"
-    judged = [row["verdict"] for row in rows if row["cause"] == CODE]
-    text = f"{counted(len(rows), 'change')} in {n_series} series of up to {int(changes['n'].max())} {plural(dim)}"
+    judged = [row["verdict"] for row in rows if row["cause"] != HOST]
+    n_drifts = [row["cause"] for row in rows].count(DRIFT)
+    counts = counted(len(rows) - n_drifts, "change") + (f" and {counted(n_drifts, 'drift')}" if n_drifts else "")
+    text = f"{counts} in {n_series} series of up to {int(changes['n'].max())} {plural(dim)}"
     if rows:
         text += ": " + ", ".join(f"{judged.count(verdict)} {verdict}" for verdict in ("slower", "faster", "equivalent", "inconclusive"))
     if len(judged) < len(rows):
@@ -112,7 +114,9 @@ def _legend(changes: "xr.Dataset", dim: str) -> list[str]:
         "the history itself.",
         in_words(changes, dim),
     ]
-    if (changes["cause"] == "host").any():
+    if (changes["cause"] == DRIFT).any():
+        lines.append(f"drifts by: of a line from the first to the last of the {commits} in the range; no {dim} of them made it alone.")
+    if (changes["cause"] == HOST).any():
         lines.append("cause: host where another host measured from there on: such a change is not judged.")
     if changes["common"].any():
         lines.append(f"common: yes where benchmarks changed together, by one {dim}.")

@@ -75,7 +75,8 @@ def compare(
         For medians, the level whose repetitions are runs; default: `execution`, else the lowest.
     method : str, optional
         For means "fieller" (default), "delta", "log_delta", "skew_adjusted", "batch_means", or a bootstrap: "percentile", "basic", "bca",
-        "studentized". For medians "order_statistics" (default), "rank" (exact), or a bootstrap. `ratio_interval` explains them.
+        "studentized". For medians "order_statistics" (default), "rank" (exact for sides of one shape), or a bootstrap. `ratio_interval`
+        explains them.
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom of formulas for means.
     resample : None, "all", "flat", str or tuple of str
@@ -99,8 +100,9 @@ def compare(
     between : DataArray, Dataset or tuple of two numbers, optional
         What sessions (or builds) vary by, where each side is one of them: timings of two or more (`session`, `binary`, or a history along
         `commit`, `date` or `build`, whose changes are left out), variance components with that level outermost, or their relative standard
-        deviation and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it in; with a prior it is
-        shrunk, too. For formulas of means.
+        deviation, without that of their runs, and its degrees of freedom, as in `(0.01, 5)`. Verdicts, limits and the suite row have it
+        in; with a prior it is shrunk, too. A side of one run takes the variance of runs from there, or has no limits. For formulas of
+        means.
     by : str, optional
         A coordinate along `across`, such as `suite`, with one suite row for each of its values.
     shared : str or tuple of str, optional

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, of_runs
+from perfarray.comparisons.medians import MEDIAN, ORDER_STATISTICS, SPREAD_OUTPUTS, of_runs
 from perfarray.comparisons.priors import WITH_PRIOR, check_prior, learned_outputs
 from perfarray.comparisons.sessions import Sessions, check_between, session_outputs
 from perfarray.conventions import METRIC, RNG_KEY
@@ -154,12 +154,21 @@ def _formulas(rules: Rules, across: str, sessions: Sessions | None) -> Engine:
     )
 
 
+def _stopped_ends(pair: Pair, across: str) -> tuple[list[xr.DataArray], list[xr.DataArray]]:
+    """Return both sides with stopped runs at their best and at their worst, and where the best of each is not known."""
+    if not pair.bounded:
+        return [], []
+    sides = (pair.candidate, pair.baseline)
+    ends = [end(side).array for end in (with_unknown_at_best, with_worst_case) for side in sides]
+    unlimited = [side.bounds.at_least & side.bounds.at_most for side in sides]
+    arrays = [array.chunk({across: -1}) if is_chunked(array) else array for array in along_suite(across, *ends, *unlimited)]
+    return arrays[: len(ends)], arrays[len(ends) :]
+
+
 def _order_statistics(pair: Pair, options: CompareOptions, rules: Rules, depth: int) -> Engine:
     """Compare medians by the order of runs; stopped runs are taken at their best and at their worst."""
     across, nest, sides = options.across, pair.candidate.levels, (pair.candidate, pair.baseline)
-    ends = [end(side).array for end in (with_unknown_at_best, with_worst_case) for side in sides] if pair.bounded else []
-    unlimited = [side.bounds.at_least & side.bounds.at_most for side in sides] if pair.bounded else []
-    inputs = [side.chunk({across: -1}) if is_chunked(side) else side for side in along_suite(across, *ends, *unlimited)]
+    ends, unlimited = _stopped_ends(pair, across)
     most = max(prod(side.array.sizes[level] for level in nest[: depth + 1]) for side in sides)
     evidence = partial(median_tests.evidence_of_medians, rules=rules, levels=depth + 1, far=FAR)
     return Engine(
@@ -168,7 +177,8 @@ def _order_statistics(pair: Pair, options: CompareOptions, rules: Rules, depth: 
         material={"_limits": (SIDE, PART)},
         coords={SIDE: range(4 if ends else 2), PART: range(median_tests.NUMBERS + 2 * most)},
         attrs={"value": nest[depth]},
-        inputs=tuple(inputs),
+        inputs=(*ends, *unlimited),
+        further={name: output._replace(dims=(across,)) for name, output in SPREAD_OUTPUTS.items()} if rules.method == RANK else {},
         core=(*([across, *nest] for _ in ends), *([across] for _ in unlimited)),
     )
 
@@ -189,13 +199,15 @@ def _bootstrap(pair: Pair, options: CompareOptions, rules: Rules, depth: int) ->
         cells, groups = (keys.broadcast_like(pair.itself) for keys in (cells, groups))
     cells = cells if across in cells.dims else cells.expand_dims({across: 1})
     joint = next((number for number, name in enumerate(nest) if name not in pair.shared), len(nest))
-    draw = partial(bootstrap_tests.evidence_of_draws, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat)
+    ends, unlimited = _stopped_ends(pair, across) if options.medians else ([], [])
+    formula = bootstrap_tests.evidence_of_stopped_draws if ends else bootstrap_tests.evidence_of_draws
+    evidence = partial(formula, rules=rules, draws=plan.draws, joint=joint, flat=plan.flat, statistic=options.statistic)
     return Engine(
-        evidence=of_runs(partial(draw, statistic=options.statistic), len(nest) - depth) if options.medians else draw,
-        limits=partial(bootstrap_tests.limits_of_draws, rules=rules),
-        material={"_replicates": (REPLICATE,), "_limits": (PART,)},
-        coords={REPLICATE: range(plan.draws.n_resamples), PART: range(bootstrap_tests.MATERIAL)},
+        evidence=of_runs(evidence, len(nest) - depth, 2 + len(ends)) if options.medians else evidence,
+        limits=partial(bootstrap_tests.limits_of_draws, rules=rules, medians=options.medians, far=FAR),
+        material={"_replicates": (SIDE, REPLICATE), "_limits": (SIDE, PART)},
+        coords={SIDE: range(3 if ends else 1), REPLICATE: range(plan.draws.n_resamples), PART: range(bootstrap_tests.MATERIAL)},
         attrs=plan.attrs | ({"value": nest[depth]} if options.medians else {}),
-        inputs=(cells.chunk({across: -1}) if is_chunked(cells) else cells, groups),
-        core=([across], []),
+        inputs=(*ends, *unlimited, cells.chunk({across: -1}) if is_chunked(cells) else cells, groups),
+        core=(*([across, *nest] for _ in ends), *([across] for _ in unlimited), [across], []),
     )

@@ -238,7 +238,7 @@ def _describe(
     attrs |= {"benchmarks": f"shared: {' '.join(pair.shared)}" if pair.jointly else "independent (assumed)"}
     attrs |= {"paired": options.paired} if options.paired else {}
     attrs |= {"equivalence_risk": rules.equivalence_risk} if rules.equivalence_risk is not None else {}
-    consequence = STOPPED if options.medians and not options.drawn else ONLY_WORSE
+    consequence = STOPPED if options.medians else ONLY_WORSE
     notes = [*pair.notes, *pair.unit_notes, pair.stopped_note(consequence)]
     lazy = is_chunked(estimate)
     if across in array.dims:

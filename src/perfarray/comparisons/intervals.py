@@ -1,6 +1,7 @@
 """Intervals of a mean and of a ratio that rest on independent units."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial, reduce
 from operator import or_
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from perfarray.comparisons.medians import BEYOND, MEDIAN, STOPPED, bounded_median_ratio, check_ratio_method, check_runs, of_runs
+from perfarray.comparisons.engines import CompareOptions, along_suite, choose_engine
+from perfarray.comparisons.medians import BEYOND, MEDIAN, SPREAD_OUTPUTS, STOPPED, check_ratio_method, check_runs, of_runs
 from perfarray.comparisons.noise import NOISE, NOISE_OUTPUTS, SHAPE_OUTPUTS, SKEW
 from perfarray.comparisons.priors import PRIOR, PRIOR_OUTPUTS, PVALUE, check_prior, learned_outputs
 from perfarray.conventions import BENCHMARK
@@ -21,6 +23,7 @@ from perfarray.numerics.moderated import mean_by_suite, ratio_by_suite
 from perfarray.numerics.rank_sums import RANK
 from perfarray.numerics.skewness import noisier_side, unit_shape
 from perfarray.numerics.types import Floats
+from perfarray.numerics.verdicts import Evidence, Rules, Suite
 from perfarray.timings.across import apply_over_suite
 from perfarray.timings.apply import Kernel, Output, apply, outputs
 from perfarray.timings.censored import ONLY_WORSE, bound_interval
@@ -29,11 +32,13 @@ from perfarray.timings.metrics import for_each_metric
 from perfarray.timings.notes import Note, with_notes
 from perfarray.timings.pairs import Pair, resolve_pair
 from perfarray.timings.resampling import Resample, check_no_resampling, check_resampling
-from perfarray.timings.resolve import Data, Timings, resolve
+from perfarray.timings.resolve import Data, resolve
 from perfarray.timings.streams import Rng, cell_keys
 from perfarray.timings.units import UNITS
 from perfarray.timings.validation import check_choice, check_confidence_level
 from perfarray.timings.zeros import Positive
+
+ALONE = "_suite"  # a dim that no result has
 
 # The variables of every ratio
 RATIO_OUTPUTS = outputs(estimate="candidate / baseline", lower="", upper="", df="", n="independent units on the smaller side") | {
@@ -87,7 +92,7 @@ def mean_interval(
     Dataset
         `estimate`, `lower`, `upper`, `standard_error` (units of the data), `df` (NaN for the bootstrap), `n` (independent units),
         `dependence_pvalue` (from 10 units on: whether their order is random). Formulas also give `normality_pvalue` (Shapiro and Wilk's,
-        below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 10 units on). Notes name the cells where these
+        below 10 units), `skewness` of the mean and `skewness_pvalue` (D'Agostino's, from 3 units on). Notes name the cells where these
         say that limits cover too little. With a prior `prior_df`, `prior_standard_deviation` (of units, relative), `prior_pvalue`
         (small: the benchmark is noisier than the others) and `unmoderated_standard_error`.
 
@@ -194,8 +199,8 @@ def ratio_interval(
         For means: "fieller" (default), "delta" and "log_delta" (first order), "skew_adjusted" (Fieller's with a longer side that follows
         the skewness of the units), "batch_means" (Fieller's of eight batches of consecutive units, for units that depend on those before
         them, from 30 a side on), or a bootstrap: "percentile", "basic", "bca", "studentized" (symmetric, of the log ratio; for few
-        units). For medians: "order_statistics" (default), "rank" (the ratios that the exact rank-sum test does not reject, if both
-        systems' logs have one shape), or a bootstrap but the studentized.
+        units). For medians: "order_statistics" (default), "rank" (the ratios that the exact rank-sum test does not reject; only if
+        both systems' logs have one shape and spread, else it covers 84 to 93 of 95 %), or a bootstrap but the studentized.
     df : {"satterthwaite", "conservative", "normal"}
         Degrees of freedom: Welch and Satterthwaite's with the estimated ratio plugged in; the smaller number of units less one (the
         paper's n - 1); infinite. Not for the bootstrap.
@@ -217,7 +222,8 @@ def ratio_interval(
         `estimate` = candidate / baseline, `lower`, `upper`, `df`, `n` (units on the smaller side), and `kind`: `bounded` [lower, upper],
         `exclusive` (everything outside (lower, upper): the baseline's mean may be zero), `unbounded` (the whole line). Sets of positive
         values are cut to the positive numbers; the rest of an exclusive one may be `at_least` [lower, inf) or `at_most` (0, upper]. The
-        limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Formulas of means without pairs also
+        limits of medians are 0 or infinite beyond all runs. `dependence_pvalue` as `mean_interval`. Ranks also give `spread_pvalue` (Brown
+        and Forsythe's, of equal spreads). Formulas of means without pairs also
         give `candidate_share` of the squared error, and for the side with 80 % of it `normality_pvalue`, `skewness` and
         `skewness_pvalue`; notes name the cells where these say that limits cover too little. With a prior `prior_df`,
         `prior_standard_deviation`, `standard_error` and `unmoderated_standard_error`, all relative, and `prior_pvalue` (small: the
@@ -239,7 +245,8 @@ def ratio_interval(
     ----------
     T. Kalibera, R. Jones, "Quantifying performance changes with effect size confidence intervals", 2012, equation 12 and lemma 7.7 (pairs).
     P. Hall, "On the removal of skewness by transformation", 1992.
-    R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008 (order statistics); J. Hodges, E. Lehmann 1963 (ranks).
+    R. Woodruff 1952, E. Korn, B. Graubard 1998, G. Zou, A. Donner 2008 (order statistics); J. Hodges, E. Lehmann 1963,
+    B. Streitberg, J. Roehmel 1986 (ranks).
 
     Examples
     --------
@@ -266,14 +273,24 @@ def ratio_interval(
         depth, pair = check_runs(pair, value, method, paired)
     attrs = {**pair.attrs, "result": "ratio_interval", "method": method, "confidence_level": level}
     attrs |= ({"statistic": MEDIAN, "value": nest[depth]} if medians else {}) | ({"paired": paired} if paired else {})
-    keys, specific, noisy = [], BEYOND if medians else NOISE, False
+    notes: list[Note | None] = [*pair.notes, *pair.unit_notes]
+    checks = ["resampling" if method in BOOTSTRAP_METHODS else BEYOND if medians else NOISE]
+    checks = [UNITS, *checks, DEPENDENCE, *((PRIOR,) if prior else ())]
+    if medians and pair.bounded:
+        rules = Rules(method, df, 0.0, level, None, pair.candidate.better, paired=matched)
+        choices = CompareOptions(
+            rules=rules, statistic=statistic, value=value, dim=dim, levels=levels, resample=resample, n_resamples=n_resamples, rng=rng,
+            family=None, censored=censored, across=across, shared=None, paired=paired, metric=metric,
+        )  # fmt: skip
+        return with_notes(_stopped_medians(pair, choices, depth, attrs), *notes, pair.stopped_note(STOPPED), checks=tuple(checks))
+    keys, noisy = [], False
     options: dict[str, Any] = {"levels": depth + 1, "paired": matched, "level": level}
     formula: Kernel
     check_no_resampling(method, resample)
     if method in BOOTSTRAP_METHODS:
         plan = check_resampling(pair.candidate._replace(levels=nest[: depth + 1]), resample, n_resamples, rng, joint=matched)
         formula = partial(ratio_by_draws, draws=plan.draws, flat=plan.flat, method=method, statistic=statistic, **options)
-        keys, attrs, specific = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs, "resampling"
+        keys, attrs = [cell_keys([pair.candidate.array, pair.baseline.array], nest)], attrs | plan.attrs
     elif medians:
         formula = partial(ratio_of_medians, ranked=method == RANK, **options)
     else:
@@ -289,22 +306,38 @@ def ratio_interval(
         keywords = {"summaries": summaries} if noisy and not prior else {}
         return [*formula(new, old, *keys, **keywords), *noise, dependence_pvalue(*means, paired=matched)]
 
-    def interval(candidate: Timings, baseline: Timings) -> xr.Dataset:
-        variables = RATIO_OUTPUTS | (learned_outputs() if prior else {}) | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
-        if prior:
-            sides = (candidate.array, baseline.array)
-            return apply_over_suite(
-                kernel, *sides, across=across, core=[nest, nest], outputs=variables, whole=[*PRIOR_OUTPUTS], attrs=attrs | {"prior": prior}
-            )
-        core = [nest, nest, *[()] * len(keys)]
-        return apply(kernel, candidate.array, baseline.array, *keys, core=core, outputs=variables, attrs=attrs)
-
-    result = bounded_median_ratio(pair, interval) if pair.bounded and medians else interval(pair.candidate, pair.baseline)
-    notes: list[Note | None] = [*pair.notes, *pair.unit_notes]
+    sides = (pair.candidate.array, pair.baseline.array)
+    further = SPREAD_OUTPUTS if method == RANK else learned_outputs() if prior else {}
+    variables = RATIO_OUTPUTS | further | (NOISE_OUTPUTS if noisy else {}) | ORDER_OUTPUTS
+    if prior:
+        attrs["prior"] = prior
+        result = apply_over_suite(kernel, *sides, across=across, core=[nest, nest], outputs=variables, whole=[*PRIOR_OUTPUTS], attrs=attrs)
+    else:
+        result = apply(kernel, *sides, *keys, core=[nest, nest, *[()] * len(keys)], outputs=variables, attrs=attrs)
     if pair.bounded:
-        result = result if medians else _bound_ratio(result, pair)
-        notes.append(pair.stopped_note(STOPPED if medians else ONLY_WORSE))
-    return with_notes(result, *notes, checks=(UNITS, specific, DEPENDENCE, *((PRIOR,) if prior else ())))
+        result = _bound_ratio(result, pair)
+        notes.append(pair.stopped_note(ONLY_WORSE))
+    return with_notes(result, *notes, checks=tuple(checks))
+
+
+def _stopped_medians(pair: Pair, options: CompareOptions, depth: int, attrs: dict[str, Hashable]) -> xr.Dataset:
+    """Return the limits that hold whatever stopped runs would have taken, by the engine of comparisons: every cell is a suite of one."""
+    engine, nest = choose_engine(pair, replace(options, across=ALONE), options.rules, depth, None), pair.candidate.levels
+
+    def kernel(new: Floats, old: Floats, *arrays: Any) -> list[Any]:
+        numbers = engine.evidence(new, old, *arrays)
+        evidence, rest = Evidence(*numbers[: len(Evidence._fields)]), numbers[len(Evidence._fields) + len(Suite._fields) :]
+        material, further = rest[: len(engine.material)], rest[len(engine.material) :]
+        limits = engine.limits(np.full(evidence.n.shape, options.rules.confidence_level), evidence, *material)
+        means = [unit_means(side, len(nest)) for side in (new, old)]
+        dependence = dependence_pvalue(*means, paired=options.rules.paired)
+        return [evidence.estimate, limits.lower, limits.upper, evidence.df, evidence.n, limits.kind, *further, dependence]
+
+    sides = along_suite(ALONE, pair.candidate.array, pair.baseline.array)
+    outputs_alone = {name: output._replace(dims=(ALONE,)) for name, output in (RATIO_OUTPUTS | {**engine.further} | ORDER_OUTPUTS).items()}
+    core = [[ALONE, *nest]] * 2 + [*engine.core]
+    result = apply(kernel, *sides, *engine.inputs, core=core, outputs=outputs_alone, attrs=attrs | engine.attrs)
+    return result.isel({ALONE: 0}, drop=True)
 
 
 def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
@@ -312,5 +345,6 @@ def _bound_ratio(result: xr.Dataset, pair: Pair) -> xr.Dataset:
     sides, nest = (pair.candidate.array, pair.baseline.array), pair.candidate.levels
     negative = reduce(or_, [(side.reset_coords(drop=True) < 0).any(nest) for side in sides])
     bounded = bound_interval(result, pair.bounds, lowest=xr.where(negative, -np.inf, 0.0))
-    lower = bounded["lower"].where(bounded["kind"] != UNBOUNDED, -np.inf).transpose(*bounded["lower"].dims)
+    nothing_known = (bounded["kind"] == UNBOUNDED) & bounded["lower"].notnull()
+    lower = bounded["lower"].where(~nothing_known, -np.inf).transpose(*bounded["lower"].dims)
     return bounded.assign(lower=lower.assign_attrs(bounded["lower"].attrs))

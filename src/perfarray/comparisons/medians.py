@@ -1,20 +1,16 @@
 """Ratios of medians: the methods and runs they need, limits where runs were stopped, and notes on limits beyond all runs."""
 
-from collections.abc import Callable
-
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import CENSORED, LOWER, plural
-from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METHODS, STUDENTIZED, kind_of
+from perfarray.conventions import CENSORED, plural
+from perfarray.numerics.intervals import BOOTSTRAP_METHODS, DF_RULES, RATIO_METHODS, STUDENTIZED
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.medians import units_with_limits
 from perfarray.numerics.rank_sums import RANK, units_with_rank_limits
-from perfarray.timings.apply import Kernel, Output, apply
-from perfarray.timings.censored import ratio_bounds
-from perfarray.timings.notes import Note, check, count_note
-from perfarray.timings.pairs import FAR, Pair, statistic_bounds, with_unknown_at_best, with_worst_case, without_zeros_of_both
-from perfarray.timings.resolve import Timings
+from perfarray.timings.apply import Kernel, outputs
+from perfarray.timings.notes import Note, check, count_note, significant_in_all
+from perfarray.timings.pairs import Pair, without_zeros_of_both
 from perfarray.timings.units import value_depth
 from perfarray.timings.validation import check_choice, listed
 from perfarray.timings.zeros import Positive
@@ -22,7 +18,8 @@ from perfarray.timings.zeros import Positive
 MEAN, MEDIAN = "mean", "median"  # the statistics whose ratio is taken
 ORDER_STATISTICS = "order_statistics"  # the default method of medians
 MEDIAN_METHODS = (ORDER_STATISTICS, RANK, *(name for name in BOOTSTRAP_METHODS if name != STUDENTIZED))
-BEYOND = "beyond"  # the check of limits that lie beyond all runs
+BEYOND = "beyond"  # the check of limits that lie beyond all runs, and of spreads that ranks take for equal
+SPREAD_OUTPUTS = outputs(spread_pvalue="p-value of equal spreads of both sides' logarithms")
 
 STOPPED = "limits hold whatever they would have taken, and a ratio that hangs on it is a bound, or NaN where both sides do"
 
@@ -65,27 +62,9 @@ def of_runs(kernel: Kernel, below: int, sides: int = 2) -> Kernel:
     return lambda *arrays: kernel(*(unit_means(side, below) for side in arrays[:sides]), *arrays[sides:])
 
 
-def bounded_median_ratio(pair: Pair, interval: Callable[[Timings, Timings], xr.Dataset]) -> xr.Dataset:
-    """Return the widest limits that stopped runs allow: from the candidate at best over the baseline at worst to the reverse."""
-    best = [with_unknown_at_best(side) for side in (pair.candidate, pair.baseline)]
-    worst = [with_worst_case(side) for side in (pair.candidate, pair.baseline)]
-    limits, bad, good = interval(*best), interval(worst[0], best[1]), interval(best[0], worst[1])
-    low, high = (good, bad) if pair.candidate.better == LOWER else (bad, good)
-    lower, upper = low["lower"].where(~(low["lower"] < 1 / FAR), 0.0), high["upper"].where(~(high["upper"] > FAR), np.inf)
-    bounds = ratio_bounds(
-        statistic_bounds(pair.candidate, limits["estimate"], bad["estimate"]),
-        statistic_bounds(pair.baseline, limits["estimate"], good["estimate"]),
-    )
-    kinds = apply(lambda *ends: (kind_of(*ends),), lower, upper, core=[[], []], outputs={"kind": Output((), "", object)})["kind"]
-    estimate = limits["estimate"].where(~(bounds.at_least & bounds.at_most))
-    lower = lower.where(kinds != "unbounded", -np.inf)
-    changed = {"estimate": estimate, "lower": lower, "upper": upper, "kind": kinds}
-    return limits.assign({name: variable.assign_attrs(limits[name].attrs) for name, variable in changed.items()})
-
-
 @check(BEYOND)
 def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
-    """Count the cells of which a limit lies beyond all runs."""
+    """Count the cells of which a limit lies beyond all runs; of ranks, those whose sides have other spreads, at an error rate of 5 %."""
     level = float(result["interval_level"].max() if "interval_level" in result.data_vars else result.attrs["confidence_level"])
     units = str(result.attrs["levels"]).split()[0]
     ranked, by_ranks = result.attrs["method"] == RANK, units_with_rank_limits(level)
@@ -95,7 +74,12 @@ def beyond_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} have a limit beyond all their runs, so that there is none at {100 * level:.4g} %: {needed} {plural(units)} of one run "
         f"each have both, fewer at a lower confidence_level; {alternative}or take statistic='mean'"
     )
+    spreads = (
+        "{cells} have sides that vary differently. Ranks are exact for equal spreads only: nominal 95 % limits cover 80 to 93 %. "
+        f"Take method='{ORDER_STATISTICS}' or statistic='mean'."
+    )
+    unlike = count_note("unequal_spreads", spreads, significant_in_all(result["spread_pvalue"].values)) if ranked else None
     if result.attrs.get(CENSORED) == "bound":
-        return ()  # a note on stopped runs is there already
+        return (unlike,)  # a note on stopped runs is there already
     open_ended = np.isin(result["kind"].values.astype(str), ("at_least", "at_most", "unbounded"))
-    return (count_note("no_limit", text, open_ended & (result["n"].values > 1), needed=needed),)
+    return unlike, count_note("no_limit", text, open_ended & (result["n"].values > 1), needed=needed)

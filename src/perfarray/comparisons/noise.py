@@ -5,12 +5,15 @@ import xarray as xr
 
 from perfarray.conventions import plural
 from perfarray.numerics.skewness import FEW
+from perfarray.numerics.types import Mask
 from perfarray.timings.apply import Output, outputs
 from perfarray.timings.notes import Note, check, count_note, significant_in_all
 
 NOISE, SKEW = "noise", "skew"  # checks of the noisier side of a ratio, and of the units of one system
 SHARE, NORMALITY, SKEWED, SKEWNESS = "candidate_share", "normality_pvalue", "skewness_pvalue", "skewness"
 ADJUSTED = "skew_adjusted"
+TOGETHER = 0.02  # the error rate at which cells with few units are called skewed together
+LIKELY = 0.5  # the correlation of units of different cells that is allowed for where it is not known
 MATTERS = 0.4  # skewness of a mean from which on t covers some 92 of 95 % or less: that of 25 exponential units
 
 
@@ -19,8 +22,8 @@ def _shape_outputs(units: str) -> dict[str, Output]:
     return outputs(
         **{
             NORMALITY: f"p-value of fewer than {FEW} {units}, if they are normal",
-            SKEWED: f"p-value of the skewness of {FEW} {units} or more, if they are normal",
-            SKEWNESS: f"skewness of the mean of {FEW} {units} or more",
+            SKEWED: f"p-value of the skewness of three {units} or more, if they are normal",
+            SKEWNESS: f"skewness of the mean of three {units} or more",
         }
     )
 
@@ -35,12 +38,14 @@ NOISE_OUTPUTS = outputs(**{SHARE: "the candidate's share of the squared standard
 def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     """Name cells with few units that are not normal, or with skewed ones, at an error rate of 5 % in all; of a ratio, on the noisier side.
 
-    Of a ratio, cells with two units on a side are named as well.
+    All cells with few units are named where they are skewed together, which no single one shows. Of a ratio, cells with two units on a
+    side are named as well.
     """
     if NORMALITY not in result.data_vars:
         return ()
     units, n, pvalue = plural(str(result.attrs["unit"])), result.variables["n"].values, result.variables[NORMALITY].values
-    few = significant_in_all(pvalue)
+    has_few = ~np.isnan(pvalue)
+    few = significant_in_all(pvalue) | (has_few & _skewed_together(result, has_few))
     if SHARE in result.data_vars:
         share = result.variables[SHARE].values
         owner = f"have most of their error from one side, whose {units} are skewed"
@@ -72,5 +77,25 @@ def shape_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} {owner}: nominal 95 % limits cover 84 to 93 %, and miss mostly on one side; method={ADJUSTED!r} covers 1 to 3 "
         f"points more at 1.1 times the width; more {units} help further"
     )
-    skewed = significant_in_all(result.variables[SKEWED].values) & (np.abs(result.variables[SKEWNESS].values) >= MATTERS)
+    skewed = significant_in_all(np.where(has_few, np.nan, result.variables[SKEWED].values))
+    skewed &= np.abs(result.variables[SKEWNESS].values) >= MATTERS
     return *notes, count_note("skewed_units", text, skewed)
+
+
+def _skewed_together(result: xr.Dataset, few: Mask) -> bool:
+    """Return whether the units of cells that have few are skewed on the whole, at an error rate of `TOGETHER`.
+
+    The skewness of few units is far from normal, the mean of several of these is not. Of benchmarks whose units are correlated by r, the
+    cubes are by r^3. Cells with the same units, as of several candidates and one baseline, count once.
+    """
+    from scipy.special import ndtri
+
+    cells = few & (result.variables[SKEWED].values > 0)
+    distances = np.sign(result.variables[SKEWNESS].values[cells]) * ndtri(1 - result.variables[SKEWED].values[cells] / 2)
+    distances = np.unique(np.round(distances, 9))
+    if len(distances) < 2:
+        return False
+    correlation = result["suite_correlation"].max().item() if "suite_correlation" in result.data_vars else np.nan
+    alike = max(LIKELY if np.isnan(correlation) else correlation, 0.0) ** 3
+    error = np.sqrt((1 + (len(distances) - 1) * alike) / len(distances))
+    return bool(np.abs(distances.mean()) / error >= -ndtri(TOGETHER / 2))

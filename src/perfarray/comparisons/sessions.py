@@ -1,5 +1,6 @@
 """What varies between sessions, from other timings, for sides that are one session each: `between=`."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,14 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import HISTORY, LEVELS, SESSION, plural
-from perfarray.numerics.sessions import SessionNoise, noise_of_history, noise_of_sessions, noise_of_suite
+from perfarray.numerics.sessions import (
+    SessionNoise,
+    noise_of_components,
+    noise_of_history,
+    noise_of_sessions,
+    noise_of_suite,
+    runs_of_suite,
+)
 from perfarray.timings.across import apply_over_suite
 from perfarray.timings.apply import LEVEL, Output, outputs
 from perfarray.timings.notes import Note
@@ -93,7 +101,7 @@ def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: 
     if isinstance(between, xr.Dataset | xr.DataArray) and LEVEL not in between.dims:
         rows, suite, level = _of_timings(between, pair, metric, across, learn=learn)
     else:
-        rows, suite, level = _stated(between, across)
+        rows, suite, level = _stated(between, pair, across)
     rows, notes = _at_labels(rows, pair, across, level)
     suite, _ = _at_labels(suite, pair, across, level)
     rows = rows if across in rows.dims else rows.expand_dims({across: pair.candidate.array.sizes.get(across, 1)})
@@ -104,12 +112,10 @@ def noise_between(between: Any, pair: Pair, metric: Any, across: str, *, learn: 
     return Sessions(rows, suite, level, tuple(notes))
 
 
-def _stated(between: Any, across: str) -> tuple[xr.Dataset, xr.Dataset, str]:
+def _stated(between: Any, pair: Pair, across: str) -> tuple[xr.Dataset, xr.Dataset, str]:
     """Return the noise of components, or of a relative standard deviation; sessions are taken to move all benchmarks together."""
     if isinstance(between, xr.Dataset):
-        first = between.isel({LEVEL: 0}, drop=True)
-        variance = first["variance"].clip(min=0) / first["mean"] ** 2
-        df = first["df"] if "df" in first else xr.full_like(variance, LARGEST)
+        noise = _of_components(between, pair)
     else:
         try:
             deviation, freedom = between
@@ -121,11 +127,50 @@ def _stated(between: Any, across: str) -> tuple[xr.Dataset, xr.Dataset, str]:
             ) from None
         if not bool(((deviation > 0) & (df >= 1)).all()):
             raise ValueError(f"between={between!r}: a relative standard deviation is above 0, and its degrees of freedom are 1 or more")
-        variance = deviation**2
-    noise = xr.Dataset({"variance": variance, "df": df.clip(max=LARGEST)}).assign(within=np.nan, runs=np.inf)
+        noise = xr.Dataset({"variance": deviation**2, "df": df.clip(max=LARGEST)}).assign(within=np.nan, within_df=np.nan, runs=np.inf)
     noise = noise.reset_coords(drop=True)
-    suite = noise.max(across).assign(df=noise["df"].min(across)) if across in noise.dims else noise
-    return noise, suite, _level_of(between)
+    noise = xr.Dataset(dict(zip(NOISE, xr.broadcast(*(noise[name] for name in NOISE)), strict=True)))
+    if across not in noise.dims:
+        return noise, noise, _level_of(between)
+    suite = _pooled(noise, across, across)
+    runs = runs_of_suite(SessionNoise(*(noise[name].transpose(..., across).values for name in NOISE)))
+    return noise, suite.assign({name: suite["df"].copy(data=values) for name, values in runs._asdict().items()}), _level_of(between)
+
+
+def _depth_of_runs(levels: Sequence[str], pair: Pair) -> int:
+    """Return the position, in a nest whose outermost level is the session, of the runs of a side: each side is one unit of those above."""
+    unit = pair.candidate.levels[0]
+    return levels.index(unit) if unit in levels[1:] else 1
+
+
+def _of_components(components: xr.Dataset, pair: Pair) -> xr.Dataset:
+    """Return the noise of the outermost level of variance components, and of the runs inside.
+
+    Of components that were estimated, the variances of means S^2 on their own degrees of freedom: a component T^2, the difference of two
+    of these, has fewer, and one below zero does not say that sessions agree.
+    """
+    names = [str(name) for name in components[LEVEL].values]
+    square, depth = components["mean"] ** 2, _depth_of_runs(names, pair)
+    variance = components["variance"] / square
+    if "level_variance" not in components:
+        levels = [variance.isel({LEVEL: i}, drop=True) for i in range(len(names))]
+        sizes = np.cumprod([1, *(pair.candidate.array.sizes.get(name, 1) for name in names[depth + 1 :])])
+        inside = [level / size for level, size in zip(levels[depth:], sizes, strict=False)]
+        noise = xr.Dataset({"variance": sum(levels[:depth]), "within": sum(inside) if inside else np.nan})
+        return noise.assign(df=LARGEST, within_df=LARGEST, runs=np.inf)
+    if "merged" in components and bool(components["merged"].any()):
+        raise ValueError(
+            "between= has components of merged levels, which do not show how runs vary: use variance_components(negative='keep')"
+        )
+    squares = components["level_variance"] / square
+    if "repetitions" in components:
+        counts = components["repetitions"]
+    else:  # of pooled pilots S_i^2 - T_i^2 = S_(i-1)^2 / n tells the repetitions
+        counts = (squares / (squares - variance).shift({LEVEL: 1})).where(squares[LEVEL] != names[0], components["df"] + 1)
+    squares, counts = (array.transpose(..., LEVEL) for array in xr.broadcast(squares, counts))
+    like = squares.isel({LEVEL: 0}, drop=True)
+    fields = noise_of_components(squares.values, counts.values, depth)
+    return xr.Dataset({name: like.copy(data=values) for name, values in fields._asdict().items()})
 
 
 def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: bool) -> tuple[xr.Dataset, xr.Dataset, str]:
@@ -134,6 +179,7 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: b
     name = metric if isinstance(between, xr.Dataset) else None
     if name is None and isinstance(between, xr.Dataset) and pair.candidate.array.name in between.data_vars:
         name = str(pair.candidate.array.name)
+    between = between.isel({dim: 0 for dim in LIKE_SESSIONS if between.sizes.get(dim) == 1}, drop=True)
     lower = [dim for dim in LEVELS if dim in between.dims and dim != level]
     data = resolve(between, name, (level, *lower), positive=Positive("the log of a mean (between=)", level=-1))
     array, labels = data.array, pair.candidate.array.coords.get(across)
@@ -142,11 +188,12 @@ def _of_timings(between: Data, pair: Pair, metric: Any, across: str, *, learn: b
         if (positions < 0).all():
             raise ValueError(f"between= has none of the benchmarks compared; it has {listed(array.indexes[across].tolist())}")
         array = array.isel({across: positions[positions >= 0]})
-    noise_of, depth = noise_of_history if level in HISTORY else noise_of_sessions, len(data.levels)
+    noise_of, levels = noise_of_history if level in HISTORY else noise_of_sessions, data.levels
+    depth = _depth_of_runs(levels, pair)
     suites = [f"suite_{name}" for name in NOISE]
     variables = {f"row_{name}": Output() for name in NOISE} | {name: Output() for name in suites}
     noise = apply_over_suite(
-        lambda values: [noise for part in noise_of_suite(values, depth, noise_of, learn=learn) for noise in part],
+        lambda values: [noise for part in noise_of_suite(values, len(levels), noise_of, depth=depth, learn=learn) for noise in part],
         array,
         across=across,
         core=[data.levels],

@@ -33,7 +33,8 @@ HEXADECIMAL = frozenset("0123456789abcdef")
 
 # Versions, perhaps with a word before them: 1.2.10, v1.2rc1, jdk-21.0.1
 EARLY = r"(?:dev|alpha|beta|a|b|rc|pre|preview|m|snapshot)[-._]?\d*"
-VERSION = re.compile(rf"\D*\d+(?:\.\d+)*(?:[-._]?{EARLY})?(?:[-.]?(?:post|p|r)?\d+)?", re.I)
+BEFORE_EARLY = re.compile(rf"[-._](?={EARLY}\b)")
+VERSION = re.compile(rf"^\D*\d+(?:\.\d+)*(?:[-._]?{EARLY})?(?:(?:[-.](?:post|p|r)?|post|p|r)\d+)?$", re.I)
 
 # What `git describe` adds to the last tag: the commits since, and the hash
 SINCE_TAG = re.compile(r"-(\d+)-g[0-9a-f]{4,40}(?:-dirty)?$")
@@ -233,7 +234,7 @@ def stems(labels: npt.NDArray[Any]) -> list[str]:
 
 def _comparable(name: str) -> str:
     """Return a version so that 1.2rc1 comes before 1.2, then 1.2-3 (three commits later), then 1.2.1."""
-    early = re.sub(rf"[-._](?={EARLY}\b)", "", name.lower())
+    early = BEFORE_EARLY.sub("", name.lower())
     return re.sub(r"-(?=\d)", "z", early).replace(".", "~") + "z"
 
 

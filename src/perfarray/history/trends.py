@@ -67,7 +67,8 @@ def trend(
     Dataset
         `slope`, the factor by which one label along `dim` multiplies the metric (1.02: 2 % more), or a year where `dim` holds dates (attr
         `per`); `lower`, `upper`; `pvalue` of "no slope beyond the threshold"; `verdict`, in the sense of `better`; `total`, last / first
-        by the slope alone; `n`, the commits measured; `correlation` of neighbouring residuals; along `dim`, `segment`. Commits that were
+        by the slope alone; `n`, the commits measured; `correlation` of neighbouring residuals; `stepped`, whether two more steps without
+        a slope describe the series as well, so that limits include no slope; along `dim`, `segment`. Commits that were
         not measured keep their place. Series with runs stopped at a limit have no limits.
 
     Raises
@@ -82,9 +83,9 @@ def trend(
     Notes
     -----
     Commits are weighted by their standard errors and their own spread; outlying ones count less. The unknown correlation of neighbours is
-    averaged over. Where a further step is in doubt, limits hold the slopes with and without it. Nominal 95 % limits cover 90 to 99 % of
-    slopes with at most one step, and fewer beside several: see docs/how-to/history.md. With fewer than nine commits, no steps are
-    estimated.
+    averaged over. Where a further step is in doubt, limits hold the slopes with and without it. A slope is claimed only where a line has
+    the better likelihood than one and two further steps. Nominal 95 % limits cover 90 to 100 % of slopes with at most one step, found or
+    not, and fewer beside several: see docs/how-to/history.md. With fewer than nine commits, no steps are estimated.
 
     References
     ----------
@@ -125,6 +126,7 @@ def trend(
         outputs=outputs("1", slope=f"factor a {per}", lower="", upper="", pvalue="")
         | {"verdict": Output((), "", object)}
         | outputs("1", total="last / first by the slope", n=f"{plural(dim)} measured", correlation="of neighbours")
+        | {"stepped": Output((), "", bool, "steps alone may explain it")}
         | {"segment": Output((dim,), "", float, "number of the segment")},
         coords={dim: labels[in_time.positions]},
         attrs=data.describe()
@@ -172,9 +174,14 @@ def trend_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
         f"{{cells}} have two steps or more, found in the same {many}, among which some may be slope: nominal 95 % limits hold 88 to 97 % "
         "of such slopes, 74 to 96 where the spread changes as well; ask of a stretch without steps, or give changes= if they are known"
     )
+    stepped = (
+        "in {cells} one or two steps explain as much as the slope, so that the limits include no slope; "
+        f"measure more {many}, or give changes= where the steps are known"
+    )
     stairs = result["segment"].max(dim).values >= STEPS if result.attrs["steps"] == "found" else np.zeros(n.shape, dtype=bool)
     return (
         count_note("few_commits", short, n < NEEDED, "series", needed=NEEDED),
         count_note("no_spread", constant, unknown & (n >= NEEDED), "series"),
         count_note("steps", steps, stairs, "series"),
+        count_note("slope_or_steps", stepped, result["stepped"].values.astype(bool), "series"),
     )

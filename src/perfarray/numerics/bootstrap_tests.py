@@ -1,7 +1,7 @@
 """Comparisons by the bootstrap: p-values that invert its limits, and the suite's geometric mean ratio."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from perfarray.numerics.bootstrap_limits import (
 from perfarray.numerics.bootstrap_samples import Pairing, RatioSample, flattened, mean_left_out, ratio_bootstrap, spread
 from perfarray.numerics.intervals import BOUNDED, STUDENTIZED, RatioSet, standard_error
 from perfarray.numerics.levels import summarise_units, unit_means
+from perfarray.numerics.median_tests import hanging, open_beyond
 from perfarray.numerics.random import Streams
 from perfarray.numerics.ratio_tests import certain_inside, known_of, row_evidence, suite_row, without_spread
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
-from perfarray.numerics.verdicts import Evidence, Rules, Suite, Tests
+from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
 
 MATERIAL = 4  # numbers that the limits of a ratio are made from, beside the replicates
 
@@ -63,15 +64,53 @@ def evidence_of_draws(
     evidence = row_evidence(ratio, np.full(enough.shape, np.nan), rules.df, tests, censoring)
     suite = suite_row(_suite(suite_bootstrap, n, matched, rules), ratio, rules.limits, censoring)
     material = np.stack([bootstrap.estimate, bootstrap.acceleration, bootstrap.standard_error, enough], axis=-1)
-    return *evidence, *suite, bootstrap.replicates, material
+    return *evidence, *suite, bootstrap.replicates[..., None, :], material[..., None, :]  # one end
 
 
-def limits_of_draws(level: Floats, _: Evidence, replicates: Floats, material: Floats, *, rules: Rules) -> RatioSet:
-    """Return the limits at one level per ratio."""
+def evidence_of_stopped_draws(
+    _new: Floats,
+    _old: Floats,
+    best_new: Floats,
+    best_old: Floats,
+    worst_new: Floats,
+    worst_old: Floats,
+    new_unlimited: Mask,
+    old_unlimited: Mask,
+    cells: Integers,
+    groups: Integers,
+    *bounds: Mask,
+    **options: Any,
+) -> tuple[Floats | Mask, ...]:
+    """Return the same of medians, from both systems with stopped runs at their best and at their worst: what holds whatever they took.
+
+    Of the unlimited sides the best is not known. The material has an axis of ends.
+    """
+    pairs = ((best_new, best_old), (worst_new, best_old), (best_new, worst_old))
+    ends = [evidence_of_draws(*sides, cells, groups, *bounds, **options) for sides in pairs]
+    first, last = len(Evidence._fields), len(Evidence._fields) + len(Suite._fields)
+    rows = [Evidence(*cast(Any, end[:first])) for end in ends]
+    best, worst = (rows[0].candidate_mean, rows[0].baseline_mean), (rows[1].candidate_mean, rows[2].baseline_mean)
+    hangs, unknown = hanging(best, worst, (new_unlimited, old_unlimited))
+    evidence = rows[0]._replace(
+        estimate=np.where(unknown, np.nan, rows[0].estimate),
+        error=np.where(hangs, np.nan, rows[0].error),
+        **dict.fromkeys(Known._fields, np.zeros(hangs.shape, dtype=bool)),  # the limits allow for stopped runs already
+        **{name: np.max([getattr(row, name) for row in rows], axis=0) for name in Tests._fields},
+    )
+    material = [np.concatenate(parts, axis=-2) for parts in zip(*(end[last:] for end in ends), strict=True)]
+    return *evidence, *ends[0][first:last], *material
+
+
+def limits_of_draws(
+    level: Floats, _: Evidence, replicates: Floats, material: Floats, *, rules: Rules, medians: bool = False, far: float = np.inf
+) -> RatioSet:
+    """Return the limits at one level per ratio, of all ends that stopped runs may have; those of medians beyond `far` are open."""
     estimate, acceleration, error, enough = np.moveaxis(material, -1, 0)
     bootstrap = Bootstrap(rules.method, estimate, replicates, acceleration, error, rules.method == STUDENTIZED)
-    lower, upper = (np.where(enough == 1, limit, np.nan) for limit in limits_of(bootstrap, level))
-    return RatioSet(lower, upper, same_text(BOUNDED, enough.shape))
+    ends = limits_of(bootstrap, np.broadcast_to(level[..., None], estimate.shape))
+    lower, upper = (np.where(enough == 1, limit, np.nan) for limit in ends)
+    lower, upper = lower.min(axis=-1), upper.max(axis=-1)
+    return open_beyond(lower, upper, far) if medians else RatioSet(lower, upper, same_text(BOUNDED, lower.shape))
 
 
 def _suite(bootstrap: Bootstrap, n: Floats, matched: Mask, rules: Rules) -> Suite:

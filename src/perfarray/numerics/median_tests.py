@@ -13,7 +13,7 @@ import numpy as np
 from perfarray.numerics.intervals import UNBOUNDED, Ratio, RatioSet, kind_of, quotient, welch_df
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.medians import Medians, Runs, as_cells, error_of_log, finite_df, medians_of
-from perfarray.numerics.rank_sums import RANK, rank_pvalues
+from perfarray.numerics.rank_sums import RANK, rank_pvalues, spread_pvalue
 from perfarray.numerics.ratio_tests import suite_of_units, suite_row
 from perfarray.numerics.types import Floats, Mask
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests
@@ -25,8 +25,8 @@ FARTHEST, STEPS = 8.0, 27  # bisection of the normal quantile of an error rate: 
 def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, levels: int, far: float) -> tuple[Floats | Mask, ...]:
     """Return `Evidence`, `Suite`, and the material of limits, from runs (..., benchmarks, n_L, ..., n_1) of two systems.
 
-    Where runs were stopped, `bounds` are both sides at their best, both at their worst, where the best of each is not known, and the
-    fields of `Known`; ratios beyond `far` are of runs at their worst.
+    With `method="rank"` the p-value of equal spreads follows. Where runs were stopped, `bounds` are both sides at their best, both at their
+    worst, where the best of each is not known, and the fields of `Known`; ratios beyond `far` are of runs at their worst.
     """
     batch, cells = as_cells(levels, *(bounds[:4] or (new, old)))
     ranked = rules.method == RANK
@@ -35,7 +35,9 @@ def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, le
     if bounds:
         worst = [medians_of(*sides, paired=rules.paired, ranked=ranked) for sides in ((cells[2], cells[1]), (cells[0], cells[3]))]
         ends = worst[::-1] if rules.better == "lower" else worst
-        hangs, unknown = _hanging(medians, worst[0].new, worst[1].old, [np.broadcast_to(side, batch).ravel() for side in bounds[4:6]])
+        unlimited = [np.broadcast_to(side, batch).ravel() for side in bounds[4:6]]
+        at_worst = (worst[0].new.median, worst[1].old.median)
+        hangs, unknown = hanging((medians.new.median, medians.old.median), at_worst, unlimited)
     errors = [np.where(medians.n > 1, error_of_log(side), np.nan) for side in (medians.new, medians.old)]
     without = hangs | (limits_of(ends, np.asarray(rules.confidence_level), far).kind == UNBOUNDED)
     error, df = _error(medians, errors, rules.paired)
@@ -54,7 +56,10 @@ def evidence_of_medians(new: Floats, old: Floats, *bounds: Any, rules: Rules, le
     )
     suite = _suite(medians, errors, batch, rules, Known(*(bounds[6:] or np.zeros((2, *batch), dtype=bool))))
     packed = np.concatenate([_packed(end) for end in ends], axis=-2)
-    return *(row.reshape(batch) for row in rows), *suite, packed.reshape(*batch, *packed.shape[1:])
+    # Of stopped runs the spread is not known.
+    spreads = [np.full(len(medians.n), np.nan) if bounds else spread_pvalue(medians.new.ordered, medians.old.ordered)] if ranked else []
+    further = [pvalue.reshape(batch) for pvalue in spreads]
+    return *(row.reshape(batch) for row in rows), *suite, packed.reshape(*batch, *packed.shape[1:]), *further
 
 
 def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: float, ranked: bool = False) -> RatioSet:
@@ -68,13 +73,16 @@ def limits_of_medians(level: Floats, _: Evidence, material: Floats, *, far: floa
 
 def limits_of(ends: Sequence[Medians], level: Floats, far: float) -> RatioSet:
     """Return the set from the lower limit of the first to the upper one of the last; NaN for fewer than two units."""
-    limits = [end.limits(level) for end in ends]
-    lower, upper = limits[0][0], limits[-1][1]
-    lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
-    kind = kind_of(lower, upper)
-    enough = ~np.isnan(ends[0].df)
-    lower = np.where(kind == UNBOUNDED, -np.inf, lower)
-    return RatioSet(np.where(enough, lower, np.nan), np.where(enough, upper, np.nan), kind)
+    limits, enough = [end.limits(level) for end in ends], ~np.isnan(ends[0].df)
+    return open_beyond(np.where(enough, limits[0][0], np.nan), np.where(enough, limits[-1][1], np.nan), far)
+
+
+def open_beyond(lower: Floats, upper: Floats, far: float) -> RatioSet:
+    """Return the set of the limits of ratios of medians; those beyond `far` are of runs at their worst, so that there are none."""
+    with np.errstate(invalid="ignore"):
+        lower, upper = np.where(lower < 1 / far, 0.0, lower), np.where(upper > far, np.inf, upper)
+        kind = kind_of(lower, upper)
+    return RatioSet(np.where(kind == UNBOUNDED, -np.inf, lower), upper, kind)
 
 
 def _packed(medians: Medians) -> Floats:
@@ -97,13 +105,13 @@ def _unpacked(numbers: Floats) -> Medians:
     return Medians(sides[0], sides[1], numbers[:, 0, 3], numbers[:, 0, 4])
 
 
-def _hanging(medians: Medians, new: Runs, old: Runs, unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
+def hanging(best: Sequence[Floats], worst: Sequence[Floats], unlimited: Sequence[Mask]) -> tuple[Mask, Mask]:
     """Return where a median depends on stopped runs, and where nothing is known of the ratio.
 
-    A median depends on them where it differs with them at their worst. Nothing is known where both medians depend, or one does on runs
-    without a limit.
+    Given are the medians of both sides with these runs at their best and at their worst. A median depends on them where these differ.
+    Nothing is known where both medians depend, or one does on runs without a limit.
     """
-    hangs = [(side.median != worst.median) & ~np.isnan(side.median) for side, worst in ((medians.new, new), (medians.old, old))]
+    hangs = [(median != at_worst) & ~np.isnan(median) for median, at_worst in zip(best, worst, strict=True)]
     return hangs[0] | hangs[1], (hangs[0] & hangs[1]) | (hangs[0] & unlimited[0]) | (hangs[1] & unlimited[1])
 
 

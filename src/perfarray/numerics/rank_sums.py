@@ -1,14 +1,18 @@
 """The exact two-sample problem of a ratio: rank-sum tests of positive values, and the limits that invert them (Hodges and Lehmann 1963).
 
 The number of ratios, of every value of one sample over every value of the other, below the true ratio is a rank-sum statistic (Mann and
-Whitney 1947), if the logarithms of both have one shape. Ties count against the hypothesis tested, so that p-values are never too small.
+Whitney 1947), if the logarithms of both have one shape. Tied values have their mean rank, and the law of the sum is that of all exchanges
+of the ranks that there are (the shift algorithm of Streitberg and Roehmel 1986).
 """
 
 from functools import lru_cache
 
 import numpy as np
 
-from perfarray.numerics.types import Floats
+from perfarray.numerics.intervals import t_probability
+from perfarray.numerics.levels import summarise_units
+from perfarray.numerics.suite import run_statistic
+from perfarray.numerics.types import Floats, Integers
 
 # The name of the method.
 RANK = "rank"
@@ -16,6 +20,9 @@ RANK = "rank"
 # The law is enumerated up to this product of the number of ratios and the smaller sample (100 against 100, 5 against 40,000); beyond it is
 # the normal approximation with continuity correction, whose tails are too long.
 ENUMERATED = 1e6
+
+# With ties up to this product (31 against 31), since every pattern of ties has a law of its own. The normal law beyond has their variance.
+ENUMERATED_TIES = 3e4
 
 # Up to so many ratios are sorted; among more, single ones are found by bisection.
 LISTED = 1e6
@@ -98,18 +105,112 @@ def hodges_lehmann(new: Floats, old: Floats) -> float:
 
 def rank_limits(new: Floats, old: Floats, level: float) -> tuple[float, float]:
     """Return the ratios that a two-sided rank-sum test does not reject at 1 - level; 0 and infinity where it can reject none."""
-    size = len(new) * len(old)
-    outside = ratios_outside(len(new), len(old), (1 - level) / 2) if size else 0
+    size, risk = len(new) * len(old), (1 - level) / 2
+    if not size:
+        return 0.0, np.inf
+    if _has_ties(new, old):
+        down = _least_kept(old, new, risk)
+        return _least_kept(new, old, risk), 1 / down if down else np.inf
+    outside = ratios_outside(len(new), len(old), risk)
     if not outside:
         return 0.0, np.inf
     low, high = _ratios(new, old, [outside - 1, size - outside])
     return low, high
 
 
+def _has_ties(new: Floats, old: Floats) -> bool:
+    """Return whether values in ascending order are equal, in a sample or between both."""
+    return len(_tie_sizes(np.sort(np.concatenate([new, old])))) < len(new) + len(old)
+
+
+def _tie_sizes(ascending: Floats) -> Integers:
+    """Return how many values are equal, for each value there is."""
+    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] > ascending[:-1] * (1 + TIE)]))
+    return np.diff(np.append(starts, len(ascending)))
+
+
+def _least_kept(new: Floats, old: Floats, risk: float) -> float:
+    """Return the least ratio that the test of "the true ratio is above" does not reject; 0 where it rejects none.
+
+    Between two of the ratios of values the statistic is constant. At a ratio itself it has ties, and may be rejected where what lies just
+    above is not: then the limit lies just above.
+    """
+
+    def kept(ratio: float) -> bool:
+        return rank_pvalues(new, old, ratio)[1] > risk * (1 + TIE)
+
+    size = len(new) * len(old)
+    ratios = _ratios(new, old, list(range(size))) if size <= LISTED else None
+
+    def at(number: int) -> float:
+        return ratios[number] if ratios else _ratios(new, old, [number])[0]
+
+    low, high = -1, size - 1
+    if kept(at(0) * (1 - 2 * TIE)):
+        return 0.0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if kept(at(middle) * (1 + 2 * TIE)) else (middle, high)
+    limit = at(high)
+    return limit if kept(limit) else limit * (1 + 2 * TIE)
+
+
 def rank_pvalues(new: Floats, old: Floats, ratio: float) -> tuple[float, float]:
     """Return the one-sided p-values of "the true ratio is below" and "above" a value."""
-    sizes = len(new), len(old)
-    return chance(_at_most(old, new, (1 + TIE) / ratio), *sizes), chance(_at_most(new, old, ratio * (1 + TIE)), *sizes)
+    from scipy.special import ndtr
+
+    values, n, m = np.concatenate([new, ratio * old]), len(new), len(old)
+    order = np.argsort(values, kind="stable")
+    sizes = _tie_sizes(values[order])
+    doubled = _doubled_ranks(sizes)
+    total = int(np.repeat(doubled, sizes)[order < n].sum())  # twice the rank sum of the candidate
+    above = (total - n * (n + 1)) / 2  # pairs in which it has the larger value; equal ones count half
+    if len(sizes) == n + m:
+        return chance(int(above), n, m), chance(n * m - int(above), n, m)
+    if n * m * min(n, m) <= ENUMERATED_TIES:
+        law = _tied_law(tuple(sizes.tolist()), n)
+        return min(float(law[: total + 1].sum()), 1.0), min(float(law[total:].sum()), 1.0)
+    number = n + m
+    variance = n * m / 12 * (number + 1 - (sizes.astype(float) ** 3 - sizes).sum() / (number * (number - 1)))
+    if variance <= 0:
+        return 1.0, 1.0
+    away, deviation = above - n * m / 2, np.sqrt(variance)
+    return float(ndtr((away + 0.5) / deviation)), float(ndtr((0.5 - away) / deviation))
+
+
+def _doubled_ranks(sizes: Integers) -> Integers:
+    """Return twice the mean ranks of values of which so many are equal: whole numbers."""
+    return 2 * np.cumsum(sizes) - sizes + 1
+
+
+@lru_cache(maxsize=256)
+def _tied_law(sizes: tuple[int, ...], n: int) -> Floats:
+    """Return the probabilities that n of the values, of which so many are equal, have 0, 1, ... as twice their rank sum."""
+    scores = np.repeat(_doubled_ranks(np.array(sizes)), sizes)
+    largest = int(scores[len(scores) - n :].sum())
+    counts = np.zeros((n + 1, largest + 1))
+    counts[0, 0] = 1.0
+    for score in scores.tolist():  # each value is among the n, or is not
+        counts[1:, score:] += counts[:-1, : largest + 1 - score]
+    return np.asarray(counts[n] / counts[n].sum())
+
+
+def spread_pvalue(new: Floats, old: Floats) -> Floats:
+    """Return Brown and Forsythe's (1974) p-value of equal spreads of the logarithms of two samples (cells, values); NaN below three.
+
+    It is that of Student's t of the distances from the medians.
+    """
+    distances = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for values in (new, old):
+            logs = np.log(np.where(values > 0, values, np.nan))
+            distances.append(summarise_units(np.abs(logs - run_statistic(logs, "median")[..., None])))
+        squares = sum(side.variance * side.n * (side.n - 1) for side in distances)
+        df = distances[0].n + distances[1].n - 2
+        error = np.sqrt(squares / df * (1 / distances[0].n + 1 / distances[1].n))
+        statistic = np.abs(distances[0].mean - distances[1].mean) / error
+    enough = np.minimum(distances[0].n, distances[1].n) >= 3
+    return np.where(enough, 2 * t_probability(-statistic, np.where(enough, df, 1.0)), np.nan)
 
 
 def units_with_rank_limits(level: float) -> int:

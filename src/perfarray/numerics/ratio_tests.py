@@ -25,7 +25,7 @@ from perfarray.numerics.intervals import (
 )
 from perfarray.numerics.levels import UnitSummary, summarise_units
 from perfarray.numerics.moderated import learned, moderated_ratio
-from perfarray.numerics.sessions import SessionNoise, add_sessions, add_sessions_to_suite
+from perfarray.numerics.sessions import SessionNoise, SideError, add_sessions, variances_of_sides
 from perfarray.numerics.suite import match_sides, smallest_number
 from perfarray.numerics.types import Floats, Mask, same_text
 from perfarray.numerics.verdicts import Evidence, Known, Rules, Suite, Tests, open_set
@@ -68,7 +68,7 @@ def evidence_of_units(
 def _with_sessions(ratio: Ratio, df: Floats, noise: SessionNoise, rules: Rules) -> tuple[Ratio, Floats, tuple[Floats, ...]]:
     """Return a ratio whose errors have the noise of sessions, and that noise with the limits that lack it."""
     within = ratio_limits(ratio, df, rules.confidence_level, rules.method, positive=True)
-    ratio, df = add_sessions(ratio, df, noise)
+    ratio, df = add_sessions(ratio, noise, rules.df)
     deviation, freedom = (np.broadcast_to(each, df.shape) for each in (np.sqrt(noise.variance), noise.df))
     return ratio, df, (deviation, freedom, within.lower, within.upper)
 
@@ -147,13 +147,19 @@ def suite_of_units(
         with np.errstate(invalid="ignore"):
             matched = ratio.estimate > 0
         new, old = (np.where(matched[..., None], side, np.nan) for side in (new, old))
-        log, variance, df, n, count = _shared_units_suite(new, old, rules.paired)
-        variance = variance + np.where(matched, extra, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
+        log, errors, n, count = _shared_units_suite(new, old, rules.paired)
+        lacking = np.where(matched, extra, 0.0).sum(axis=-1) / np.maximum(count, 1) ** 2
     else:
-        log, variance, df, n, count = _independent_suite(ratio)
-    df = np.where(n > 1, np.inf if rules.df == "normal" else np.where(rules.df == "conservative", n - 1, df), np.nan)
+        log, errors, n, count = _independent_suite(ratio)
+        lacking = 0.0
+    dfs = [np.full(n.shape, np.inf) if rules.df == "normal" else n - 1 if rules.df == "conservative" else side.df for side in errors]
     if noise is not None:
-        variance, df = add_sessions_to_suite(variance, df, noise)
+        variances, df = variances_of_sides([side._replace(df=np.maximum(own, 1)) for side, own in zip(errors, dfs, strict=True)], noise)
+        variance = variances.sum(axis=0)
+    else:
+        variance = sum(side.variance for side in errors) + lacking
+        own_df = dfs[0] if rules.paired or rules.df != "satterthwaite" else welch_df(errors[0].variance, errors[1].variance, *dfs)
+        df = np.where(n > 1, own_df, np.nan)
     df, error = np.where(count == 1, np.nan, df), np.sqrt(variance)
     half = t_quantile((1 + rules.confidence_level) / 2, df) * error
     difference = np.stack([log - np.log(value) for value in dict.fromkeys(rules.limits)])
@@ -162,25 +168,29 @@ def suite_of_units(
     return Suite(np.exp(log), np.exp(log - half), np.exp(log + half), df, n, count, *tests)
 
 
-def _independent_suite(ratio: Ratio) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return log, squared error, df, n and number of independent benchmarks: SE^2 = B^-2 sum of s^2 / (m ybar^2)."""
+def _independent_suite(ratio: Ratio) -> tuple[Floats, list[SideError], Floats, Floats]:
+    """Return log, errors of both sides, n and number of independent benchmarks: SE^2 = B^-2 sum of s^2 / (m ybar^2)."""
     with np.errstate(invalid="ignore"):
         matched: Mask = ratio.estimate > 0
     count = matched.sum(axis=-1).astype(float)
-    variances, dfs = [], []
+    errors = []
     with np.errstate(divide="ignore", invalid="ignore"):
-        for side in (ratio.numerator, ratio.denominator):
-            variances.append(np.where(matched, side.variance / side.mean**2, 0.0))
-            dfs.append(np.where(matched, side.n - 1, 1.0))
         log = np.where(matched, np.log(ratio.estimate), 0.0).sum(axis=-1) / count
-        total = variances[0].sum(axis=-1) + variances[1].sum(axis=-1)
-        df = total**2 / ((variances[0] ** 2 / dfs[0]).sum(axis=-1) + (variances[1] ** 2 / dfs[1]).sum(axis=-1))
-        df = np.where(total == 0, dfs[0].sum(axis=-1) + dfs[1].sum(axis=-1), df)
-    n = np.where(matched, ratio.n, np.inf).min(axis=-1, initial=np.inf)
-    return log, np.asarray(total) / np.maximum(count, 1) ** 2, df, np.where(np.isinf(n), 0.0, n), count
+        for side in (ratio.numerator, ratio.denominator):
+            variances, dfs = np.where(matched, side.variance / side.mean**2, 0.0), np.where(matched, side.n - 1, 1.0)
+            total = variances.sum(axis=-1)
+            df = np.where(total == 0, dfs.sum(axis=-1), total**2 / (variances**2 / dfs).sum(axis=-1))
+            errors.append(SideError(total / np.maximum(count, 1) ** 2, _smallest(side.n, matched), df))
+    return log, errors, _smallest(ratio.n, matched), count
 
 
-def _shared_units_suite(new: Floats, old: Floats, paired: bool) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+def _smallest(n: Floats, matched: Mask) -> Floats:
+    """Return the smallest number of units of the benchmarks (last axis) that both sides measured, 0 where there is none."""
+    smallest = np.where(matched, n, np.inf).min(axis=-1, initial=np.inf)
+    return np.where(np.isinf(smallest), 0.0, smallest)
+
+
+def _shared_units_suite(new: Floats, old: Floats, paired: bool) -> tuple[Floats, list[SideError], Floats, Floats]:
     """Return the same for units that the benchmarks share, or may share, from the contribution Z_j of unit j to the log ratio.
 
     To first order Z_j is the mean over the benchmarks of unit mean / mean; of pairs, the difference of both systems. A unit with a gap
@@ -197,9 +207,5 @@ def _shared_units_suite(new: Floats, old: Floats, paired: bool) -> tuple[Floats,
             contributions.append(shares.sum(axis=-2) / count[..., None])
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(sides.matched, np.log(means[0] / means[1]), 0.0).sum(axis=-1) / count
-    n = smallest_number(sides)
-    if paired:
-        differences = summarise_units(contributions[0] - contributions[1])
-        return log, differences.variance, differences.n - 1, n, count
-    a, b = (summarise_units(side) for side in contributions)
-    return log, a.variance + b.variance, welch_df(a.variance, b.variance, a.n - 1, b.n - 1), n, count
+    units = [summarise_units(side) for side in ([contributions[0] - contributions[1]] if paired else contributions)]
+    return log, [SideError(side.variance, side.n, side.n - 1) for side in units], smallest_number(sides), count

@@ -2,15 +2,16 @@
 
 The log of the mean of a session of m runs varies by sigma^2 + w / m, with w the variance of runs inside a session. Sessions measured
 elsewhere, of M runs, show s^2 = sigma^2 + w / M with their number less one degrees of freedom; a side of m runs has then
-s^2 + (1 / m - 1 / M) w, of which the first part is one estimate for both sides. Variances are relative: those of logs.
+s^2 + (1 / m - 1 / M) w, of which the first part is one estimate for both sides. A side shows its own w, but for a side of one run, which
+takes that of the other sessions. Variances are relative: those of logs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from perfarray.numerics.intervals import Ratio, ratio_from
+from perfarray.numerics.intervals import Ratio, df_with_prior, ratio_from
 from perfarray.numerics.levels import mean_of_measured, summarise_units, unit_means
 from perfarray.numerics.moderated import fit_prior, moderate
 from perfarray.numerics.types import Floats
@@ -21,12 +22,21 @@ NORMAL = 0.6745  # the median of the distances of normal values from their mean,
 
 
 class SessionNoise(NamedTuple):
-    """The relative variance of the means of sessions with its degrees of freedom, that of the runs inside, and the runs of a session."""
+    """The relative variances of the means of sessions and of the runs inside, with their degrees of freedom, and the runs of a session."""
 
     variance: Floats
     df: Floats
     within: Floats
+    within_df: Floats
     runs: Floats
+
+
+class SideError(NamedTuple):
+    """The squared relative error of the mean of one side by its own runs (not known of one run), their number, and degrees of freedom."""
+
+    variance: Floats
+    n: Floats
+    df: Floats
 
 
 # From values and their number of levels, of which sessions are the outermost, to their noise
@@ -45,9 +55,44 @@ def noise_of_sessions(values: Floats, levels: int) -> SessionNoise:
         inside = summarise_units(np.log(runs))
         sessions = summarise_units(np.log(mean_of_measured(runs)))
         freedom = np.where(inside.n > 1, inside.n - 1, 0.0)
-        within = np.where(freedom > 0, inside.variance * inside.n * freedom, 0.0).sum(axis=-1) / freedom.sum(axis=-1)
+        within_df = freedom.sum(axis=-1)
+        within = np.where(freedom > 0, inside.variance * inside.n * freedom, 0.0).sum(axis=-1) / within_df
         number = 1 / mean_of_measured(np.where(inside.n > 0, 1 / inside.n, np.nan))
-    return SessionNoise(sessions.variance * sessions.n, sessions.n - 1, within, number)
+    return SessionNoise(sessions.variance * sessions.n, sessions.n - 1, within, within_df, number)
+
+
+def of_runs_further_in(noise: SessionNoise, inner: SessionNoise) -> SessionNoise:
+    """Return the noise of sides that are one unit of the level below too, whose runs are those of the `inner` noise.
+
+    The mean over n units of that level, which vary by w, lacks (1 - 1 / n) w of the variance of one.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        added = np.where(noise.runs > 1, noise.within * (1 - 1 / noise.runs), 0.0)
+        variance = noise.variance + added
+        parts = noise.variance**2 / noise.df + np.where(added > 0, added**2 / noise.within_df, 0.0)
+        return inner._replace(variance=variance, df=np.where(parts > 0, variance**2 / parts, noise.df))
+
+
+def noise_of_components(level_variance: Floats, repetitions: Floats, depth: int) -> SessionNoise:
+    """Return the noise of sessions from the variances of means of every level (..., L), relative, and the repetitions in one parent.
+
+    `depth` is the position of the level of runs: a side is one unit of each level above.
+    """
+    counts = np.where(repetitions > 1, repetitions, 1.0)
+    units = np.cumprod(counts, axis=-1)
+    unknown = np.full(counts.shape[:-1], np.nan)
+
+    def at(level: int) -> SessionNoise:
+        inside = [unknown, unknown, np.ones_like(unknown)]
+        if level < counts.shape[-1]:
+            runs = counts[..., level]
+            inside = [level_variance[..., level], units[..., level - 1] * (runs - 1), runs]
+        return SessionNoise(level_variance[..., 0], counts[..., 0] - 1, *inside)
+
+    noise = at(1)
+    for level in range(2, depth + 1):
+        noise = of_runs_further_in(noise, at(level))
+    return noise
 
 
 def noise_of_history(values: Floats, levels: int) -> SessionNoise:
@@ -72,8 +117,10 @@ def noise_of_history(values: Floats, levels: int) -> SessionNoise:
         return noise._replace(variance=variance.sum(axis=-1) / (2 * number), df=np.maximum(2 * number / 3, 1.0))
 
 
-def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, learn: bool) -> tuple[SessionNoise, SessionNoise]:
+def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, depth: int, learn: bool) -> tuple[SessionNoise, SessionNoise]:
     """Return the noise of each benchmark, and of their mean, of values (..., benchmarks, levels).
+
+    The runs of a side are those of the level at the position `depth`: a side is one unit of each level above.
 
     If benchmarks `learn` from each other, what is left of sessions without their mean over the benchmarks is moderated; that mean, which
     moves all benchmarks together, is one estimate for all and keeps its degrees of freedom.
@@ -86,8 +133,7 @@ def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, learn: bool)
         present = ~np.isnan(logs).all(axis=-1, keepdims=True)
         number = present.sum(axis=-2).astype(float)
         mean = np.where(present, centred, 0.0).sum(axis=-2) / number
-        suite = noise_of(np.exp(mean), 1)
-        suite = suite._replace(within=np.nan_to_num(rows.within / rows.runs).sum(axis=-1) / number[..., 0] ** 2)
+        suite = noise_of(np.exp(mean), 1)._replace(**runs_of_suite(rows)._asdict())
         if learn:
             left = noise_of(np.exp(centred - mean[..., None, :]), 1)
             variance = left.variance * number / (number - 1)
@@ -97,22 +143,42 @@ def noise_of_suite(values: Floats, levels: int, noise_of: Noise, *, learn: bool)
             parts = common**2 / suite.df[..., None] + moderated**2 / (left.df + prior.cautious_df[..., None])
             total = common + moderated
             rows = rows._replace(variance=total, df=np.where(parts > 0, total**2 / parts, rows.df))
+    for _ in range(depth - 1):
+        values = values.reshape(*values.shape[: values.ndim - levels], -1, *values.shape[values.ndim - levels + 2 :])
+        levels -= 1
+        rows = of_runs_further_in(rows, noise_of_sessions(values, levels))
+        suite = of_runs_further_in(suite, suite._replace(**runs_of_suite(rows)._asdict()))
     return rows, suite
 
 
-def add_sessions(ratio: Ratio, df: Floats, noise: SessionNoise) -> tuple[Ratio, Floats]:
+class RunsOfSuite(NamedTuple):
+    """The fields of `SessionNoise` that describe the runs of the mean over the benchmarks."""
+
+    within: Floats
+    within_df: Floats
+    runs: Floats
+
+
+def runs_of_suite(rows: SessionNoise) -> RunsOfSuite:
+    """Return what the runs inside sessions add to the mean over independent benchmarks (last axis), from those of each."""
+    measured = ~np.isnan(rows.variance)
+    number = measured.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        within = np.where(measured, rows.within, 0.0)
+        total = within.sum(axis=-1)
+        df = total**2 / np.where(measured & (within > 0), within**2 / rows.within_df, 0.0).sum(axis=-1)
+        weights = np.where(np.isnan(total)[..., None] | (total == 0)[..., None], measured, within)
+        runs = weights.sum(axis=-1) / np.where(measured, weights / rows.runs, 0.0).sum(axis=-1)
+        return RunsOfSuite(total / number**2, df, runs)
+
+
+def add_sessions(ratio: Ratio, noise: SessionNoise, df_rule: str) -> tuple[Ratio, Floats]:
     """Return a ratio of two sides of one session each, with what varies between sessions in its errors, and its degrees of freedom."""
     sides = (ratio.numerator, ratio.denominator)
-    inside_sessions, changes = [], []
-    for side in sides:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            within = np.where(side.n > 1, side.variance / side.mean**2 * side.n, noise.within)
-            # Nothing is known of runs inside a session where both the side and the other sessions have one: nothing is needed.
-            inside_sessions.append(np.nan_to_num(within / side.n))
-            changes.append(inside_sessions[-1] - np.nan_to_num(within / noise.runs))
-    # A baseline of several candidates has one row for all.
-    inside, change = (np.stack(np.broadcast_arrays(*each)) for each in (inside_sessions, changes))
-    variances, df = _variances_of_sides(noise, inside, change, df)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedoms = dfs_of_sides(ratio, df_rule)
+        errors = [SideError(side.variance / side.mean**2, side.n, df) for side, df in zip(sides, freedoms, strict=True)]
+    variances, df = variances_of_sides(errors, noise)
     moved = [
         side._replace(variance=np.where(side.n > 0, variance * side.mean**2, np.nan))
         for side, variance in zip(sides, variances, strict=True)
@@ -120,29 +186,43 @@ def add_sessions(ratio: Ratio, df: Floats, noise: SessionNoise) -> tuple[Ratio, 
     return ratio_from(*moved), df
 
 
-def add_sessions_to_suite(error: Floats, df: Floats, noise: SessionNoise) -> tuple[Floats, Floats]:
-    """Return the squared error of the log of a suite's ratio, `error` of which is inside sessions, and its degrees of freedom.
+def dfs_of_sides(ratio: Ratio, rule: str) -> list[Floats]:
+    """Return the degrees of freedom of the error of each side, as `ratio_df` counts them."""
+    sides = (ratio.numerator, ratio.denominator)
+    if rule == "normal":
+        return [np.full(side.n.shape, np.inf) for side in sides]
+    numbers = [np.where(ratio.n > 1, ratio.n, 2.0) - 1 if rule == "conservative" else side.n - 1 for side in sides]
+    if ratio.prior_df is None:
+        return numbers
+    shares = ratio.prior_shares
+    return [df_with_prior([np.ones(share.shape)], [share], [df], ratio.prior_df) for share, df in zip(shares, numbers, strict=True)]
 
-    The noise is that of the mean over the benchmarks, of which `within` is what runs inside the other sessions add.
-    """
-    inside = np.stack([np.nan_to_num(error) / 2] * 2)
-    variances, df = _variances_of_sides(noise, inside, inside - np.nan_to_num(noise.within), df)
-    return variances.sum(axis=0), df
 
+def variances_of_sides(errors: Sequence[SideError], noise: SessionNoise) -> tuple[Floats, Floats]:
+    """Return the variances of both sides (first axis), and the degrees of freedom of their sum.
 
-def _variances_of_sides(noise: SessionNoise, inside: Floats, change: Floats, df: Floats) -> tuple[Floats, Floats]:
-    """Return the variances of both sides (first axis), and Satterthwaite's degrees of freedom of their sum.
-
-    A side differs from the other sessions by a `change`, and has no less than what its own runs show. Where it has more runs than those
-    sessions, and what their runs add is not known well enough to be subtracted, nothing is: limits are wider than they need be.
+    A side differs from the other sessions by a change, and has no less than what its runs show. Where it has more runs than those
+    sessions, and what their runs add is not known well enough to be subtracted, nothing is: limits are wider than they need be. A side of
+    one run whose spread nothing tells has NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = (2 * noise.variance) ** 2 / noise.df
+        # A baseline of several candidates has one row for all.
+        variance, n, df = (np.stack(np.broadcast_arrays(*fields)) for fields in zip(*errors, strict=True))
+        single = n == 1
+        within = np.where(single, noise.within, variance * n)
+        alike = n == noise.runs  # runs as many as those of the other sessions are in their variance already
+        inside, change = np.where(alike & single, 0.0, within / n), np.where(alike, 0.0, within / n - within / noise.runs)
+        # What sessions vary by has few degrees of freedom, and what a single run does has many: where the first comes out small by chance,
+        # Satterthwaite's formula has far too many (7.5 % false with three sessions). The mean of both, weighted, has not (Cochran, Cox).
+        power = np.where(single.any(axis=0), 1, 2)
 
         def joint(change: Floats) -> tuple[Floats, Floats]:
             variances = np.maximum(noise.variance + change, inside)
-            parts = error + np.nan_to_num(change.sum(axis=0) ** 2 / df)
-            return variances, np.where(parts > 0, variances.sum(axis=0) ** 2 / parts, noise.df)
+            parts = (2 * noise.variance) ** power / noise.df
+            parts = parts + np.where(single, 0.0, np.abs(change) ** power / df).sum(axis=0)
+            borrowed = np.where(single, change, 0.0).sum(axis=0)
+            parts = parts + np.where(borrowed > 0, borrowed**power / noise.within_df, 0.0)
+            return variances, np.where(parts > 0, variances.sum(axis=0) ** power / parts, noise.df)
 
         (variances, exact), (wide, cautious) = joint(change), joint(np.maximum(change, 0.0))
     vague = exact < noise.df

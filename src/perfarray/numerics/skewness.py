@@ -80,28 +80,31 @@ def shrunken(statistic: Floats, skewness: Floats, usual: Floats) -> Floats:
 
 
 def skewness_test(means: Floats, n: Floats) -> Floats:
-    """Return D'Agostino's (1970) two-sided p-value of the skewness of units along the last axis; NaN below eight.
+    """Return D'Agostino's (1970) two-sided p-value of the skewness of units along the last axis; NaN below three.
 
-    As `scipy.stats.skewtest`, for ragged units in one pass.
+    As `scipy.stats.skewtest`, for ragged units in one pass. His approximation begins at eight units: that of fewer is the normal law with
+    the variance of their skewness, whose tails are too long for one sample, and right for the mean of several.
     """
     from scipy.special import ndtr
 
-    enough = n >= 8
-    n = np.where(enough, n, 8.0)
+    enough = n >= LEAST
+    number = np.where(enough, n, LEAST)
+    n = np.maximum(number, 8.0)
     measured = ~np.isnan(means)
-    centre = np.where(measured, means, 0.0).sum(axis=-1) / n
+    centre = np.where(measured, means, 0.0).sum(axis=-1) / number
     away = np.where(measured, means - centre[..., None], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed = (away**3).sum(axis=-1) / n / ((away**2).sum(axis=-1) / n) ** 1.5
+        observed = (away**3).sum(axis=-1) / number / ((away**2).sum(axis=-1) / number) ** 1.5
         y = observed * np.sqrt((n + 1) * (n + 3) / (6 * (n - 2)))
         kurtosis = 3 * (n**2 + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9))
         squared = np.sqrt(2 * (kurtosis - 1)) - 1
         z = np.arcsinh(y / np.sqrt(2 / (squared - 1))) / np.sqrt(0.5 * np.log(squared))
+        z = np.where(number < 8, observed / np.sqrt(6 * (number - 2) / ((number + 1) * (number + 3))), z)
     return np.where(enough, 2 * ndtr(-np.abs(z)), np.nan)
 
 
 class UnitShape(NamedTuple):
-    """Departure of units from normality: p-values of Shapiro and Wilk (few units) and D'Agostino (more), and the skewness of their mean."""
+    """Departure of units from normality: p-values of Shapiro and Wilk (few units) and of their skewness, and the skewness of their mean."""
 
     few: Floats
     skewed: Floats
@@ -130,13 +133,13 @@ def noisier_side(*units: Floats, summaries: Sequence[UnitSummary] = ()) -> tuple
 
 def unit_shape(units: Floats, summary: UnitSummary, where: Mask | bool = True) -> UnitShape:
     """Return the shape of unit means (..., units), whose summary is given, in some cells; NaN in the others."""
-    few, more = where & (summary.n < FEW), where & (summary.n >= FEW)
+    few, enough = where & (summary.n < FEW), where & (summary.n >= LEAST)
     shape = UnitShape(*(np.full(summary.n.shape, np.nan) for _ in UnitShape._fields))
     if few.any():
         shape.few[few] = shapiro_wilk(spread_ties(units[few])).pvalue
-    if more.any():
-        rows, n = units[more], summary.n[more]
-        shape.skewed[more] = skewness_test(rows, n)
+    if enough.any():
+        rows, n = units[enough], summary.n[enough]
+        shape.skewed[enough] = skewness_test(rows, n)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shape.skewness[more] = third_cumulant(rows, n) / n**2 / summary.variance[more] ** 1.5
+            shape.skewness[enough] = third_cumulant(rows, n) / n**2 / summary.variance[enough] ** 1.5
     return shape

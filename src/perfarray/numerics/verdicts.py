@@ -238,7 +238,8 @@ def open_set(limits: RatioSet, censoring: Known) -> RatioSet:
     below = bound & (censoring.at_most | two_parts | (limits.kind == AT_MOST))
     above = bound & (censoring.at_least | two_parts | (limits.kind == AT_LEAST))
     kind = np.select([below & above, below, above], [UNBOUNDED, AT_MOST, AT_LEAST], limits.kind).astype(object)
-    return RatioSet(np.where(below, 0.0, limits.lower), np.where(above, np.inf, limits.upper), kind)
+    lower = np.where(below, np.where(above, -np.inf, 0.0), limits.lower)
+    return RatioSet(lower, np.where(above, np.inf, limits.upper), kind)
 
 
 def _suite_of_one_benchmark(evidence: Evidence, estimate: Floats, limits: RatioSet, suite: Suite, kind: Texts) -> tuple[Suite, Texts]:

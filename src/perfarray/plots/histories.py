@@ -34,7 +34,7 @@ WIDTH: Final = 9.0  # inches of a figure, less its labels
 
 
 def history(result: xr.Dataset, ax: Axes | None = None, *, only_changes: bool = False) -> Axes:
-    """Draw the values of every series along its commits, the mean of each segment, and its changes.
+    """Draw the values of every series along its commits, the mean or the line of each segment, its changes and its drifts.
 
     Parameters
     ----------
@@ -153,25 +153,32 @@ def _draw_series(ax: Axes, series: xr.Dataset, lane: tuple[float, float, float] 
     segment = series["segment"].values[measured]
     for number in np.unique(segment).tolist():
         positions = measured[segment == number]
-        ax.plot([positions[0] - 0.4, positions[-1] + 0.4], [scaled(mean[positions[:1]])[0]] * 2, color=DARK, linewidth=1.6, gid="segment")
+        ends = positions[[0, -1]]
+        ax.plot([ends[0] - 0.4, ends[1] + 0.4], scaled(mean[ends]), color=DARK, linewidth=1.6, gid="segment")
     _draw_changes(ax, series, None if lane is None else lane[0], labels)
 
 
 def _draw_changes(ax: Axes, series: xr.Dataset, y: float | None, labels: list[str]) -> None:
-    for number, index in enumerate(np.flatnonzero(series["change"].values).tolist()):
+    drifts = series["cause"].values == "drift"
+    for number, index in enumerate(np.flatnonzero(series["change"].values | drifts).tolist()):
         change = series.isel({series["change"].dims[0]: index})
         verdict, estimate, is_host = str(change["verdict"].item()), float(change["estimate"]), change["cause"].item() == "host"
         colour = VERDICTS.get(verdict, GREY)
         low, high = ax.get_ylim() if y is None else (y + 0.45, y - 0.45)
         label = "another host" if is_host else verdict
         style = ":" if is_host else "--"
-        ax.plot([index - 0.5] * 2, [low, high], style, color=colour, linewidth=1.0, zorder=0, gid="mark", scaley=False, label=label)
+        if not drifts[index]:
+            ax.plot([index - 0.5] * 2, [low, high], style, color=colour, linewidth=1.0, zorder=0, gid="mark", scaley=False, label=label)
         is_rise = estimate > 1  # the room is then below the values that follow
         offset = 10 * (number % 3) + 2 if y is None else 0
         lower, upper = float(change["lower"]), float(change["upper"])
         text = change_alone(estimate, lower, upper, str(series.attrs["better"]), float(series.attrs["threshold"]))
+        text = f"{labels[index]}: {text}" if y is None else text
+        if drifts[index]:  # written before its end, a change after its beginning
+            text = f"drifts by {percent(estimate - 1)} over {change['n_segment']:.0f}"
         ax.annotate(
-            plain(f"{labels[index]}: {text}" if y is None else text), (index - 0.5, low if is_rise else high),
-            (3, offset if is_rise else -offset), textcoords="offset points", ha="left", va="bottom" if is_rise else "top",
+            plain(text), (index - 0.5, low if is_rise else high),
+            (-3 if drifts[index] else 3, offset if is_rise else -offset), textcoords="offset points",
+            ha="right" if drifts[index] else "left", va="bottom" if is_rise else "top",
             color=colour, fontsize=NOTE_SIZE, gid="change",
         )  # fmt: skip

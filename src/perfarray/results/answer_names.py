@@ -52,7 +52,7 @@ ANSWER_NAMES: Final = {
     "bootstrap_interval": LIMITS + "standard_error",
     "calibrate": COMPARED + "false_alarm_rate error unanswered used_by cell_rate noise_floor n_splits rule split half",
     "change_points": LIMITS + "change segment pvalue verdict cause earliest latest probability value value_lower value_upper "
-    "segment_mean n_units noise relative_noise within correlation drifting pvalue_any common n_common alarm position code level",
+    "segment_mean n_segment n_units noise relative_noise within correlation drifting pvalue_any common n_common alarm position code level",
     "cluster_machines": "cluster score loading explained_variance explained_variance_ratio cumulative_variance_ratio center divisor "
     "correlation principal_component value",
     "compare": COMPARED,
@@ -104,7 +104,7 @@ ANSWER_NAMES: Final = {
     "steady_state": STEADY,
     "stopping": LIMITS + "half_width required extrapolated estimate_at_stop lower_at_stop upper_at_stop remaining runs dependence_pvalue",
     "suite_score": "estimate",
-    "trend": "slope lower upper pvalue verdict total n correlation segment",
+    "trend": "slope lower upper pvalue verdict total n correlation stepped segment",
     "variability_level": LIMITS + "stability supported n_supported pvalue level",
     "variance_components": LIMITS + "variance variance_standard_error level_variance share coefficient_of_variation "
     "level_coefficient_of_variation repetitions merged mean standard_error total_coefficient_of_variation df unevenness level criterion "

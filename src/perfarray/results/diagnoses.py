@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfarray.conventions import plural
-from perfarray.results.words import NOTHING, Cell, Columns, change, count, number, percent, probability, quantity, quantity_between
+from perfarray.results.words import NOTHING, Cell, Columns, change, count, drift, number, percent, probability, quantity, quantity_between
 
 
 def dependence(data: xr.Dataset) -> Columns:
@@ -27,7 +27,7 @@ def dependence(data: xr.Dataset) -> Columns:
 
 
 def changes(data: xr.Dataset) -> Columns:
-    """Show every change: its size and certainty, the commits that may have caused it, and whether a host caused it or it is common."""
+    """Show every change and drift: its size and certainty, the commits that may have caused it, its cause, and whether it is common."""
     better, threshold = str(data.attrs["better"]), float(data.attrs["threshold"])
 
     def commits(cell: Cell) -> str:
@@ -35,13 +35,18 @@ def changes(data: xr.Dataset) -> Columns:
         first, last = (f"{end:.15g}" if isinstance(end, float) else str(end) for end in ends)
         return first if first == last else f"{first} to {last}"
 
+    def size(cell: Cell) -> str:
+        if cell["cause"] == "drift":
+            return drift(cell["estimate"], cell["lower"], cell["upper"], f"{cell['n_segment']:.0f} {plural(str(data.attrs['dim']))}")
+        return change(cell["estimate"], cell["lower"], cell["upper"], "bounded", better, threshold)
+
     columns: Columns = {
-        "change": lambda cell: change(cell["estimate"], cell["lower"], cell["upper"], "bounded", better, threshold),
+        "change": size,
         "verdict": lambda cell: str(cell["verdict"]),
         "p": lambda cell: probability(cell["pvalue"]),
         "made by": commits,
     }
-    columns |= {"cause": lambda cell: str(cell["cause"])} if (data["cause"] == "host").any() else {}
+    columns |= {"cause": lambda cell: str(cell["cause"])} if data["cause"].isin(["host", "drift"]).any() else {}
     return columns | ({"common": lambda cell: "yes" if cell["common"] else "no"} if data["common"].any() else {})
 
 

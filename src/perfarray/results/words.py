@@ -158,6 +158,17 @@ def change_alone(ratio: float, lower: float, upper: float, better: str, threshol
     return TO_ZERO if ratio == 0 else times_as(ratio, better, _digits(ratio, lower, upper, threshold))
 
 
+def drift(ratio: float, lower: float, upper: float, over: str) -> str:
+    """Write the ratio of the last level to the first as a drift: `drifts by 30 % over 200 commits (15 to 45)`."""
+    if math.isnan(ratio):
+        return f"drifts over {over}"
+    size = f"drifts by {percent(ratio - 1)} over {over}"
+    if math.isnan(lower) or math.isnan(upper):
+        return f"{size} (no interval)"
+    digits = min(decimals(100 * (upper - lower)), 1) if upper < math.inf else 0
+    return f"{size} ({between(*(f'{100 * (limit - 1):.{digits}f}' if limit < math.inf else 'infinite' for limit in (lower, upper)))})"
+
+
 def limits_of_change(lower: float, upper: float, better: str) -> str:
     """Write the limits of a ratio of positive means as changes: `1.01x faster to 1.03x slower`."""
     if math.isnan(lower) or math.isnan(upper):

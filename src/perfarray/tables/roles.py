@@ -227,7 +227,7 @@ def level_labels(
     """Return what a file calls the units of a level, and the fewest dims that depends on; None where that tells nothing.
 
     Names of units inside others that no two of these have in common make neither a crossing nor a pair; those of the outermost units
-    that equal their numbers are known.
+    that count them from 0 or 1 are known.
     """
     outer = sorted((name for name in levels if level_order(name) < level_order(level)), key=level_order)
     codes = {name: labels[name].codes for name in labels} | {name: levels[name] for name in (*outer, level)}
@@ -241,7 +241,8 @@ def level_labels(
     numeric = all(isinstance(label, int | float) and abs(label) < EXACT for label in column.labels)
     names = np.array(column.labels, dtype=float) if numeric else objects([str(label) for label in column.labels])
     values = names[column.codes]
-    return None if not outer and numeric and np.array_equal(values, levels[level]) else (tuple(dims), values)
+    counted = not outer and numeric and any(np.array_equal(values, levels[level] + start) for start in (0, 1))
+    return None if counted else (tuple(dims), values)
 
 
 def fewest_dims(values: pd.Series | npt.NDArray[Any], labels: Mapping[str, Column], levels: Mapping[str, Integers]) -> tuple[str, ...]:

@@ -107,6 +107,7 @@ def bound_interval(
         changed["lower"] = result["lower"].where(~below | result["lower"].isnull(), lowest)
         changed["upper"] = result["upper"].where(~above | result["upper"].isnull(), np.inf)
     if "kind" in result.data_vars:
+        below, above = (side & result["lower"].notnull() for side in (below, above))  # of too few units there is no set
         changed["kind"] = xr.where(below & above, UNBOUNDED, xr.where(below, AT_MOST, xr.where(above, AT_LEAST, kind)))
     if null is not None:
         two_sided = xr.where(result["estimate"] > null, below, above)

@@ -120,7 +120,14 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     single_unit, no_value, no_spread = (n == 1) & np.isnan(lower), n == 0, (lower == upper) & (n > 1)
     if not (single_unit | no_value | no_spread).any():
         return ()
-    single = f"{{cells}} rest on one {result.attrs['unit']}: their limits are NaN, since one shows no spread. {more_units(result.attrs)}"
+    unit = str(result.attrs["unit"])
+    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {more_units(result.attrs)}"
+    if "between" in result.attrs:
+        single = (
+            f"{{cells}} rest on one {unit} on a side, and between= does not say how the {plural(unit)} of one {result.attrs['between']} "
+            f"vary. Their limits are NaN. Measure two or more, or give between= timings or components with several {plural(unit)} in each "
+            f"{result.attrs['between']}."
+        )
     constant = "{cells} show no spread at all: their limits are the estimate, as sure as the values are exact"
     cases = (
         ("single_unit", single, single_unit),

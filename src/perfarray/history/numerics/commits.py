@@ -16,11 +16,11 @@ MEDIAN_SQUARE = 0.4549
 # The smallest lag-1 correlation that counts, times the root of the number of values: 5 % of independent series exceed it.
 SURE = 2.3
 
-# Added to such a correlation, times the same root: an estimate that is too small costs more than one that is too large.
-CAUTION = 1.0
-
 # The largest correlation that is removed.
-MOST = 0.9
+MOST = 0.99
+
+# What correlations of residuals about a step fall short of, times the number of values: a constant, and a multiple of the correlation.
+BIAS, SHRINKAGE = 2.0, 8.0
 
 # Shorter series show no dependence.
 SHORTEST = 8
@@ -37,7 +37,8 @@ class Commits(NamedTuple):
 
     `values` are logs where `logs` (series,), and `clean` are the values without the dependence of neighbours. Of `errors` only the ratios
     count; they include `spreads`, which are 1 where the spread does not change. `within` (series,) is the variance of one unit about the
-    mean of its commit, NaN where no commit has two; `correlation` (series,) is that of neighbours, 0 where it may be chance.
+    mean of its commit, NaN where no commit has two; `correlation` (series,) is that of neighbours, 0 where it may be chance. `slopes` are
+    those of the segments of the commits, for one position: 0 where a segment does not drift.
     """
 
     positions: Integers
@@ -49,6 +50,7 @@ class Commits(NamedTuple):
     within: Floats
     correlation: Floats
     spreads: Floats
+    slopes: Floats
 
     @property
     def doubt(self) -> Floats:
@@ -95,8 +97,8 @@ def commits_of(units: Floats) -> Commits:
     errors = errors * spreads
     long = values.shape[-1] >= SHORTEST
     rho = _dependence((values - np.median(values, axis=-1, keepdims=True)) / errors) if long else np.zeros(len(units))
-    clean = whitened(values, rho)
-    return Commits(positions, values, clean, logs, errors, counts=counts, within=within, correlation=rho, spreads=spreads)
+    clean, slopes = whitened(values, rho), np.zeros(values.shape)
+    return Commits(positions, values, clean, logs, errors, counts=counts, within=within, correlation=rho, spreads=spreads, slopes=slopes)
 
 
 def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
@@ -121,21 +123,33 @@ def _errors(values: Floats, counts: Floats, within: Floats) -> Floats:
 
 
 def _dependence(values: Floats) -> Floats:
-    """Return the lag-1 correlations of series, or those without the largest step where these are smaller."""
+    """Return the lag-1 correlations of series, or those about the largest step where these are smaller: a step is no dependence.
+
+    About one step both the differences and the products of neighbours are taken. The latter are more precise, which counts in short
+    series; further steps make them larger, and the former then decide.
+    """
     strongest = correlation(values)
     rows = np.flatnonzero(strongest)
     if rows.size:
-        dependent = values[rows]
+        dependent, n = values[rows], values.shape[-1]
         _, splits = best_step(score_sums(dependent, np.ones(dependent.shape)), 2)
         for series, split in zip(dependent, splits.tolist(), strict=True):  # medians of several lengths
             series[:split] -= np.median(series[:split])
             series[split:] -= np.median(series[split:])
-        strongest[rows] = np.minimum(strongest[rows], correlation(dependent))
+        most = CLIP * 1.4826 * np.median(np.abs(dependent), axis=-1, keepdims=True)
+        clipped = np.clip(dependent, -most, most)
+        for series, split in zip(clipped, splits.tolist(), strict=True):
+            series[:split] -= series[:split].mean()
+            series[split:] -= series[split:].mean()
+        squares = np.maximum((clipped**2).sum(axis=-1), 1e-300)
+        products = (clipped[:, 1:] * clipped[:, :-1]).sum(axis=-1) / squares
+        products += (BIAS + SHRINKAGE * products) / n
+        strongest[rows] = np.clip(products, 0.0, np.minimum(strongest[rows], correlation(dependent)))
     return strongest
 
 
 def correlation(values: Floats) -> Floats:
-    """Return the lag-1 correlations of the noise of series (series, n) that may have steps; 0 where they may be chance.
+    """Return the lag-1 correlations of the noise of series (series, n) that may have steps and a slope; 0 where they may be chance.
 
     Squared differences at lag 2 are 1 + rho times those at lag 1; clipped means of both hardly depend on steps and outliers.
 
@@ -144,11 +158,18 @@ def correlation(values: Floats) -> Floats:
     S. Chakar, E. Lebarbier, C. Lévy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean of an AR(1) process",
     Bernoulli 23, 2017.
     """
-    near, far = (np.abs(values[:, lag:] - values[:, :-lag]) for lag in (1, 2))
-    most, margin = CLIP * 1.4826 * np.median(far, axis=-1, keepdims=True), 1.0 / np.sqrt(values.shape[-1])
-    means_far, means_near = (np.mean(np.minimum(sizes, most) ** 2, axis=-1) for sizes in (far, near))
-    estimate = np.divide(means_far, means_near, out=np.zeros(len(values)), where=means_near > 0) - 1.0
-    return np.where(estimate > SURE * margin, np.minimum(estimate + CAUTION * margin, MOST), 0.0)
+    near, far = squared_differences(values)
+    estimate = np.divide(far, near, out=np.zeros(len(values)), where=near > 0) - 1.0
+    return np.where(estimate > SURE / np.sqrt(values.shape[-1]), np.minimum(estimate, MOST), 0.0)
+
+
+def squared_differences(values: Floats) -> tuple[Floats, Floats]:
+    """Return the clipped means of squared differences at lags 1 and 2 in series (series, n), without their median: a slope."""
+    slope = np.median(values[:, 2:] - values[:, :-2], axis=-1, keepdims=True) / 2
+    near, far = (np.abs(values[:, lag:] - values[:, :-lag] - lag * slope) for lag in (1, 2))
+    most = CLIP * 1.4826 * np.median(far, axis=-1, keepdims=True)
+    means_near, means_far = (np.mean(np.minimum(sizes, most) ** 2, axis=-1) for sizes in (near, far))
+    return means_near, means_far
 
 
 def whitened(values: Floats, rho: Floats) -> Floats:

@@ -10,14 +10,19 @@ from scipy.special import pdtrc, stdtrit
 
 from perfarray.history.numerics.commits import Commits, stacks
 from perfarray.history.numerics.law import LENGTHS, chance
+from perfarray.history.numerics.lines import straighten
 from perfarray.history.numerics.search import find_changes, strongest
+from perfarray.history.numerics.slopes import SHORT, Mixture, judge, robust_slopes
 from perfarray.history.numerics.steps import Fit, Steps, fit_steps, step_ratios
 from perfarray.history.numerics.watch import watch
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats, Integers, Mask, same_text
-from perfarray.numerics.verdicts import Known, decide
+from perfarray.numerics.verdicts import INCONCLUSIVE, Known, decide
 
 Variables = dict[str, npt.NDArray[Any]]
+
+# The cause of a change along a whole segment.
+DRIFT = "drift"
 
 # The smallest number of benchmarks that change together.
 FEWEST = 3
@@ -56,16 +61,18 @@ def describe(
     units = unit_means(values, search.levels)
     shape, size = units.shape[:-2], units.shape[-2]
     units, levels = units.reshape(-1, *units.shape[-2:]), np.broadcast_to(level, shape).ravel()
-    by_commit = [np.broadcast_to(array, (*shape, size)).reshape(-1, size) for array in (hosts, at_least, at_most)]
+    by_commit: list[npt.NDArray[Any]] = [np.broadcast_to(array, (*shape, size)).reshape(-1, size) for array in (hosts, at_least, at_most)]
     result = _blanks((len(units), size), search.labels)
     for rows, commits in stacks(units):
         pvalues, alarms = _changes(commits, levels[rows], search)
+        commits, pvalues = straighten(commits, pvalues, search.least)
         fit, steps, probability = fit_steps(commits, pvalues, search.least)
         cells = rows[:, None], commits.positions
         result["alarm"][cells], result["probability"][cells] = alarms, probability
         _add_levels(result, rows, commits, fit, search.confidence_level)
         if len(steps.series):
             _add_steps(result, rows, commits, fit, steps, [array[rows] for array in by_commit], search)
+        _add_segments(result, rows, commits, fit, (by_commit[1] | by_commit[2])[rows], search)
     result["segment"] = np.cumsum(result["change"], axis=-1)
     return tuple(array.reshape((*shape, *array.shape[1:])) for array in result.values())
 
@@ -76,7 +83,9 @@ def _blanks(shape: tuple[int, int], labels: npt.NDArray[Any]) -> Variables:
         {"change": False, "segment": 0}
         | dict.fromkeys(("estimate", "lower", "upper", "pvalue"), np.nan)
         | {"verdict": "", "cause": "", "earliest": blank(labels), "latest": blank(labels)}
-        | dict.fromkeys(("probability", "value", "value_lower", "value_upper", "segment_mean", "n_units", "relative_noise"), np.nan)
+        | dict.fromkeys(
+            ("probability", "value", "value_lower", "value_upper", "segment_mean", "n_units", "relative_noise", "n_segment"), np.nan
+        )
         | {"first": 0, "last": 0}
     )
     result = {name: same_text("", shape) if isinstance(value, str) else np.full(shape, value) for name, value in along.items()}
@@ -126,9 +135,9 @@ def _add_steps(
     result["first"][cells] = first = np.where(steps.first > 0, measured[series, steps.first - 1] + 1, 0)
     result["last"][cells] = last = measured[series, steps.last]
     result["earliest"][cells], result["latest"][cells] = search.labels[first], search.labels[last]
-    estimate, lower, upper, tests = step_ratios(
-        fit, steps, commits.logs, (1 - search.threshold, 1 + search.threshold), search.confidence_level
-    )
+    between = (measured[series, steps.position - 1] + at) / 2
+    band = 1 - search.threshold, 1 + search.threshold
+    estimate, lower, upper, tests = step_ratios(fit, steps, between, commits.logs, band, search.confidence_level)
     # Runs that were stopped leave the ratio unknown in some directions.
     starts = result["change"][rows]
     starts[:, 0] = True
@@ -138,13 +147,58 @@ def _add_steps(
     result["estimate"][cells] = estimate
     result["lower"][cells], result["upper"][cells] = np.where(unknown.at_most, 0.0, lower), np.where(unknown.at_least, np.inf, upper)
     result["verdict"][cells] = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, search.better)
-    errors = commits.relative_errors * fit.noise[:, None]
     for row in np.unique(series).tolist():  # few
         which = series == row
         position = steps.position[which]
         by_host = hosts_changed(hosts[row, measured[row]], position, steps.first[which], steps.last[which])
         result["cause"][rows[row], at[which]] = np.where(by_host, "host", "code")
-        result["drifting"][rows[row]] = is_drift(commits.values[row], fit.fitted[row], errors[row], len(position))
+
+
+def _add_segments(result: Variables, rows: Integers, commits: Commits, fit: Fit, stopped: Mask, search: Search) -> None:
+    """Add the lengths of segments and, at the last commit of each that drifts, the drift: the ratio of the last level to the first."""
+    n = commits.values.shape[-1]
+    is_first = np.take_along_axis(result["change"][rows], commits.positions, axis=-1)
+    is_first[:, 0] = True
+    firsts = np.flatnonzero(is_first)
+    lengths = np.diff(firsts, append=is_first.size)
+    result["n_segment"][rows[:, None], commits.positions] = np.repeat(lengths, lengths).reshape(is_first.shape)
+    for number in np.flatnonzero(fit.slopes).tolist():  # few segments drift
+        row, start = divmod(int(firsts[number]), n)
+        inside = slice(start, start + int(lengths[number]))
+        positions = commits.positions[row, inside]
+        y, errors, x = commits.values[row, inside], commits.errors[row, inside], positions - fit.centres[number]
+        mixture = robust_slopes(y[None], x[None], errors[None], is_first[row : row + 1, inside])
+        if np.isnan(mixture.df[0]) or np.isnan(mixture.centre).any():  # values without noise lie on the line
+            exact = np.full((1, 1), fit.slopes[number])
+            mixture = Mixture(np.ones((1, 1)), exact, 1e-9 * np.abs(exact), np.full(1, float(SHORT)))
+        level = None if commits.logs[row] else float(fit.levels[number])
+        bounds = _slopes_of_ratios(np.array([[1 - search.threshold], [1 + search.threshold]]), level, x)
+        lower, upper, pvalue, verdict = judge(mixture, search.confidence_level, bounds, search.better)
+        slopes = np.concatenate([(mixture.weight * mixture.centre).sum(axis=-1), lower, upper])
+        cell = rows[row], positions[-1]
+        result["estimate"][cell], result["lower"][cell], result["upper"][cell] = _ratios_of_slopes(slopes, level, x)
+        result["pvalue"][cell], result["verdict"][cell], result["cause"][cell] = pvalue[0], verdict[0], DRIFT
+        result["earliest"][cell], result["latest"][cell] = search.labels[positions[[0, -1]]]
+        if stopped[row, positions].any():
+            result["lower"][cell] = result["upper"][cell] = result["pvalue"][cell] = np.nan
+            result["verdict"][cell] = INCONCLUSIVE
+        result["drifting"][rows[row]] = True
+
+
+def _ratios_of_slopes(slopes: Floats, level: float | None, x: Floats) -> Floats:
+    """Return the ratio of the last value on a line to the first, at positions from its middle: of logs, or of values about a `level`."""
+    if level is None:
+        return np.asarray(np.exp(slopes * (x[-1] - x[0])))
+    first, last = level + slopes * x[0], level + slopes * x[-1]
+    ratios = np.divide(last, first, out=np.full(len(slopes), np.inf), where=first > 0)
+    return np.asarray(np.maximum(ratios, 0.0) if level > 0 else np.full(len(slopes), np.nan))
+
+
+def _slopes_of_ratios(ratios: Floats, level: float | None, x: Floats) -> Floats:
+    """Return the slopes of lines with these ratios of the last value to the first; 0 where a level that is not positive has none."""
+    if level is None:
+        return np.asarray(np.log(ratios) / (x[-1] - x[0]))
+    return np.asarray(max(level, 0.0) * (ratios - 1) / (x[-1] - ratios * x[0]))
 
 
 def blank(labels: npt.NDArray[Any]) -> Any:
@@ -194,14 +248,3 @@ def common_changes(changes: Mask, first: Integers, last: Integers) -> tuple[Mask
             numbers[cell][best] = most
             remaining &= ~members
     return common, numbers
-
-
-def is_drift(values: Floats, levels: Floats, errors: Floats, steps: int) -> bool:
-    """Return whether a straight line describes a series better than its steps, by BIC with residuals clipped at 3 standard errors."""
-    if not errors.min() > 0:
-        return False
-    weights = 1.0 / errors**2
-    positions = np.arange(len(values)) - np.average(np.arange(len(values)), weights=weights)
-    line = np.average(values, weights=weights) + positions * np.sum(weights * positions * values) / np.sum(weights * positions**2)
-    stairs, straight = (float(np.sum(np.minimum(np.abs(values - fitted) / errors, 3.0) ** 2)) for fitted in (levels, line))
-    return bool(straight + 2 * np.log(len(values)) < stairs + (2 * steps + 1) * np.log(len(values)))

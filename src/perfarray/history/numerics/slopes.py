@@ -7,7 +7,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import softmax, stdtr, stdtrit
 
 from perfarray.history.numerics.commits import blocks
-from perfarray.numerics.types import Floats, Mask
+from perfarray.numerics.types import Floats, Mask, Texts
+from perfarray.numerics.verdicts import Tests, decide
 
 # Correlations of neighbours that are averaged over, equally likely beforehand.
 CORRELATIONS = np.append(np.arange(0.0, 0.96, 0.05), 0.99)
@@ -64,6 +65,16 @@ def outlying(values: Floats) -> tuple[Floats, Floats]:
     near = np.median(np.abs(np.diff(values)), axis=-1, keepdims=True) / NORMAL / 2**0.5
     near[near == 0] = np.inf
     return around, np.maximum(1.0, np.abs(values - around) / (FAR * near))
+
+
+def judge(mixture: Mixture, confidence_level: float, bounds: Floats, better: str) -> tuple[Floats, Floats, Floats, Texts]:
+    """Return the limits, the p-values and the verdicts of slopes; those between the two bounds do not matter."""
+    alpha = 1 - confidence_level
+    below_low, below_high = (share_below(mixture, bound) for bound in bounds)
+    tests = Tests(1 - below_low, below_low, 1 - below_high, below_high)  # the share of slopes below a bound is the p-value of "above" it
+    verdicts = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, better)
+    lower, upper = (quantile(mixture, share) for share in (alpha / 2, 1 - alpha / 2))
+    return lower, upper, tests.two_sided, verdicts
 
 
 def _reweighted(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mixture:

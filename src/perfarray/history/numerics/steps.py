@@ -20,16 +20,25 @@ class Fit(NamedTuple):
     """The means of segments with their squared standard errors, one series of a stack after the other (segments,).
 
     By series: the scale of residuals, the noise, and the degrees of freedom; `sharpness` turns Huber's loss into a log likelihood: at
-    most 1, and less for long tails. `fitted` (series, n) is the mean of the segment of every value.
+    most 1, and less for long tails. `fitted` (series, n) is the mean of the segment of every value, or its line. Where a segment drifts,
+    `levels` are those of its line at `centres`, and `slopes` are not 0.
     """
 
     levels: Floats
     variances: Floats
+    slopes: Floats
+    slope_variances: Floats
+    centres: Floats
     fitted: Floats
     scale: Floats
     noise: Floats
     df: Integers
     sharpness: Floats
+
+    def at(self, segments: Integers | int, positions: Floats) -> tuple[Floats, Floats]:
+        """Return the levels of segments at positions, to which lines are extended, with their squared standard errors."""
+        away = positions - self.centres[segments]
+        return self.levels[segments] + self.slopes[segments] * away, self.variances[segments] + self.slope_variances[segments] * away**2
 
 
 class Steps(NamedTuple):
@@ -65,6 +74,8 @@ def fit_steps(commits: Commits, pvalues: Floats, least: int) -> tuple[Fit, Steps
         probability[row, inside] += chances
         order = np.argsort(-chances, kind="stable")
         likely = inside.start + order[: int(np.searchsorted(np.cumsum(chances[order]), SET)) + 1]
+        if commits.slopes[row].any():  # lines end where they fit best
+            likely = np.append(starts[number], likely)
         steps.position[number], steps.first[number], steps.last[number] = likely[0], likely.min(), likely.max()
     # Neighbours whose likeliest position is the same are one step.
     distinct = len(series) - 1 - np.unique((series * n + steps.position)[::-1], return_index=True)[1]
@@ -79,14 +90,18 @@ def _chances(commits: Commits, fit: Fit, row: int, segment: int, inside: slice) 
     """Return the probability that the step to a segment is at each position of a slice, by Huber's loss."""
     preceding = slice(inside.start - 1, inside.stop - 1)
     values, errors = commits.clean[row, preceding], commits.errors[row, preceding] * fit.scale[row]
-    losses = [huber_loss(np.abs((values - level) / errors)) for level in fit.levels[segment - 1 : segment + 1]]
+    rho, places = commits.correlation[row], commits.positions[row, preceding]
+    # Without its correlation, a line lies ahead by as many positions as its noise lasts.
+    levels = [fit.at(number, places + rho / (1 - rho))[0] for number in (segment - 1, segment)]
+    losses = [huber_loss(np.abs((values - level) / errors)) for level in levels]
     return np.asarray(softmax(fit.sharpness[row] * np.cumsum(losses[1] - losses[0])))
 
 
-def step_ratios(fit: Fit, steps: Steps, logs: Mask, band: tuple[float, float], level: float) -> tuple[Floats, Floats, Floats, Tests]:
-    """Return by step the ratio of the levels with limits, and its one-sided tests against the band."""
-    old_levels, new_levels = fit.levels[steps.segments - 1], fit.levels[steps.segments]
-    old, new = fit.variances[steps.segments - 1], fit.variances[steps.segments]
+def step_ratios(
+    fit: Fit, steps: Steps, positions: Floats, logs: Mask, band: tuple[float, float], level: float
+) -> tuple[Floats, Floats, Floats, Tests]:
+    """Return by step the ratio of the levels at its position with limits, and its one-sided tests against the band."""
+    (old_levels, old), (new_levels, new) = (fit.at(segments, positions) for segments in (steps.segments - 1, steps.segments))
     df, logs = np.maximum(fit.df, 1)[steps.series], logs[steps.series]
     reach = stdtrit(df, (1 + level) / 2)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -103,14 +118,21 @@ def step_ratios(fit: Fit, steps: Steps, logs: Mask, band: tuple[float, float], l
 
 
 def _fit(commits: Commits, changes: Mask) -> Fit:
-    """Return Huber's estimates of the levels of segments, with variances that are pooled over each series."""
-    values, errors, n = commits.values, commits.errors, changes.shape[-1]
+    """Return Huber's estimates of the levels of segments beside their slopes, with variances that are pooled over each series."""
+    errors, n = commits.errors, changes.shape[-1]
     is_first = changes.copy()
     is_first[:, 0] = True
     firsts, numbers = np.flatnonzero(is_first), is_first.sum(axis=-1)
-    segments, spare = np.cumsum(is_first).reshape(changes.shape) - 1, np.maximum(n - numbers, 1)
-    levels = _medians(values, firsts, numbers)
-    weights, roots = 1.0 / errors**2, np.sqrt(n / spare)
+    segments = np.cumsum(is_first).reshape(changes.shape) - 1
+    weights, slopes = 1.0 / errors**2, commits.slopes.ravel()[firsts]
+    parameters = numbers + np.bincount(firsts[slopes != 0] // n, minlength=len(changes))
+    spare = np.maximum(n - parameters, 1)
+    totals = np.add.reduceat(weights.ravel(), firsts)
+    centres = np.add.reduceat((weights * commits.positions).ravel(), firsts) / totals
+    away = commits.positions - centres[segments]
+    across = np.add.reduceat((weights * away**2).ravel(), firsts)
+    values = commits.values - slopes[segments] * away
+    levels, roots = _medians(values, firsts, numbers), np.sqrt(n / spare)
     for _ in range(15):
         distances = values - levels[segments]
         residuals = whitened(distances, commits.correlation) / errors
@@ -123,10 +145,12 @@ def _fit(commits: Commits, changes: Mask) -> Fit:
     squares = np.sum(np.clip(residuals / scale[:, None], -BEND, BEND) ** 2, axis=-1)
     inside = np.maximum(np.mean(np.abs(residuals) < bend, axis=-1), 0.5)
     variance = squares / spare * (scale / inside) ** 2
-    noise = np.where(n > numbers, np.sqrt(variance * np.mean(errors**2, axis=-1)), np.nan)
+    noise = np.where(n > parameters, np.sqrt(variance * np.mean(errors**2, axis=-1)), np.nan)
     sharpness = np.minimum(1.0, inside * spare / np.maximum(squares, 1e-300))
-    variances = np.repeat(variance, numbers) / np.add.reduceat(weights.ravel(), firsts)
-    return Fit(levels, variances, levels[segments], scale, noise, n - numbers, sharpness)
+    variances = np.repeat(variance, numbers)
+    slope_variances = np.divide(variances, across, out=np.zeros(len(across)), where=slopes != 0)
+    fitted = levels[segments] + slopes[segments] * away
+    return Fit(levels, variances / totals, slopes, slope_variances, centres, fitted, scale, noise, n - parameters, sharpness)
 
 
 def _medians(values: Floats, firsts: Integers, numbers: Integers) -> Floats:

@@ -7,13 +7,18 @@ import numpy.typing as npt
 
 from perfarray.history.numerics.commits import stacks
 from perfarray.history.numerics.search import running_sums
-from perfarray.history.numerics.slopes import CORRELATIONS, NORMAL, SHORT, Mixture, line, outlying, quantile, robust_slopes, share_below
+from perfarray.history.numerics.slopes import CORRELATIONS, NORMAL, SHORT, judge, line, outlying, robust_slopes
 from perfarray.numerics.levels import unit_means
-from perfarray.numerics.types import Floats, Integers, Mask, Texts, same_text
-from perfarray.numerics.verdicts import INCONCLUSIVE, Tests, decide
+from perfarray.numerics.types import Floats, Integers, Mask, same_text
+from perfarray.numerics.verdicts import FASTER, INCONCLUSIVE, SLOWER
 
 # A step that is left out is in doubt from this share of its penalty on: limits then hold the slopes with and without it.
 NEARLY = 0.15
+
+
+# What a slope, one step and two steps count as in AIC. A step has a level and, between those, a position, which counts half: with these, at
+# most 8 % of series with one or two steps seem to have a slope (docs/scripts/trend.py).
+PARAMETERS = np.array([[1.0], [1.5], [3.0]])
 
 
 def log_slopes(
@@ -27,8 +32,9 @@ def log_slopes(
     `values` (..., n, n_L, ..., n_1) are positive timings, and `segments` (..., n) the numbers of the segments; without them, steps are
     searched for. `positions` (n,) are those of the commits; slopes between the factors of `band` do not matter.
 
-    Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours (all of shape
-    (...)), and segments (..., n). Limits hold the slopes with and without a step that is in doubt.
+    Returns slope, limits, p-value and verdict, the slope over the whole series, commits measured, correlation of neighbours, whether steps
+    alone may explain what looks like a slope (all of shape (...)), and segments (..., n). Limits hold the slopes with and without a step
+    that is in doubt, and no slope where steps alone suffice.
 
     References
     ----------
@@ -39,6 +45,7 @@ def log_slopes(
     units = np.where(units > 0, units, np.nan).reshape(-1, *units.shape[-2:])
     slope, lower, upper, pvalue, total, correlation = np.full((6, len(units)), np.nan)
     n, labels, verdict = np.zeros(len(units)), np.full((len(units), size), np.nan), same_text(INCONCLUSIVE, len(units))
+    stepped = np.zeros(len(units), dtype=bool)
     for rows, commits in stacks(units):
         cells = rows[:, None], commits.positions
         y, x, spread = commits.values, positions[commits.positions], commits.errors
@@ -47,31 +54,26 @@ def log_slopes(
             starts = more = np.diff(numbers, axis=-1, prepend=np.nan) != 0
         else:
             starts, more = _steps(y, x, spread)
+            stepped[rows] = _steps_suffice(y, x, spread, starts)
         n[rows], labels[cells] = y.shape[-1], np.cumsum(starts, axis=-1) - 1
         mixture = robust_slopes(y, x, spread, starts)
         mean, correlation[rows] = ((mixture.weight * values).sum(axis=-1) for values in (mixture.centre, CORRELATIONS))
-        lower[rows], upper[rows], pvalue[rows], verdict[rows] = _judge(mixture, confidence_level, band, better)
-        with np.errstate(over="ignore"):
-            slope[rows], total[rows] = np.exp(mean), np.exp(mean * np.ptp(x, axis=-1))
+        lower[rows], upper[rows], pvalue[rows], verdict[rows] = judge(mixture, confidence_level, np.log(band), better)
+        slope[rows], total[rows] = mean, mean * np.ptp(x, axis=-1)
         doubtful = np.flatnonzero((more != starts).any(axis=-1))
         if doubtful.size:
             mixture, rows = robust_slopes(y[doubtful], x[doubtful], spread[doubtful], more[doubtful]), rows[doubtful]
-            low, high, larger, verdict_with_step = _judge(mixture, confidence_level, band, better)
+            low, high, larger, verdict_with_step = judge(mixture, confidence_level, np.log(band), better)
             lower[rows], upper[rows], pvalue[rows] = np.fmin(lower[rows], low), np.fmax(upper[rows], high), np.fmax(pvalue[rows], larger)
             verdict[rows[(verdict[rows] != verdict_with_step) & ~np.isnan(larger)]] = INCONCLUSIVE
-    arrays = (slope, lower, upper, pvalue, verdict, total, n, correlation, labels)
-    return tuple(array.reshape((*shape, *array.shape[1:])) for array in arrays)
-
-
-def _judge(mixture: Mixture, confidence_level: float, band: tuple[float, float], better: str) -> tuple[Floats, Floats, Floats, Texts]:
-    """Return the limits, the p-values and the verdicts of slopes."""
-    alpha = 1 - confidence_level
-    below_low, below_high = (share_below(mixture, np.asarray(bound)) for bound in np.log(band))
-    tests = Tests(1 - below_low, below_low, 1 - below_high, below_high)  # the share of slopes below a bound is the p-value of "above" it
-    verdicts = decide(tests, tests.two_sided <= alpha, tests.inside <= alpha / 2, better)
+    # Where steps alone say as much as the slope, it may be none.
+    claimed = stepped & ((lower > 0) | (upper < 0))
+    lower[claimed], upper[claimed], pvalue[claimed] = np.minimum(lower[claimed], 0), np.maximum(upper[claimed], 0), 1.0
+    verdict[claimed & np.isin(verdict, (FASTER, SLOWER))] = INCONCLUSIVE
     with np.errstate(over="ignore"):
-        lower, upper = (np.exp(quantile(mixture, share)) for share in (alpha / 2, 1 - alpha / 2))
-    return lower, upper, tests.two_sided, verdicts
+        slope, lower, upper, total = (np.exp(array) for array in (slope, lower, upper, total))
+    arrays = (slope, lower, upper, pvalue, verdict, total, n, correlation, claimed, labels)
+    return tuple(array.reshape((*shape, *array.shape[1:])) for array in arrays)
 
 
 def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Mask, Mask]:
@@ -96,6 +98,22 @@ def _steps(y: Floats, x: Floats, spread: Floats) -> tuple[Mask, Mask]:
     nearly = gains > NEARLY * penalty
     more[rows[nearly], best[nearly]] = True
     return starts, more
+
+
+def _steps_suffice(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Mask:
+    """Return where one or two more steps, and no slope, describe a series as well as the slope does, by AIC."""
+    n = y.shape[-1]
+    if n <= SHORT:
+        return np.zeros(len(y), dtype=bool)
+    around, excess = outlying(y / spread)
+    values, level, rows = np.where(excess > 1, around * spread, y), np.zeros_like(x), np.arange(len(y))
+    more, squares = starts.copy(), [np.sum((line(values, x, spread, starts)[0] / spread) ** 2, axis=-1)]
+    for _ in PARAMETERS[1:]:
+        more[rows, _best_start(values, level, spread, more, rows)[0]] = True
+        _settle(values, level, spread, more, rows, np.zeros(len(y)))
+        squares.append(np.sum((line(values, level, spread, more)[0] / spread) ** 2, axis=-1))
+    costs = np.log(np.maximum(squares, 1e-300)) + 2 * PARAMETERS / n
+    return np.asarray(costs[1:].min(axis=0) <= costs[0])
 
 
 def _settle(y: Floats, x: Floats, spread: Floats, starts: Mask, rows: Integers, penalty: Floats) -> None:
@@ -129,7 +147,7 @@ def _gains(y: Floats, x: Floats, spread: Floats, starts: Mask) -> Floats:
 
     weight_after, weight_of_segment = after(weight), np.repeat(np.add.reduceat(weight.ravel(), firsts), lengths).reshape(y.shape)
     across = after(weight * free)
-    squares = (weight * free**2).sum(axis=-1, keepdims=True)
+    squares = np.maximum((weight * free**2).sum(axis=-1, keepdims=True), 1e-300)  # 0 where levels have no slope
     with np.errstate(divide="ignore", invalid="ignore"):
         size = weight_after * (weight_of_segment - weight_after) / weight_of_segment - across**2 / squares
         return np.asarray(np.where(size > 1e-9 * weight_of_segment, after(weight * residuals) ** 2 / size, 0.0))
