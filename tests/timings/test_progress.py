@@ -1,12 +1,14 @@
 """Progress bars: by themselves where a person looks on, silent in scripts."""
 
 import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import perfarray
 from perfarray.timings import apply, progress
 
 
@@ -42,3 +44,28 @@ def test_bar_is_shown_or_not_on_request(capsys):
     assert progress.progress_bar(1, "", "", show=False) is None
     progress.progress_bar(2, "counting", "cell", show=True).close()
     assert "counting" in capsys.readouterr().err
+
+
+def test_a_bar_does_not_wait_for_the_first_step(monkeypatch, capsys):
+    """A long first step has a bar, too; a call that ends before has none."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    with progress.progress_bar(2, "first step", "cell", show=None):
+        deadline = time.monotonic() + 10
+        told = ""
+        while "first step" not in told and time.monotonic() < deadline:
+            time.sleep(0.01)
+            told += capsys.readouterr().err
+    assert "0/2" in told
+    progress.progress_bar(2, "short", "cell", show=None).close()
+    time.sleep(0.2)
+    assert "short" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("statistic", "method"), [("median", "exact"), ("median", "monte_carlo"), ("mean", "exact")])
+def test_the_bar_of_machines_counts_all(capsys, statistic, method):
+    """Rows whose runs are redrawn are counted one by one, others together."""
+    values = np.random.default_rng(2).lognormal(0, 0.02, (5, 3, 9, 2))
+    times = xr.DataArray(values, dims=("machine", "benchmark", "execution", "iteration"), name="time")
+    perfarray.machine_table(times, statistic=statistic, method=method, unit="execution", rng=1, progress=True)
+    assert "5/5" in capsys.readouterr().err

@@ -100,9 +100,7 @@ Order = Annotated[
 ]
 Paired = Annotated[str | None, typer.Option(help="The outermost level, when its units match between the sides.")]
 Parallel = Annotated[int, typer.Option(min=1, help="Processes that read the files.")]
-Progress = Annotated[
-    bool, typer.Option("--progress", help="Show a progress bar at once; in a terminal it comes by itself after two seconds.")
-]
+Progress = Annotated[bool, typer.Option("--progress", help="Show a progress bar at once; in a terminal it comes by itself after a second.")]
 Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
 Threshold = Annotated[float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")]
 

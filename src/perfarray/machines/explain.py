@@ -166,11 +166,13 @@ def explain_variation(
     VariabilityModel
         `.influence`, `.correlation`, `.predict(table)`, `.result`, `.plot(kind="influence"|"predicted"|"dependence"|"coefficients")`.
         `.to_dataset()`, by `predictor`: `influence` (percent) and `permutation_influence`, the squared error that permuting adds on test
-        rows over the variance of the response, with `lower` and `upper`; by `row`: `measured`, `predicted`; `correlation` with
-        `correlation_lower` and `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the partial `dependence` `at` values;
-        by `term`: `coefficient` with limits and `pvalue`; by predictor: `standardized_coefficient` with limits, the change of the response
-        in its standard deviations for one of the predictor (of several terms: of their sum, without sign); by `effect`: `variance` of mixed models. Attrs count what was left out;
-        `better_than_mean` is 1 where the correlation is surely positive. `response="levels"`: coefficients and `n` by `response`.
+        rows over the variance of the response, with `lower` and `upper`; `standardized_coefficient` with limits: by how many of its
+        standard deviations the response of a linear model changes for one of the predictor (for several terms: that of their sum, without
+        sign; of a gamma model: the change of the log). By `row`: `measured`, `predicted`; `correlation` with `correlation_lower` and
+        `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the partial `dependence` `at` values; by `term`:
+        `coefficient` with limits and `pvalue`; by `effect`: `variance` of mixed models. Attrs count what was left out;
+        `better_than_mean` is 1 where the correlation is surely positive; `groups` is the column whose labels stay together, or `none`.
+        `response="levels"`: coefficients and `n` by `response`.
 
     Raises
     ------
@@ -186,9 +188,10 @@ def explain_variation(
     Notes
     -----
     Look at `better_than_mean` and the limits of `permutation_influence` first: without predictive power, percentages divide up noise.
-    Predictors that say the same replace each other and look unimportant. Copies of predicted rows in the fit (attr `n_test_copies`)
-    flatter: give `groups`. Rows of one machine are never on both sides of a split, unless `groups` or `predictors` say so. Limits take rows, or groups, as independent units; fewer than 6 give no limits of the influence. See
-    docs/how-to/explain_variation.md for how they are computed.
+    Predictors that say the same replace each other and look unimportant. Rows of one machine are never on both sides of a split, unless
+    `groups` or `predictors` say so. Copies of predicted rows in the fit (attr `n_test_copies`) flatter: give `groups`. Limits take rows, or
+    groups, as independent units; fewer than 6 give no limits of the influence. See docs/how-to/explain_variation.md for how they are
+    computed.
 
     References
     ----------

@@ -38,6 +38,7 @@ def machine_table(
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
+    progress: bool | None = None,
     metric: str | None = None,
 ) -> pd.DataFrame:
     """Make a table of machines: performance, its relative variation, and every descriptor as a typed column.
@@ -55,7 +56,7 @@ def machine_table(
     by : str, optional
         A coordinate along `across`, such as `suite`: rows for each of its values, and a column with its name. Default: `suite` where one
         name stands for benchmarks of several suites.
-    statistic, mean, method, n_resamples, unit, shared, rng : optional
+    statistic, mean, method, n_resamples, unit, shared, rng, progress : optional
         As for `relative_variation`.
     n_flags : int
         The number of the most frequent flags that become columns.
@@ -122,6 +123,7 @@ def machine_table(
     full_chunks: dict[Hashable, int] = {dim: array.sizes[dim] for dim in (across, *nest) if dim in array.dims}
     array = evenly_chunked(array, full_chunks) if is_chunked(array) and nest else array.copy(data=array.values)  # descriptors stay lazy
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
+    options["progress"] = progress
     several = shared_names_note(array, across) if by is None else None
     by = by if several is None else SUITE
     notes = [*data_notes, several]

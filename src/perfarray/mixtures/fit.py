@@ -74,7 +74,7 @@ def fit_mixture(
         Otherwise each has a mixture of its own.
     progress : bool, optional
         Show a progress bar that counts cells, each once for every family; a lazy result has none. Default: in a terminal or a notebook,
-        after two seconds.
+        after a second.
     value : str, optional
         The level whose repetitions are runs; lower levels are averaged first. Default: `execution`, else the lowest level.
     levels, metric : str or sequence of str, optional

@@ -73,7 +73,7 @@ def goodness_of_fit(
         Without `mixture`: the relative change of the log-likelihood at which EM stops, for the data and the samples drawn; None goes on to
         the maximum, which takes several times as long.
     progress : bool, optional
-        Show a progress bar that counts cells; a lazy result has none. Default: in a terminal or a notebook, after two seconds.
+        Show a progress bar that counts cells; a lazy result has none. Default: in a terminal or a notebook, after a second.
     times, value, levels, metric
         As for `fit_mixture`.
 

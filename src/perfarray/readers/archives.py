@@ -187,7 +187,7 @@ def read_archive(
         What to do with files that are recognised and broken, or that were named one by one and cannot be read, with folders that
         cannot be opened, and with links that lead to themselves.
     progress : bool, optional
-        Show a progress bar. Default: in a terminal or a notebook, after two seconds.
+        Show a progress bar. Default: in a terminal or a notebook, after a second.
     parallel : bool or int
         Read the files in so many processes; True starts one for each core if there are 32 MB or more. A program that asks for
         this must start under `if __name__ == "__main__":`, since each process loads it anew.

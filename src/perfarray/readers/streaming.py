@@ -34,7 +34,7 @@ def convert_table(path: AnyPath, store: AnyPath, *, progress: bool | None = None
     store : path-like
         The Zarr store, whose name ends in .zarr; one that is there is replaced when the new one is complete.
     progress : bool, optional
-        Whether to show a progress bar; default: after two seconds, where a person looks on.
+        Whether to show a progress bar; default: after a second, where a person looks on.
 
     Returns
     -------

@@ -152,7 +152,7 @@ def five_number_summary(
         Scores to draw.
     progress : bool, optional
         Show a progress bar that counts cells, with "exact"; a lazy result has none. Default: in a terminal or a notebook,
-        after two seconds.
+        after a second.
 
     Returns
     -------
@@ -226,6 +226,7 @@ def relative_variation(
     shared: str | Sequence[str] | None = None,
     levels: str | Sequence[str] | None = None,
     rng: Rng = None,
+    progress: bool | None = None,
     metric: str | list[str] | None = None,
 ) -> xr.Dataset:
     r"""Estimate how much a machine's score varies: its standard deviation over redrawn experiments, relative to the score.
@@ -244,6 +245,8 @@ def relative_variation(
         The summary of one benchmark's runs; `best` is the minimum of times and the maximum of rates.
     unit : str, optional
         The level whose repetitions are redrawn, those of levels above it pooled; default: the outermost.
+    progress : bool, optional
+        Show a progress bar that counts cells; a lazy result has none. Default: in a terminal or a notebook, after a second.
 
     Returns
     -------
@@ -290,6 +293,7 @@ def relative_variation(
         runs = runs._replace(system=runs.system._replace(data=positive))
     data, drawing, aim = runs.system.data, runs.drawing, AIM if n_resamples is None else np.inf
     of_runs = resolve_best(statistic, data.better)
+    bar = cells_bar(runs.cells, "variation", show=progress)
 
     def kernel(suite: Suite, cells: Integers) -> tuple[np.ndarray, ...]:
         performance, n = performance_of(suite, of_runs, mean), units_of(suite)
@@ -301,7 +305,9 @@ def relative_variation(
             random = (n > 1) & np.isnan(spread[0])
             if random.any():
                 subset = suite._replace(runs=suite.runs[random], shares=None if suite.shares is None else suite.shares[random])
-                spread[:, random] = filled_spread(subset, cells[random], of_runs, drawing, aim)
+                spread[:, random] = filled_spread(subset, cells[random], of_runs, drawing, aim, None if bar is None else bar.update)
+        if bar is not None:
+            bar.update(len(cells) if method == "monte_carlo" else int((~random).sum()))
         deviation, error = np.where(n > 1, spread[:2], np.nan)
         with np.errstate(invalid="ignore"):
             variation = deviation / performance
@@ -309,7 +315,8 @@ def relative_variation(
 
     named = outputs(data.units, performance="", standard_deviation="")
     named |= outputs(relative_variation="", monte_carlo_error="standard error by chance, a share of the variation", n="independent units")
-    result = over_cells(kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1)
+    with nullcontext() if bar is None else bar:
+        result = over_cells(kernel, runs, named | {"drawn": Output((), "", bool), "_draws": Output()}, most=1)
     attrs = runs.describe(random=True) | {"result": "relative_variation", "method": method, "statistic": statistic}
     attrs = _describe_drawn(attrs, result, named=n_resamples is not None)
     checks = (MEASURED, "suite_single_runs", *(("suite_redrawn",) if method == "exact" else ()), *runs.checks)

@@ -1,13 +1,14 @@
 """Progress bars of long calls: by themselves in a terminal or a notebook, silent in scripts."""
 
 import sys
+from threading import Timer
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 # Seconds after which a bar appears by itself
-PATIENCE = 2.0
+PATIENCE = 1.0
 
 
 def progress_bar(total: int, doing: str, unit: str, *, show: bool | None, **options: Any) -> Any:
@@ -19,7 +20,13 @@ def progress_bar(total: int, doing: str, unit: str, *, show: bool | None, **opti
         return None
     from tqdm.auto import tqdm
 
-    return tqdm(total=total, desc=doing, unit=unit, delay=0.0 if show else PATIENCE, **options)
+    bar = tqdm(total=total, desc=doing, unit=unit, delay=0.0 if show else PATIENCE, **options)
+    if not show:
+        # By itself a bar waits for the first step, which may take long.
+        timer = Timer(PATIENCE, bar.refresh)
+        timer.daemon = True
+        timer.start()
+    return bar
 
 
 def cells_bar(cells: xr.DataArray, doing: str, *, show: bool | None, each: int = 1) -> Any:

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from perfarray.suites.numerics.distributions import Drawing, arrange
-from perfarray.suites.numerics.relative_variation import _of_scores, _redraw, drawn_spread, exact_spread, order_law, performance_of, redraws
+from perfarray.suites.numerics.relative_variation import (
+    _of_scores,
+    _redraw,
+    _redrawn_moments,
+    drawn_spread,
+    exact_spread,
+    order_law,
+    performance_of,
+    redraws,
+)
 
 
 def geometric(x, axis=None):
@@ -147,3 +156,22 @@ def test_few_runs_have_the_numbers_of_runs_drawn_one_by_one(monkeypatch, statist
     monkeypatch.setattr("perfarray.suites.numerics.relative_variation.PIECE", 80)
     found = drawn_spread(suite, cells, statistic, drawing)
     np.testing.assert_array_equal(np.transpose(found), [*alone, (np.nan, np.nan)])
+
+
+@pytest.mark.parametrize(("runs", "sigma", "benchmarks"), [(9, 0.02, 3), (30, 0.2, 2), (200, 0.5, 7), (30, 0.3, 1)])
+def test_a_series_has_the_spread_of_a_root_of_means(runs, sigma, benchmarks):
+    """Mean and variance are those of drawn means within their Monte Carlo error; of one benchmark, a root is the mean itself."""
+    rng = np.random.default_rng(runs)
+    units = rng.lognormal(0, sigma, runs)
+    drawn = units[rng.integers(0, runs, (100_000, runs))].mean(axis=1) ** (1 / benchmarks)
+    mean, variance = _redrawn_moments(units[:, None], "mean", "geometric", benchmarks)
+    assert mean == pytest.approx(drawn.mean(), abs=5 * drawn.std() / np.sqrt(100_000))
+    assert variance == pytest.approx(drawn.var(), rel=0.03)
+    if benchmarks == 1:
+        assert variance == pytest.approx(units.var() / runs)
+
+
+def test_a_series_is_left_where_it_would_be_seen():
+    """One run a hundred times as long as the others: the runs are redrawn."""
+    units = np.r_[np.ones(11), 100.0]
+    assert np.isnan(_redrawn_moments(units[:, None], "mean", "geometric", 3)).all()

@@ -4,7 +4,7 @@ The law of one benchmark's statistic is known where few values are possible (ord
 moments of the mean over benchmarks follow from those of their contributions, since benchmarks are independent.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 from math import factorial, prod
 
@@ -208,7 +208,9 @@ def drawn_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing
     return deviations, errors
 
 
-def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float) -> tuple[Floats, Floats, Floats]:
+def filled_spread(
+    suite: Suite, cells: Integers, statistic: str, drawing: Drawing, aim: float, after_each: Callable[[], object] | None = None
+) -> tuple[Floats, Floats, Floats]:
     """Return the same, and the number of draws: as few as bring the Monte Carlo error below an aim, beginning with those asked for.
 
     Benchmarks that share no units are drawn one by one: the contribution of each to the score has moments of its own, and those of the
@@ -230,6 +232,8 @@ def filled_spread(suite: Suite, cells: Integers, statistic: str, drawing: Drawin
             if not errors[cell] > aim or number >= MOST:
                 break
             number = min(MOST, int(number * max(1.5, 1.1 * (errors[cell] / aim) ** 2)))
+        if after_each is not None:
+            after_each()
     return deviations, errors, draws
 
 
