@@ -182,3 +182,17 @@ def plural(name: str) -> str:
     if name.endswith("s") and not name.endswith("ss"):
         return name
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith(('s', 'x')) else 's'}"
+
+
+# Names of coordinates that say which machine it was, the decisive first: its model, how much it has, how fast its clock is, its name
+MODELS: Final = (
+    "cpu", "cpu_model", "cpu_model_name", "cpu_name", "cpu_brand", "processor", "processor_name", "gpu", "accelerator", "instance_type",
+    "hardware", "system_type", "architecture", "goarch", "motherboard",
+)  # fmt: skip
+COUNTS: Final = (
+    "cores", "physical_cores", "logical_cores", "cpus", "num_cpus", "cpu_count", "chips", "sockets", "cores_per_chip", "threads_per_core",
+    "nodes", "accelerators", "l1_data_kb", "l1_instruction_kb", "l2_kb", "l3_kb", "memory", "memory_gb", "ram",
+)  # fmt: skip
+CLOCKS: Final = ("cpu_mhz", "cpu_max_mhz", "cpu_speed", "cpu_freq", "mhz", "mhz_per_cpu", "clock_mhz")
+HOSTS: Final = ("machine", "host", "hostname", "host_name", "node", "runner", "computer", "server", "system")
+OF_MACHINES: Final = (*MODELS, *COUNTS, *CLOCKS, *HOSTS)

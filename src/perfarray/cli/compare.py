@@ -15,7 +15,7 @@ from perfarray.cli.grid import CHANGED
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, SOMETHING_SLOWER, WITHOUT_ANSWER, quoted
 from perfarray.cli.reading import paths_read, read_sessions, read_sides, with_metrics
 from perfarray.cli.tails import percentiles, share_of
-from perfarray.conventions import BENCHMARK, METRIC, TUNING, plural
+from perfarray.conventions import BENCHMARK, METRIC, OF_MACHINES, TUNING, plural
 
 if TYPE_CHECKING:
     from perfarray.timings.notes import Note
@@ -111,6 +111,8 @@ def compare(
         notes = perfarray.notes(result)
         if same_machine and (machines := _differing(notes, "different_machines")):
             raise ValueError(f"no verdict: the sides are of different machines ({machines}), and --same-machine was given")
+        if same_machine and not any(name in sides.times.coords for name in OF_MACHINES):
+            sentences.append("--same-machine: the files do not say on which machine they were measured, so that nothing was compared")
     table = perfarray.table(result, sort=sort or ("effect" if target.kind == "markdown" else None))
     code, outcome = _outcome(compared, verdict_counts(compared, table))
     lines, explanation = _one_sided(compared), legend(compared)

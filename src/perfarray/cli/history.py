@@ -71,8 +71,8 @@ def history(
         start = 0 if from_commit is None else commit_index(changes, along, from_commit)
         recent = changes.isel({along: slice(start, None)})
         table = perfarray.table(recent, sort=sort)
-    dims = [*(str(name) for name in recent["change"].dims if name != along), along]
-    rows = [row for row in records(recent[list(SHOWN)], dims) if row["cause"]]
+    cells = records(recent[list(SHOWN)], table.places.dims)
+    rows = [cells[position] for position in table.places.positions]
     code, outcome = _outcome(changes, rows, along)
     answer = Answer(
         table=table,

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from perfarray.comparisons.numerics.rounds import round_correlation
-from perfarray.conventions import plural
+from perfarray.conventions import ITERATION, plural
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import is_chunked
@@ -22,7 +22,10 @@ def rounds_note(pair: Pair) -> Note | None:
     """Return the note that equal labels of the outermost level move together on both sides; None where pairs would not pay."""
     new, old = pair.candidate.array, pair.baseline.array
     level = pair.candidate.levels[0]
-    if pair.baselines or pair.bounded or is_chunked(new) or is_chunked(old) or labels_along(new, level) != labels_along(old, level):
+    # Iterations of a process share its warm-up, and are no rounds.
+    if level == ITERATION or pair.baselines or pair.bounded or is_chunked(new) or is_chunked(old):
+        return None
+    if labels_along(new, level) != labels_along(old, level):
         return None
     sides = _rows(pair.candidate, pair), _rows(pair.baseline, pair)
     answers = [round_correlation(candidate, sides[1][0]) for candidate in sides[0]]

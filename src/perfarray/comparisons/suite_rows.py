@@ -6,9 +6,8 @@ import numpy as np
 import xarray as xr
 
 from perfarray.comparisons.numerics.shifts import MANY, CommonShift, common_shift
-from perfarray.conventions import INTERVAL_LEVEL
+from perfarray.conventions import INTERVAL_LEVEL, OF_MACHINES
 from perfarray.timings.notes import Note, check
-from perfarray.timings.settings import OF_MACHINES
 
 SUITE_ROW: Final = "suite_row"  # the check of both
 COMMON_SHIFT: Final = "common_shift"

@@ -8,11 +8,12 @@ import pandas as pd
 import xarray as xr
 from scipy.special import fdtrc
 
-from perfarray.conventions import UNKNOWN, plural
+from perfarray.conventions import BENCHMARK, HISTORY, UNKNOWN, plural
 from perfarray.numerics.types import Floats, Integers
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
 from perfarray.timings.quantities import is_setting
+from perfarray.timings.validation import listed
 
 # The chance of a label's effect by chance, in any of the series.
 CHANCE = 0.001
@@ -25,7 +26,7 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
     """Return a note on each coordinate of a history in time whose labels alternate; an aside where they make no difference."""
     notes = []
     for name, coord in array.coords.items():
-        if name == dim or coord.dims != (dim,) or not (coord.dtype.kind in "OUTb" or is_setting(str(name))):
+        if name == dim or name in HISTORY or coord.dims != (dim,) or not (coord.dtype.kind in "OUTb" or is_setting(str(name))):
             continue
         names: npt.NDArray[Any] = np.asarray(np.where(coord.values == UNKNOWN, None, coord.values))
         codes, labels = pd.factorize(names)
@@ -41,6 +42,30 @@ def alternation_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) ->
         )
         differ = values is None or has_effect(values, codes)
         notes.append(Note("mixed_series", text, {"coordinate": str(name), "labels": len(labels)}, aside=not differ))
+    return tuple(notes)
+
+
+def succession_notes(array: xr.DataArray, dim: str, levels: tuple[str, ...]) -> tuple[Note, ...]:
+    """Return a note on each other dim whose labels follow each other along a history, as compilers do: no series has the step between."""
+    if is_chunked(array):
+        return ()
+    measured, notes = array.notnull().any(levels), []
+    for name in measured.dims:
+        if name in (dim, BENCHMARK) or measured.sizes[name] < 2:
+            continue
+        present = measured.any([other for other in measured.dims if other not in (dim, name)]).transpose(dim, name).values
+        present = present[:, present.any(axis=0)]
+        if present.shape[1] < 2 or (present.sum(axis=-1) > 1).any():
+            continue
+        turns = np.count_nonzero(np.diff(present[present.any(axis=-1)].argmax(axis=-1)))
+        if turns != present.shape[1] - 1:
+            continue
+        labels = listed(array[name].values.tolist(), LISTED) if name in array.coords else f"{present.shape[1]} labels"
+        text = (
+            f"the labels of {str(name)!r} follow each other along the {plural(dim)}: {labels}. Each is a series of its own, and a change "
+            f"from one to the next is not looked for. Leave {str(name)!r} out where the timings are read, and it is"
+        )
+        notes.append(Note("succession", text, {"dim": str(name), "labels": present.shape[1]}))
     return tuple(notes)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from perfarray.conventions import BENCHMARK, plural
-from perfarray.history.alternation import alternation_notes
+from perfarray.history.alternation import alternation_notes, succession_notes
 from perfarray.history.numerics.law import fewest
 from perfarray.history.numerics.results import Search, chances, common_changes, describe
 from perfarray.history.numerics.watch import KNOWN, RATES
@@ -167,7 +167,7 @@ def change_points(
     in_time = time_order(data.array, dim, order)
     data = data._replace(array=data.array.isel({dim: in_time.positions}))
     array, labels = data.array, labels[in_time.positions]
-    alternating = alternation_notes(array, dim, data.levels)
+    alternating = (*alternation_notes(array, dim, data.levels), *succession_notes(array, dim, data.levels))
     hosts = _hosts(array, dim, host, data.levels)
     search = Search(len(data.levels), least, margin, confidence_level, data.verdict_direction(), labels, rate)
     attrs = data.describe() | {"result": "change_points", "unit": dim, "dim": dim, "better": data.better, "threshold": margin}

@@ -186,6 +186,12 @@ def _by_dates(array: xr.DataArray, dim: str) -> Order | dict[str, str]:
 def dates_along(array: xr.DataArray, name: str, dim: str) -> "pd.Series[Any]":
     """Return the date of each label of a dim by a coordinate, which may be its labels; NaT where it has none."""
     coord = array.coords[name] if name in array.coords else array[dim]
+    if name == dim and coord.dtype.kind in "OUT":
+        # Files and folders are called after a date with a word before it and an ending behind it: run-25.01.2024.csv.
+        names = stems(coord.values)
+        begins = {begin[0] if begin else "" for begin in (re.match(r"[^\W\d_]+[-_ ](?=\d)", text) for text in names)}
+        begin = begins.pop() if len(begins) == 1 else ""
+        coord = coord.copy(data=np.array([text.removeprefix(begin) for text in names], dtype=object))
     is_number = coord.dtype.kind in "iuf" or str(coord.values.flat[0]).isdigit()
     # Numbers that are not called dates count something else.
     return pd.Series(pd.NaT, index=range(array.sizes[dim])) if is_number and not is_moment(name) else earliest_dates(coord, dim)
@@ -208,6 +214,8 @@ def _by_numbers(labels: npt.NDArray[Any], *, is_date: bool) -> Integers | None:
     names = [SINCE_TAG.sub(r"-\1", name) for name in stems(labels)]
     begins = {re.match(r"\D*", name)[0] for name in names if re.search(r"\d", name)}  # type: ignore[index]
     numbered = len(begins) == 1 and all(re.search(r"\d", name) for name in names)
+    # Where a year follows another number, the label is a date with the day, the month or the quarter first.
+    numbered = numbered and not all(re.search(r"\d\D+(?:19|20)\d\d(?!\d)", name) for name in names)
     if not numbered or (is_date and not all(re.match(r"\d{4}", name) for name in names)):
         return None
     from natsort import natsort_keygen  # it takes as long to load as two small files to read

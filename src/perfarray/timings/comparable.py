@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, CENSORED, SUITE
+from perfarray.conventions import BENCHMARK, CENSORED, OF_MACHINES, SUITE
 from perfarray.timings.apply import is_chunked
 from perfarray.timings.notes import Note
-from perfarray.timings.settings import OF_MACHINES, differences, differing_cells, notes_on, settings_along, values_of
+from perfarray.timings.settings import differences, differing_cells, notes_on, settings_along, values_of
 from perfarray.timings.validation import listed
 from perfarray.timings.zeros import cell_names
 

@@ -67,6 +67,16 @@ def dates_of(values: Any) -> pd.Series:
     return moments.take(codes).reset_index(drop=True)
 
 
+def are_dates(texts: Any) -> bool:
+    """Return whether all texts that are not missing are dates, perhaps in an unknown order of day and month."""
+    series = pd.Series(np.asarray(texts).ravel()).dropna().astype(str)
+    series = series[~series.str.strip().str.lower().isin(MISSING) & ~series.str.isdigit()]
+    try:
+        return bool(len(series)) and bool(dates_of(series).notna().all())
+    except ValueError:
+        return True
+
+
 def _from_numbers(numbers: pd.Series) -> pd.Series:
     """Return the moments of numbers that are all years, all days such as 20240120, or all counted since 1970."""
     nothing = pd.Series(pd.NaT, index=numbers.index, dtype="datetime64[ns, UTC]")

@@ -8,8 +8,26 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from perfarray.conventions import BENCHMARK, ESTIMATED, HIGHER, HISTORY, LEVELS, LOOPS, MARKS, SUITE, UNKNOWN, VALID, VERSION
+from perfarray.conventions import (
+    BENCHMARK,
+    CLOCKS,
+    COUNTS,
+    ESTIMATED,
+    HIGHER,
+    HISTORY,
+    HOSTS,
+    LEVELS,
+    LOOPS,
+    MARKS,
+    MODELS,
+    OF_MACHINES,
+    SUITE,
+    UNKNOWN,
+    VALID,
+    VERSION,
+)
 from perfarray.timings.apply import is_chunked
+from perfarray.timings.dates import are_dates
 from perfarray.timings.notes import Note
 from perfarray.timings.validation import listed
 from perfarray.timings.zeros import cell_names
@@ -21,31 +39,21 @@ COPIES: Final = "copies"
 # Numbers of concurrent runs: they are named whatever is compared
 CONCURRENCY: Final = (COPIES, "threads")
 
-# Names of coordinates that say which machine it was, the decisive first: its model, how much it has, how fast its clock is, its name
-MODELS: Final = (
-    "cpu", "cpu_model", "cpu_model_name", "cpu_name", "cpu_brand", "processor", "processor_name", "gpu", "accelerator", "instance_type",
-    "hardware", "system_type", "architecture", "goarch", "motherboard",
-)  # fmt: skip
-COUNTS: Final = (
-    "cores", "physical_cores", "logical_cores", "cpus", "num_cpus", "cpu_count", "chips", "sockets", "cores_per_chip", "threads_per_core",
-    "nodes", "accelerators", "l1_data_kb", "l1_instruction_kb", "l2_kb", "l3_kb", "memory", "memory_gb", "ram",
-)  # fmt: skip
-CLOCKS: Final = ("cpu_mhz", "cpu_max_mhz", "cpu_speed", "cpu_freq", "mhz", "mhz_per_cpu", "clock_mhz")
-HOSTS: Final = ("machine", "host", "hostname", "host_name", "node", "runner", "computer", "server", "system")
-OF_MACHINES: Final = (*MODELS, *COUNTS, *CLOCKS, *HOSTS)
 # Clocks and sizes of memory as operating systems report them vary by less than this on one machine
 MEASURED: Final = (*CLOCKS, "memory_gb", "ram")
 TOLERANCE: Final = 0.02
 
 # Words in the names of what is recorded of a run and is no setting: it differs whenever something is measured again
 RECORDS: Final = frozenset({
-    "author", "boot", "branch", "build", "category", "command", "comment", "commit", "confidence",
-    "date", "datetime", "description", "details", "duration", "elapsed", "end", "error",
-    "executable", "experiment", "failed", "file", "filename", "folder", "git", "hash", "id", "job",
-    "label", "load", "loops", "message", "name", "notes", "number", "occurrence", "path", "pid",
-    "profile", "project", "reason", "recorded", "revision", "run", "seconds", "seed", "sha",
-    "stamp", "start", "started", "status", "tag", "tags", "temp", "temperature", "termination",
-    "time", "timestamp", "title", "uid", "uptime", "url", "user", "username", "uuid", "weight",
+    "attempt", "author", "boot", "branch", "build", "category", "command", "comment", "commit",
+    "confidence", "created", "date", "datetime", "day", "description", "details", "duration",
+    "elapsed", "end", "error", "executable", "experiment", "failed", "file", "filename",
+    "folder", "git", "hash", "id", "job", "label", "load", "loops", "measured", "message",
+    "name", "notes", "number", "occurrence", "path", "pid", "pr", "profile", "project",
+    "reason", "recorded", "rev", "revision", "run", "seconds", "seed", "sha", "stamp", "start",
+    "started", "status", "tag", "tags", "temp", "temperature", "termination", "time",
+    "timestamp", "title", "ts", "uid", "uptime", "url", "user", "username", "uuid", "weight",
+    "when",
 })  # fmt: skip
 # Words that make a setting of such a name, as `warmup_time` is
 SETTINGS: Final = frozenset({"dirty", "measurement", "type", "warmup"})
@@ -93,7 +101,7 @@ def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
     """
     names = [str(name) for name, values in array.coords.items() if name not in (dim, *array.dims) and not is_chunked(values)]
     names = [name for name in names if is_condition(name)]
-    names = [name for name in names if name in OF_MACHINES or not _is_counter(name, array.coords[name].variable)]
+    names = [name for name in names if name in OF_MACHINES or not _is_record(name, array.coords[name].variable)]
     if dim in OF_MACHINES or dim in PROGRAMS:
         return [name for name in names if name in CONCURRENCY]
     topic = str(dim).partition("_")[0]
@@ -101,10 +109,10 @@ def settings_along(array: xr.DataArray, dim: str | None) -> list[str]:
     return sorted(names, key=lambda name: OF_MACHINES.index(name) if name in OF_MACHINES else len(OF_MACHINES))
 
 
-def _is_counter(name: str, variable: xr.Variable) -> bool:
-    """Return whether numbers were measured: they vary with repetitions, or have decimals under a name that means nothing here."""
+def _is_record(name: str, variable: xr.Variable) -> bool:
+    """Return whether values are dates, or measured: they vary with repetitions, or have decimals under a name that means nothing here."""
     if variable.dtype.kind not in "iuf":
-        return False
+        return variable.dtype.kind == "M" or are_dates(variable.values)
     inner = [dim for dim in variable.dims if dim in LEVELS]
     if inner and bool((variable.max(inner) != variable.min(inner)).any()):
         return True

@@ -60,17 +60,19 @@ def pool_above_unit(data: Timings, unit: str | None) -> Timings:
     return data._replace(array=array.assign_attrs(data.array.attrs), levels=levels, shared=shared)
 
 
-def more_units(attrs: Mapping[Any, Any], *, unit: bool = False) -> str:
+def more_units(attrs: Mapping[Any, Any], *, unit: bool = False, one_side: bool = False) -> str:
     """Write what to do where cells of a result rest on one unit, without a full stop at the end.
 
-    `unit` says whether the method has an argument `unit=`. Iterations of one execution are not proposed as units: where executions vary,
-    most of such verdicts on equal programs are false.
+    `unit` says whether the method has an argument `unit=`, `one_side` whether the other side has several units already. Iterations of one
+    execution are not proposed as units: where executions vary, most of such verdicts on equal programs are false.
     """
     nest = str(attrs["levels"]).split()
     outer = str(attrs.get("unit", nest[0]))
     inner = tuple(nest[nest.index(outer) + 1 :])
-    is_process = outer in (EXECUTION, ITERATION) and FORMAT in attrs
+    is_process = (one_side or outer in (EXECUTION, ITERATION)) and FORMAT in attrs
     ways = [several_processes(str(attrs[FORMAT])) if is_process else f"Measure several {plural(outer)}"]
+    if one_side:
+        return f"{ways[0]}. Both sides need them: measure the other in the same way"
     # `between=` is for formulas of means of two independent sides.
     if attrs.get("result") == "compare" and attrs["method"] == "fieller" and not {"paired", "between"} & set(attrs):
         ways.append("Or name earlier runs of these benchmarks: between=EARLIER")
@@ -121,7 +123,9 @@ def units_notes(result: xr.Dataset) -> tuple[Note | None, ...]:
     if not (single_unit | no_value | no_spread).any():
         return ()
     unit = str(result.attrs["unit"])
-    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {more_units(result.attrs)}"
+    one_side = "n_candidate" in result and bool((single_unit & (result["n_candidate"] != result["n_baseline"]).values).any())
+    remedy = more_units(result.attrs, one_side=one_side)
+    single = f"{{cells}} rest on one {unit}: their limits are NaN, since one shows no spread. {remedy}"
     if "between" in result.attrs:
         single = (
             f"{{cells}} rest on one {unit} on a side, and between= does not say how the {plural(unit)} of one {result.attrs['between']} "
