@@ -286,9 +286,9 @@ class TestMachines:
 
     def test_too_few_machines(self):
         """A split needs two machines, a fold each one; fewer than six tested give no limits of the influence."""
-        with pytest.raises(ValueError, match="'machine' has 1 label in 8 rows; a test needs 2 or more.*groups=None"):
+        with pytest.raises(ValueError, match=r"'machine' has 1 label in 8 rows; a test needs 2 or more.*groups=None"):
             self.runs(4, 1, 8).assign(speed=range(1, 9), n=range(8)).perf.explain_variation(response="speed", predictors=["n"])
-        with pytest.raises(ValueError, match="'machine' has 3 labels in 12 rows; a test needs 5 or more.*Give fewer folds="):
+        with pytest.raises(ValueError, match=r"'machine' has 3 labels in 12 rows; a test needs 5 or more.*Give fewer folds="):
             least_squares(self.runs(5, 3), response="speed", predictors=["clock"], folds=5)
         with pytest.warns(UserWarning, match="4 machines were tested, too few"):
             least_squares(self.runs(6, 4), response="speed", predictors=["clock"], folds=2)

@@ -60,8 +60,8 @@ def explained_remarks(data: xr.Dataset) -> list[str]:
     """Write the correlation on the rows that the fit did not see, what stays together in a test, and the columns left out."""
     clauses = []
     if "correlation" in data:
-        limits = (float(data[f"correlation{end}"]) for end in ("", "_lower", "_upper"))
-        clauses.append(f"correlation {quantity_between(*limits, '1')} of measured and predicted on rows not fitted")
+        estimate, lower, upper = (float(data[f"correlation{end}"]) for end in ("", "_lower", "_upper"))
+        clauses.append(f"correlation {quantity_between(estimate, lower, upper, '1')} of measured and predicted on rows not fitted")
     groups, left_out = str(data.attrs.get("groups", "none")), str(data.attrs.get("left_out", ""))
     clauses += [] if groups == "none" else [f"rows of one {groups} stay together"]
     return clauses + ([f"left out (constant, empty, copies, or labels of rows): {left_out}"] if left_out else [])

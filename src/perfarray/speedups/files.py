@@ -62,8 +62,9 @@ def speedup_report(
     Parameters
     ----------
     config_csv : path-like
-        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the last two may be absent, empty or NA. Samples are names of text files
-        with one time per line, in the current folder or that of the configuration, and outside them with `set_options(allow_outside=True)`.
+        CSV with the fields Name, Sample1, Sample2, ConfLevel, Coef; the last two may be absent, empty or NA. Samples are names of text
+        files with one time per line, in the current folder or that of the configuration, and outside them with
+        `set_options(allow_outside=True)`.
     confidence_level : float, optional
         For benchmarks without a ConfLevel; None searches for the highest above 50 % at which the speedup is significant. Also that of the
         proportion's interval, 0.95 by default.
