@@ -1,13 +1,12 @@
 """Change points of simulated histories: false alarms, steps found, and where, beside other tools.
 
-`python history_study.py stable [HISTORIES [OTHERS]]`, `... steps`, `... trends`, `... positions`, `... watching`, `... spreads`: minutes
-each. The other tools are those that are installed: apache-otava 0.8 (its command's defaults), asv 0.6 (`detect_steps`), ruptures 1.1 (PELT
-of means, penalty 2 sigma^2 log n, sigma from the differences of neighbours), and a z-score over the last 100 commits (5 standard
-deviations, as conbench's default; and 3).
+`python history_study.py stable [HISTORIES [OTHERS]]`, `... steps`, `... trends`, `... positions`, `... watching`, `... spreads`,
+`... short`, `... slopes`: minutes each. The other tools are those that are installed: apache-otava 0.8 (its command's defaults), asv 0.6
+(`detect_steps`), ruptures 1.1 (PELT of means, penalty 2 sigma^2 log n, sigma from the differences of neighbours), and a z-score over the
+last 100 commits (5 standard deviations, as conbench's default; and 3).
 
 What counts: a step is found where a tool reports a change at most two commits away; what it reports more than five commits from every step
-is a false alarm, and so is, in a history without a step, every change. A trend without a step is scored as stable, but what is called a
-drift by the tool itself is no alarm.
+is a false alarm, and so is, in a history without a step, every change. A trend without a step is scored as stable; a drift is no change.
 """
 
 import sys
@@ -58,13 +57,12 @@ MODELS = ("nested", "runs only", "days only", "outlying days", "long tails", "sk
 DEPENDENT = ("AR 0.1", "AR 0.3", "AR 0.6")
 
 
-def ours(histories: list[np.ndarray], alpha: float, *, drifts: bool = True) -> list[list[int]]:
-    """Return the places found in histories of one length; without `drifts`, none of those that are said to drift."""
+def ours(histories: list[np.ndarray], alpha: float) -> list[list[int]]:
+    """Return the places found in histories of one length."""
     times = xr.DataArray(np.exp(np.stack(histories)), dims=("benchmark", "commit", "execution"))
     with warnings.catch_warnings(action="ignore"):
         found = perfarray.change_points(times, alpha=alpha, correction=None)
-    change = found["change"] if drifts else found["change"] & ~found["drifting"]
-    return [np.flatnonzero(own).tolist() for own in change.values]
+    return [np.flatnonzero(own).tolist() for own in found["change"].values]
 
 
 def z_score(limit: float) -> Finder:
@@ -178,10 +176,46 @@ def trends(number: int = 500, few: int = 50) -> None:
     for whole in (0.0, 0.02, 0.05, 0.2):
         rng = np.random.default_rng(int(100 * whole))
         histories = [noise("nested", 200, rng) + np.linspace(0, np.log1p(whole), 200)[:, None] for _ in range(number)]
-        told = ("perfarray 0.05, told", ours(histories, 0.05, drifts=False))
-        for name, found in (told, *found_by_all(histories, few, (0.05,))):
+        for name, found in found_by_all(histories, few, (0.05,)):
             share, number_of = np.mean([bool(places) for places in found]), np.mean([len(places) for places in found])
             print(f"drift of {whole:4.0%} {name:20} any {share:.3f}  per history {number_of:.2f}", flush=True)
+
+
+def rates(logs: np.ndarray) -> tuple[float, float]:
+    """Return the percentages of histories (histories, commits) with a change, and with a drift."""
+    with warnings.catch_warnings(action="ignore"):
+        found = perfarray.change_points(xr.DataArray(np.exp(logs)[..., None], dims=("benchmark", "commit", "execution")), correction=None)
+    return 100 * float(found["change"].any("commit").mean()), 100 * float(found["drifting"].mean())
+
+
+def short(number: int = 2000) -> None:
+    """Print how often a plain step is missed, and how often independent and correlated histories without one have a change."""
+    designs = {"middle": 2, "late": 4}
+    for n, size in ((12, 0.2), (16, 0.08), (20, 0.08), (30, 0.08), (60, 0.03)):
+        rng = np.random.default_rng(n)
+        logs = 0.015 * rng.normal(size=(number, n))
+        missed = [f"{name} {100 - rates(logs + np.log1p(size) * (np.arange(n) >= n - n // part))[0]:.1f}" for name, part in designs.items()]
+        print(f"{n:3} commits, {size:+.0%}: missed {', '.join(missed)}; stable {rates(logs)[0]:.1f}", flush=True)
+    for n in (20, 60, 100, 200):
+        walk = rates(0.01 * np.cumsum(np.random.default_rng(n).normal(size=(number, n)), axis=1))[0]
+        slow = [rates(np.stack([noise(model, n, np.random.default_rng(row))[:, 0] for row in range(number)]))[0] for model in DEPENDENT]
+        print(
+            f"{n:3} commits: random walk {walk:.1f}, {', '.join(f'{m} {rate:.1f}' for m, rate in zip(DEPENDENT, slow, strict=True))}",
+            flush=True,
+        )
+
+
+def slopes(number: int = 1000) -> None:
+    """Print how often slopes, and a staircase of four steps, are cut, and how often they are called a drift."""
+    for n in (20, 60, 100, 200):
+        for total in (4, 10):
+            logs = 0.015 * (np.random.default_rng(n).normal(size=(number, n)) + total * np.linspace(0, 1, n))
+            print(f"{n:3} commits, slope of {total} SD: change {rates(logs)[0]:.1f}, drift {rates(logs)[1]:.1f}", flush=True)
+    for n in (100, 200):
+        stairs = np.log1p(0.04) * np.floor(np.arange(n) / (n / 5))
+        found = ours(list((0.015 * np.random.default_rng(n).normal(size=(number, n)) + stairs)[..., None]), 0.05)
+        near = [min((abs(place - step) for place in places), default=n) <= 2 for places in found for step in range(n // 5, n, n // 5)]
+        print(f"{n:3} commits, four steps of 4 %: found {100 * np.mean(near):.1f}", flush=True)
 
 
 def positions(number: int = 1000) -> None:

@@ -277,8 +277,7 @@ def test_steps_on_a_drift_are_named():
 
 def test_a_stopped_run_leaves_a_drift_open():
     values = (1 + 0.004 * np.arange(80)) * np.exp(0.003 * np.random.default_rng(5).normal(size=80))
-    times = series(values[:, None]).to_dataset(name="time")
-    times["censored"] = ("commit", np.arange(80) == 79)
+    times = series(values[:, None]).assign_coords(censored=("commit", np.arange(80) == 79))
     last = quietly(times).isel(commit=-1)
     assert (last["cause"].item(), last["verdict"].item()) == ("drift", "inconclusive")
     assert np.isnan(last["upper"])

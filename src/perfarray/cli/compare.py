@@ -141,8 +141,8 @@ def _check_both_sides(compared: Comparison) -> None:
         names = list(compared.named(new=False)), list(compared.named(old=False))
         old, new = (quoted(of_side, 3) or "nothing" for of_side in names)
         first, second = compared.labels
-        metric = repr(compared.attrs[METRIC]) if METRIC in compared.attrs else "one of the metrics"
-        raise ValueError(f"no benchmark has {metric} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}")
+        metric = compared.attrs.get(METRIC, "one of the metrics")
+        raise ValueError(f"no benchmark has {metric!r} on both sides: {first} has {old}; {second} has {new}{_beginnings(*names)}")
 
 
 def _differing(notes: "Sequence[Note]", *codes: str) -> str:

@@ -133,7 +133,7 @@ def change_points(
     every noise, as long as that of one commit does not depend on the one before; dependence that is more than chance is removed and noted.
     Where the spread changes, which is noted, `alpha` holds from 100 commits on. Fewer than 8 commits show no change at 5 %. Changes that a
     line describes better are one drift; steps beside it are named. A staircase may be called a drift: of four steps of 4 % in 100 commits
-    at 1.5 % noise, 78 % are found. Where the level comes and goes, 12 times or more and every 20 commits or fewer, no change is named, and
+    at 1.5 % noise, 82 % are found. Where the level comes and goes, 12 times or more and every 20 commits or fewer, no change is named, and
     the correlation is noted. Small changes that are found look larger than they are. With `online`, 8 commits are needed first, later
     commits may move earlier alarms, and a change of spread doubles or triples the rate of false alarms. See docs/how-to/change_points.md
     for how often each of this holds.

@@ -286,7 +286,8 @@ def _collector_paused() -> Iterator[None]:
 
 def _outcomes(attempts: Iterable[Attempt], paths: Any, on_error: str) -> tuple[list[Table], list[InputFile], list[InputFile], list[str]]:
     """Return the tables, their files, the files that were skipped, and the errors of broken ones; raise the first of these if asked to."""
-    tables, files, skipped, broken = [], [], [], list[str]()
+    tables, files, skipped = [], [], []
+    broken: list[str] = []
     for file, table, skip_reason, error, broken_parts in attempts:
         if table is not None:
             tables.append(table)

@@ -61,8 +61,8 @@ ANSWER_NAMES: Final = {
     "load",
     "explain_variation": TABLE + "influence permutation_influence lower upper measured predicted correlation correlation_lower "
     "correlation_upper noise_ceiling at at_value dependence dependent predictor n point effect coefficient coefficient_lower "
-    "coefficient_upper standardized_coefficient standardized_lower standardized_upper "
-    "better_than_mean pvalue term response n_test_units variance",
+    "coefficient_upper standardized_coefficient standardized_lower standardized_upper better_than_mean pvalue term "
+    "response n_test_units variance",
     "fit_mixture": MIXTURE,
     "five_number_summary": TOGETHER + "minimum q1 median q3 maximum range interquartile_range standard_deviation n number q1_lower "
     "q1_upper median_lower median_upper q3_lower q3_upper",

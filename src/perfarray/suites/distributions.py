@@ -268,8 +268,8 @@ def relative_variation(
     and 7/27; the weights of n runs follow from the binomial distribution, and the standard deviation of a geometric mean from the moments
     :math:`E[G^k] = \prod_b \sum_j p_j x_{(j)}^{k/B}`. Closed forms exist for geometric and arithmetic means of medians, minima and maxima
     of any number of single-run units, of means on the scale of the mean, and of any statistic of up to 8 units; and for up to 8 shared
-    units. Geometric means of means of more units have a series, which is taken where its error is below a thousandth. The bootstrap
-    variance of a median of three runs is 1.2 times the true one. Ties by rounding can make it zero.
+    units. Geometric means of means have a series, taken where its error is below a thousandth. The bootstrap variance of a median of
+    three runs is 1.2 times the true one. Ties by rounding can make it zero.
 
     References
     ----------

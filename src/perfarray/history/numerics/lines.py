@@ -11,9 +11,9 @@ from perfarray.history.numerics.slopes import SHORT, outlying
 from perfarray.history.numerics.spreads import CLIP
 from perfarray.numerics.types import Floats, Integers
 
-# The cost of a level, of a slope, and of the position of a step, in logs of the number of values. With these, slopes in independent noise
-# are cut in at most 22 % of series (docs/scripts/history_study.py); a larger cost of steps cuts fewer slopes, and loses more steps.
-LEVEL, SLOPE, STEP = 1.0, 1.0, 0.85
+# The cost of a level and of a slope, in logs of the number of values, and of the position of a step. With these, slopes in independent
+# noise are cut in at most 22 % of series (docs/scripts/history_study.py); a larger cost of steps cuts fewer slopes, and loses more steps.
+LEVEL, SLOPE, STEP = 1.0, 1.0, 3.0
 
 # What a slope beside steps must explain, in the same logs: without a slope one segment in 500 or fewer has one by chance.
 CLEAR = 4.0
@@ -50,7 +50,7 @@ class Sums(NamedTuple):
         level = squares + LEVEL * penalty
         line = np.maximum(squares - slope * product, 0.0) + (LEVEL + SLOPE) * penalty
         straight = (line < level) & (last - first >= SHORT)
-        return np.where(straight, line, level) + STEP * penalty, np.where(straight, slope, 0.0)
+        return np.where(straight, line, level) + STEP, np.where(straight, slope, 0.0)
 
     def across(self, first: Integers, last: Integers) -> Floats:
         """Return the sums of squares of the positions in segments, about their means."""

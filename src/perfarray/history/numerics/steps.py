@@ -149,8 +149,18 @@ def _fit(commits: Commits, changes: Mask) -> Fit:
     sharpness = np.minimum(1.0, inside * spare / np.maximum(squares, 1e-300))
     variances = np.repeat(variance, numbers)
     slope_variances = np.divide(variances, across, out=np.zeros(len(across)), where=slopes != 0)
-    fitted = levels[segments] + slopes[segments] * away
-    return Fit(levels, variances / totals, slopes, slope_variances, centres, fitted, scale, noise, n - parameters, sharpness)
+    return Fit(
+        levels=levels,
+        variances=variances / totals,
+        slopes=slopes,
+        slope_variances=slope_variances,
+        centres=centres,
+        fitted=levels[segments] + slopes[segments] * away,
+        scale=scale,
+        noise=noise,
+        df=n - parameters,
+        sharpness=sharpness,
+    )
 
 
 def _medians(values: Floats, firsts: Integers, numbers: Integers) -> Floats:
