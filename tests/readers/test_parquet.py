@@ -211,7 +211,8 @@ def test_parts_that_contradict_each_other(tmp_path, metadata, message):
 def test_a_broken_part_is_left_out_and_named(tmp_path, damage):
     """The other parts are read where the caller asks for it; the count is of parts, and without that the table is refused."""
     folder = parts(tmp_path / "runs", *({"benchmark": ["a"], "execution": [n], "time": [1.0 + n]} for n in range(3)))
-    (folder / "part-1.parquet").write_bytes(content)
+    part = folder / "part-1.parquet"
+    part.write_bytes(damage(part.read_bytes()))
     with pytest.raises(ValueError, match=r"part-1\.parquet: is"):
         perfarray.read_archive(folder)
     with pytest.warns(perfarray.PerfarrayWarning, match=r"of 3 files, 1 is broken and left out: .*part-1\.parquet") as caught:
