@@ -1,5 +1,8 @@
 """Explaining variation: influence that was put in is found, none is found where there is none; unusual tables; every message."""
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +14,9 @@ from perfarray.machines import evaluation
 from strategies import experiments
 
 pytest.importorskip("sklearn", reason="needs perfarray[regression] (since 2026-11)")
+
+
+ROOT = Path(__file__).parents[2]
 
 
 def made(rows: int, rng: int, strength: float = 1.0) -> pd.DataFrame:
@@ -255,6 +261,12 @@ class TestMachines:
         assert results[0].attrs["n_test_units"] <= 30
         by_row = tables[0].perf.explain_variation(response="speed", groups=None, rng=1).to_dataset()
         assert (by_row.attrs["better_than_mean"], by_row.attrs["groups"]) == (1, "none")
+
+    def test_the_script_counts_tables_of_noise(self):
+        """Of ten tables of `docs/scripts/machines_apart.py`, at most one is called better than the mean, and by rows nearly all are."""
+        share_better = runpy.run_path(str(ROOT / "docs" / "scripts" / "machines_apart.py"))["share_better"]
+        assert share_better(20, 4, 10) <= 0.1
+        assert share_better(20, 4, 5, groups=None) >= 0.8
 
     def test_machines_in_the_index(self):
         """The index names machines by its name, also among others, or as texts without a name."""

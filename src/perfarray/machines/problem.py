@@ -87,7 +87,7 @@ def by_columns(table: pd.DataFrame, response: str, predictors: str | Sequence[st
     target = _varied(np.log(measured) if log else measured, response, log)
     terms = " + ".join(term_of(rows, name) for name in useful) or "1"
     classes = {name for name in useful if not is_number(rows[name])}
-    return Problem(rows, target, useful, terms, classes, choice, attrs, (*notes, *_incomplete(lacking)))
+    return Problem(rows, target, useful, terms, classes, choice=choice, attrs=attrs, notes=(*notes, *_incomplete(lacking)))
 
 
 def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Problem:
@@ -119,7 +119,7 @@ def by_formula(table: pd.DataFrame, formula: Formula, choice: ModelChoice) -> Pr
         text = f"{listed(empty)} are constant or empty: terms with them are left out of the formula"
         notes = (Note("constant_terms", text, {"columns": empty}), *notes)
     terms, classes = formula.right(), arguments_of(codes, ("C",))
-    return Problem(rows, target, predictors, terms, classes, choice, attrs, (*notes, *_incomplete(lacking)))
+    return Problem(rows, target, predictors, terms, classes, choice=choice, attrs=attrs, notes=(*notes, *_incomplete(lacking)))
 
 
 def _with_response(table: pd.DataFrame, response: str, log: bool) -> tuple[Mask, dict[Hashable, Any], tuple[Note, ...]]:
