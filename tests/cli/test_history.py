@@ -253,3 +253,15 @@ def test_appended_commits_have_dates_of_their_own(tmp_path):
         run("convert", path, "history.zarr", *(["--append"] if night else []), "--layout", "{commit}.json", code=0)
     with xr.open_zarr("history.zarr") as stored:
         assert (stored["date"].dims, stored["date"].values.tolist()) == (("commit",), dates)
+
+
+def test_rows_are_sorted_alike_in_every_form():
+    """CSV and JSON have the changes in the order of the table."""
+    sizes = {"small": 1.1, "big": 1.5, "middle": 1.3}
+    noise = np.random.default_rng(1).normal(0, 0.004, 20)
+    rows = [f"{name},{day},{(size if day > 9 else 1) * (1 + noise[day])}" for name, size in sizes.items() for day in range(20)]
+    write_rows("sorted.csv", "benchmark,build,time", rows)
+    for order, expected in (("effect", ["big", "middle", "small"]), ("name", ["big", "middle", "small"])):
+        content = as_json("history", "sorted.csv", "--sort", order, code=1)
+        assert [row["benchmark"] for row in content["changes"]] == expected
+    assert [row["benchmark"] for row in as_json("history", "sorted.csv", code=1)["changes"]] == ["small", "big", "middle"]

@@ -54,3 +54,10 @@ def test_what_the_suite_row_does_not_show_stands_below_the_table(form):
         write_rows(path, "benchmark,execution,time", rows)
     answer = run("compare", "old.csv", "new.csv", "--threshold", "5%", "--output", form, code=1)
     assert "The suite row is equivalent, with 2 slower, 2 faster beneath." in answer.stdout
+
+
+def test_machines_that_are_not_recorded_are_said_not_to_be_compared():
+    """`--same-machine` says that it saw nothing, and the answer stays."""
+    for path, factor in (("old.csv", 1.0), ("new.csv", 1.2)):
+        write_rows(path, "benchmark,execution,time", [f"a,{n},{factor * (1 + n / 100)}" for n in range(5)])
+    assert "do not say on which machine" in run("compare", "old.csv", "new.csv", "--same-machine", code=1).stderr

@@ -58,6 +58,16 @@ def test_other_labels_and_copies_are_no_rounds():
     assert np.isnan(round_correlation(values, 2 * values)).all()
 
 
+@pytest.mark.filterwarnings("ignore::perfarray.PerfarrayWarning")
+def test_a_common_warm_up_is_no_round():
+    """Iterations of two processes that warm up alike are not proposed as pairs."""
+    runs = 1 + 0.1 * 0.5 ** np.arange(10) + 0.002 * np.random.default_rng(1).normal(size=(2, 3, 10))
+    coords = {"version": ["old", "new"], "benchmark": ["a", "b", "c"]}
+    times = xr.DataArray(runs, dims=("version", "benchmark", "iteration"), coords=coords)
+    assert note(times) is None
+    assert note(times.rename(iteration="session")) is not None
+
+
 def test_an_outlier_on_both_sides_is_no_round():
     """One slow session at one place makes a correlation near 1, and so it does in a fifth of all orders."""
     rng = np.random.default_rng(3)

@@ -35,6 +35,7 @@ LABELED = {
     "texts of builds": history([f"build-{number}" for number in range(95, 95 + N)], "build"),
     "versions": history([*(f"v1.{number}" for number in range(2, 18)), "v2.0rc1", "v2.0rc2", "v2.0", "v2.0.1"], "version"),
     "files": history([f"night{number}.json" for number in range(N)], "file"),
+    "files called after days": history([f"run-{day}.csv" for day in DAYS.strftime("%d.%m.%Y")], "file"),
     "commit_date": history(commit_date=DAYS.strftime("%a %b %d %H:%M:%S %Y +0100")),
     "date": history(date=DAYS.to_numpy()),
     "another name": history(when=DAYS.strftime("%m/%d/%Y")),
@@ -224,3 +225,20 @@ def test_labels_without_an_effect_are_an_aside():
     (note,) = history(range(N), author=MAIN).perf.change_points().perf.notes()
     assert (note.code, note.aside) == ("mixed_series", True)
     assert perfarray.change_points(history(range(N), number=np.arange(N) % 2)).perf.notes() == ()
+
+
+def test_a_year_behind_another_number_sorts_nothing():
+    """Quarters before their years are no versions: their order is not known."""
+    quarters = [f"Q{quarter} {year}" for year in range(2020, 2025) for quarter in range(1, 5)]
+    with pytest.warns(PerfarrayWarning, match="nothing says in which order"):
+        assert history(quarters, "version").perf.change_points(dim="version").attrs["order"] == "stored"
+
+
+def test_labels_that_follow_each_other_are_named():
+    """Where a compiler gives way to another, no series has the step between them; where both are measured, nothing is said."""
+    times = history(DAYS.to_numpy(), "date").expand_dims(compiler=["old", "new"]).transpose("benchmark", "compiler", "date", "execution")
+    apart = times.where((times["compiler"] == "old") == (times["date"] < DAYS[10]))
+    with pytest.warns(PerfarrayWarning, match="'compiler' follow each other along the dates: 'old', 'new'"):
+        notes = apart.perf.change_points(dim="date").perf.notes()
+    assert "succession" in [note.code for note in notes]
+    assert "succession" not in [note.code for note in times.perf.change_points(dim="date").perf.notes()]
