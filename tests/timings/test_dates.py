@@ -37,7 +37,7 @@ FORMATS = {
 def test_spellings(form):
     """The usual spellings are read; which number is the day, one label past the twelfth of a month says for all."""
     dates = dates_of(DAYS.strftime(form))
-    np.testing.assert_array_equal(dates.dt.round("D").diff().dropna(), pd.Timedelta("1D"))
+    assert (dates.dt.round("D").diff().dropna() == pd.Timedelta(days=1)).all()
     assert abs(dates[0] - DAYS[0]) <= pd.Timedelta("1h")
 
 
