@@ -130,5 +130,6 @@ def earliest_dates(stamps: xr.DataArray, dim: str) -> pd.Series:
     if dim not in stamps.dims:
         return pd.Series([pd.NaT])
     dates = dates_of(stamps.transpose(dim, ...).values)
-    earliest: pd.Series[Any] = pd.DataFrame(dates.to_numpy().reshape(stamps.sizes[dim], -1)).min(axis=1)
+    moments = dates.dt.tz_localize(None).to_numpy()  # without a zone they are numbers, of which old pandas finds the least, too
+    earliest: pd.Series[Any] = pd.DataFrame(moments.reshape(stamps.sizes[dim], -1)).min(axis=1).dt.tz_localize("UTC")
     return earliest
