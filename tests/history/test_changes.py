@@ -111,10 +111,11 @@ def test_more_executions_inside_a_day_are_no_more_days():
 
 
 def test_false_alarms_do_not_depend_on_the_noise():
-    """Long tails and outlying days: as many false alarms as alpha says, within three standard errors."""
+    """Long tails and outlying days: as many false alarms, of changes and of drifts, as alpha says, within three standard errors."""
     rng, count = np.random.default_rng(4), experiments(400)
     values = rng.standard_t(2, size=(count, 20, 1)) + 10 * (rng.random((count, 20, 1)) < 0.05)
-    alarms = quietly(series(np.exp(0.01 * values)), correction=None, alpha=0.1)["change"].any("commit")
+    found = quietly(series(np.exp(0.01 * values)), correction=None, alpha=0.1)
+    alarms = found["change"].any("commit") | found["drifting"]
     assert alarms.mean() == pytest.approx(0.1, abs=3 * np.sqrt(0.1 * 0.9 / count))
 
 
