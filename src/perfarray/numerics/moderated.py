@@ -153,11 +153,11 @@ def moderate(variance: Floats, df: Floats, prior: Prior, side: int = 0) -> Float
 
 
 def moderated_ratio(
-    new: Floats, old: Floats, *, paired: bool, df_rule: str, fit: Callable[..., Prior] | None = None
+    new: Floats, old: Floats, *, paired: bool, df_rule: str, fit: Callable[..., Prior] = fit_robust_prior
 ) -> tuple[Ratio, Floats, Prior]:
     """Return the ratio of unit means (..., benchmarks, units) with moderated errors, its degrees of freedom, and the prior.
 
-    The errors are those of the logs of the unit means; of pairs, of the logs of their ratios. `fit` is `fit_robust_prior` by default.
+    The errors are those of the logs of the unit means; of pairs, of the logs of their ratios.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(new), np.log(old)
@@ -168,7 +168,7 @@ def moderated_ratio(
     else:
         means, units = [summarise_units(side) for side in (new, old)], [summarise_units(side) for side in logs]
     variances = [(side.variance * side.n, side.n - 1) for side in units]
-    prior = (fit or fit_robust_prior)(*variances)
+    prior = fit(*variances)
     shares = tuple(prior.share(df) for _, df in variances)
     # Squared standard errors of the logs, after moderation
     errors = [moderate(*each, prior, index) / side.n for index, (each, side) in enumerate(zip(variances, units, strict=True))]

@@ -10,6 +10,7 @@ from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import common_movement, movement
 from perfarray.numerics.types import Floats
 from perfarray.timings.apply import Output, apply, is_chunked
+from perfarray.timings.crossed import MATTERS
 from perfarray.timings.notes import Note, check, significant_in_all
 from perfarray.timings.resolve import Timings
 
@@ -21,9 +22,6 @@ MOVES = {
 
 # The check of benchmarks that are assumed to be independent
 MOVEMENT = "movement"
-
-# By how much limits must be too narrow for a note: nominal 95 % then covers 92.5
-MATTERS = 0.1
 
 
 @check(MOVEMENT)
