@@ -10,7 +10,7 @@ import pandas as pd
 from perfarray.conventions import MACHINE
 from perfarray.machines.columns import LOG_NOISE, is_number, is_text, roles_of
 from perfarray.machines.models import Fit, Predict
-from perfarray.machines.numerics.influence import LEAST_UNITS, correlation_interval, influence_of, split_rows
+from perfarray.machines.numerics.influence import LEAST_UNITS, Influence, correlation_interval, influence_of, split_rows
 from perfarray.machines.numerics.noise_ceiling import noise_ceiling
 from perfarray.machines.numerics.shares import explained_shares
 from perfarray.machines.problem import Problem
@@ -23,10 +23,13 @@ from perfarray.timings.validation import check_count, listed, number_of
 REPEATS, ROWS_PERMUTED = 5, 2_000
 
 # Rows of one prediction: more do not fit into the cache of the processor.
-ROWS_PREDICTED: Final = 5_000
+ROWS_PREDICTED: Final = 20_000
 
 # The correlation of ranks from which on predictors say nearly the same.
 SIMILAR: Final = 0.95
+
+# Rows whose ranks are correlated
+RANKED: Final = 2_000
 
 # Predictors with a partial dependence, points of each, and rows that are averaged.
 SHOWN, GRID, AVERAGED = 8, 12, 100
@@ -97,7 +100,7 @@ def evaluate(
         "correlation_lower": ((), lower, {"units": "1"}),
         "correlation_upper": ((), upper, {"units": "1"}),
         "noise_ceiling": ((), _ceiling(problem), {"units": "1"}),
-        **_dependence(fit.predict, rows, [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]]),
+        **_dependence(fit, rows, [predictors[n] for n in np.argsort(-influence.percent, kind="stable")[:SHOWN]]),
         **_variances(fit.result),
         "predictor": np.array(predictors, dtype=object),
         "row": names.astype(object),
@@ -111,23 +114,27 @@ def evaluate(
         "n_test_copies": len(np.unique(tests.copies)),
         "better_than_mean": int(lower > 0),
     }
-    notes = []
+    return variables, attrs, _notes(problem, influence, number)
+
+
+def _notes(problem: Problem, influence: Influence, number: int) -> tuple[Note, ...]:
+    """Return what limits the answer: few units tested, predictors that never vary in a test, and those that rise and fall together."""
+    rows, predictors, notes = problem.rows, problem.predictors, []
     if predictors and number < LEAST_UNITS:
-        noun = "rows" if groups is None else "machines" if problem.choice.groups == MACHINE else "groups"
+        noun = "rows" if problem.groups is None else "machines" if problem.choice.groups == MACHINE else "groups"
         text = f"{number} {noun} were tested, too few to tell an influence from chance (it takes {LEAST_UNITS}): its limits are NaN"
         notes.append(Note("few_test_units", text, {"units": number, "needed": LEAST_UNITS}))
     constant = [name for name, increase in zip(predictors, influence.increase, strict=True) if not np.isfinite(increase)]
     if constant:
         text = f"{listed(constant)} are the same throughout each test: permuting them says nothing, and their influence is not known"
         notes.append(Note("constant_in_tests", text, {"predictors": constant}))
-    notes += _similar(rows, [name for name, low in zip(predictors, influence.lower, strict=True) if low > 0], predictors)
-    return variables, attrs, tuple(notes)
+    return *notes, *_similar(rows, [name for name, low in zip(predictors, influence.lower, strict=True) if low > 0], predictors)
 
 
 def _similar(rows: pd.DataFrame, strong: list[str], predictors: list[str]) -> list[Note]:
     """Return a note where predictors that surely contribute rise and fall with others, which could stand for them."""
     numbers = [name for name in predictors if is_number(rows[name])]
-    ranks = rows[numbers].rank()
+    ranks = rows[numbers].iloc[_evenly(len(rows), RANKED)].rank()
     correlations = ranks.fillna(ranks.mean()).astype(float).corr().to_numpy()
     similar = [
         (numbers[first], numbers[second], float(correlations[first, second]))
@@ -230,11 +237,13 @@ def _ceiling(problem: Problem) -> float:
     return noise_ceiling(logs, problem.rows[LOG_NOISE].to_numpy(dtype=float))
 
 
-def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
+def _dependence(fit: Fit, rows: pd.DataFrame, names: list[str]) -> dict[str, Any]:
     """Return the average prediction at values of the most influential predictors, with all others as they are in the rows."""
-    sample = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(AVERAGED, len(rows))).astype(int))].reset_index(drop=True)
+    sample = rows.iloc[_evenly(len(rows), AVERAGED)].reset_index(drop=True)
+    prepared = fit.prepare(sample)
     at = np.full((len(names), GRID), "", dtype=object)
     value, averages = np.full((2, len(names), GRID), np.nan)
+    blocks = []
     for number, name in enumerate(names):
         column = rows[name]
         if is_number(column):
@@ -244,16 +253,26 @@ def _dependence(predict: Predict, rows: pd.DataFrame, names: list[str]) -> dict[
         else:
             points = (column.astype(str) if is_text(column) else column).value_counts().index[:GRID].tolist()
         at[number, : len(points)] = [f"{point:g}" if isinstance(point, float) else str(point) for point in points]
-        repeated = sample.iloc[np.tile(np.arange(len(sample)), len(points))].reset_index(drop=True)
-        predictions = predict(repeated.assign(**{name: np.repeat(points, len(sample))})).reshape(len(points), len(sample))
-        answered = np.isfinite(predictions).any(axis=1)
-        averages[number, np.flatnonzero(answered)] = np.nanmean(predictions[answered], axis=1)
+        prepared_points = fit.prepare(sample.iloc[np.zeros(len(points), dtype=int)].assign(**{name: points}))[name]
+        repeated = prepared.iloc[np.tile(np.arange(len(sample)), len(points))].reset_index(drop=True)
+        blocks.append(repeated.assign(**{name: prepared_points.iloc[np.repeat(np.arange(len(points)), len(sample))].array}))
+    # One call for all, which has a cost of its own.
+    predictions = fit.predict_prepared(pd.concat(blocks, ignore_index=True)).reshape(-1, len(sample)) if blocks else np.empty((0, 1))
+    ends = np.cumsum([len(block) // len(sample) for block in blocks])
+    for number, of_name in enumerate(np.split(predictions, ends)[:-1]):
+        answered = np.isfinite(of_name).any(axis=1)
+        averages[number, np.flatnonzero(answered)] = np.nanmean(of_name[answered], axis=1)
     return {
         "dependent": ("dependent", np.array(names, dtype=object)),
         "at": (("dependent", "point"), at),
         "at_value": (("dependent", "point"), value),
         "dependence": (("dependent", "point"), averages),
     }
+
+
+def _evenly(number: int, most: int) -> Integers:
+    """Return at most so many positions of rows, at equal steps."""
+    return np.unique(np.linspace(0, number - 1, min(most, number)).astype(int))
 
 
 def _variances(result: Any) -> dict[str, Any]:
