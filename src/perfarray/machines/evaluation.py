@@ -38,8 +38,8 @@ SHOWN, GRID, AVERAGED = 8, 12, 100
 class Tests(NamedTuple):
     """By test of a row: the row, its split, its prediction, the mean of the rows fitted, and what permuting adds to its squared error.
 
-    That is by predictor, NaN where it was not permuted. Then rows whose predictors are those of a row that was fitted, and rows without a
-    prediction.
+    That is by predictor, NaN where it was not permuted, and again with what the value of the row adds to the error of another. Then rows
+    whose predictors are those of a row that was fitted, and rows without a prediction.
     """
 
     rows: Integers
@@ -47,6 +47,7 @@ class Tests(NamedTuple):
     predicted: Floats
     mean: Floats
     losses: Floats
+    joint_losses: Floats
     copies: Integers
     unanswered: Integers
 
@@ -80,7 +81,7 @@ def evaluate(
     variance = float(target[answered].var()) if len(answered) else np.nan
     influence = influence_of(tests.losses, variance, units_of_rows, confidence_level)
     errors, baseline = (target[tested] - answers) ** 2, (target[tested] - tests.mean) ** 2
-    shares = explained_shares(errors, baseline, tests.losses, units_of_rows, confidence_level, rng)
+    shares = explained_shares(errors, baseline, tests.joint_losses, units_of_rows, confidence_level, rng)
     predicted = np.bincount(tested, weights=answers, minlength=len(rows))[answered] / times
     names = rows[MACHINE].astype(str).to_numpy()[answered] if MACHINE in rows else answered.astype(str)
     variables: dict[str, Any] = {
@@ -162,7 +163,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
         )
     no_rows = np.empty(0, dtype=np.intp)
     if not predictors:
-        return Tests(no_rows, no_rows, np.empty(0), np.empty(0), np.empty((0, 0)), no_rows, no_rows)
+        return Tests(no_rows, no_rows, np.empty(0), np.empty(0), np.empty((0, 0)), np.empty((0, 0)), no_rows, no_rows)
     codes = rows[predictors].apply(lambda column: pd.factorize(column)[0])
     marks = pd.util.hash_pandas_object(codes, index=False).to_numpy()
     tests = []
@@ -180,10 +181,10 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
             unanswered = chosen[~answered]
             # Permuting would give labels that the fit did not see to other rows.
             chosen, predicted, prepared = chosen[answered], predicted[answered], prepared[answered]
-            losses = np.full((len(predictors), len(chosen)), np.nan)
+            losses, joint_losses = np.full((2, len(predictors), len(chosen)), np.nan)
             permuted = _sampled(chosen, groups, rng)
             repeats = int(np.clip(ROWS_PERMUTED // max(len(permuted), 1), 1, REPEATS if folds else max(1, REPEATS // splits)))
-            losses[:, permuted] = _permuted(
+            losses[:, permuted], joint_losses[:, permuted] = _permuted(
                 fit.predict_prepared,
                 prepared.iloc[permuted].reset_index(drop=True),
                 target[chosen[permuted]],
@@ -193,7 +194,7 @@ def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, r
                 bar,
             )
             mean = np.full(len(chosen), target[training].mean())
-            tests.append((chosen, np.full(len(chosen), number), predicted, mean, losses, copies, unanswered))
+            tests.append((chosen, np.full(len(chosen), number), predicted, mean, losses, joint_losses, copies, unanswered))
     return Tests(*(np.concatenate(arrays, axis=-1) for arrays in zip(*tests, strict=True)))
 
 
@@ -206,23 +207,29 @@ def _sampled(chosen: Integers, groups: Integers | None, rng: np.random.Generator
 
 def _permuted(
     predict: Predict, test_rows: pd.DataFrame, measured: Floats, predicted: Floats, repeats: int, rng: np.random.Generator, bar: Any
-) -> Floats:
-    """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them."""
-    orders = np.concatenate([rng.permutation(len(test_rows)) for _ in range(repeats)])
+) -> tuple[Floats, Floats]:
+    """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them.
+
+    Then the same with what the value of the row adds in the row that gets it, less the mean. Both have the same mean. Where a predictor
+    adds nothing, the spread of the first is that of its mean; elsewhere a row counts twice, since values of a few rows may do most.
+    """
+    orders = np.stack([rng.permutation(len(test_rows)) for _ in range(repeats)])
     repeated = test_rows.iloc[np.tile(np.arange(len(test_rows)), repeats)].reset_index(drop=True)
     predictors = [str(name) for name in test_rows]
-    losses = np.empty((len(predictors), len(test_rows)))
+    losses = np.empty((len(predictors), repeats, len(test_rows)))
     at_once = max(1, ROWS_PREDICTED // max(len(repeated), 1))
     # Several predictors share one call of the model, which has a cost of its own.
     for start in range(0, len(predictors), at_once):
         names = predictors[start : start + at_once]
-        blocks: list[pd.DataFrame] = [repeated.assign(**{name: test_rows[name].iloc[orders].array}) for name in names]
+        blocks: list[pd.DataFrame] = [repeated.assign(**{name: test_rows[name].iloc[orders.ravel()].array}) for name in names]
         permuted = predict(pd.concat(blocks, ignore_index=True)).reshape(len(names), repeats, len(test_rows))
-        losses[start : start + len(names)] = ((measured - permuted) ** 2).mean(axis=1) - (measured - predicted) ** 2
+        losses[start : start + len(names)] = (measured - permuted) ** 2 - (measured - predicted) ** 2
         if bar is not None:
             bar.update(len(names))
     losses[[test_rows[name].nunique(dropna=False) < 2 for name in predictors]] = np.nan
-    return losses
+    elsewhere = np.take_along_axis(losses, np.argsort(orders)[None], axis=-1)
+    by_row = losses.mean(axis=1)
+    return by_row, by_row + elsewhere.mean(axis=1) - by_row.mean(axis=-1, keepdims=True)
 
 
 def _ceiling(problem: Problem) -> float:

@@ -95,9 +95,9 @@ def explain_variation(
     VariabilityModel
         `.sentences()`, `.table()`, `.influence`, `.correlation`, `.predict(table)`, `.result`, and `.plot(kind="influence"|"predicted"|
         "dependence"|"coefficients"|"standardized"|"diagnostics")`. `.to_dataset()`, by `predictor`, the strongest first: `explained`, its
-        part of the variance of the response that the model explains in test rows (`total_explained`), both with `_lower` and `_upper` from
-        test machines drawn with replacement; `influence` (percent) and `permutation_influence`, the squared error that permuting adds on test
-        rows over the variance of the response, with `lower` and `upper`; `standardized_coefficient` with limits: by how many of its
+        part of the variance of the response that the model explains in test rows (`total_explained`), both with `_lower` and `_upper`
+        from test machines drawn with replacement; `influence` (percent) and `permutation_influence`, the squared error that permuting adds
+        on test rows over the variance of the response, with `lower` and `upper`; `standardized_coefficient` with limits: by how many of its
         standard deviations the response of a linear model changes for one of the predictor (for several terms: that of their sum, without
         sign; of a gamma model: the change of the log); `unit_coefficient` with limits, for one unit more. By `row`: `measured`,
         `predicted`; `correlation` with `correlation_lower` and `correlation_upper`, and `noise_ceiling`; by `dependent` and `point`: the
@@ -122,8 +122,8 @@ def explain_variation(
     Look at the sentences first: without predictive power, percentages divide up noise. Limits of `explained` contain which machines were
     tested, and not which were fitted. Predictors that say the same replace each other and look unimportant. Rows of one machine are never
     on both sides of a split, unless `groups` or `predictors` say so. Copies of predicted rows in the fit (attr `n_test_copies`) flatter:
-    give `groups`. Limits take rows, or groups, as independent units; fewer than 6 give no limits of the influence. See docs/how-to/explain_variation.md for how they are
-    computed.
+    give `groups`. Limits take rows, or groups, as independent units; fewer than 6 give no limits of the influence. See
+    docs/how-to/explain_variation.md for how they are computed.
 
     References
     ----------
