@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.conventions import MACHINE, METRIC, SUITE, UNKNOWN
 from perfarray.machines.columns import LABELS, ROLES, computable_responses, computed_roles
-from perfarray.machines.descriptors import UNPARSED, described, with_flags
+from perfarray.machines.descriptors import FLAGS, UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
 from perfarray.timings.across import check_across, name_suites, select_suite, shared_names_note, suites_of
@@ -146,7 +146,9 @@ def machine_table(
     coordinates = {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
     descriptors, flags, unparsed = described(coordinates, labels, n_flags)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
-    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by)], "label") | computed_roles(responses, nest)
+    # The text of a list of flags labels a row: its flags are columns, and no part of the environment.
+    label_names = (*LABELS, *(FLAGS if flags else ()), by)
+    roles = dict.fromkeys([str(name) for name in table if name in label_names], "label") | computed_roles(responses, nest)
     roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {
         "result": "machine_table",

@@ -23,14 +23,15 @@ LARGEST: Final = 60.0  # inches that a figure is wide or high at most
 LEAST: Final = 0.5  # facets without rows may be drawn at this share of their size where a figure has no room for them
 ALIKE: Final = 4.0  # facets share an axis that is at most so many times as long as what one of them shows
 TOGETHER: Final = (*LEVELS, "component", "group_size", "level", "method", "principal_component", "replicate", "runs", "statistic")
+SCORES: Final = ("relative_variation", "suite_score")  # results of which `kind="histogram"` draws all cells together
 REFUSED: Final = ("agreement", "explain_variation", "principal_components")  # results with one picture for all cells
 
 
 def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
     """Draw a result, or the curves of one that does not carry what is drawn; its attr `result` says which picture.
 
-    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. All other
-    keywords are the picture's.
+    Every result with an estimate takes `kind="strip"`, with `along=` and `truth=`: intervals of many replications side by side. Scores and
+    their relative variation take `kind="histogram"`. All other keywords are the picture's.
     """
     name = result.attrs.get("result")
     if not isinstance(name, str) or name not in PICTURES:
@@ -41,6 +42,8 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
         )
     if keywords.get("kind") == "strip":
         return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
+    if keywords == {"kind": "histogram"} and name in SCORES:
+        return plots.score_histogram(result.compute(), ax)
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
     return picture(result.compute(), ax=ax, **keywords)
 
