@@ -216,7 +216,8 @@ def test_flags_of_single_benchmarks_are_columns():
     assert columns == {"flag -DLINUX": [True, True], "flag -O3": [True, True], "flag -O2": [True, False], "flag -ipo": [True, False]}
     assert json.loads(table.attrs["roles"])["flag -ipo"] == "flag"
     alike = described.assign_coords(optimization_flags=("machine", optimised[:, 0])).perf.machine_table()
-    assert {name: alike[name].tolist() for name in alike if "flag" in name} == {name: columns[name] for name in columns if name != "flag -O2"}
+    without_o2 = {name: values for name, values in columns.items() if name != "flag -O2"}
+    assert {name: alike[name].tolist() for name in alike if "flag" in name} == without_o2
     sets = xr.concat([described.drop_vars(["optimization_flags", "portability_flags"])] * 2, "flags").assign_coords(flags=["-O2", "-O3"])
     roles = json.loads(sets.perf.machine_table().attrs["roles"])
     assert (roles["flags"], roles["flag -O2"]) == ("label", "flag")

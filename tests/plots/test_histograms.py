@@ -133,7 +133,7 @@ def test_an_open_side_ends_with_the_histogram_and_one_unit_has_none():
 
 
 def test_scores_of_many_machines():
-    """Irving's figure 11: every score is in a bar; a wide range has a logarithmic axis, on which scores that never vary are only counted."""
+    """Irving's figure 11: every score is in a bar. A wide range has a logarithmic axis; scores that never vary have no place on it."""
     scores = simulated(3, machine=40, benchmark=4).perf.suite_score()
     ax = scores.perf.plot(kind="histogram")
     np.testing.assert_array_equal([bar.get_height() for bar in ax.patches], np.histogram(scores["estimate"], 30)[0])
