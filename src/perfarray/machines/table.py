@@ -125,8 +125,7 @@ def machine_table(
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
     options["progress"] = progress
     several = shared_names_note(array, across) if by is None else None
-    by = by if several is None else SUITE
-    notes = [*data_notes, several]
+    by, notes = by if several is None else SUITE, [*data_notes, several]
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
@@ -146,10 +145,9 @@ def machine_table(
     coordinates = {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
     descriptors, flags, unparsed = described(coordinates, labels, n_flags)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
-    # The text of a list of flags labels a row: its flags are columns, and no part of the environment.
-    label_names = (*LABELS, *(FLAGS if flags else ()), by)
-    roles = dict.fromkeys([str(name) for name in table if name in label_names], "label") | computed_roles(responses, nest)
-    roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
+    label_names = (*LABELS, *(FLAGS if flags else ()), by)  # flags with columns of their own are no part of the environment
+    roles = dict.fromkeys([str(name) for name in table if name in label_names], "label")
+    roles |= computed_roles(responses, nest) | {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {
         "result": "machine_table",
         METRIC: str(array.name or "time"),
