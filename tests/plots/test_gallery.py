@@ -126,6 +126,8 @@ SHOWN = {
     "How far apart two runs are": lambda page, ax: [
         (points(ax), flat(page["result"]["estimate"])),
         (points(ax, "two runs of the baseline"), flat(page["result"]["baseline_difference"]))],
+    "Scores of many machines": lambda page, ax: [
+        ([bar.get_height() for bar in ax.patches], np.histogram(flat(page["result"]["estimate"]), 30)[0])],
     "Means": lambda page, ax: [(points(ax), flat(page["result"]["estimate"]))],
     "Ratios": lambda page, ax: [(points(ax), flat(page["result"]["estimate"], page["result"]["suite_estimate"]))],
     "Facets": lambda page, ax: [
@@ -151,8 +153,6 @@ SHOWN = {
     "Five numbers": lambda page, ax: [
         (np.sort(segments(ax, "median"), axis=0)[:, 0], np.sort(flat(page["result"]["median"]))),
         (segments(ax, "minimum to maximum"), np.stack([flat(page["result"][name]) for name in ("minimum", "maximum")], 1))],
-    "Scores of many machines": lambda page, ax: [
-        ([bar.get_height() for bar in ax.patches], np.histogram(flat(page["result"]["estimate"]), 30)[0])],
     "Ratio of two scores, and without each benchmark": lambda page, ax: [
         (points(ax), flat(page["result"]["estimate"], page["result"]["estimate_without"]))],
     "Intervals of many replications": lambda page, ax: [

@@ -23,7 +23,6 @@ LARGEST: Final = 60.0  # inches that a figure is wide or high at most
 LEAST: Final = 0.5  # facets without rows may be drawn at this share of their size where a figure has no room for them
 ALIKE: Final = 4.0  # facets share an axis that is at most so many times as long as what one of them shows
 TOGETHER: Final = (*LEVELS, "component", "group_size", "level", "method", "principal_component", "replicate", "runs", "statistic")
-SCORES: Final = ("relative_variation", "suite_score")  # results of which `kind="histogram"` draws all cells together
 REFUSED: Final = ("agreement", "explain_variation", "principal_components")  # results with one picture for all cells
 
 
@@ -42,7 +41,7 @@ def draw(result: xr.Dataset, ax: Axes | None = None, **keywords: Any) -> Axes:
         )
     if keywords.get("kind") == "strip":
         return plots.strip(result, ax, **{key: value for key, value in keywords.items() if key != "kind"})
-    if keywords == {"kind": "histogram"} and name in SCORES:
+    if keywords == {"kind": "histogram"} and name in ("relative_variation", "suite_score"):
         return plots.score_histogram(result.compute(), ax)
     picture: Callable[..., Axes] = getattr(plots, PICTURES[name])
     return picture(result.compute(), ax=ax, **keywords)
