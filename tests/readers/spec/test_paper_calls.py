@@ -31,6 +31,11 @@ def archive(tmp_path_factory):
     return names
 
 
+def says_something(head, answer):
+    """Return whether one of the panels of a picture has data, or a table has rows."""
+    return any(panel.has_data() for panel in answer.figure.axes) if head.startswith("Figure") else len(answer) > 0
+
+
 def test_the_page_lists_all_from_figure_9_and_table_9_on():
     """Figure 17 does not exist; tables 15 and 16 are configurations."""
     numbers = {
@@ -44,11 +49,9 @@ def test_the_page_lists_all_from_figure_9_and_table_9_on():
 def test_each_call_gives_a_table_or_a_picture(archive, head):
     """A picture with something in it, or a table without a hole."""
     answer = eval(CALLS[head], archive)
-    if head.startswith("Figure"):
-        assert answer.has_data()
-        return
-    values = answer.to_array() if head == "Table 14" else answer
-    assert np.isfinite(np.asarray(values, dtype=float)[:1]).all() if head == "Table 13" else len(values)
+    assert says_something(head, answer)
+    if head.startswith("Table"):
+        assert np.isfinite(answer.to_array() if head == "Table 14" else answer).all(axis=None)
 
 
 def test_tables_have_the_rows_and_columns_of_the_paper(archive):
@@ -87,8 +90,7 @@ def reports():
 @pytest.mark.parametrize("head", CALLS)
 def test_each_call_runs_on_text_reports(reports, head):
     """Pictures and tables of 52 machines."""
-    answer = eval(CALLS[head], reports)
-    assert answer.has_data() if head.startswith("Figure") else len(answer)
+    assert says_something(head, eval(CALLS[head], reports))
 
 
 @needs_archives
@@ -115,5 +117,4 @@ def test_each_call_runs_on_csv_results(head):
         with pytest.raises(ValueError, match="a model needs 6 or more"):
             eval(CALLS[head], names)
         return
-    answer = eval(CALLS[head], names)
-    assert answer.has_data() if head.startswith("Figure") else len(answer)
+    assert says_something(head, eval(CALLS[head], names))
