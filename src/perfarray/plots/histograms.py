@@ -9,17 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import SUITE
 from perfarray.plots.figure import (
-    COLOURS,
-    DARK,
-    GREY,
-    axes_for,
-    compared,
-    describe,
-    formatted,
-    number_format,
-    selection,
-    write_units,
-)
+    COLOURS, DARK, GREY, axes_for, compared, describe, formatted, number_format, selection, write_units,
+)  # fmt: skip
 from perfarray.plots.rows import RowFrame, shown_rows
 
 APART: Final = 2.0  # where cells differ by more than this factor, the axis is relative to each cell's own statistic
@@ -230,9 +221,10 @@ def score_histogram(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     suites = values[SUITE].values.tolist() if SUITE in values.dims else [""]
     for number, suite in enumerate(suites):
         of_suite = values.isel({SUITE: number}).values.ravel() if suite else drawn
-        colour, style = COLOURS[number % len(COLOURS)], {"histtype": "step", "linewidth": 1.6, "label": str(suite)}
-        bars = {"edgecolor": "white"} if len(suites) == 1 else style
-        ax.hist(of_suite[np.isfinite(of_suite)], bins=edges.tolist(), color=colour, **bars)
+        style: dict[str, Any] = {"edgecolor": "white"}
+        if len(suites) > 1:
+            style = {"histtype": "step", "linewidth": 1.6, "label": str(suite)}
+        ax.hist(of_suite[np.isfinite(of_suite)], bins=edges.tolist(), color=COLOURS[number % len(COLOURS)], **style)
     if is_log:
         ax.set_xscale("log")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
