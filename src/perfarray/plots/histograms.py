@@ -9,8 +9,17 @@ from matplotlib.ticker import MaxNLocator
 
 from perfarray.conventions import SUITE
 from perfarray.plots.figure import (
-    COLOURS, DARK, GREY, axes_for, compared, describe, formatted, number_format, selection, write_units,
-)  # fmt: skip
+    COLOURS,
+    DARK,
+    GREY,
+    axes_for,
+    compared,
+    describe,
+    formatted,
+    number_format,
+    selection,
+    write_units,
+)
 from perfarray.plots.rows import RowFrame, shown_rows
 
 APART: Final = 2.0  # where cells differ by more than this factor, the axis is relative to each cell's own statistic
