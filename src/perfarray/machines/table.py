@@ -10,7 +10,7 @@ import xarray as xr
 
 from perfarray.conventions import MACHINE, METRIC, SUITE, UNKNOWN
 from perfarray.machines.columns import LABELS, ROLES, computable_responses, computed_roles
-from perfarray.machines.descriptors import UNPARSED, described, with_flags
+from perfarray.machines.descriptors import FLAGS, UNPARSED, described, with_flags
 from perfarray.machines.responses import ROW, response_columns, score_columns
 from perfarray.machines.sample_table import single_values
 from perfarray.timings.across import check_across, name_suites, select_suite, several_suites_note, suites_of
@@ -125,8 +125,7 @@ def machine_table(
     options = {"statistic": statistic, "mean": mean, "method": method, "n_resamples": n_resamples, "shared": shared, "rng": rng}
     options["progress"] = progress
     several = several_suites_note(array, across) if by is None else None
-    by = by if several is None else SUITE
-    notes = [*data_notes, several]
+    by, notes = by if several is None else SUITE, [*data_notes, several]
     row_arrays, all_labels, all_columns, left_out = [], [], [], list[str]()
     for suite, suite_array in _suites(array, by, across).items():
         rows, labels = _rows(suite_array, nest, across)
@@ -146,8 +145,9 @@ def machine_table(
     coordinates = {name: [rows.coords[name].variable for rows in row_arrays] for name in along_rows}
     descriptors, flags, unparsed = described(coordinates, labels, n_flags)
     table = pd.concat([labels, columns, pd.DataFrame(descriptors, index=columns.index)], axis=1)
-    roles = dict.fromkeys([str(name) for name in table if name in (*LABELS, by)], "label") | computed_roles(responses, nest)
-    roles |= {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
+    label_names = (*LABELS, *(FLAGS if flags else ()), by)  # flags with columns of their own are no part of the environment
+    roles = dict.fromkeys([str(name) for name in table if name in label_names], "label")
+    roles |= computed_roles(responses, nest) | {f"{name}{UNPARSED}": "unparsed" for name in unparsed} | dict.fromkeys(flags, "flag")
     table.attrs = {
         "result": "machine_table",
         METRIC: str(array.name or "time"),
