@@ -27,6 +27,7 @@ from .machines.explain import VariabilityModel as VariabilityModel
 from .machines.explain import explain_variation as explain_variation
 from .machines.principal_components import biplot as biplot
 from .machines.principal_components import principal_components as principal_components
+from .machines.ratios import machine_ratios as machine_ratios
 from .machines.table import machine_table as machine_table
 from .mixtures.fit import fit_mixture as fit_mixture
 from .mixtures.goodness_of_fit import goodness_of_fit as goodness_of_fit
