@@ -64,7 +64,8 @@ def facets(
 ) -> Axes:  # fmt: skip
     """Draw a picture for each label of one or two dims, and return the first Axes.
 
-    Where no dim is given, scores of several suites have a picture for each suite, and all other results one picture.
+    Where no dim is given, scores of several suites have a picture for each suite, as long as a figure has room for all; other results
+    have one picture.
 
     Facets share an axis where their limits are alike, so that they can be compared by eye. The common parts of their titles are written
     once above all. What users read of the arguments is said in the accessor.
@@ -82,6 +83,8 @@ def facets(
     if not drawable:
         draw(data, ax=None)  # raises an error that says what is missing
         raise ValueError("nothing to draw: no label has anything that can be drawn by itself")
+    if is_sheets and sum(facet.size[1] for facet in drawable) > LARGEST:
+        return draw(data, ax=None)  # the largest suite
     common = [text for text in drawable[0].title if all(text in facet.title for facet in drawable)]
     columns = col_wrap if col_wrap is not None else data.sizes[col] if col is not None else 1
     figure, panels = _grid(previews, columns)
