@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 import perfarray
-from perfarray.conventions import BENCHMARK, ESTIMATED, HISTORY, MACHINE, SUITE, VALID, VERSION, plural
+from perfarray.conventions import BENCHMARK, ESTIMATED, HISTORY, MACHINE, METRIC, SUITE, VALID, VERSION, plural
 from perfarray.reports.sections import SEED, Options, Question, Section, answered, picture_of, sentence
 from perfarray.results.rows import Table
 
@@ -27,8 +27,9 @@ RESULTS, INVALID = "results", "invalid"
 
 
 def is_archive(times: xr.DataArray | xr.Dataset, baseline: object) -> bool:
-    """Return whether timings are an archive of machines: several machines, no versions and no history beside them, and no baseline."""
-    return baseline is None and times.sizes.get(MACHINE, 0) > 1 and all(times.sizes.get(dim, 1) == 1 for dim in (VERSION, *HISTORY))
+    """Return whether timings are an archive: several machines and benchmarks, no versions and no history beside them, and no baseline."""
+    is_one_state = all(times.sizes.get(dim, 1) == 1 for dim in (VERSION, *HISTORY))
+    return baseline is None and is_one_state and times.sizes.get(MACHINE, 1) > 1 and times.sizes.get(BENCHMARK, 1) > 1
 
 
 def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool) -> Iterator[Section]:
@@ -55,7 +56,8 @@ def sections(times: xr.DataArray | xr.Dataset, options: Options, pictures: bool)
         yield _ranked(answered(times, question, pictures=False), pictures)
     if options.asks(EXPLAINED):
         about = "The influence of what describes machines, compilers and flags on the scores."
-        yield answered(times, Question("What explains the scores", about, EXPLAINED, {"response": "performance", **SEED}), pictures)
+        choices = {**{name: value for name, value in nest.items() if name == METRIC}, "response": "performance", **SEED}
+        yield answered(times, Question("What explains the scores", about, EXPLAINED, choices), pictures)
     yield _stated(states)
 
 
@@ -171,10 +173,10 @@ def _stated(states: xr.Dataset) -> Section:
 
 
 def summary(sections: Sequence[Section]) -> list[str]:
-    """Return the outcome: of each suite the lowest and the highest score, and what varies most."""
+    """Return the outcome: of each suite the lowest and the highest score, what varies most, and what explains the scores."""
     lines: list[str] = []
     for section in sections:
-        table, result = section.whole, section.result
+        table, result = section.table if section.whole is None else section.whole, section.result
         if table is None or result is None or table.empty:
             continue
         if result.attrs["result"] == SCORES:
@@ -182,6 +184,7 @@ def summary(sections: Sequence[Section]) -> list[str]:
             lines += [_scores_in_words(table, suite, rows) for suite, rows in suites]
         elif result.attrs["result"] == VARIATION:
             lines.append(f"Most variation: {table.iloc[0]['relative variation']} ({_name(table, 0)}).")
+        lines += table.attrs["findings"]
     return lines
 
 

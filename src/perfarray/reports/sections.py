@@ -89,7 +89,7 @@ def answered(times: xr.DataArray | xr.Dataset, question: Question, pictures: boo
         remarks = (_reason(question.method, result),) if table.empty else ()
         is_drawable = pictures and remarks != (f"No answer: {FEW_OR_ALIKE}",) and not _alike(result)
         return section._replace(
-            about=" ".join(filter(None, [question.about, sentence(table.attrs["about"])])),
+            about=" ".join(filter(None, [question.about, *table.attrs["findings"], sentence(table.attrs["about"])])),
             table=table,
             notes=(*table.attrs["notes"], *remarks),
             picture=picture_of(result) if is_drawable else None,
