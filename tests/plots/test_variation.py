@@ -77,6 +77,18 @@ def test_cells_without_variation_say_so():
     assert (list(ax.containers), legend(ax)) == ([], [])
 
 
+def test_one_level_is_drawn_as_its_coefficient_of_variation():
+    """Its share would be 100 % in every row; so it is where the other levels are merged or have one repetition."""
+    single = result([[np.nan, 4.0, np.nan], [np.nan, 1.0, np.nan], [np.nan] * 3], benchmark=["fft", "sort", "lost"])
+    for components in (single, single.sel(level=["execution"])):
+        ax = variance_components(components)
+        np.testing.assert_array_equal([bar.get_width() for bar in ax.patches], [20, 10, np.nan])
+        assert ax.get_xlabel() == "coefficient of variation of time between executions"
+        assert (ax.get_title(loc="left"), beside(ax), texts(ax)[0]) == ("How much executions vary", ["20 %", "10 %", "–"], "not measured")
+    ax = variance_components(result([[np.nan, 0.0, np.nan]], benchmark=["still"]).sel(level=["execution"]))
+    assert ([bar.get_width() for bar in ax.patches], beside(ax)) == ([0], ["0.0 %"])
+
+
 def test_shares_of_nine_percent_and_more_are_written_into_the_bars():
     written = texts(variance_components(result([[8.0, 32.0, 60.0], [9.0, 31.0, 60.0]], benchmark=["fft", "sort"])))
     assert {"8 %", "9 %", "31 %", "32 %", "60 %"} & set(written) == {"9 %", "31 %", "32 %", "60 %"}

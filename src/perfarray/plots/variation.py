@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from perfarray.conventions import plural
 from perfarray.plots.figure import COLOURS, DARK, GREY, NOTE_SIZE, axes_for, compared, describe, level_colours, selection
 from perfarray.plots.rows import RowFrame, mark_border, shown_rows
 
@@ -20,7 +21,8 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Horizontal axis: share of the variance in percent.
+        Horizontal axis: share of the variance in percent; where only one level was repeated, whose share is everything, the coefficient of
+        variation.
 
     Notes
     -----
@@ -40,6 +42,10 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     """
     spread, shares, negative = result["total_coefficient_of_variation"], 100 * result["share"].fillna(0.0), result["variance"] < 0
     rows, left_out = shown_rows(spread, "coefficient of variation")
+    is_repeated = result["share"].notnull().any([dim for dim in result["share"].dims if dim != "level"]).values
+    levels = result["level"].values[is_repeated | ~is_repeated.any()]
+    if len(levels) == 1:
+        return _draw_single_level(RowFrame(ax, rows, left_out), result, str(levels[0]))
     starred = [row._replace(label=row.label + " *" * bool(negative.isel(row.cell).any())) for row in rows]
     frame = RowFrame(ax, starred, left_out)
     colours = level_colours([str(level) for level in shares["level"].values])
@@ -54,6 +60,18 @@ def variance_components(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         label += "\n* negative component drawn as zero: " + ", ".join(str(level) for level in negative["level"].values[is_negative])
     texts = [_percent(value) for value in frame.values(spread)]
     return frame.finish(["Where the variation comes from", *selection(result)], label, texts, "coefficient\nof variation")
+
+
+def _draw_single_level(frame: RowFrame, result: xr.Dataset, level: str) -> Axes:
+    """Draw the coefficient of variation between the repetitions of the only level."""
+    spread = frame.values(result["total_coefficient_of_variation"])
+    frame.ax.barh(frame.heights, 100 * spread, height=0.72, color=level_colours([level])[level])
+    frame.note(np.isnan(spread), "not measured")
+    frame.ax.set_xlim(left=0)
+    frame.ax.xaxis.set_major_formatter(lambda value, _: f"{round(value, 6):g} %")
+    label = f"coefficient of variation of {result.attrs.get('metric', 'time')} between {plural(level)}"
+    texts = [_percent(value) for value in spread]
+    return frame.finish([f"How much {plural(level)} vary", *selection(result.isel(level=0, drop=True))], label, texts)
 
 
 def _percent(value: float) -> str:

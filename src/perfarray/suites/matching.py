@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 
+from perfarray.conventions import BETTER
 from perfarray.numerics.levels import unit_means
 from perfarray.numerics.suite import MEANS, Sides, common_movement, match_sides, movement, run_statistic, suite_units
 from perfarray.numerics.types import Floats, Integers, Mask
@@ -105,7 +106,7 @@ def describe_one(
 ) -> Result:
     """Write the attrs of a result on one system's suite, and its notes."""
     data, across, unmatched = system.data, system.across, system.unmatched
-    attrs = attrs | {"across": across} | system.weighing.attrs | _unmatched(unmatched)
+    attrs = attrs | {"across": across, BETTER: data.better} | system.weighing.attrs | _unmatched(unmatched)
     attrs |= {} if is_chunked(system.complete) else {"n_benchmarks": int(system.complete.values.sum())}
     result = _bounded_scores(result, system) if data.bounded else result
     result.attrs.update(attrs)
