@@ -23,6 +23,7 @@ from perfarray.cli.plan import plan
 from perfarray.cli.plot import plot
 from perfarray.cli.problems import NO_ANSWER
 from perfarray.cli.report import report
+from perfarray.cli.scores import scores
 from perfarray.cli.speedup_test import speedup_test
 from perfarray.cli.stop import stop
 
@@ -30,7 +31,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 LIKE_A_PATH = re.compile(r"^(?!-).*[*?/.\\]")  # and unlike a misspelt command
 
-COMMANDS = (compare, history, report, components, plan, stop, counts, plot, files, formats, convert, speedup_test, about, demo)
+COMMANDS = (compare, scores, history, report, components, plan, stop, counts, plot, files, formats, convert, speedup_test, about, demo)
 
 for command in COMMANDS:
     app.command()(expand_groups(command))
