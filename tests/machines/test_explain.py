@@ -307,13 +307,17 @@ class TestMachines:
 
 
 def test_the_table_has_every_predictor_and_the_correlation_once():
-    """A row a predictor, also without influence, with standardised coefficients; the correlation and what is left out stand below."""
+    """A row a predictor, also without influence, the strongest first; a standardised coefficient stands beside that in units.
+
+    The correlation and what is left out stand below.
+    """
     table = made(80, 33).assign(constant=1.0)
     table["flag -O3"] = table["cores"] > 8
     model = least_squares(table, predictors=["cores", "os", "cpu_mhz", "constant", "flag -O3"], splits=1)
     shown = model.table()
-    assert shown.index.tolist() == model.to_dataset()["predictor"].values.tolist() == ["cores", "os", "cpu_mhz", "flag -O3"]
-    assert shown.columns.tolist() == ["influence", "permuting adds", "standardised coefficient"]
+    assert shown.index.tolist() == model.to_dataset()["predictor"].values.tolist() == model.influence.index.tolist()
+    assert sorted(shown.index) == ["cores", "cpu_mhz", "flag -O3", "os"]
+    assert shown.columns.tolist() == ["explains", "influence", "standardised coefficient", "coefficient"]
     assert repr(shown).count("correlation") == 1
     assert "left out (constant, empty, copies, or labels of rows): constant" in repr(shown)
     result = model.to_dataset()
@@ -323,6 +327,8 @@ def test_the_table_has_every_predictor_and_the_correlation_once():
         expected = scale * result[f"coefficient{end}"].sel(term="cores").item()
         name = f"standardized{end or '_coefficient'}"
         assert result[name].sel(predictor="cores").item() == pytest.approx(expected)
+        in_units = result[f"unit{end or '_coefficient'}"].sel(predictor=["cores", "os"])
+        np.testing.assert_equal(in_units.values, [result[f"coefficient{end}"].sel(term="cores").item(), np.nan])
     systems = pd.get_dummies(table["os"])[["linux", "windows"]].to_numpy(dtype=float)
     weights = result["coefficient"].sel(term=["os = linux", "os = windows"]).values
     of_systems = result["standardized_coefficient"].sel(predictor="os").item()
@@ -574,7 +580,7 @@ def test_many_rows_are_permuted_once(monkeypatch):
     """With many rows tested, a predictor is permuted once, so that a large table takes the time of its fit."""
     calls = []
     permuted = evaluation._permuted
-    monkeypatch.setattr(evaluation, "_permuted", lambda *given: calls.append((len(given[1]), given[5])) or permuted(*given))
+    monkeypatch.setattr(evaluation, "_permuted", lambda *given: calls.append((len(given[1]), given[4])) or permuted(*given))
     monkeypatch.setattr(evaluation, "ROWS_PERMUTED", 1_000)
     for rows, splits in ((100, 1), (1_200, 1), (1_200, 5)):
         least_squares(made(rows, 32), splits=splits)

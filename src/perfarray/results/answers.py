@@ -48,8 +48,9 @@ def table(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | None =
     -------
     DataFrame
         Texts, one row a cell in which something was measured, its labels in the index; a dim of one label is named below instead, except
-        `benchmark`. Suites stand below their benchmarks. Printed, it shows every column, and its sentences below. The attr `notes` is a
-        tuple of sentences, `about` says in one what the numbers rest on, `suites` is the number of suite rows.
+        `benchmark`. Suites stand below their benchmarks. Printed, it shows every column, and its sentences below. The attrs `findings`
+        (of a regression, what it found) and `notes` are tuples of sentences, `about` says in one what the numbers rest on, `suites` is the
+        number of suite rows.
 
     Raises
     ------
@@ -86,7 +87,8 @@ def first_rows(result: xr.Dataset | xr.DataArray | FittedModel, *, sort: str | N
     else:
         rows = _rows(data, sort, most)
     sentences = tuple(note.message for note in notes(data))
-    attrs = {"about": _about(data, rows), "notes": sentences, "suites": rows.suites}
+    findings = tuple(kind_of(data).findings(data))
+    attrs = {"findings": findings, "about": _about(data, rows), "notes": sentences, "suites": rows.suites}
     return Table.of_cells(rows.frame, attrs, Places(rows.cells.dims, rows.positions, rows.cells.size))
 
 

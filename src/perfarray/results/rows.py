@@ -72,7 +72,7 @@ class Table(pd.DataFrame):
         return rows + "".join(f"<div>{escape_html(line)}</div>" for line in self._sentences())
 
     def _sentences(self) -> list[str]:
-        return [line for line in (self.attrs.get("about", ""), *self.attrs.get("notes", ())) if line]
+        return [line for line in (*self.attrs.get("findings", ()), self.attrs.get("about", ""), *self.attrs.get("notes", ())) if line]
 
 
 def json_value(value: Any) -> Any:

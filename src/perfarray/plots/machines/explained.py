@@ -1,17 +1,24 @@
-"""A model of performance or variation: influence of the predictors, coefficients, measured against predicted, partial dependence."""
+"""A model of performance or variation: what predictors explain, coefficients, predictions, partial dependence, residuals."""
 
 from typing import Final
 
+import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, GREY, LABEL_SIZE, axes_for, describe, shortened
+from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, axes_for, describe, shortened
 from perfarray.plots.rows import INCHES, TALLEST, extremes
 
-KINDS: Final = {"influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient"}
+# By kind, the variable that it draws
+KINDS: Final = {
+    "influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient",
+    "diagnostics": "residual",
+}  # fmt: skip
 RESPONSE: Final = "response"
 MOST: Final = 12  # predictors with a bar
+STRONGEST: Final = 3  # predictors whose dependence is drawn side by side
+NAMED: Final = 5  # machines with a name among the residuals
 CROWD: Final = 1000  # more points are small and pale
 
 
@@ -24,17 +31,18 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
         What `to_dataset` of a `VariabilityModel` returned.
     ax : Axes, optional
         Where to draw; default: a new figure.
-    kind : {"influence", "predicted", "dependence", "coefficients"}, optional
-        Relative influence of the predictors, the largest first; measured against predicted values of the test rows; the average prediction
-        at values of one predictor; or the coefficients of a linear model with their limits, which is the default for several responses.
+    kind : {"influence", "predicted", "dependence", "coefficients", "diagnostics"}, optional
+        What each predictor explains, the largest first, with limits; measured against predicted values of the test rows; the average
+        prediction at values of a predictor; the coefficients of a linear model with their limits, which is the default for several
+        responses; or its residuals against fitted values, with a larger point for a machine that moves the fit further (Cook's distance).
     predictor : str, optional
-        The predictor of a partial dependence; default: the most influential.
+        The predictor of a partial dependence. Default: the strongest three side by side, or on the Axes given the strongest.
 
     Returns
     -------
     Axes
-        A bar is grey where permuting the predictor does not cost more than chance might: the limits of `permutation_influence` contain 0,
-        there are none, or those of the correlation contain 0. The title has the correlation on the test rows.
+        The first of several. A bar is grey where permuting the predictor does not cost more than chance might: the limits of
+        `permutation_influence` contain 0, there are none, or those of the correlation contain 0. The title says what all explain together.
 
     Raises
     ------
@@ -47,7 +55,7 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
     >>> table = pd.DataFrame({"cores": range(1, 21), "relative_variation": [0.01 * n for n in range(1, 21)]})
     >>> ax = table.perf.explain_variation(model="ols", rng=1).plot()
     >>> ax.get_xlabel()
-    'relative influence, percent'
+    'explains, percent of the variation of log relative_variation'
     """
     kind = ("influence" if "influence" in result else "coefficients") if kind is None else kind
     if kind not in KINDS:
@@ -57,22 +65,35 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
         raise ValueError(f"kind={kind!r} needs {KINDS[kind]!r}, which this result does not have; it has {names}")
     if kind == "dependence":
         return _draw_dependence(result, ax, predictor)
-    return {"influence": _draw_influence, "predicted": _draw_predicted, "coefficients": _draw_coefficients}[kind](result, ax)
+    pictures = {
+        "influence": _draw_influence, "predicted": _draw_predicted, "coefficients": _draw_coefficients, "diagnostics": _draw_diagnostics,
+    }  # fmt: skip
+    return pictures[kind](result, ax)
 
 
 def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
-    order = np.argsort(-result["influence"].values, kind="stable")[:MOST]
-    chosen, positions, is_shown = result.isel(predictor=order), np.arange(len(order)), bool(result["correlation_lower"] > 0)
-    ax = axes_for(ax, (7.0, 1.4 + 0.3 * len(order)))
-    significant = (chosen["lower"].values > 0) & is_shown
+    shown = result.isel(predictor=slice(MOST))
+    names, is_shown = [str(name) for name in shown["predictor"].values], bool(result["correlation_lower"] > 0)
+    positions = np.arange(len(names))
+    explained, lower, upper = (100 * shown[f"explained{end}"].fillna(0.0 if not end else np.nan).values for end in ("", "_lower", "_upper"))
+    ax = axes_for(ax, (7.0, 1.7 + 0.3 * len(names)))
+    significant = (shown["lower"].values > 0) & is_shown
     for mask, colour, label in ((significant, COLOURS[0], "more than chance"), (~significant, GREY, "may be chance")):
         if mask.any():
-            ax.barh(positions[mask], chosen["influence"].values[mask], color=colour, height=0.7, label=label)
-    ax.set_yticks(positions, shortened([str(name) for name in chosen["predictor"].values]), fontsize=LABEL_SIZE)
+            ax.barh(positions[mask], explained[mask], color=colour, height=0.7, label=label)
+    ax.hlines(positions, lower, upper, color=DARK, linewidth=1.4)
+    ax.set_yticks(positions, shortened(names), fontsize=LABEL_SIZE)
     ax.invert_yaxis()
-    ax.set_xlabel("relative influence, percent")
-    title = f"What explains {_response(result)}? {_correlation(result)}"
-    return describe(ax, [title] if is_shown else [title, "not shown to be better than the mean"])
+    ax.set_xlim(left=0.0)
+    ax.set_xlabel(f"explains, percent of the variation of {_response(result)}")
+    title = [f"What explains {_response(result)}? {_correlation(result)}"]
+    if is_shown:
+        total, low, high = (100 * float(result[f"total_explained{end}"]) for end in ("", "_lower", "_upper"))
+        title.append(f"all together {total:.0f} %" + (f" [{low:.0f}, {high:.0f}]" if np.isfinite([low, high]).all() else ""))
+    else:
+        title.append("not shown to be better than the mean")
+    rest = result.sizes["predictor"] - len(names)
+    return describe(ax, [*title, *([f"{rest} weaker predictors left out"] if rest else [])])
 
 
 def _correlation(result: xr.Dataset) -> str:
@@ -119,15 +140,58 @@ def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
     return describe(ax, [_correlation(result)])
 
 
+def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
+    """Draw residuals against fitted values, and name the machines that move the fit most."""
+    fitted, residuals, names = (result[name].values for name in ("fitted", "residual", "fitted_row"))
+    distances = result["cook_distance"].fillna(0.0).values if "cook_distance" in result else np.zeros(len(fitted))
+    ax = axes_for(ax, (7.5, 5.0))
+    ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    sizes = (14.0 if len(fitted) <= CROWD else 5.0) + 200.0 * distances / max(float(distances.max(initial=0.0)), 1.0)
+    ax.scatter(fitted, residuals, s=sizes, color=COLOURS[0], alpha=0.7 if len(fitted) <= CROWD else 0.25, linewidths=0, zorder=2)
+    is_gamma = result.attrs["model"] == "gamma"
+    ax.set(xlabel=f"fitted {_response(result)}", ylabel="residual, relative to what is fitted" if is_gamma else "residual")
+    ax.margins(0.08)
+    order = [index for index in np.argsort(-distances, kind="stable") if distances[index] > 0]
+    first = {str(names[index]): index for index in reversed(order)}
+    strongest = sorted(first.items(), key=lambda item: -distances[item[1]])[:NAMED]
+    for name, index in strongest:
+        ax.annotate(
+            shortened([name])[0], (fitted[index], residuals[index]), (6, 4), textcoords="offset points", fontsize=LABEL_SIZE, color=DARK,
+        )  # fmt: skip
+    largest = [f"{name}: {distances[index]:.2g}" for name, index in strongest[:1]]
+    return describe(ax, ["Residuals of the rows fitted", *(f"largest Cook's distance of {text}" for text in largest)])
+
+
 def _draw_dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> Axes:
     names = [str(name) for name in result["dependent"].values]
-    name = names[0] if predictor is None and names else predictor
-    if name not in names:
+    if not names or predictor not in (None, *names):
         raise ValueError(f"predictor {predictor!r} has no partial dependence; there is one of {', '.join(map(repr, names)) or 'none'}")
+    if predictor is not None or ax is not None or len(names) == 1:
+        return _draw_curve(result, ax, predictor or names[0])
+    names = names[:STRONGEST]
+    _, panels = plt.subplots(1, len(names), figsize=(4.2 * len(names), 4.2), layout="constrained")
+    for panel, name in zip(panels, names, strict=True):
+        _draw_curve(result, panel, name)
+    finite = result["dependence"].sel(dependent=names)
+    ends = float(finite.min()), float(finite.max())
+    room = 0.05 * max(ends[1] - ends[0], 1e-9)
+    # One scale shows which predictor moves the prediction most.
+    for panel, name in zip(panels, names, strict=True):
+        set_limits = panel.set_ylim if _is_numeric(result, name) else panel.set_xlim
+        set_limits(ends[0] - room, ends[1] + room)
+    return panels[0]
+
+
+def _is_numeric(result: xr.Dataset, name: str) -> bool:
+    curve = result.sel(dependent=name)
+    return bool(np.isfinite(curve["at_value"].values[np.isfinite(curve["dependence"].values)]).all())
+
+
+def _draw_curve(result: xr.Dataset, ax: Axes | None, name: str) -> Axes:
     curve = result.sel(dependent=name)
     finite = np.isfinite(curve["dependence"].values)
     values, predictions = curve["at_value"].values[finite], curve["dependence"].values[finite]
-    is_numeric, prediction_label = np.isfinite(values).all(), f"predicted {_response(result)}"
+    is_numeric, prediction_label = _is_numeric(result, name), f"predicted {_response(result)}"
     ax = axes_for(ax, (6.5, 4.5 if is_numeric else float(np.clip(1.5 + INCHES * len(predictions), 4.5, TALLEST))))
     if is_numeric:
         ax.plot(values, predictions, color=COLOURS[0], marker="o", markersize=3.5)
