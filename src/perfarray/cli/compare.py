@@ -71,7 +71,7 @@ def compare(
             "what sessions vary by. Or their relative standard deviation and its degrees of freedom: 1%,5.",
         ),
     ] = None,
-    shared: Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")] = None,
+    shared: options.Shared = None,
     paired: options.Paired = None,
     by: options.By = None,
     sort: options.Sort = None,

@@ -111,6 +111,7 @@ Select = Annotated[
     ),
 ]
 By = Annotated[str | None, typer.Option(help="A coordinate of the benchmarks, as in suite: an answer for each of its values.")]
+Shared = Annotated[str | None, typer.Option(help="Levels whose units serve all benchmarks, as in binary.")]
 Sort = Annotated[Literal["effect", "name"] | None, typer.Option(help="Rows by size of the effect, or by name; default: as in the files.")]
 Threshold = Annotated[float | None, share("A change that does not matter: 2% or 0.02. Default: every change matters.")]
 
@@ -228,7 +229,7 @@ Selected = Annotated[Selection, Group(Selection)]
 
 def spoken(arguments: str = "", **options: str) -> dict[str, str]:
     """Return which options stand for arguments of the library in its messages: the usual ones, and those of a command."""
-    names = f"dims pattern encoding better keep_failed format layout levels metric dim {arguments}".split()
+    names = f"dims pattern encoding better keep_failed format layout levels metric dim select {arguments}".split()
     return {name: f"--{name.replace('_', '-')}" for name in names} | {"confidence_level": "--confidence"} | options
 
 

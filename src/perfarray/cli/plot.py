@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
-OPTIONS = options.spoken("threshold baseline select")
+OPTIONS = options.spoken("threshold baseline by")
 
 LEFT_OUT = ("against", "plan", "png", "svg")  # no pictures of timings alone: a plan has prices, and there is no option for the other axis
 

@@ -10,7 +10,7 @@ from perfarray.cli import options
 from perfarray.cli.forms import Answer, Row, Target, answering, described, give
 from perfarray.cli.problems import NO_ANSWER, NOTHING_SLOWER, counted
 from perfarray.cli.reading import read_one
-from perfarray.conventions import FORMAT
+from perfarray.conventions import FORMAT, SUITE
 
 SPEC: Final = "spec"  # how the names of its formats begin
 
@@ -36,7 +36,7 @@ VARIABLES: Final = {
     "n": "variation_n",
 }
 
-OPTIONS: Final = options.spoken("statistic value by select shared")
+OPTIONS: Final = options.spoken("statistic value by shared")
 
 
 def scores(
@@ -47,6 +47,7 @@ def scores(
         typer.Option(help="Of the runs of each benchmark, whose geometric mean is the score; default: median, of SPEC as it publishes it."),
     ] = None,
     by: options.By = None,
+    shared: options.Shared = None,
     select: options.Select = None,
     nest: options.Nest,
     reading: options.Reading,
@@ -65,21 +66,27 @@ def scores(
     """
     from perfarray.results.rows import records
 
-    choices = nest | options.given(by=by)
+    choices, runs = nest | options.given(by=by), options.given(shared=options.names(shared))
     with answering(target, {"archive": archive}, "rows", "attrs", "notes", options=OPTIONS) as sentences:
         times = read_one(archive, reading, files_are, sentences, select)
         published = SLOWER_MEDIAN if str(times.attrs.get(FORMAT, "")).startswith(SPEC) else MEDIAN
-        variation = perfarray.relative_variation(times, statistic=MEDIAN if statistic in (None, SLOWER_MEDIAN) else statistic, **choices)
+        five = perfarray.five_number_summary(times, method="exact", **choices, **runs)
         result = perfarray.combine(
             {
                 "score": perfarray.suite_score(times, statistic=statistic or published, **choices),
-                "five": perfarray.five_number_summary(times, method="exact", **choices),
-                "variation": variation,
+                "five": five,
+                "variation": perfarray.relative_variation(
+                    times, statistic=MEDIAN if statistic in (None, SLOWER_MEDIAN) else statistic, **choices, **runs
+                ),
             }
         )
         table = perfarray.table(result, sort=sort)
     cells = result[list(VARIABLES.values())].rename({name: title for title, name in VARIABLES.items()})
     rows = records(cells, table.places.dims, table.places.positions)
+    # Scores of two suites have no common scale: each suite has its rows together.
+    suites = next((list(dict.fromkeys(result[dim].values.tolist())) for dim in (by, SUITE) if dim in table.places.dims), [])
+    order = sorted(range(len(rows)), key=lambda row: suites.index(rows[row][by or SUITE]) if suites else 0)
+    table, rows = table.iloc[order], [rows[row] | {"n": int(rows[row]["n"])} for row in order]
     code, outcome = _outcome(rows)
     answer = Answer(
         table=table[list(COLUMNS.values())].set_axis([*COLUMNS], axis="columns"),
@@ -89,10 +96,10 @@ def scores(
         code=code,
         legend=[
             f"score: the geometric mean over benchmarks, of the {(statistic or published).replace('_', ' ')} of the runs of each.",
-            "minimum to maximum: scores of single passes, one run of every benchmark; relative variation: of the score, if all were repeated.",
-            f"{table.attrs['about']}.",
+            "minimum to maximum: of single passes, one run of every benchmark; relative variation: of the score, if all were repeated.",
+            *(f"{text}." for text in [table.attrs["about"]] if text),
         ],
-        result=variation,
+        result=five,
     )
     give(answer, target, sentences, OPTIONS)
 
@@ -102,6 +109,8 @@ def _outcome(rows: list[Row]) -> tuple[int, str]:
     n_scores = sum(not math.isnan(row["score"]) for row in rows)
     if not n_scores:
         return NO_ANSWER, "no answer: no suite has a score"
+    from perfarray.results.words import percent
+
     variations = [row["relative_variation"] for row in rows if not math.isnan(row["relative_variation"])]
-    between = f"; relative variation {percent(min(variations), 2)} to {percent(max(variations), 2)}" if variations else ""
+    between = f"; relative variation {percent(min(variations))} to {percent(max(variations))}" if variations else ""
     return NOTHING_SLOWER, f"{counted(n_scores, 'score')}{between}"
