@@ -48,8 +48,8 @@ def about(archive: options.Archive, *, reading: options.Reading) -> None:
 
 def _scores(times: "xr.Dataset") -> "xr.DataArray | None":
     """Return which machines, with all else that is compared, have a score in which suite; None where these are no machines or suites."""
-    suites = SUITE in times.coords and BENCHMARK in times.coords[SUITE].dims
-    if times.sizes.get(BENCHMARK, 1) < 2 or not (suites or times.sizes.get(MACHINE, 1) > 1) or _has_history(times):
+    suites = BENCHMARK in getattr(times.coords.get(SUITE), "dims", ())
+    if times.sizes.get(BENCHMARK, 1) < 2 or not (SUITE in times.coords or times.sizes.get(MACHINE, 1) > 1) or _has_history(times):
         return None
     with warnings.catch_warnings(action="ignore", category=perfarray.PerfarrayWarning):
         try:
