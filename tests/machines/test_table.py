@@ -43,15 +43,11 @@ def test_responses_are_those_of_relative_variation(times):
 
 
 def test_several_suites(times):
-    """One row over two suites is said; `by` gives rows of each, with the responses each has alone, and a label that tells them apart."""
+    """A row for each machine and suite, with the responses that the suite has alone, and a label that tells them apart."""
     mixed = times.assign_coords(suite=("benchmark", ["int", "int", "fp"]))
     mixed = mixed.where((mixed["machine"] != "z") | (mixed["suite"] == "int")).assign_attrs(times.attrs)
-    told = r'1 of 4 rows lack .*the benchmarks are of 2 suites: times.groupby\("suite"\) or by="suite"'
-    with pytest.warns(UserWarning, match=told) as said:
-        table = mixed.perf.machine_table()
-    assert "one mean is taken over the benchmarks of 2 suites" in str(said[0].message)
-    assert table.attrs["suites"] == "int, fp"
-    found = mixed.perf.machine_table(by="suite")
+    found = mixed.perf.machine_table()
+    pd.testing.assert_frame_equal(found, mixed.perf.machine_table(by="suite"))
     assert found["suite"].tolist() == ["int"] * 4 + ["fp"] * 3
     assert found["machine"].tolist() == [*"wxyz", *"wxy"]
     assert json.loads(found.attrs["roles"])["suite"] == "label"

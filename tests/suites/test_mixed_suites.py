@@ -112,9 +112,9 @@ def test_components_and_clusters_go_suite_by_suite(folder, place):
         folder.sel(machine=["Box 2"]).perf.principal_components(by="suite")
 
 
-def test_a_model_of_several_suites_says_which_to_select(folder):
+def test_a_model_of_several_suites_is_of_the_largest(folder):
     """Scores of different suites are not explained together, unless the suite is one of the predictors, groups or terms."""
-    with pytest.raises(ValueError, match=r"several suites \('fp2006_rate: 1', .*select one, .*== 'int2006_rate'\].*name 'suite' in"):
+    with pytest.raises(ValueError, match=r"2 rows \(machines\) of its largest suite, 'int2006_rate'; a model needs 6.*name 'suite' in"):
         folder.perf.explain_variation()
     table = folder.perf.machine_table()
     table = pd.concat([table] * 4, ignore_index=True).assign(machine=range(20))

@@ -25,6 +25,9 @@ REPEATS, ROWS_PERMUTED = 5, 2_000
 # Rows of one prediction: more do not fit into the cache of the processor.
 ROWS_PREDICTED: Final = 5_000
 
+# The correlation of ranks from which on predictors say nearly the same.
+SIMILAR: Final = 0.95
+
 # Predictors with a partial dependence, points of each, and rows that are averaged.
 SHOWN, GRID, AVERAGED = 8, 12, 100
 
@@ -117,7 +120,26 @@ def evaluate(
     if constant:
         text = f"{listed(constant)} are the same throughout each test: permuting them says nothing, and their influence is not known"
         notes.append(Note("constant_in_tests", text, {"predictors": constant}))
+    notes += _similar(rows, [name for name, low in zip(predictors, influence.lower, strict=True) if low > 0], predictors)
     return variables, attrs, tuple(notes)
+
+
+def _similar(rows: pd.DataFrame, strong: list[str], predictors: list[str]) -> list[Note]:
+    """Return a note where predictors that surely contribute rise and fall with others, which could stand for them."""
+    numbers = [name for name in predictors if is_number(rows[name])]
+    ranks = rows[numbers].rank()
+    correlations = ranks.fillna(ranks.mean()).astype(float).corr().to_numpy()
+    similar = [
+        (numbers[first], numbers[second], float(correlations[first, second]))
+        for first, second in np.argwhere(np.triu(np.abs(correlations) >= SIMILAR, 1)).tolist()
+        if {numbers[first], numbers[second]} & {*strong}
+    ]
+    if not similar:
+        return []
+    texts = listed([f"{first} and {second} ({correlation:.2f})" for first, second, correlation in similar], 5)
+    text = f"Predictors rise and fall together: {texts}. The model divides between them what either explains. Leave one out to see"
+    values = {"predictors": [list(pair) for *pair, _ in similar], "correlations": [correlation for *_, correlation in similar]}
+    return [Note("similar_predictors", text, values, aside=True)]
 
 
 def _tests(problem: Problem, test_size: float, folds: int | None, splits: int, rng: np.random.Generator, progress: bool | None) -> Tests:
@@ -181,14 +203,14 @@ def _permuted(
     """Return what permuting each predictor adds to the squared error of each row; NaN where it is the same in all of them."""
     orders = np.concatenate([rng.permutation(len(test_rows)) for _ in range(repeats)])
     repeated = test_rows.iloc[np.tile(np.arange(len(test_rows)), repeats)].reset_index(drop=True)
-    predictors = list(test_rows)
+    predictors = [str(name) for name in test_rows]
     losses = np.empty((len(predictors), len(test_rows)))
     at_once = max(1, ROWS_PREDICTED // max(len(repeated), 1))
     # Several predictors share one call of the model, which has a cost of its own.
     for start in range(0, len(predictors), at_once):
         names = predictors[start : start + at_once]
-        block = pd.concat([repeated.assign(**{name: test_rows[name].iloc[orders].array}) for name in names], ignore_index=True)
-        permuted = predict(block).reshape(len(names), repeats, len(test_rows))
+        blocks: list[pd.DataFrame] = [repeated.assign(**{name: test_rows[name].iloc[orders].array}) for name in names]
+        permuted = predict(pd.concat(blocks, ignore_index=True)).reshape(len(names), repeats, len(test_rows))
         losses[start : start + len(names)] = ((measured - permuted) ** 2).mean(axis=1) - (measured - predicted) ** 2
         if bar is not None:
             bar.update(len(names))

@@ -157,7 +157,12 @@ def explain_variation(
         raise ValueError("model='mixed' needs a random effect: name a column with groups= (vendor, family), or several with random=")
     effects = [name for effect in choice.effects for name in effect.split(":")] + ([groups] if groups is not None else [])
     check_columns(table, effects)
-    _check_rows(table, [*effects, *columns])
+    table, suite_notes = _one_suite(table, responses, [*effects, *columns])
+    if len(table) < LEAST:
+        largest = f" of its largest suite, {suite_notes[0].values[SUITE]!r}" if suite_notes else ""
+        remedy = f"; name {SUITE!r} in predictors= to take the rows of all suites" if suite_notes else ""
+        text = f"the table has {len(table)} rows (machines){largest}; a model needs {LEAST} or more, and says little below 30{remedy}"
+        raise ValueError(text)
 
     def problem_of(name: str) -> Problem:
         if parsed is not None:
@@ -165,7 +170,7 @@ def explain_variation(
         return by_columns(table, name, predictors, log and model != "gamma", choice)
 
     attrs = {"result": "explain_variation", "model": model, "confidence_level": confidence_level, "groups": groups or "none"}
-    table_notes += group_notes
+    table_notes += [*suite_notes, *group_notes]
     if all_levels:
         dataset, results = _levels(table, problem_of, confidence_level, table_notes)
         dataset.attrs = attrs | {RESPONSE: EVERY_LEVEL, "log": 0}
@@ -188,7 +193,9 @@ def explain_variation(
     variables |= coefficients(fit.result, problem, confidence_level)
     dataset = xr.Dataset(variables, attrs=attrs | problem.attrs | counts)
     dataset = dataset.isel(predictor=np.argsort(-dataset["influence"].values, kind="stable"))
-    with_notes(dataset, *table_notes, *problem.notes, *fit.notes, *test_notes)
+    # The notes of a table made of timings say which rows have no response, and why.
+    problem_notes = [note for note in problem.notes if note.code != "missing_response" or isinstance(table_or_times, pd.DataFrame)]
+    with_notes(dataset, *table_notes, *problem_notes, *fit.notes, *test_notes)
     return VariabilityModel(dataset=dataset, result=fit.result, answer=fit.predict)
 
 
@@ -256,17 +263,21 @@ def _groups(table: pd.DataFrame, groups: str | None, predictors: Sequence[str], 
     return None, [Note("machines_on_both_sides", text, {"rows": repeated, "columns": hardware})] if repeated else []
 
 
-def _check_rows(table: pd.DataFrame, columns: Sequence[str]) -> None:
-    rows = table[SUITE].value_counts(sort=False) if roles_of(table).get(SUITE) == "label" and SUITE not in columns else None
-    if rows is not None and len(rows) > 1:
-        suites = listed(f"{suite}: {number}" for suite, number in rows.items())
-        raise ValueError(
-            f"the table has rows of several suites ({suites}), whose scores are not comparable: select one, as in "
-            f"table[table[{SUITE!r}] == {rows.idxmax()!r}] of table = times.perf.machine_table(), or name {SUITE!r} in predictors=, "
-            "groups= or the formula"
-        )
-    if len(table) < LEAST:
-        raise ValueError(f"the table has {len(table)} rows (machines); a model needs {LEAST} or more, and says little below 30")
+def _one_suite(table: pd.DataFrame, responses: Sequence[str], columns: Sequence[str]) -> tuple[pd.DataFrame, list[Note]]:
+    """Return the rows of the suite with most responses, since scores of two suites are not comparable; all where a column is `suite`."""
+    if SUITE not in table or SUITE in columns:
+        return table, []
+    answered = [table[name].notna() for name in responses if name in table and name != SUITE]
+    rows = table.loc[np.logical_and.reduce(answered) if answered else slice(None), SUITE].astype(str).value_counts()
+    if len(rows) < 2:
+        return table, []
+    largest, others = str(rows.index[0]), ", ".join(f"{suite!r} ({number} rows)" for suite, number in rows.items())
+    text = (
+        f"The table has rows of {len(rows)} suites: {others}. The answer is that of {largest!r} alone, since scores of two suites are not "
+        f"comparable. Select another with table[table[{SUITE!r}] == ...], or name {SUITE!r} in predictors="
+    )
+    values = {"suite": largest, "suites": list(map(str, rows.index)), "rows": rows.tolist()}
+    return table[(table[SUITE].astype(str) == largest).to_numpy()], [Note("largest_suite", text, values)]
 
 
 def _check_units(table: pd.DataFrame, responses: list[str], notes: list[Note]) -> None:

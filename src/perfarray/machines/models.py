@@ -95,7 +95,7 @@ def _codes(column: pd.Series, labels: pd.Index) -> Floats:
     """Return the position of each label among some, that of `OTHER` for all others."""
     distinct, texts = pd.factorize(column, use_na_sentinel=False)
     positions = labels.get_indexer(pd.Index(texts).astype(str))
-    return np.where(positions < 0, labels.get_loc(OTHER), positions)[distinct].astype(float)
+    return np.where(positions < 0, labels.get_indexer(pd.Index([OTHER])), positions)[distinct].astype(float)
 
 
 def linear(

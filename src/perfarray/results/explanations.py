@@ -36,9 +36,9 @@ def findings(data: xr.Dataset) -> list[str]:
         return []
     response, tests = str(data.attrs["response"]).replace("_", " "), _tests(data)
     if not _predicts(data):
-        return [
-            f"Nothing in the table explains {response}: for {tests} that the fit did not see, the model predicts no better than the mean."
-        ]
+        return [f"No predictor explains {response}: the model predicts no better than the mean for {tests} that the fit did not see."]
+    if bool(data["lower"].isnull().all()):
+        return [f"{tests} were tested, too few to tell what explains {response} from chance."]
     surely = data.isel(predictor=(data["lower"] > 0).values)
     order = surely["explained"].argsort().values[::-1][:NAMED]
     values = (surely[f"explained{end}"].values[order].tolist() for end in ("", "_lower", "_upper"))

@@ -72,9 +72,9 @@ def explained_shares(
     drawn = rng.multinomial(number, np.full(number, 1 / number), size=RESAMPLES).astype(float)
     totals, parts = _shares(drawn @ sums)
     tail = norm.cdf(np.sqrt(number / (number - 1)) * t.ppf((1 - confidence_level) / 2, number - 1))
-    total_limits, limits = (np.quantile(values, [tail, 1 - tail], axis=0) for values in (totals, parts))
-    limits = np.where(np.isnan(explained), np.nan, limits)
-    return Shares(float(total[0]), *map(float, total_limits), explained[0], *limits)
+    total_lower, total_upper = np.quantile(totals, [tail, 1 - tail]).tolist()
+    lower, upper = np.where(np.isnan(explained), np.nan, np.quantile(parts, [tail, 1 - tail], axis=0))
+    return Shares(float(total[0]), total_lower, total_upper, explained[0], lower, upper)
 
 
 def _shares(sums: Floats) -> tuple[Floats, Floats]:

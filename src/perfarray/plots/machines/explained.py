@@ -7,13 +7,13 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, axes_for, describe, shortened
-from perfarray.plots.rows import INCHES, TALLEST, extremes
+from perfarray.plots.figure import COLOURS, DARK, GREY, LABEL_SIZE, LONG, axes_for, describe, shortened, write_plain
+from perfarray.plots.rows import INCHES, TALLEST, Row, RowFrame, extremes
 
 # By kind, the variable that it draws
 KINDS: Final = {
     "influence": "influence", "predicted": "predicted", "dependence": "dependence", "coefficients": "coefficient",
-    "diagnostics": "residual",
+    "standardized": "standardized_coefficient", "diagnostics": "residual",
 }  # fmt: skip
 RESPONSE: Final = "response"
 MOST: Final = 12  # predictors with a bar
@@ -31,10 +31,10 @@ def explained(result: xr.Dataset, ax: Axes | None = None, *, kind: str | None = 
         What `to_dataset` of a `VariabilityModel` returned.
     ax : Axes, optional
         Where to draw; default: a new figure.
-    kind : {"influence", "predicted", "dependence", "coefficients", "diagnostics"}, optional
+    kind : {"influence", "predicted", "dependence", "coefficients", "standardized", "diagnostics"}, optional
         What each predictor explains, the largest first, with limits; measured against predicted values of the test rows; the average
         prediction at values of a predictor; the coefficients of a linear model with their limits, which is the default for several
-        responses; or its residuals against fitted values, with a larger point for a machine that moves the fit further (Cook's distance).
+        responses; the standardised coefficients, which compare predictors, beside those in units; or its residuals against fitted values, with a larger point for a machine that moves the fit further (Cook's distance).
     predictor : str, optional
         The predictor of a partial dependence. Default: the strongest three side by side, or on the Axes given the strongest.
 
@@ -84,7 +84,7 @@ def _draw_influence(result: xr.Dataset, ax: Axes | None) -> Axes:
     ax.hlines(positions, lower, upper, color=DARK, linewidth=1.4)
     ax.set_yticks(positions, shortened(names), fontsize=LABEL_SIZE)
     ax.invert_yaxis()
-    ax.set_xlim(left=0.0)
+    ax.set_xlim(0.0, None if np.nanmax([*explained, *upper], initial=0.0) > 0 else 100.0)
     ax.set_xlabel(f"explains, percent of the variation of {_response(result)}")
     title = [f"What explains {_response(result)}? {_correlation(result)}"]
     if is_shown:
@@ -128,6 +128,28 @@ def _draw_coefficients(result: xr.Dataset, ax: Axes | None) -> Axes:
     return describe(ax, [f"Coefficients and their {100 * float(result.attrs['confidence_level']):g} % intervals", *left_out])
 
 
+def _draw_standardized(result: xr.Dataset, ax: Axes | None) -> Axes:
+    """Draw the standardised coefficient of each predictor, and write beside it the coefficient in units."""
+    rows = [
+        Row({"predictor": y}, text, "", float(y)) for y, text in enumerate(shortened([str(name) for name in result["predictor"].values]))
+    ]
+    rows = rows[: int(TALLEST / INCHES)]
+    frame = RowFrame(
+        ax, rows, [f"{result.sizes['predictor'] - len(rows)} weaker left out"] if len(rows) < result.sizes["predictor"] else []
+    )
+    standardized, lower, upper = (frame.values(result[f"standardized_{end}"]) for end in ("coefficient", "lower", "upper"))
+    frame.ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    frame.ax.hlines(frame.heights, lower, upper, color=COLOURS[0], linewidth=1.6)
+    is_sum = np.isnan(frame.values(result["unit_coefficient"]))
+    for mask, label, face in ((~is_sum, "one term", COLOURS[0]), (is_sum, "several terms, without sign", "white")):
+        if mask.any():
+            frame.ax.scatter(standardized[mask], frame.heights[mask], s=26, facecolor=face, edgecolor=COLOURS[0], label=label, zorder=2)
+    texts = [f"{value:.3g}" if np.isfinite(value) else "" for value in frame.values(result["unit_coefficient"])]
+    limits = f"{100 * float(result.attrs['confidence_level']):g} % intervals"
+    label = f"standard deviations of {_response(result)} for one of the predictor"
+    return frame.finish([f"Standardised coefficients, {limits}"], label, texts, "for one more")
+
+
 def _draw_predicted(result: xr.Dataset, ax: Axes | None) -> Axes:
     ax = axes_for(ax, (6.0, 6.0))
     measured, predicted = result["measured"].values, result["predicted"].values
@@ -158,51 +180,54 @@ def _draw_diagnostics(result: xr.Dataset, ax: Axes | None) -> Axes:
         ax.annotate(
             shortened([name])[0], (fitted[index], residuals[index]), (6, 4), textcoords="offset points", fontsize=LABEL_SIZE, color=DARK,
         )  # fmt: skip
-    largest = [f"{name}: {distances[index]:.2g}" for name, index in strongest[:1]]
-    return describe(ax, ["Residuals of the rows fitted", *(f"largest Cook's distance of {text}" for text in largest)])
+    largest = [f"{name} moves the fit most (Cook's distance {distances[index]:.2g})" for name, index in strongest[:1]]
+    return describe(ax, ["Residuals of the rows fitted", *largest])
 
 
 def _draw_dependence(result: xr.Dataset, ax: Axes | None, predictor: str | None) -> Axes:
     names = [str(name) for name in result["dependent"].values]
     if not names or predictor not in (None, *names):
         raise ValueError(f"predictor {predictor!r} has no partial dependence; there is one of {', '.join(map(repr, names)) or 'none'}")
+    title = "average prediction, all else as it is"
     if predictor is not None or ax is not None or len(names) == 1:
-        return _draw_curve(result, ax, predictor or names[0])
+        name = predictor or names[0]
+        return describe(_draw_curve(result, ax, name), [f"{name}: {title}"])
     names = names[:STRONGEST]
-    _, panels = plt.subplots(1, len(names), figsize=(4.2 * len(names), 4.2), layout="constrained")
+    figure, panels = plt.subplots(1, len(names), figsize=(4.2 * len(names), 4.2), layout="constrained")
+    averages = result["dependence"].sel(dependent=names)
+    room = 0.05 * float(averages.max() - averages.min())
+    limits = float(averages.min()) - room, float(averages.max()) + room
     for panel, name in zip(panels, names, strict=True):
-        _draw_curve(result, panel, name)
-    finite = result["dependence"].sel(dependent=names)
-    ends = float(finite.min()), float(finite.max())
-    room = 0.05 * max(ends[1] - ends[0], 1e-9)
-    # One scale shows which predictor moves the prediction most.
-    for panel, name in zip(panels, names, strict=True):
-        set_limits = panel.set_ylim if _is_numeric(result, name) else panel.set_xlim
-        set_limits(ends[0] - room, ends[1] + room)
-    return panels[0]
-
-
-def _is_numeric(result: xr.Dataset, name: str) -> bool:
-    curve = result.sel(dependent=name)
-    return bool(np.isfinite(curve["at_value"].values[np.isfinite(curve["dependence"].values)]).all())
+        describe(_draw_curve(result, panel, name), [])
+        # One scale shows which predictor moves the prediction most.
+        if room > 0:
+            panel.set(**{"ylim" if panel.get_xlabel() == name else "xlim": limits})
+    figure.suptitle(f"{title[0].upper()}{title[1:]}", x=0.01, ha="left", fontsize=panels[0].title.get_fontsize())
+    first: Axes = panels[0]
+    return first
 
 
 def _draw_curve(result: xr.Dataset, ax: Axes | None, name: str) -> Axes:
+    """Draw the average prediction by one predictor: a line for numbers, points for labels."""
     curve = result.sel(dependent=name)
     finite = np.isfinite(curve["dependence"].values)
     values, predictions = curve["at_value"].values[finite], curve["dependence"].values[finite]
-    is_numeric, prediction_label = _is_numeric(result, name), f"predicted {_response(result)}"
+    is_numeric, prediction_label = np.isfinite(values).all(), f"predicted {_response(result)}"
     ax = axes_for(ax, (6.5, 4.5 if is_numeric else float(np.clip(1.5 + INCHES * len(predictions), 4.5, TALLEST))))
     if is_numeric:
         ax.plot(values, predictions, color=COLOURS[0], marker="o", markersize=3.5)
         ax.set(xlabel=name, ylabel=prediction_label)
+        # Cores and caches double from one machine to the next.
+        if values.size and values.min() > 0 and values.max() > LONG * values.min():
+            ax.set_xscale("log")
+            write_plain(ax.xaxis)
     else:
         positions = np.arange(len(predictions))
         ax.scatter(predictions, positions, s=26, color=COLOURS[0])
         ax.set_yticks(positions, shortened([str(text) for text in curve["at"].values[finite]]), fontsize=LABEL_SIZE)
         ax.invert_yaxis()
         ax.set(xlabel=prediction_label, ylabel=name)
-    return describe(ax, [f"{name}: average prediction, all else as it is"])
+    return ax
 
 
 def _response(result: xr.Dataset) -> str:
