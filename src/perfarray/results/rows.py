@@ -48,9 +48,10 @@ class Table(pd.DataFrame):
         table.attrs, table.places = dict(attrs), places
         return table
 
-    def of_rows(self, rows: Mask) -> "Table":
-        """Return the table with some rows of cells only, and those of suites."""
-        frame = self[[*rows, *[True] * int(self.attrs["suites"])]]
+    def of_rows(self, rows: Mask | Integers) -> "Table":
+        """Return the table with some rows of cells only, in the order given, and those of suites."""
+        n_cells = self.places.positions.size
+        frame = self.iloc[[*np.arange(n_cells)[rows], *range(n_cells, len(self))]]
         return Table.of_cells(frame, self.attrs, self.places._replace(positions=self.places.positions[rows]))
 
     def first(self, most: int) -> "Table":
