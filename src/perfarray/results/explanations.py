@@ -53,9 +53,12 @@ def findings(data: xr.Dataset) -> list[str]:
         share, _, limits = first.format("explains ").partition(" % (")
         between = f"{share} % of the {spread} of {response} between machines" + (f" ({limits}" if limits else "")
         sentences = [", ".join([between, *(text.format("") for text in others)]) + "."]
-    if data.sizes["predictor"] > 1:
+    count = data.sizes["predictor"]
+    if count > 1:
         total = percent_between(*(float(data[f"total_explained{end}"]) for end in ("", "_lower", "_upper")))
-        sentences.append(f"The {data.sizes['predictor']} predictors together explain {total} for {tests} that the fit did not see.")
+        sentences.append(
+            f"{'Both' if count == 2 else f'All {count}'} predictors together explain {total} for {tests} that the fit did not see."
+        )
     ceiling = float(data["noise_ceiling"]) ** 2
     if ceiling < 1:
         sentences.append(f"No model could explain more than {percent(ceiling)}, since {response} is estimated from few runs.")
