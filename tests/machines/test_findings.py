@@ -139,6 +139,16 @@ def test_few_machines(machines):
     assert model.to_dataset()["explained_lower"].isnull().all()
 
 
+def test_a_predictor_of_any_name_is_in_the_sentence():
+    """Braces and percent signs in the name of a flag are those of its name."""
+    flag = "flag -D{X}=%s"
+    chance = np.random.default_rng(6)
+    table = pd.DataFrame({"machine": range(60), flag: chance.random(60) < 0.5})
+    table["performance"] = np.exp(table[flag] + 0.3 * chance.standard_normal(60))
+    model = table.perf.explain_variation(response="performance", rng=1)
+    assert model.sentences()[0].startswith(f"{flag} explains ")
+
+
 def test_nothing_found_is_said():
     """Where nothing explains, the sentence says so, and the table divides up no noise."""
     chance = np.random.default_rng(3)
