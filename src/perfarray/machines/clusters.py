@@ -130,7 +130,7 @@ def cluster_machines(
     few = sizes.values[sizes.values > 0] < (number or 0)
     without_clusters = count_note("cells_without_answer", f"{{cells}} have fewer than {number} labels of {samples!r} and no clusters", few)
     notes = [note for note in (without_clusters, None if number is not None else _number_note(clusters)) if note is not None]
-    return cast(xr.DataArray, add_notes(clusters, *notes))
+    return cast(xr.DataArray, add_notes(clusters, *notes)) if notes else clusters
 
 
 def _number_note(clusters: xr.DataArray) -> Note:
